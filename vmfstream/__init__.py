@@ -1,0 +1,1 @@
+"""Follows topics in a stream of documents and shows how their words change."""
