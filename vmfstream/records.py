@@ -1,0 +1,187 @@
+"""Records that travel from the source to the log: one frozen type per hop, in the order of the journey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Position: TypeAlias = Mapping[str, int]
+"""Next offset to read, per part of the source (a file, a Kafka partition)."""
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+"""A state as flat named arrays, the only form in which states are stored (never pickled)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """One raw record of a source: bytes of a line or a mapping of columns, and where it stands."""
+
+    part: str
+    offset: int
+    value: bytes | Mapping[str, Any]
+    time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A decoded document: ``text`` or ``vector`` is set, ``time`` is aware (UTC)."""
+
+    part: str
+    offset: int
+    id: str
+    time: datetime
+    text: str | None = None
+    vector: NDArray[np.float32] | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What a person would call the document: its title, else the beginning of its text."""
+        title = self.meta.get("title")
+        if isinstance(title, str) and title.strip():
+            return title.strip()
+        return (self.text or self.id).strip()[:120]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejected:
+    """A message that cannot be a document: where it stands, why, and its first characters."""
+
+    part: str
+    offset: int
+    reason: str
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One interval of calendar time, ``[begins, ends)``, or a run of N documents (then both times are None)."""
+
+    index: int
+    label: str
+    begins: datetime | None = None
+    ends: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicRows:
+    """Living topics at one moment, parallel arrays of length K in order of id.
+
+    ``share`` sums to one over the topics; ``kappa`` is the concentration of documents around the mean and ``gamma`` of
+    the belief about the mean, both only comparable at one dimension, so ``tightness`` = A_D(kappa) and ``certainty`` =
+    A_D(gamma), both in [0, 1], stand beside them; ``speed`` is the angle in degrees to the same topic's mean at the
+    previous slice end (NaN where there is none).
+    """
+
+    topic: NDArray[np.int64]
+    n: NDArray[np.float64]
+    share: NDArray[np.float64]
+    kappa: NDArray[np.float64]
+    gamma: NDArray[np.float64]
+    tightness: NDArray[np.float64]
+    certainty: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    words: Sequence[Sequence[tuple[str, float]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Typical:
+    """Documents most typical of a topic in a slice, parallel lists, best first within a topic."""
+
+    topic: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    id: Sequence[str]
+    title: Sequence[str]
+    time: Sequence[datetime]
+    score: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """Something that happened to a topic: ``started``, ``born``, ``merged``, ``dormant``, ``woken``, ``split``, ``drift``."""
+
+    kind: str
+    topic: int
+    other: int | None = None
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochReport:
+    """One engine update: what was read and how well it was predicted.
+
+    ``heldout`` is the mean log-density per document before the update, in nats relative to the uniform density (NaN
+    while there is no model); ``unknown`` the share of words that the vocabulary did not hold.
+    """
+
+    epoch: int
+    slice: Slice
+    n: int
+    rejected: int
+    late: int
+    empty: int
+    unknown: float
+    heldout: float
+    seconds: float
+    topics: TopicRows | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceReport:
+    """A closed slice as known then: the filtered topics, their typical documents and what happened.
+
+    ``predicted`` is the mean log-density per document under the prediction made before the slice began (nats relative to
+    uniform); ``settling`` tells that the start-up window is still being refitted as a whole, so that ids may yet change
+    their meaning.
+    """
+
+    slice: Slice
+    n: int
+    predicted: float
+    persistence: float
+    settling: bool
+    dimension: int
+    topics: TopicRows | None
+    typical: Typical | None
+    events: Sequence[Event] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothedSlice:
+    """The topics of one slice in hindsight: using documents of later slices too."""
+
+    slice: int
+    topics: TopicRows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commit:
+    """Everything that one transaction writes; either all of it becomes visible or nothing.
+
+    ``open_state`` is written with every epoch, ``slice_state`` only when a slice closed; both are needed to resume.
+    """
+
+    epoch: EpochReport
+    closed: Sequence[SliceReport]
+    rejected: Sequence[Rejected]
+    position: Position
+    open_state: Arrays
+    slice_state: Arrays | None
+    smoothed: Sequence[SmoothedSlice] = ()
+    finished: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """What a store gives back to continue: the last committed epoch, the position and both states."""
+
+    epoch: int
+    position: Position
+    open_state: Arrays
+    slice_state: Arrays | None
+    finished: bool
