@@ -1,0 +1,581 @@
+"""A readable news stream whose truth is known: the built-in default and what tests measure against."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vmfstream.errors import InputError
+from vmfstream.records import Message, Position
+from vmfstream.replay.stories import (
+    ASIDES,
+    BODIES,
+    CLOSERS,
+    COMMON,
+    HEADLINES,
+    LEADS,
+    STORIES,
+    TOPICAL,
+    Story,
+)
+
+__all__ = [
+    "PhaseTruth",
+    "PlantedDocument",
+    "PlantedSource",
+    "PlantedStream",
+    "Recovery",
+    "TopicTruth",
+    "Truth",
+    "TruthEvent",
+    "recovery",
+]
+
+_BLOCK = 1_000  # documents drawn at once; a block is the smallest thing that can be drawn alone
+_GOLDEN = 0.6180339887498949  # steps of the golden ratio keep neighbouring slots from repeating a word
+_WRITTEN_FOR = 24  # slices the stories' times are written in
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedDocument:
+    """One document of the stream; ``truth`` is the number of its topic."""
+
+    number: int
+    time: datetime
+    title: str
+    text: str
+    truth: int
+
+    @property
+    def id(self) -> str:
+        """Name of the document within the stream."""
+        return f"planted-{self.number:07d}"
+
+
+@dataclass(frozen=True, slots=True)
+class TruthEvent:
+    """What happens to a planted topic; the kinds are those of ``records.Event``, and ``burst``."""
+
+    kind: Literal["started", "born", "dormant", "merged", "split", "drift", "burst"]
+    slice: int
+    topic: int
+    other: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTruth:
+    """Slices ``[begins, ends)`` in which one phase of a topic leads, and the words it is told with, best first."""
+
+    name: str
+    begins: int
+    ends: int
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicTruth:
+    """A planted topic: it lives in slices ``[birth, death)``, ``death`` is None if it outlives the stream.
+
+    ``expected`` (T,) is the expected number of documents per slice, zero outside its life.
+    """
+
+    topic: int
+    name: str
+    birth: int
+    death: int | None
+    phases: tuple[PhaseTruth, ...]
+    expected: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """Everything a tracker could find out about a planted stream."""
+
+    labels: tuple[str, ...]
+    topics: tuple[TopicTruth, ...]
+    events: tuple[TruthEvent, ...]
+
+    def alive(self, slice: int) -> tuple[int, ...]:
+        """Return the numbers of the topics that are told in a slice."""
+        return tuple(topic.topic for topic in self.topics if topic.expected[slice] > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Agreement of found with planted topics: one for equal partitions, near zero for unrelated ones."""
+
+    nmi: float
+    ari: float
+
+
+def recovery(truth: ArrayLike, predicted: ArrayLike) -> Recovery:
+    """Compare topics found with topics planted, whatever their numbers.
+
+    Parameters
+    ----------
+    truth, predicted : array_like of int, shape (N,)
+        One label per document, in the same order.
+
+    Returns
+    -------
+    Recovery
+        Normalised mutual information (arithmetic mean) and adjusted Rand index.
+
+    Raises
+    ------
+    ValueError
+        If the two differ in length or are empty.
+    """
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    planted, found = np.asarray(truth), np.asarray(predicted)
+    if planted.ndim != 1 or planted.shape != found.shape or not planted.size:
+        raise ValueError(f"expected two label vectors of one length, got shapes {planted.shape} and {found.shape}")
+    return Recovery(
+        nmi=float(normalized_mutual_info_score(planted, found)), ari=float(adjusted_rand_score(planted, found))
+    )
+
+
+@dataclass(frozen=True)
+class PlantedStream:
+    """Short news about sixteen stories that are born, die, merge, split, drift, burst and return with the seasons.
+
+    Equal arguments give equal documents in every process. A block of documents can be drawn without those before it, so
+    that memory does not grow and any document can be reached at once.
+
+    Parameters
+    ----------
+    seed : int, >= 0
+        Chooses the documents; the truth about topics does not depend on it.
+    slices : int, >= 12
+        Length of the stream in months. The stories' times are stretched to it, the seasons are not.
+    documents_per_slice : int, >= 1
+        Mean number of documents in a month; months with a burst have more.
+    begins : str
+        First month, such as ``"2021-01"``.
+    asides : float in [0, 1]
+        Share of documents with a sentence about another story. More asides make topics harder to tell apart.
+
+    Raises
+    ------
+    InputError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> stream = PlantedStream(documents_per_slice=50)
+    >>> stream.total == len(stream.topics())
+    True
+    >>> stream.truth.topics[0].name
+    'harbour strike'
+    """
+
+    seed: int = 0
+    slices: int = 24
+    documents_per_slice: int = 400
+    begins: str = "2021-01"
+    asides: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise InputError(f"planted stream: seed must be at least 0, got {self.seed}")
+        if self.slices < 12:
+            raise InputError(f"planted stream: slices must be at least 12 for its stories to unfold, got {self.slices}")
+        if self.documents_per_slice < 1:
+            raise InputError(f"planted stream: documents_per_slice must be at least 1, got {self.documents_per_slice}")
+        if not 0 <= self.asides <= 1:
+            raise InputError(f"planted stream: asides must lie in [0, 1], got {self.asides}")
+        if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", self.begins):
+            raise InputError(f'planted stream: begins must be a month such as "2021-01", got {self.begins!r}')
+
+    @property
+    def total(self) -> int:
+        """Number of documents in the stream."""
+        return int(self._bounds[-1])
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the slices, such as ``"2021-01"``."""
+        return tuple(str(month) for month in self._months[:-1])
+
+    @cached_property
+    def truth(self) -> Truth:
+        """What was planted."""
+        numbers = {story.name: number for number, story in enumerate(STORIES)}
+        topics: list[TopicTruth] = []
+        events: list[TruthEvent] = []
+        for number, story in enumerate(STORIES):
+            birth, death = self._life(story)
+            phases = self._phases(story)
+            topics.append(TopicTruth(number, story.name, birth, death, phases, self._expected[:, number].copy()))
+            if story.splits_from is not None:
+                events.append(TruthEvent("split", birth, numbers[story.splits_from], number))
+            else:
+                events.append(TruthEvent("born" if birth else "started", birth, number))
+            if death is not None and story.merges_into is not None:
+                events.append(TruthEvent("merged", death, number, numbers[story.merges_into]))
+            elif death is not None:
+                events.append(TruthEvent("dormant", death, number))
+            turns = {event.slice for event in events if event.topic == number or event.other == number}
+            reshaped = story.name in {other.merges_into for other in STORIES} | {other.splits_from for other in STORIES}
+            if not reshaped:
+                events.extend(
+                    TruthEvent("drift", phase.begins, number) for phase in phases[1:] if phase.begins not in turns
+                )
+            events.extend(TruthEvent("burst", self._stretch(at), number) for at in story.bursts)
+        events.sort(key=lambda event: (event.slice, event.topic))
+        return Truth(self.labels, tuple(topics), tuple(events))
+
+    def documents(self, start: int = 0) -> Iterator[PlantedDocument]:
+        """Yield the documents in order of time, from number ``start`` on."""
+        for slice, block in self._blocks(start):
+            first = int(self._bounds[slice]) + block * _BLOCK
+            drawn = self._draw(slice, block)
+            yield from islice(drawn, max(start - first, 0), None)
+
+    def slice(self, index: int) -> Iterator[PlantedDocument]:
+        """Yield the documents of one slice."""
+        begin, end = (int(bound) for bound in self._bounds[index : index + 2])
+        return islice(self.documents(begin), end - begin)
+
+    def topics(self) -> NDArray[np.int64]:
+        """Return the planted topic of every document, shape (total,), without writing the documents."""
+        drawn = [self._cast(slice, block)[1] for slice, block in self._blocks(0)]
+        return np.concatenate(drawn).astype(np.int64)
+
+    @cached_property
+    def _months(self) -> NDArray[np.datetime64]:
+        return np.datetime64(self.begins, "M") + np.arange(self.slices + 1)
+
+    @cached_property
+    def _expected(self) -> NDArray[np.float64]:
+        """Expected documents per slice and topic, shape (T, topics)."""
+        share = np.column_stack([self._course(story) for story in STORIES])
+        expected: NDArray[np.float64] = share * (self.documents_per_slice / share.sum(axis=1).mean())
+        return expected
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.int64]:
+        """Number of the first document of each slice, and of the first after the stream."""
+        sizes = np.maximum(np.rint(self._expected.sum(axis=1)).astype(np.int64), 1)
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def _stretch(self, at: float) -> int:
+        return int(at * self.slices / _WRITTEN_FOR)
+
+    def _life(self, story: Story) -> tuple[int, int | None]:
+        return self._stretch(story.begins), None if story.ends is None else self._stretch(story.ends)
+
+    def _course(self, story: Story) -> NDArray[np.float64]:
+        """Return the share of a story before normalisation in every slice, shape (T,)."""
+        t = np.arange(self.slices)
+        birth, death = self._life(story)
+        course = np.full(self.slices, story.share)
+        for other in STORIES:  # what a merged story leaves or a split one takes is told elsewhere before or after
+            if other.merges_into == story.name:
+                course[t >= (self._life(other)[1] or 0)] += 0.8 * other.share
+            if other.splits_from == story.name:
+                course[t < self._life(other)[0]] += 0.8 * other.share
+        if story.season is not None:
+            month = self._months[:-1].astype(np.int64) % 12 + 1
+            apart = np.abs(month - story.season)
+            course *= 0.2 + 2.2 * np.exp(-((np.minimum(apart, 12 - apart) / 2.0) ** 2))
+        if story.bursts:
+            since = t[:, None] - np.array([self._stretch(at) for at in story.bursts])
+            course *= 0.15 + 4.0 * np.where(since >= 0, np.exp(-np.maximum(since, 0) / 1.3), 0.0).max(axis=1)
+        if birth > 0 and story.splits_from is None:
+            course[birth] *= 0.6
+        if death is not None and story.merges_into is None:
+            course[death - 1] *= 0.6
+        course[t < birth] = 0.0
+        if death is not None:
+            course[t >= death] = 0.0
+        return course
+
+    def _mix(self, story: Story, slice: int) -> NDArray[np.float64]:
+        """Return the weights of a story's phases in a slice, shape (phases,)."""
+        knots = [self._stretch(phase.at) for phase in story.phases]
+        weights = np.zeros(len(knots))
+        after = bisect_right(knots, slice)
+        if after == 0 or after == len(knots):
+            weights[max(after - 1, 0)] = 1.0
+        else:
+            weights[after] = (slice - knots[after - 1]) / (knots[after] - knots[after - 1])
+            weights[after - 1] = 1.0 - weights[after]
+        return weights
+
+    def _phases(self, story: Story) -> tuple[PhaseTruth, ...]:
+        birth, death = self._life(story)
+        leads = [int(np.argmax(self._mix(story, slice))) for slice in range(birth, death or self.slices)]
+        found = []
+        for number, phase in enumerate(story.phases):
+            if number in leads:
+                begins = birth + leads.index(number)
+                found.append(
+                    PhaseTruth(phase.name, begins, begins + leads.count(number), _leading_words(story, number))
+                )
+        return tuple(found)
+
+    def _blocks(self, start: int) -> Iterator[tuple[int, int]]:
+        if start >= self.total:
+            return
+        first = int(np.searchsorted(self._bounds, start, side="right")) - 1
+        for slice in range(first, self.slices):
+            size = int(self._bounds[slice + 1] - self._bounds[slice])
+            skipped = (start - int(self._bounds[slice])) // _BLOCK if slice == first else 0
+            for block in range(skipped, -(-size // _BLOCK)):
+                yield slice, block
+
+    def _cast(self, slice: int, block: int) -> tuple[np.random.Generator, NDArray[np.intp], NDArray[np.intp]]:
+        """Draw the topics of a block and, per document, another living topic for its aside."""
+        size = int(self._bounds[slice + 1] - self._bounds[slice])
+        n = min(_BLOCK, size - block * _BLOCK)
+        rng = np.random.default_rng([self.seed, slice, block])
+        cumulative = np.cumsum(self._expected[slice])
+        cumulative /= cumulative[-1]
+        topic = np.searchsorted(cumulative, rng.random(n), side="right")
+        other = np.searchsorted(cumulative, rng.random(n), side="right")
+        return rng, topic, other
+
+    def _draw(self, slice: int, block: int) -> Iterator[PlantedDocument]:
+        """Write the documents of one block: choose frames, then a word for every slot, then join."""
+        rng, topic, other = self._cast(slice, block)
+        n = topic.size
+        frames = _choose_frames(rng, n, self.asides)
+        codes = _FRAMES.slots[frames]  # (n, sentences, slots)
+        teller = np.where(_FRAMES.aside[frames], other[:, None], topic[:, None])[:, :, None]
+        used = codes >= 0
+        document, _, _ = np.nonzero(used)
+        codes, teller = codes[used], np.broadcast_to(teller, used.shape)[used]
+        kind, capital = codes >> 1, codes & 1
+        lengths = np.bincount(document, minlength=n)
+        ends = np.cumsum(lengths)
+        place = np.arange(codes.size) - np.repeat(ends - lengths, lengths)
+        u = (rng.random((n, len(_KINDS)))[document, kind] + place * _GOLDEN) % 1.0
+        word = np.empty(codes.size, dtype=np.intp)
+        for number, table in enumerate(self._tables(slice)):
+            here = np.flatnonzero(kind == number)
+            group = teller[here] if number < len(TOPICAL) else 0
+            word[here] = table.entry[np.searchsorted(table.cumulative, group + u[here], side="right")]
+        words = _POOL.phrases[word + capital * _POOL.size].tolist()
+        first = int(self._bounds[slice]) + block * _BLOCK
+        times = self._times(rng, slice, block, n)
+        text = _FRAMES.text
+        begin = 0
+        for row, (end, when, truth, chosen) in enumerate(
+            zip(ends.tolist(), times, topic.tolist(), frames.tolist(), strict=True)
+        ):
+            frame = "".join([text[number] for number in chosen])
+            title, _, body = (frame % tuple(words[begin:end])).partition("\n")
+            begin = end
+            yield PlantedDocument(first + row, when.replace(tzinfo=UTC), title, body[1:], truth)
+
+    def _times(self, rng: np.random.Generator, slice: int, block: int, n: int) -> list[datetime]:
+        size = int(self._bounds[slice + 1] - self._bounds[slice])
+        begins, ends = self._months[slice : slice + 2].astype("datetime64[s]")
+        fraction = (block * _BLOCK + np.arange(n) + rng.random(n)) / size
+        seconds = (fraction * (ends - begins).astype(np.int64)).astype(np.int64)
+        times: list[datetime] = (begins + seconds).tolist()
+        return times
+
+    def _tables(self, slice: int) -> list[_Table]:
+        """Return one table per kind of slot: of the topics' words in this slice, then of the common words."""
+        tables = self.__dict__.setdefault("_table_cache", {})
+        if slice not in tables:
+            tables.clear()  # documents come in order of time, so one slice is enough
+            mixes = [self._mix(story, slice) for story in STORIES]
+            tables[slice] = [_topical_table(kind, mixes) for kind in TOPICAL] + _COMMON_TABLES
+        found: list[_Table] = tables[slice]
+        return found
+
+
+class PlantedSource:
+    """A planted stream as a source: one part, ``planted``, whose offsets are the documents' numbers."""
+
+    part = "planted"
+
+    def __init__(self, stream: PlantedStream | None = None) -> None:
+        self.stream = stream or PlantedStream()
+        self._next = 0
+        self._documents = self.stream.documents()
+
+    @property
+    def name(self) -> str:
+        """What the page's title calls the stream."""
+        return "Planted news"
+
+    @property
+    def total(self) -> int:
+        """Number of documents in the stream."""
+        return self.stream.total
+
+    @property
+    def exhausted(self) -> bool:
+        """True once the last document was handed out."""
+        return self._next >= self.total
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        """Return the next ``limit`` documents; never waits."""
+        messages = [
+            Message(self.part, document.number, _value(document), document.time)
+            for document in islice(self._documents, limit)
+        ]
+        self._next += len(messages)
+        return messages
+
+    def seek(self, position: Position) -> None:
+        """Continue with document number ``position["planted"]``, the first if not named."""
+        self._next = min(max(position.get(self.part, 0), 0), self.total)
+        self._documents = self.stream.documents(self._next)
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def _value(document: PlantedDocument) -> Mapping[str, Any]:
+    return {
+        "id": document.id,
+        "time": document.time.isoformat(),
+        "title": document.title,
+        "text": document.text,
+        "truth": document.truth,
+    }
+
+
+_KINDS = (*TOPICAL, *COMMON)
+_NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
+_SLOT = re.compile(r"\{(\w+)\}")
+_TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+_FUNCTION_WORDS = frozenset(
+    _TOKEN.findall(
+        "a above along an and are at before behind below beside beyond by for from in into of off on outside over "
+        "the to up with"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frames:
+    """All sentence frames: their text with ``%s`` for slots, and per slot twice its kind, plus one for a capital."""
+
+    text: list[str]
+    slots: NDArray[np.intp]
+    aside: NDArray[np.bool_]
+    ranges: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    """Every entry of every list once, then all of them again with a capital."""
+
+    phrases: NDArray[np.object_]
+    size: int
+    number: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """Entries to draw from: that of group g and uniform u stands where ``cumulative`` passes g + u."""
+
+    entry: NDArray[np.intp]
+    cumulative: NDArray[np.float64]
+
+
+def _build_frames() -> _Frames:
+    families = {"headline": HEADLINES, "lead": LEADS, "body": BODIES, "aside": ASIDES, "closer": CLOSERS}
+    text, aside = [""], [False]  # frame 0 is no sentence
+    codes: list[list[int]] = [[]]
+    ranges: dict[str, tuple[int, int]] = {}
+    for family, frames in families.items():
+        ranges[family] = (len(text), len(text) + len(frames))
+        for frame in frames:
+            names = _SLOT.findall(frame)
+            codes.append([2 * _NUMBER[name.lower()] + name[0].isupper() for name in names])
+            written = _SLOT.sub("%s", frame)
+            text.append(written + "\n" if family == "headline" else " " + written)
+            aside.append(family == "aside")
+    slots = np.full((len(text), max(map(len, codes))), -1, dtype=np.intp)
+    for row, numbers in enumerate(codes):
+        slots[row, : len(numbers)] = numbers
+    return _Frames(text, slots, np.array(aside), ranges)
+
+
+def _build_pool() -> _Pool:
+    topical = (phase.entries(kind) for story in STORIES for phase in story.phases for kind in TOPICAL)
+    phrases = list(dict.fromkeys(chain.from_iterable(chain(topical, COMMON.values()))))
+    capitals = [phrase[0].upper() + phrase[1:] for phrase in phrases]
+    return _Pool(
+        np.array(phrases + capitals, dtype=object), len(phrases), {phrase: n for n, phrase in enumerate(phrases)}
+    )
+
+
+_FRAMES = _build_frames()
+_POOL = _build_pool()
+
+
+def _choose_frames(rng: np.random.Generator, n: int, asides: float) -> NDArray[np.intp]:
+    """Return the frames of n documents, shape (n, 6): headline, lead, body, perhaps a body, an aside, a closer."""
+    optional = {3: 0.5, 4: asides, 5: 0.5}
+    families = ("headline", "lead", "body", "body", "aside", "closer")
+    frames = np.column_stack([rng.integers(*_FRAMES.ranges[family], size=n) for family in families])
+    for column, probability in optional.items():
+        frames[rng.random(n) >= probability, column] = 0
+    return frames.astype(np.intp)
+
+
+def _ranked(size: int) -> NDArray[np.float64]:
+    """Return falling weights for a list of entries, shape (size,), summing to one."""
+    weights = 1.0 / (np.arange(size) + 2.0)
+    return np.asarray(weights / weights.sum())
+
+
+def _topical_table(kind: str, mixes: Sequence[NDArray[np.float64]]) -> _Table:
+    entries: list[int] = []
+    cumulative: list[NDArray[np.float64]] = []
+    for group, (story, mix) in enumerate(zip(STORIES, mixes, strict=True)):
+        weights = []
+        for phase, weight in zip(story.phases, mix.tolist(), strict=True):
+            if weight > 0:
+                words = phase.entries(kind)
+                entries.extend(_POOL.number[word] for word in words)
+                weights.append(weight * _ranked(len(words)))
+        within = np.cumsum(np.concatenate(weights))
+        within[-1] = 1.0  # so that rounding never leaves the group
+        cumulative.append(group + within)
+    return _Table(np.array(entries, dtype=np.intp), np.concatenate(cumulative))
+
+
+def _common_table(entries: Sequence[str]) -> _Table:
+    cumulative = np.arange(1, len(entries) + 1) / len(entries)
+    return _Table(np.array([_POOL.number[entry] for entry in entries], dtype=np.intp), cumulative)
+
+
+_COMMON_TABLES = [_common_table(entries) for entries in COMMON.values()]
+
+
+def _leading_words(story: Story, phase: int, top: int = 20) -> tuple[str, ...]:
+    """Return the words expected most often in a phase, by slots per frame times weight within the list."""
+    slots = Counter(
+        _KINDS[code >> 1]
+        for family in ("headline", "lead", "body")
+        for frame in range(*_FRAMES.ranges[family])
+        for code in _FRAMES.slots[frame].tolist()
+        if code >= 0
+    )
+    weights: Counter[str] = Counter()
+    for kind in TOPICAL:
+        entries = story.phases[phase].entries(kind)
+        for entry, weight in zip(entries, _ranked(len(entries)).tolist(), strict=True):
+            for token in set(_TOKEN.findall(entry.lower())) - _FUNCTION_WORDS:
+                weights[token] += slots[kind] * weight
+    return tuple(word for word, _ in sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:top])
