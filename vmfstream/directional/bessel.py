@@ -6,9 +6,9 @@ The density on the unit sphere of dimension ``d`` is ``C_d(kappa) exp(kappa mu'x
 * ``A_d(kappa) = I_{d/2}(kappa) / I_{d/2-1}(kappa) = ell_d'(kappa)``, the expected cosine with the mean direction.
 
 With ``nu = d/2 - 1`` and ``s = sqrt(nu^2 + kappa^2)`` two methods cover the plane: the power series of 0F1
-(DLMF 10.39.9) where ``s`` or ``kappa`` is small, and the uniform asymptotic expansion of I_nu (DLMF 10.41.3, polynomials
-10.41.9) in powers of ``1/s`` elsewhere. Differences such as ``1 - A`` and ``A'`` are taken between the leading terms by
-hand, so that no digit cancels.
+(DLMF 10.39.9) where ``s`` or ``kappa`` is small, and the uniform asymptotic expansion of I_nu in powers of ``1/s``
+elsewhere (DLMF 10.41.3, polynomials 10.41.9). Differences such as ``1 - A`` and ``A'`` are taken between the leading
+terms by hand, so that no digit cancels.
 
 Scalar functions compiled by numba (:func:`terms`, :func:`ell`, :func:`inv_ratio`) check nothing and may be called from
 other compiled functions; the functions for arrays check their input.
