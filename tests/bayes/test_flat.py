@@ -1,0 +1,281 @@
+"""The Bayesian mixture: its bound grows, stays below the evidence, and its limits."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.sparse import csr_array
+from scipy.special import gammaln, logsumexp
+
+from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
+from tests.shared import shared
+from vmfstream.bayes.concentration import KappaPrior, point_factor, point_kappa, quadrature_factor
+from vmfstream.bayes.flat import (
+    Prior,
+    elbo,
+    expected_cosines,
+    expected_log_weights,
+    fit,
+    moment_prior,
+    natural_vectors,
+    predictive,
+    responsibilities,
+    topic_densities,
+)
+from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform, log_partition
+from vmfstream.directional.kernels import padded
+from vmfstream.mixtures.concentration import own_concentration
+from vmfstream.mixtures.movmf import annealed_start
+from vmfstream.mixtures.seeding import one_hot, random_responsibilities
+
+GIBBS = json.loads(shared("golden/tiny_gibbs.json").read_text())["cases"]
+
+
+def planted(seed: int, d: int, k: int, n: int, a: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(k, size=n)
+    return vmf_rows(rng, directions(rng, k, d), labels, a), labels
+
+
+def log_joint(case: dict[str, Any], kappa: NDArray[np.float64]) -> float:
+    """Log evidence of a tiny case at known concentrations, by summing over all labellings."""
+    x, b = np.array(case["X"]), case["C0"] * np.array(case["mu0"])
+    n, d, k, alpha = case["N"], case["D"], case["K"], case["alpha"]
+    terms = []
+    for z in itertools.product(range(k), repeat=n):
+        r = one_hot(np.array(z), k, np.float64)[:, :k]
+        nk, s = r.sum(axis=0), x.T @ r
+        weights = gammaln(k * alpha) - gammaln(k * alpha + n) + (gammaln(alpha + nk) - gammaln(alpha)).sum()
+        gamma = np.linalg.norm(kappa * s + b[:, None], axis=0)
+        ell = log_partition(d, gamma) - log_partition(d, case["C0"]) - nk * log_partition(d, kappa)
+        terms.append(weights + ell.sum())
+    return float(logsumexp(terms) + n * log_c_uniform(d))
+
+
+def tiny_prior(case: dict[str, Any]) -> Prior:
+    return Prior(case["alpha"], case["C0"] * np.array(case["mu0"]))
+
+
+def best_bound(case: dict[str, Any], **options: Any) -> float:
+    """Largest bound of several starts, absolute."""
+    x = np.array(case["X"])
+    starts = [random_responsibilities(x, case["K"], np.random.default_rng(s)) for s in range(5)]
+    bounds = [fit(x, r, case["K"], tiny_prior(case), tol=1e-10, **options).trace for r in starts]
+    assert min(np.diff(b).min() for b in bounds) > -1e-9
+    return float(max(b[-1] for b in bounds) + case["N"] * log_c_uniform(case["D"]))
+
+
+@pytest.mark.parametrize("case", GIBBS)
+def test_bound_is_below_the_evidence_with_known_concentrations(case: dict[str, Any]) -> None:
+    evidence = case["fixed_kappa"]["log_evidence"]
+    assert log_joint(case, np.array(case["kappa"])) == pytest.approx(evidence, abs=1e-9)
+    bound = best_bound(case, kappa=np.array(case["kappa"]), concentration="own")
+    assert evidence - 4 < bound < evidence
+
+
+@pytest.mark.parametrize("case", GIBBS)
+def test_bound_is_below_the_evidence_with_a_posterior_of_kappa(case: dict[str, Any]) -> None:
+    prior = KappaPrior(case["m"], case["sigma2"])
+    own = case["integrated_kappa"]["log_evidence"]
+    assert own - 4 < best_bound(case, kappa_prior=prior, concentration="own") < own
+    u = np.linspace(-6, 6, 121)
+    joint = [log_joint(case, np.full(case["K"], np.exp(prior.m + v * prior.s2**0.5))) - v**2 / 2 for v in u]
+    common = float(logsumexp(joint)) + np.log(0.1 / np.sqrt(2 * np.pi))
+    assert common - 4 < best_bound(case, kappa_prior=prior) < common
+
+
+@pytest.mark.parametrize("rule", ["quadrature", "point"])
+@pytest.mark.parametrize("concentration", ["shared", "own"])
+@pytest.mark.parametrize("d", [4, 50, 2000])
+def test_every_step_raises_the_bound(d: int, concentration: Any, rule: str) -> None:
+    k, n = 3, 60
+    x, _ = planted(d, d, k, n, 0.3)
+    prior = Prior(
+        np.array([0.7, 1.0, 2.0]), 0.8 * d * np.pad(directions(np.random.default_rng(1), k, d).T, [(0, 0), (0, 13)])
+    )
+    law = KappaPrior(np.log(0.4 * d), 0.25)
+    resp = random_responsibilities(x, k, np.random.default_rng(0))
+    kappa, rho = point_factor(d, 0.5 * d), prior.alpha + np.ones(k)
+    f, gamma = natural_vectors(prior.b, x.T @ resp, kappa.mean, k)
+    bounds = []
+    for sweep in range(8):
+        resp, _ = responsibilities(x, f, gamma, kappa, expected_log_weights(rho))
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        s, nk = x.T @ resp, resp.sum(axis=0)[:k]
+        rho = prior.alpha + nk
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        f, gamma = natural_vectors(prior.b, s, kappa.mean, k)
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        t = expected_cosines(f, gamma, s)
+        if concentration == "shared":
+            nk, t = nk.sum(keepdims=True), t.sum(keepdims=True)
+        kappa = quadrature_factor(d, nk, t, law) if rule == "quadrature" else point_factor(d, point_kappa(d, nk, t))
+        if rule == "quadrature" and not sweep:
+            bounds.clear()  # the start has no factor of kappa to compare with
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+    assert np.diff(bounds).min() > -1e-10 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0]
+
+
+def test_trace_is_the_bound() -> None:
+    x, _ = planted(1, 30, 3, 60, 0.5)
+    prior = moment_prior(x, random_responsibilities(x, 3, np.random.default_rng(0)), 3)
+    run = fit(x, random_responsibilities(x, 3, np.random.default_rng(1)), 3, prior)
+    assert elbo(x, run.resp, run.f, run.rho, run.kappa, prior) == pytest.approx(run.trace[-1], abs=1e-8)
+    assert np.diff(run.trace).min() > -1e-9
+
+
+@pytest.mark.parametrize(
+    ("d", "n", "t", "m", "s2"),
+    [(3, 5.0, 3.0, 1.2, 0.6), (10_000, 10.0, 4.3, 7.0, 1.0), (50, 1000.0, 400.0, 0.0, 0.01), (7, 0.0, 0.0, 1.0, 0.5)],
+)
+def test_quadrature_against_adaptive_integration(d: int, n: float, t: float, m: float, s2: float) -> None:
+    factor = quadrature_factor(d, n, t, KappaPrior(m, s2))
+    centre, width = float(factor.log_mean[0]), float(np.sqrt(factor.log_var[0]))
+
+    def exponent(u: float) -> float:
+        return float(-n * log_partition(d, np.exp(u)) + t * np.exp(u) - (u - m) ** 2 / (2 * s2))
+
+    top = exponent(centre)
+    span = (centre - 9 * width, centre + 9 * width)
+    total = quad(lambda u: np.exp(exponent(u) - top), *span, epsabs=0, limit=200)[0]
+    mean = quad(lambda u: np.exp(exponent(u) - top + u), *span, epsabs=0, limit=200)[0] / total
+    assert factor.mean[0] == pytest.approx(mean, rel=1e-6)
+    log_z = top + np.log(total) - 0.5 * np.log(2 * np.pi * s2)
+    computed = -factor.kl[0] - n * factor.ell[0] + t * factor.mean[0]
+    assert computed == pytest.approx(log_z, abs=1e-6 * max(1, abs(log_z)))
+
+
+def test_quadrature_known_numbers_and_prior() -> None:
+    assert quadrature_factor(100, 0.0, 0.0, KappaPrior(2.0, 0.09)).mean[0] == pytest.approx(
+        np.exp(2.0 + 0.045), rel=1e-9
+    )
+    assert quadrature_factor(100, 0.0, 0.0, KappaPrior(2.0, 0.09)).kl[0] == pytest.approx(0.0, abs=1e-9)
+    sharp = quadrature_factor(10_000, 10.0, 10 * float(bessel_ratio(10_000, 4761.0)), KappaPrior(np.log(4761.0), 1.0))
+    assert np.sqrt(sharp.log_var[0]) == pytest.approx(0.0085, rel=0.03)
+    assert sharp.mean[0] == pytest.approx(4761.0, rel=1e-3)
+
+
+def test_without_prior_the_concentration_is_the_marginal_one() -> None:
+    x, _ = planted(2, 500, 1, 12, 0.4)
+    run = fit(
+        x,
+        one_hot(np.zeros(12, np.int64), 1, np.float64),
+        1,
+        Prior(1.0, np.zeros(500)),
+        kappa="point",
+        tol=1e-12,
+        max_iter=500,
+    )
+    norm = float(np.linalg.norm(x.sum(axis=0)))
+    assert run.kappa.mean[0] == pytest.approx(own_concentration(500, [norm], [12.0])[0], rel=1e-4)
+    assert run.kappa.mean[0] < 0.9 * own_concentration(500, [norm], [12.0], "mle")[0]
+
+
+def test_moment_prior_finds_the_common_direction() -> None:
+    rng = np.random.default_rng(3)
+    background = directions(rng, 1, 3000)[0]
+    mu = vmf_rows(rng, background[None], np.zeros(8, np.int64), 0.7)
+    labels = rng.integers(8, size=800)
+    x = vmf_rows(rng, mu, labels, 0.3)
+    prior = moment_prior(x, labels, 8)
+    c0 = float(prior.c0)
+    assert prior.b @ background / c0 > 0.9
+    # with 8 topics an eighth of the pairs share their topic: cosine^2 = 7/8 a_0^2 + 1/8
+    assert float(bessel_ratio(3000, c0)) == pytest.approx(np.sqrt(0.875 * 0.49 + 0.125), abs=0.04)
+    sparse = moment_prior(csr_array(x.astype(np.float32)), one_hot(labels, 8), 8)
+    assert sparse.b.dtype == np.float32
+    assert float(sparse.c0) == pytest.approx(c0, rel=1e-3)
+
+
+def test_annealed_start_then_bayes_on_hard_text() -> None:
+    x, labels = hard_text(np.random.default_rng(1))
+    x = x.astype(np.float32)
+    resp = annealed_start(x, 6, np.random.default_rng(0))
+    prior = moment_prior(x, resp, 6)
+    run = fit(x, resp, 6, prior, kappa="point")
+    assert nmi(labels, run.resp[:, :6].argmax(axis=1)) > 0.4
+    frozen = fit(x, random_responsibilities(x, 6, np.random.default_rng(0)), 6, prior, kappa="point")
+    assert run.trace[-1] > frozen.trace[-1] + 100
+
+
+def test_topics_with_different_priors_keep_them() -> None:
+    mu = directions(np.random.default_rng(0), 2, 40)
+    x = vmf_rows(np.random.default_rng(1), mu, np.repeat([0, 1], 30), 0.6)
+    b = np.zeros((40, 16))
+    b[:, :2] = 200 * mu.T
+    run = fit(x, None, 2, Prior(np.array([1.0, 1.0]), b), kappa="point", kappa0=30.0)
+    assert np.array_equal(run.resp[:, :2].argmax(axis=1), np.repeat([0, 1], 30))
+    assert run.rho == pytest.approx([31.0, 31.0])
+    assert not run.f[:, 2:].any()
+
+
+def test_predictive_is_the_ratio_of_evidences() -> None:
+    case = GIBBS[0]
+    x, d = np.array(case["X"]), case["D"]
+    b, kappa = case["C0"] * np.array(case["mu0"]), 5.0
+    f = np.zeros((d, 16))
+    f[:, 0], f[:, 1] = b, b + kappa * x[:3].sum(axis=0)
+    gamma = np.linalg.norm(f, axis=0)[:2]
+    weights = np.log([0.3, 0.7])
+    expected = [
+        logsumexp(
+            weights + log_partition(d, np.linalg.norm(f[:, :2] + kappa * y[:, None], axis=0)) - log_partition(d, gamma)
+        )
+        - log_partition(d, kappa)
+        for y in x
+    ]
+    assert predictive(x, f, gamma, kappa, weights) == pytest.approx(expected, rel=1e-12)
+    only = topic_densities(x, f, gamma, kappa)[:, 1]
+    assert predictive(x, f, gamma, kappa, np.array([-np.inf, 0.0])) == pytest.approx(only, rel=1e-12)
+
+
+def test_predictive_integrates_to_one_on_the_circle() -> None:
+    angle = np.linspace(0, 2 * np.pi, 2000, endpoint=False)
+    x = np.column_stack([np.cos(angle), np.sin(angle)])
+    f = np.zeros((2, 16))
+    f[:, :2] = [[3.0, -1.0], [0.5, 8.0]]
+    density = predictive(x, f, np.linalg.norm(f, axis=0)[:2], 12.0, np.log([0.4, 0.6]))
+    assert np.exp(density).mean() == pytest.approx(1.0, rel=1e-10)
+
+
+def test_zero_rows_and_padding() -> None:
+    x, _ = planted(5, 30, 3, 40, 0.5)
+    resp = random_responsibilities(x, 3, np.random.default_rng(0))
+    prior = moment_prior(x, resp, 3)
+    full = fit(x, resp, 3, prior)
+    holes = fit(np.insert(x, 10, 0.0, axis=0), np.insert(resp, 10, 0.2, axis=0), 3, prior)
+    assert holes.trace == pytest.approx(full.trace, abs=1e-8)
+    assert not holes.resp[10].any()
+    assert full.f.shape == (30, padded(3))
+    assert not full.f[:, 3:].any()
+    assert predictive(np.zeros((1, 30)), full.f, full.gamma, 10.0, np.log(full.rho / full.rho.sum()))[0] == 0.0
+
+
+def test_what_was_seen_before_counts_for_the_concentration() -> None:
+    x, _ = planted(6, 200, 2, 40, 0.5)
+    resp = random_responsibilities(x, 2, np.random.default_rng(0))
+    prior = Prior(1.0, np.zeros(200))
+    kappa = float(inv_bessel_ratio(200, 0.2))
+    run = fit(x, resp, 2, prior, kappa="point", seen=(1e9, 0.2e9))
+    assert run.kappa.mean[0] == pytest.approx(kappa, rel=1e-5)
+
+
+def test_bad_input_is_named() -> None:
+    x, _ = planted(7, 30, 2, 20, 0.5)
+    resp = random_responsibilities(x, 2, np.random.default_rng(0))
+    prior = Prior(1.0, np.zeros(30))
+    with pytest.raises(ValueError, match="'exact'"):
+        fit(x, resp, 2, prior, kappa="exact")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="kappa0"):
+        fit(x, None, 2, prior, kappa="point")
+    with pytest.raises(ValueError, match="kappa_prior"):
+        fit(x, None, 2, prior)
+    with pytest.raises(ValueError, match="labels must be below"):
+        moment_prior(x, np.full(20, 2), 2)

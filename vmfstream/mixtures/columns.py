@@ -1,0 +1,97 @@
+"""Sums along the columns of words-by-topics matrices, and the softmax over topics, in double precision."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.directional.kernels import Rows
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+"""An array of float32 or float64."""
+
+
+@njit(cache=True)
+def column_norms(a: Floats) -> NDArray[np.float64]:
+    """Euclidean norm of every column of ``a`` (D, kp), accumulated in double precision."""
+    total = np.zeros(a.shape[1])
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            v = np.float64(a[i, j])
+            total[j] += v * v
+    return np.sqrt(total)
+
+
+@njit(cache=True)
+def column_dots(a: Floats, b: Floats) -> NDArray[np.float64]:
+    """Inner product of every column of ``a`` (D, kp) with the same column of ``b`` (D, kp), in double precision."""
+    total = np.zeros(a.shape[1])
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            total[j] += np.float64(a[i, j]) * np.float64(b[i, j])
+    return total
+
+
+@njit(cache=True)
+def softmax_rows(
+    scores: Floats, scale: NDArray[np.float64], offset: NDArray[np.float64], beta: float
+) -> NDArray[np.float64]:
+    """Turn ``scores`` (N, kp) in place into responsibilities of the first ``len(scale)`` topics.
+
+    resp_ik = softmax_k( beta (scale_k scores_ik + offset_k) ); padded columns become zero.
+
+    Parameters
+    ----------
+    scores : (N, kp) array, overwritten
+    scale, offset : (k,) float64, k <= kp
+    beta : float, inverse temperature
+
+    Returns
+    -------
+    (N,) float64, log-sum-exp of the tempered scores of each row.
+    """
+    n, kp = scores.shape
+    k = scale.shape[0]
+    row = np.empty(k)
+    lse = np.empty(n)
+    for i in range(n):
+        top = -np.inf
+        for j in range(k):
+            row[j] = beta * (scale[j] * np.float64(scores[i, j]) + offset[j])
+            top = max(top, row[j])
+        total = 0.0
+        for j in range(k):
+            row[j] = np.exp(row[j] - top)
+            total += row[j]
+        for j in range(k):
+            scores[i, j] = row[j] / total
+        for j in range(k, kp):
+            scores[i, j] = 0.0
+        lse[i] = top + np.log(total)
+    return lse
+
+
+def directed(x: Rows) -> NDArray[np.bool_]:
+    """Mark the rows of ``x`` that carry a direction: those with an entry that is not zero."""
+    if isinstance(x, np.ndarray):
+        return np.asarray((x != 0).any(axis=1))
+    return _directed_rows(x.indptr, x.data)
+
+
+@njit(cache=True)
+def _directed_rows(indptr: NDArray[np.integer[Any]], data: Floats) -> NDArray[np.bool_]:
+    out = np.zeros(len(indptr) - 1, np.bool_)
+    for i in range(len(out)):
+        for j in range(indptr[i], indptr[i + 1]):
+            if data[j] != 0:
+                out[i] = True
+                break
+    return out
+
+
+def dense_rows(x: Rows, rows: NDArray[np.integer[Any]]) -> Floats:
+    """Return a few ``rows`` of ``x`` as a dense array."""
+    return np.asarray(x[rows] if isinstance(x, np.ndarray) else x[rows].toarray())
