@@ -1,0 +1,330 @@
+"""Stored documents as a stream in order of time: corpora by name, and anybody's own file."""
+
+from __future__ import annotations
+
+import glob
+import tempfile
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from vmfstream.errors import InputError
+from vmfstream.records import Message, Position
+from vmfstream.replay.corpus import Columns, Corpus, Progress, get
+
+__all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
+
+TIME_COLUMNS = ("time", "timestamp", "date", "published", "created_at", "year")
+TEXT_COLUMNS = ("text", "body", "content", "abstract", "summary", "message", "description")
+TITLE_COLUMNS = ("title", "headline", "subject", "name")
+ID_COLUMNS = ("id", "_id", "doc_id", "key", "guid", "url")
+
+_AHEAD = 1_024  # documents read from the sorted table at once
+_MEMORY = "1GB"  # beyond this, sorting spills into a temporary folder
+
+
+class SortedSource:
+    """Documents of one SQL relation sorted by time, as a source of one part whose offsets are ranks in that order.
+
+    Documents of equal time keep the order of ``columns.order`` and then of the file; those whose time cannot be read
+    come last, with their time as it stands, so that the codec rejects and counts them. Sorting happens once, on disk
+    if it does not fit into a gigabyte; after that any rank is reached at once.
+
+    Parameters
+    ----------
+    name : str
+        What the stream is called.
+    part : str
+        Name of its only part.
+    relation : str
+        SQL relation with the documents.
+    columns : Columns
+        How a document is made of it.
+    rate : float or None, > 0
+        Documents per second; None is as fast as they are asked for.
+
+    Raises
+    ------
+    InputError
+        If the relation cannot be read or is empty, or the rate is not positive.
+    """
+
+    def __init__(self, name: str, part: str, relation: str, columns: Columns, *, rate: float | None = None) -> None:
+        if rate is not None and not rate > 0:
+            raise InputError(f"{name}: rate must be a positive number of documents per second, got {rate}")
+        self.part = part
+        self._name = name
+        self._rate = rate
+        self._begun: float | None = None
+        self._given = 0
+        self._next = 0
+        self._ahead: deque[tuple[Any, ...]] = deque()
+        self._spill = tempfile.TemporaryDirectory(prefix="vmfstream-", ignore_cleanup_errors=True)
+        self._connection = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": self._spill.name})
+        try:
+            self._connection.execute("SET TimeZone = 'UTC'")
+            self._connection.execute(_sorting(relation, columns))
+            row = self._connection.execute("SELECT count(*) FROM sorted").fetchone()
+            self._total = int(row[0]) if row else 0
+            if not self._total:
+                raise InputError(f"{name}: expected documents, found none")
+        except duckdb.Error as error:
+            self.close()
+            raise InputError(f"{name}: cannot be read: {_first_line(error)}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """What the page's title calls the stream."""
+        return self._name
+
+    @property
+    def total(self) -> int:
+        """Number of documents, with those that will be rejected."""
+        return self._total
+
+    @property
+    def exhausted(self) -> bool:
+        """True once the last document was handed out."""
+        return self._next >= self._total
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        """Return the next documents, at most ``limit`` and no more than the rate allows by now."""
+        wanted = min(limit, self._total - self._next, self._allowed(timeout))
+        messages = []
+        for _ in range(wanted):
+            if not self._ahead:
+                self._read()
+            messages.append(self._message(self._ahead.popleft()))
+        return messages
+
+    def seek(self, position: Position) -> None:
+        """Continue with the document of rank ``position[part]``, the first if not named."""
+        self._next = min(max(position.get(self.part, 0), 0), self._total)
+        self._ahead.clear()
+        self._begun = None
+
+    def close(self) -> None:
+        """Release the sorted documents."""
+        self._connection.close()
+        self._spill.cleanup()
+
+    def _allowed(self, timeout: float) -> int:
+        """Return how many documents the rate allows by now, after waiting for the next one or the timeout."""
+        if self._rate is None:
+            return self._total
+        now = time.monotonic()
+        if self._begun is None:
+            self._begun, self._given = now, 0
+        wait = (self._given + 1) / self._rate - (now - self._begun)
+        if wait > 0:
+            time.sleep(min(wait, max(timeout, 0.0)))
+        allowed = int((time.monotonic() - self._begun) * self._rate) - self._given
+        return max(allowed, 0)
+
+    def _read(self) -> None:
+        self._ahead.extend(
+            self._connection.execute(
+                "SELECT moment, id, time, title, text, label FROM sorted WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
+                [self._next, self._next + _AHEAD],
+            ).fetchall()
+        )
+
+    def _message(self, row: tuple[Any, ...]) -> Message:
+        at, id, written, title, text, label = row
+        when = None if at is None else at.replace(tzinfo=UTC)
+        value: Mapping[str, str | None] = {
+            "id": id,
+            "time": written if when is None else when.isoformat(),
+            "title": title,
+            "text": text,
+            "label": label,
+        }
+        offset = self._next
+        self._next += 1
+        self._given += 1
+        return Message(self.part, offset, {key: item for key, item in value.items() if item is not None}, when)
+
+
+class CorpusSource(SortedSource):
+    """A corpus by name or value, in order of time; fetched first if it has to be.
+
+    Parameters
+    ----------
+    corpus : Corpus or str
+        The corpus, or its name.
+    rate : float or None, > 0
+        Documents per second; None is as fast as they are asked for.
+    progress : callable or None
+        Told about the download, if there is one.
+
+    Raises
+    ------
+    InputError
+        If the corpus is unknown, missing or not what it should be.
+    """
+
+    def __init__(self, corpus: Corpus | str, *, rate: float | None = None, progress: Progress | None = None) -> None:
+        self.corpus = get(corpus) if isinstance(corpus, str) else corpus
+        file = self.corpus.path(progress=progress)
+        relation = self.corpus.relation.format(file=f"read_parquet({_quoted(file)})")
+        super().__init__(self.corpus.title, self.corpus.name, relation, self.corpus.columns, rate=rate)
+
+
+class SortedFileSource(SortedSource):
+    """A user's file of documents (JSON lines, JSON, CSV, TSV or Parquet) in order of time.
+
+    Parameters
+    ----------
+    path : path
+        The file; its ending tells the format, ``.gz`` may follow for text formats.
+    time, text, title, id : str or None
+        Columns to use; None takes the first usual name among the file's columns. Without a title or an id column
+        there is no title, and the id is the file's name and the row.
+    rate : float or None, > 0
+        Documents per second; None is as fast as they are asked for.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, of another format, damaged, or lacks a column; the message lists what was found.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        time: str | None = None,
+        text: str | None = None,
+        title: str | None = None,
+        id: str | None = None,
+        rate: float | None = None,
+    ) -> None:
+        file = Path(path)
+        relation, names = _open(file)
+        when = _column(file, names, "time", time, TIME_COLUMNS)
+        columns = Columns(
+            id=_optional(file, names, "id", id, ID_COLUMNS) or f"{_literal(file.stem + ':')} || row_number() OVER ()",
+            time=when,
+            text=_column(file, names, "text", text, TEXT_COLUMNS),
+            title=_optional(file, names, "title", title, TITLE_COLUMNS) or "NULL",
+        )
+        super().__init__(file.name, file.name, relation, columns, rate=rate)
+
+
+_FORMATS = {
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def _open(file: Path) -> tuple[str, list[str]]:
+    """Return a relation over a file, text columns read as they are written, and its column names."""
+    if not file.exists():
+        raise InputError(f"{file}: no such file")
+    if not file.is_file():
+        raise InputError(f"{file}: expected a file, found a folder")
+    if not file.stat().st_size:
+        raise InputError(f"{file}: the file is empty")
+    ending = Path(file.stem).suffix if file.suffix.lower() == ".gz" else file.suffix
+    format = _FORMATS.get(ending.lower())
+    if format is None:
+        raise InputError(f"{file}: expected a file ending in {', '.join(_FORMATS)}")
+    quoted = _quoted(file)
+    if format == "parquet":
+        relation = f"read_parquet({quoted})"
+        return relation, _names(file, relation)
+    if format == "csv":
+        delimiter = ", delim = '\t'" if ending.lower() == ".tsv" else ""
+        relation = f"read_csv({quoted}, header = true, all_varchar = true, null_padding = true{delimiter})"
+        return relation, _names(file, relation)
+    layout = "auto" if ending.lower() == ".json" else "newline_delimited"
+    lenient = "" if layout == "auto" else ", ignore_errors = true"
+    names = _names(file, f"read_json({quoted}, format = '{layout}', union_by_name = true{lenient})")
+    fields = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
+    return f"read_json({quoted}, format = '{layout}', columns = {{{fields}}}{lenient})", names
+
+
+def _names(file: Path, relation: str) -> list[str]:
+    try:
+        with duckdb.connect() as connection:
+            return [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()]
+    except duckdb.Error as error:
+        raise InputError(f"{file}: cannot be read: {_first_line(error)}") from error
+
+
+def _optional(file: Path, names: list[str], role: str, given: str | None, usual: Sequence[str]) -> str | None:
+    """Return the quoted name of a column that was given or has one of the usual names."""
+    folded = {name.lower(): name for name in reversed(names)}
+    if given is not None:
+        if given.lower() not in folded:
+            raise InputError(f"{file}: expected a {role} column {given!r}, found the columns {', '.join(names)}")
+        return _identifier(folded[given.lower()])
+    return next((_identifier(folded[name]) for name in usual if name in folded), None)
+
+
+def _column(file: Path, names: list[str], role: str, given: str | None, usual: Sequence[str]) -> str:
+    found = _optional(file, names, role, given, usual)
+    if found is None:
+        raise InputError(
+            f"{file}: expected a {role} column named {', '.join(usual)} or as you say, "
+            f"found the columns {', '.join(names)}"
+        )
+    return found
+
+
+def _sorting(relation: str, columns: Columns) -> str:
+    """Return the statement that sorts the documents into a table whose row ids are ranks."""
+    keys = [f"key_{number}" for number in range(len(columns.order))]
+    keyed = "".join(f", {order} AS {key}" for order, key in zip(columns.order, keys, strict=True))
+    return f"""
+        CREATE TEMP TABLE sorted AS
+        SELECT if(year(parsed) BETWEEN 1 AND 9999, parsed, NULL) AS moment, id, time, title, text, label
+        FROM (SELECT *, {_MOMENT} AS parsed FROM (
+            SELECT row_number() OVER () AS row, ({columns.id})::VARCHAR AS id, trim(({columns.time})::VARCHAR) AS time,
+                ({columns.title})::VARCHAR AS title, ({columns.text})::VARCHAR AS text,
+                ({columns.label})::VARCHAR AS label{keyed}
+            FROM {relation} AS stored
+        ))
+        ORDER BY {", ".join(["moment NULLS LAST", *keys, "row"])}
+    """
+
+
+# a year, a month, seconds or milliseconds since 1970, a mail date, or anything DuckDB takes for a time; in UTC
+_MOMENT = r"""
+    CASE
+        WHEN regexp_full_match(time, '\d{4}') THEN try_strptime(time, '%Y')
+        WHEN regexp_full_match(time, '\d{4}-\d{1,2}') THEN try_strptime(time, '%Y-%m')
+        WHEN regexp_full_match(time, '\d{9,10}(\.\d+)?') THEN make_timestamp((time::DOUBLE * 1e6)::BIGINT)
+        WHEN regexp_full_match(time, '\d{12,13}') THEN make_timestamp(time::BIGINT * 1000)
+        ELSE coalesce(try_cast(time AS TIMESTAMPTZ), try_strptime(time, '%a, %d %b %Y %H:%M:%S %z')) AT TIME ZONE 'UTC'
+    END
+"""
+
+
+def _quoted(file: Path) -> str:
+    return _literal(glob.escape(str(file)))
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
