@@ -1,0 +1,107 @@
+"""Small records for the tests of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from vmfstream.records import (
+    Arrays,
+    Commit,
+    EpochReport,
+    Event,
+    Rejected,
+    Slice,
+    SliceReport,
+    SmoothedSlice,
+    TopicRows,
+    Typical,
+)
+
+BEGINS = datetime(2024, 1, 1, tzinfo=UTC)
+ENDS = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def topic_rows(topics: Sequence[int] = (3, 7), words: int = 2, mark: str = "w") -> TopicRows:
+    k = len(topics)
+    numbers = np.arange(k, dtype=np.float64)
+    return TopicRows(
+        topic=np.array(topics, dtype=np.int64),
+        n=numbers + 10,
+        share=np.full(k, 1 / k),
+        kappa=numbers + 20,
+        gamma=numbers + 30,
+        tightness=numbers / 10,
+        certainty=numbers / 20,
+        speed=np.where(numbers == 0, np.nan, 1.5),
+        words=[[(f"{mark}{topic}_{rank}", 1 / (rank + 1)) for rank in range(words)] for topic in topics],
+    )
+
+
+def state(seed: int, size: int = 5) -> Arrays:
+    rng = np.random.default_rng(seed)
+    return {
+        "mean": rng.standard_normal((size, 3)).astype(np.float32),
+        "half": rng.standard_normal(size).astype(np.float16),
+        "count": rng.integers(-5, 5, size),
+        "word": np.array(["schön", "", "日本"]),
+        "none": np.empty((0, 4)),
+        "seed": np.array(seed),
+    }
+
+
+def epoch_report(epoch: int, topics: TopicRows | None = None) -> EpochReport:
+    return EpochReport(
+        epoch=epoch,
+        slice=Slice(epoch, f"slice {epoch}", BEGINS, ENDS),
+        n=100,
+        rejected=1,
+        late=2,
+        empty=3,
+        unknown=0.25,
+        heldout=float("nan") if topics is None else 12.5,
+        seconds=0.5,
+        topics=topics,
+    )
+
+
+def slice_report(index: int, topics: TopicRows | None) -> SliceReport:
+    typical = Typical(
+        topic=np.array([3, 3]),
+        rank=np.array([1, 2]),
+        id=["a", "b"],
+        title=["First", "Second"],
+        time=[BEGINS, ENDS],
+        score=np.array([2.0, 1.0]),
+    )
+    return SliceReport(
+        slice=Slice(index, f"slice {index}", BEGINS, ENDS),
+        n=100,
+        predicted=float("nan"),
+        persistence=0.9,
+        settling=index == 0,
+        dimension=50,
+        topics=topics,
+        typical=typical if topics is not None else None,
+        events=(Event("born", 7), Event("merged", 3, other=7, value=0.5)),
+    )
+
+
+def commit(epoch: int, *, small: bool = False, size: int = 5, **changes: object) -> Commit:
+    """Return a commit with rows for every table, or with ``small`` only one epoch row and a state."""
+    topics = None if small else topic_rows()
+    values: dict[str, object] = {
+        "epoch": epoch_report(epoch, topics),
+        "closed": () if small else (slice_report(epoch, topics),),
+        "rejected": () if small else (Rejected("a.jsonl", 100 * epoch + 5, "not JSON: line 6", "{"),),
+        "position": {"a.jsonl": 100 * (epoch + 1)},
+        "open_state": state(epoch, size),
+        "slice_state": None if small else state(1000 + epoch),
+    }
+    return Commit(**(values | changes))  # type: ignore[arg-type]
+
+
+def smoothed(index: int, topics: Sequence[int] = (3, 7), mark: str = "s") -> SmoothedSlice:
+    return SmoothedSlice(index, topic_rows(topics, mark=mark))

@@ -1,0 +1,71 @@
+"""A store without a file, for trackers inside a program and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vmfstream.errors import InputError
+from vmfstream.log.rows import check_order
+from vmfstream.records import Arrays, Checkpoint, Commit
+
+
+class MemoryLog:
+    """Keeps every commit in memory in order; of the states only the last ones.
+
+    Attributes
+    ----------
+    commits : list of Commit
+        What was committed, with empty ``open_state`` and no ``slice_state``.
+    """
+
+    def __init__(self) -> None:
+        self.commits: list[Commit] = []
+        self._settings: dict[str, str] = {}
+        self._position: dict[str, int] = {}
+        self._open_state: Arrays = {}
+        self._slice_state: Arrays | None = None
+        self._closed = False
+
+    def resume(self) -> Checkpoint | None:
+        """Return the last commit's state, or None while nothing was committed."""
+        if not self.commits:
+            return None
+        return Checkpoint(
+            epoch=self.commits[-1].epoch.epoch,
+            position=dict(self._position),
+            open_state=_copied(self._open_state),
+            slice_state=None if self._slice_state is None else _copied(self._slice_state),
+            finished=self.commits[-1].finished,
+        )
+
+    def settings(self, wanted: Mapping[str, str]) -> Mapping[str, str]:
+        """Record the settings the first time; later return those."""
+        if not self._settings:
+            self._settings = dict(wanted)
+        return dict(self._settings)
+
+    def commit(self, commit: Commit) -> None:
+        """Keep one epoch.
+
+        Raises
+        ------
+        InputError
+            If the epoch does not follow the last one, or the store is closed.
+        """
+        if self._closed:
+            raise InputError("the log is closed")
+        check_order(commit.epoch.epoch, self.commits[-1].epoch.epoch if self.commits else None, "the log in memory")
+        open_state = _copied(commit.open_state)
+        slice_state = self._slice_state if commit.slice_state is None else _copied(commit.slice_state)
+        self.commits.append(replace(commit, position=dict(commit.position), open_state={}, slice_state=None))
+        self._position |= commit.position
+        self._open_state, self._slice_state = open_state, slice_state
+
+    def close(self) -> None:
+        """Refuse further commits; what was kept stays readable."""
+        self._closed = True
+
+
+def _copied(arrays: Arrays) -> Arrays:
+    return {name: array.copy() for name, array in arrays.items()}

@@ -1,0 +1,270 @@
+"""The only reading of the log: each method opens the file for a moment and answers with a frame of numpy columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.errors import InputError
+from vmfstream.log.connection import connected, explain
+from vmfstream.log.schema import check
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+Texts: TypeAlias = NDArray[np.object_]
+Times: TypeAlias = NDArray[np.datetime64]
+
+Reading: TypeAlias = Literal["then", "hindsight"]
+"""``then``: as known when the slice closed; ``hindsight``: using the documents of later slices too."""
+
+_TABLE = {"then": "filtered", "hindsight": "smoothed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """How far the run is: last epoch (-1 before the first), last closed slice, and whether the source is done."""
+
+    epoch: int
+    slice: int | None
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rejections:
+    """How many messages were no documents, in all and by kind of reason (up to its colon), most frequent first."""
+
+    total: int
+    reasons: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceFrame:
+    """Closed slices by index; ``begins`` and ``ends`` are datetime64[us] in UTC, NaT for slices of N documents."""
+
+    slice: Ints
+    label: Texts
+    begins: Times
+    ends: Times
+    n: Ints
+    predicted: Floats
+    settling: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicFrame:
+    """Topics at the end of each closed slice, by slice and topic; NaN where a number was not known."""
+
+    slice: Ints
+    topic: Ints
+    n: Floats
+    share: Floats
+    kappa: Floats
+    gamma: Floats
+    tightness: Floats
+    certainty: Floats
+    speed: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordFrame:
+    """Words of topics by slice, topic and rank (from 1)."""
+
+    slice: Ints
+    topic: Ints
+    rank: Ints
+    word: Texts
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypicalFrame:
+    """Documents most typical of a topic, by slice, topic and rank (from 1)."""
+
+    slice: Ints
+    topic: Ints
+    rank: Ints
+    id: Texts
+    title: Texts
+    time: Times
+    score: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventFrame:
+    """What happened to topics, in order; ``other`` is -1 and ``value`` NaN where there is none."""
+
+    slice: Ints
+    epoch: Ints
+    kind: Texts
+    topic: Ints
+    other: Ints
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochFrame:
+    """Engine updates by number; ``unknown`` and ``heldout`` are NaN where they were not known."""
+
+    epoch: Ints
+    slice: Ints
+    label: Texts
+    n: Ints
+    rejected: Ints
+    late: Ints
+    empty: Ints
+    unknown: Floats
+    heldout: Floats
+    seconds: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RejectedFrame:
+    """Messages that were no documents, the newest first."""
+
+    part: Texts
+    offset: Ints
+    epoch: Ints
+    reason: Texts
+    excerpt: Texts
+
+
+_F = TypeVar("_F")
+
+
+class Reader:
+    """Answers questions about a log while another process may be writing it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A log made by ``vmfstream.log.writer.Log``.
+    timeout : float
+        Seconds to wait for a file that is being written; a commit takes about a tenth of one.
+
+    Raises
+    ------
+    InputError
+        If there is no file, or it is no log. Every method raises it too if the file goes away later.
+    FormatVersion
+        If the log has a format that this program does not read.
+    StoreLocked
+        If the writer does not release the file in time; any method.
+    """
+
+    def __init__(self, path: str | Path, timeout: float = 10.0) -> None:
+        self.path = Path(path).expanduser().resolve()
+        self.timeout = timeout
+        self.newest()
+
+    def meta(self) -> dict[str, str]:
+        """Return the settings of the run and the ``format`` of the log."""
+        return dict(self._rows("select key, value from meta order by key"))
+
+    def newest(self) -> Newest:
+        """Return how far the run is; cheap enough to ask every second."""
+        query = """
+            select coalesce(max(epoch), -1), (select max(slice) from slice), coalesce(arg_max(finished, epoch), false)
+            from epoch"""
+        ((epoch, last, finished),) = self._rows(query)
+        return Newest(epoch, last, finished)
+
+    def slices(self) -> SliceFrame:
+        """Return the closed slices."""
+        return self._frame(SliceFrame, "from slice order by slice")
+
+    def topics(self, reading: Reading) -> TopicFrame:
+        """Return the topics of all closed slices.
+
+        Parameters
+        ----------
+        reading : {"then", "hindsight"}
+            As known when the slice closed, or using later documents too (empty without ``has_hindsight``).
+        """
+        return self._frame(TopicFrame, f"from {_table(reading)} order by slice, topic")
+
+    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
+        """Return the words of topics in all closed slices.
+
+        Parameters
+        ----------
+        reading : {"then", "hindsight"}
+        topic : int, optional
+            One topic only.
+        top : int
+            At most so many words per slice and topic.
+        """
+        query = (
+            f"from {_table(reading)}_word where rank <= $1 and ($2 is null or topic = $2) order by slice, topic, rank"
+        )
+        return self._frame(WordFrame, query, [top, topic])
+
+    def typical(self, topic: int | None = None) -> TypicalFrame:
+        """Return the most typical documents, of all topics or of one."""
+        return self._frame(
+            TypicalFrame, "from typical where $1 is null or topic = $1 order by slice, topic, rank", [topic]
+        )
+
+    def events(self) -> EventFrame:
+        """Return births, mergers and the other events in the order in which they were written."""
+        return self._frame(EventFrame, "from event order by slice, epoch, rowid")
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        return self._frame(EpochFrame, "from epoch order by epoch")
+
+    def rejected(self, limit: int = 100) -> RejectedFrame:
+        """Return the newest rejected messages, at most ``limit``."""
+        query = "from rejected order by epoch desc, part, source_offset desc limit $1"
+        return self._frame(RejectedFrame, query, [limit])
+
+    def rejections(self) -> Rejections:
+        """Return how many messages were rejected, in all and by kind of reason."""
+        query = "select split_part(reason, ':', 1) as kind, count(*) as times from rejected group by kind"
+        rows = self._rows(f"{query} order by times desc, kind")
+        return Rejections(total=sum(count for _, count in rows), reasons=dict(rows))
+
+    def has_hindsight(self) -> bool:
+        """Tell whether a smoother has written anything."""
+        return bool(self._rows("select exists(select 1 from smoothed)")[0][0])
+
+    def _rows(self, query: str) -> list[Any]:
+        with connected(self.path, read_only=True, timeout=self.timeout) as connection:
+            try:
+                check(connection, self.path)
+                return connection.execute(query).fetchall()
+            except duckdb.Error as error:
+                raise InputError(f"cannot read the log {self.path}: {explain(error)}") from error
+
+    def _frame(self, kind: type[_F], query: str, parameters: Sequence[object] = ()) -> _F:
+        names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+        columns = ", ".join("source_offset" if name == "offset" else name for name in names)
+        with connected(self.path, read_only=True, timeout=self.timeout) as connection:
+            try:
+                check(connection, self.path)
+                found = connection.execute(f"select {columns} {query}", parameters).fetchnumpy()
+            except duckdb.Error as error:
+                raise InputError(f"cannot read the log {self.path}: {explain(error)}") from error
+        return kind(**{name: _plain(column) for name, column in zip(names, found.values(), strict=True)})
+
+
+def _table(reading: str) -> str:
+    if reading not in _TABLE:
+        raise ValueError(f"reading must be one of {', '.join(map(repr, _TABLE))}, got {reading!r}")
+    return _TABLE[reading]
+
+
+def _plain(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column without mask, in the widest type of its kind: NULL becomes NaN, NaT or -1."""
+    kind = column.dtype.kind
+    if isinstance(column, np.ma.MaskedArray):
+        missing: dict[str, Any] = {"f": np.nan, "M": np.datetime64("NaT"), "i": -1}
+        column = column.filled(missing[kind]) if kind in missing and column.mask.any() else column.data
+    wide = {"f": "float64", "i": "int64", "M": "datetime64[us]", "b": "bool"}.get(kind, "object")
+    return np.asarray(column, dtype=wide)

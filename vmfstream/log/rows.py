@@ -1,0 +1,166 @@
+"""From the records of a commit to the columns of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.errors import InputError
+from vmfstream.records import Commit, SliceReport, SmoothedSlice, TopicRows
+
+Frame: TypeAlias = dict[str, NDArray[Any]]
+"""Columns of equal length by name."""
+
+_NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "speed")
+
+
+def check_order(epoch: int, last: int | None, where: str) -> None:
+    """Refuse an epoch that does not follow the last one; a new store begins with epoch 0 or 1.
+
+    Raises
+    ------
+    InputError
+        If ``epoch`` is already stored or leaves a gap; the message names both numbers.
+    """
+    if last is None:
+        if epoch not in (0, 1):
+            raise InputError(f"{where} is new and must begin with epoch 0 or 1, got {epoch}; was it moved?")
+    elif epoch <= last:
+        raise InputError(f"epoch {epoch} is already in {where}, its last is {last}; does the same run go on elsewhere?")
+    elif epoch != last + 1:
+        raise InputError(f"{where} ends with epoch {last} and must go on with {last + 1}, got {epoch}")
+
+
+def frames(commit: Commit) -> dict[str, Frame]:
+    """Return the rows of one commit as columns per table, tables without rows left out."""
+    report = commit.epoch
+    tables: dict[str, Frame] = {
+        "epoch": {
+            "epoch": _ints([report.epoch]),
+            "slice": _ints([report.slice.index]),
+            "label": _texts([report.slice.label]),
+            "begun": _times([datetime.now(UTC) - timedelta(seconds=report.seconds)]),
+            "n": _ints([report.n]),
+            "rejected": _ints([report.rejected]),
+            "late": _ints([report.late]),
+            "empty": _ints([report.empty]),
+            "unknown": _floats([report.unknown]),
+            "heldout": _floats([report.heldout]),
+            "seconds": _floats([report.seconds]),
+            "finished": np.array([commit.finished]),
+        }
+    }
+    if report.topics is not None:
+        tables["topic"] = _topics("epoch", [(report.epoch, report.topics)])
+        tables["word"] = _words("epoch", [(report.epoch, report.topics)])
+    if commit.closed:
+        tables |= _slices(commit.closed, report.epoch)
+    if commit.smoothed:
+        tables |= _smoothed(commit.smoothed)
+    if commit.rejected:
+        tables["rejected"] = {
+            "part": _texts(rejection.part for rejection in commit.rejected),
+            "source_offset": _ints([rejection.offset for rejection in commit.rejected]),
+            "epoch": np.full(len(commit.rejected), report.epoch),
+            "reason": _texts(rejection.reason for rejection in commit.rejected),
+            "excerpt": _texts(rejection.excerpt for rejection in commit.rejected),
+        }
+    return {table: frame for table, frame in tables.items() if len(next(iter(frame.values())))}
+
+
+def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
+    topics = [(report.slice.index, report.topics) for report in closed if report.topics is not None]
+    typical = [(report.slice.index, report.typical) for report in closed if report.typical is not None]
+    events = [(report.slice.index, event) for report in closed for event in report.events]
+    return {
+        "slice": {
+            "slice": _ints([report.slice.index for report in closed]),
+            "label": _texts(report.slice.label for report in closed),
+            "begins": _times([report.slice.begins for report in closed]),
+            "ends": _times([report.slice.ends for report in closed]),
+            "epoch": np.full(len(closed), epoch),
+            "n": _ints([report.n for report in closed]),
+            "predicted": _floats([report.predicted for report in closed]),
+            "persistence": _floats([report.persistence for report in closed]),
+            "settling": np.array([report.settling for report in closed], dtype=np.bool_),
+            "dimension": _ints([report.dimension for report in closed]),
+        },
+        "filtered": _topics("slice", topics),
+        "filtered_word": _words("slice", topics),
+        "typical": {
+            "slice": np.repeat(_ints([index for index, _ in typical]), [len(best.id) for _, best in typical]),
+            "topic": _joined([best.topic for _, best in typical]),
+            "rank": _joined([best.rank for _, best in typical]),
+            "id": _texts(id for _, best in typical for id in best.id),
+            "title": _texts(title for _, best in typical for title in best.title),
+            "time": _times([time for _, best in typical for time in best.time]),
+            "score": _joined([best.score for _, best in typical]),
+        },
+        "event": {
+            "slice": _ints([index for index, _ in events]),
+            "epoch": np.full(len(events), epoch),
+            "kind": _texts(event.kind for _, event in events),
+            "topic": _ints([event.topic for _, event in events]),
+            "other": _floats([np.nan if event.other is None else event.other for _, event in events]),
+            "value": _floats([np.nan if event.value is None else event.value for _, event in events]),
+        },
+    }
+
+
+def _smoothed(smoothed: Sequence[SmoothedSlice]) -> dict[str, Frame]:
+    topics = [(one.slice, one.topics) for one in smoothed]
+    return {"smoothed": _topics("slice", topics), "smoothed_word": _words("slice", topics)}
+
+
+def _topics(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:
+    frame: Frame = {
+        key: np.repeat(_ints([index for index, _ in topics]), [len(rows.topic) for _, rows in topics]),
+        "topic": _joined([rows.topic for _, rows in topics]),
+    }
+    return frame | {name: _joined([getattr(rows, name) for _, rows in topics]) for name in _NUMBERS}
+
+
+def _words(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:
+    lists = [(index, *pair) for index, rows in topics for pair in zip(rows.topic, rows.words, strict=True)]
+    lengths = [len(words) for _, _, words in lists]
+    return {
+        key: np.repeat(_ints([index for index, _, _ in lists]), lengths),
+        "topic": np.repeat(_ints([topic for _, topic, _ in lists]), lengths),
+        "rank": _joined([np.arange(1, length + 1) for length in lengths]),
+        "word": _texts(word for _, _, words in lists for word, _ in words),
+        "weight": _floats([weight for _, _, words in lists for _, weight in words]),
+    }
+
+
+def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.empty(0)
+
+
+def _ints(values: Sequence[int]) -> NDArray[np.int64]:
+    return np.array(values, dtype=np.int64)
+
+
+def _floats(values: Sequence[float]) -> NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)
+
+
+def _texts(values: Iterable[str]) -> NDArray[np.object_]:
+    return np.array([_encodable(str(value)) for value in values], dtype=np.object_)
+
+
+def _encodable(text: str) -> str:
+    # half a surrogate pair, which JSON can express and UTF-8 cannot, becomes a question mark
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _times(values: Sequence[datetime | None]) -> NDArray[np.datetime64]:
+    naive = [None if time is None else _utc(time) for time in values]
+    return np.array(naive, dtype="datetime64[us]")
+
+
+def _utc(time: datetime) -> datetime:
+    return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,138 @@
+"""Tables of the log and the ordered steps that made them.
+
+Only small tables carry an index. Rows of an epoch or a slice are kept unique by the primary keys of ``epoch`` and
+``slice``, written in the same transaction: with two million word rows an index of its own would double the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from vmfstream.errors import FormatVersion, InputError
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the tables of format 1."""
+    connection.execute("""
+        create table epoch(
+            epoch bigint primary key, slice integer not null, label varchar not null, begun timestamp not null,
+            n bigint not null, rejected bigint not null, late bigint not null, empty bigint not null,
+            unknown double, heldout double, seconds double not null, finished boolean not null);
+        create table topic(
+            epoch bigint not null, topic integer not null, share double, n double, kappa double, gamma double,
+            tightness double, certainty double, speed double);
+        create table word(
+            epoch bigint not null, topic integer not null, rank integer not null, word varchar not null, weight double);
+        create table slice(
+            slice integer primary key, label varchar not null, begins timestamp, ends timestamp, epoch bigint not null,
+            n bigint not null, predicted double, persistence double, settling boolean not null,
+            dimension integer not null);
+        create table typical(
+            slice integer not null, topic integer not null, rank integer not null, id varchar not null,
+            title varchar not null, time timestamp, score double);
+        create table event(
+            slice integer not null, epoch bigint not null, kind varchar not null, topic integer not null,
+            other integer, value double);
+        create table rejected(
+            part varchar not null, source_offset bigint not null, epoch bigint not null, reason varchar not null,
+            excerpt varchar not null);
+        create table position(part varchar primary key, next_offset bigint not null);
+        create table checkpoint(kind varchar primary key, slot integer not null, epoch bigint not null);
+    """)
+    for reading in ("filtered", "smoothed"):
+        connection.execute(f"""
+            create table {reading}(
+                slice integer not null, topic integer not null, n double, share double, kappa double, gamma double,
+                tightness double, certainty double, speed double);
+            create table {reading}_word(
+                slice integer not null, topic integer not null, rank integer not null, word varchar not null,
+                weight double);
+        """)
+
+
+MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (create_tables,)
+"""Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
+
+
+def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Bring the file to the program's format, each missing step in one transaction with its record.
+
+    Raises
+    ------
+    InputError
+        If the file holds tables but no log.
+    FormatVersion
+        If the log was written by a newer program.
+    """
+    if not _tables(connection):
+        connection.execute("""
+            begin;
+            create table meta(key varchar primary key, value varchar not null);
+            create table migration(name varchar primary key, applied_at timestamp not null);
+            insert into meta values ('format', '0');
+            commit;
+        """)
+    for number in range(stored_format(connection, path), len(MIGRATIONS)):
+        migrate = MIGRATIONS[number]
+        now = datetime.now(UTC).replace(tzinfo=None)
+        connection.begin()
+        migrate(connection)
+        connection.execute("insert into migration values (?, ?)", [migrate.__name__, now])
+        connection.execute("update meta set value = ? where key = 'format'", [str(number + 1)])
+        connection.commit()
+
+
+def check(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Refuse a file that this program cannot read as it stands.
+
+    Raises
+    ------
+    InputError
+        If the file holds no log.
+    FormatVersion
+        If the log was written by a newer program, or by an older one and was not opened for writing since.
+    """
+    stored = stored_format(connection, path)
+    if stored < len(MIGRATIONS):
+        raise FormatVersion(
+            f"the log {path} has format {stored}, this program reads format {len(MIGRATIONS)}; "
+            "continue the run once, and the log is brought up to date"
+        )
+
+
+def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
+    """Return the format number of a log, at most the program's own.
+
+    Raises
+    ------
+    InputError
+        If the file holds no log.
+    FormatVersion
+        If the number is higher than the program knows.
+    """
+    tables = _tables(connection)
+    if not {"meta", "migration"} <= tables:
+        found = f"holds the tables {', '.join(sorted(tables)[:5])}" if tables else "is empty"
+        raise InputError(f"{path} is a DuckDB file but no vmfstream log: it {found}")
+    try:
+        row = connection.execute("select value from meta where key = 'format'").fetchone()
+        stored = int(row[0]) if row else None
+    except (duckdb.Error, ValueError):
+        stored = None
+    if stored is None:
+        raise InputError(f"{path} is a DuckDB file but no vmfstream log: its table meta names no format")
+    if stored > len(MIGRATIONS):
+        raise FormatVersion(
+            f"the log {path} has format {stored}, this program knows formats up to {len(MIGRATIONS)}; "
+            "update vmfstream to open it"
+        )
+    return stored
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    rows = connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
+    return {name for (name,) in rows}

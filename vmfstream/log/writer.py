@@ -1,0 +1,206 @@
+"""The only writer of the log: opens the file, writes one epoch in one transaction, closes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+
+from vmfstream.errors import InputError
+from vmfstream.log.arrays import pack, unpack
+from vmfstream.log.connection import connected, explain
+from vmfstream.log.rows import Frame, check_order, frames
+from vmfstream.log.schema import check, prepare
+from vmfstream.records import Arrays, Checkpoint, Commit
+
+_logger = logging.getLogger(__name__)
+
+_CHUNK = 64 * 2**20  # bytes per row of a stored state; DuckDB refuses values near 4 GB
+_RESERVED = "format"
+
+
+class Log:
+    """A DuckDB file that keeps what the engine reports and what it needs to continue.
+
+    The file is open only during a call, so that other processes can read it between two epochs.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; made if missing, its folder must exist.
+    timeout : float
+        Seconds to wait for a file that another process holds.
+
+    Raises
+    ------
+    InputError
+        If the path cannot be a log (no folder, no permission, another kind of file).
+    FormatVersion
+        If the log was written by a newer program.
+    StoreLocked
+        If another process did not release the file in time.
+    """
+
+    def __init__(self, path: str | Path, timeout: float = 30.0) -> None:
+        self.path = Path(path).expanduser().resolve()
+        self.timeout = timeout
+        self._closed = False
+        with connected(self.path, read_only=False, timeout=timeout) as connection:
+            try:
+                prepare(connection, self.path)
+            except duckdb.Error as error:
+                raise InputError(f"cannot write the log {self.path}: {explain(error)}") from error
+
+    def resume(self) -> Checkpoint | None:
+        """Return the last commit's epoch, position and states, or None for a new log.
+
+        Raises
+        ------
+        InputError, StoreLocked
+            As the constructor; also if the stored states cannot be read.
+        """
+        with connected(self.path, read_only=True, timeout=self.timeout) as connection:
+            try:
+                check(connection, self.path)
+                row = connection.execute("select epoch, finished from epoch order by epoch desc limit 1").fetchone()
+                if row is None:
+                    return None
+                position = connection.execute("select part, next_offset from position order by part").fetchall()
+                return Checkpoint(
+                    epoch=row[0],
+                    position=dict(position),
+                    open_state=_state(connection, "open") or {},
+                    slice_state=_state(connection, "slice"),
+                    finished=row[1],
+                )
+            except (duckdb.Error, ValueError) as error:
+                raise InputError(f"cannot read the last state in the log {self.path}: {error}") from error
+
+    def settings(self, wanted: Mapping[str, str]) -> Mapping[str, str]:
+        """Record the settings of a run in a new log; from an old log return those it was made with.
+
+        Parameters
+        ----------
+        wanted : mapping of str to str
+            Any keys but ``format``, which the log writes itself.
+
+        Returns
+        -------
+        mapping of str to str
+            What the log holds now.
+
+        Raises
+        ------
+        ValueError
+            If ``wanted`` holds the key ``format``.
+        """
+        if _RESERVED in wanted:
+            raise ValueError(f"settings must not hold the key {_RESERVED!r}, which the log writes itself")
+        with connected(self.path, read_only=False, timeout=self.timeout) as connection:
+            try:
+                connection.begin()
+                query = connection.execute("select key, value from meta where key <> ? order by key", [_RESERVED])
+                stored = dict(query.fetchall())
+                if stored or not wanted:
+                    return stored
+                for key, value in wanted.items():
+                    connection.execute("insert into meta values (?, ?)", [key, str(value)])
+                connection.commit()
+            except duckdb.Error as error:
+                raise InputError(f"cannot write the settings into the log {self.path}: {explain(error)}") from error
+        return {key: str(value) for key, value in wanted.items()}
+
+    def commit(self, commit: Commit) -> None:
+        """Write one epoch: rows, position and states, all or nothing.
+
+        Parameters
+        ----------
+        commit : Commit
+            Its epoch must be one more than the last (0 or 1 in a new log).
+
+        Raises
+        ------
+        InputError
+            If the epoch does not follow, the log is closed or gone, or the disk refuses; nothing was written then.
+        StoreLocked
+            If another process did not release the file in time; the commit may be tried again.
+        ValueError
+            If a state is not made of plain arrays.
+        """
+        if self._closed:
+            raise InputError(f"the log {self.path} is closed")
+        if not self.path.exists():
+            raise InputError(f"the log {self.path} is gone: somebody moved or deleted it during the run")
+        # all the work that needs no file comes first: nobody else can open it meanwhile
+        tables = frames(commit)
+        open_state = pack(commit.open_state)
+        slice_state = None if commit.slice_state is None else pack(commit.slice_state)
+        epoch = commit.epoch.epoch
+        with connected(self.path, read_only=False, timeout=self.timeout) as connection:
+            try:
+                connection.begin()
+                last = connection.execute("select max(epoch) from epoch").fetchall()[0][0]
+                check_order(epoch, last, f"the log {self.path}")
+                _forget_hindsight(connection, [one.slice for one in commit.smoothed])
+                for table, frame in tables.items():
+                    _insert(connection, table, frame)
+                for part, offset in commit.position.items():
+                    connection.execute("insert or replace into position values (?, ?)", [part, offset])
+                _keep(connection, "open", epoch, open_state)
+                if slice_state is not None:
+                    _keep(connection, "slice", epoch, slice_state)
+                connection.commit()
+            except duckdb.Error as error:
+                raise InputError(
+                    f"nothing of epoch {epoch} could be written into the log {self.path}: {explain(error)}; "
+                    "if the disk is full make room, then continue the run"
+                ) from error
+        _logger.debug("epoch %d written, %d bytes of state", epoch, len(open_state))
+
+    def close(self) -> None:
+        """Refuse further commits. The file is not open between calls, so there is nothing to release."""
+        self._closed = True
+
+
+def _forget_hindsight(connection: duckdb.DuckDBPyConnection, slices: list[int]) -> None:
+    if slices:
+        for table in ("smoothed", "smoothed_word"):
+            connection.execute(f"delete from {table} where slice in (select unnest(?::integer[]))", [slices])
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
+    connection.register("incoming", frame)
+    try:
+        names = ", ".join(frame)
+        connection.execute(f"insert into {table} ({names}) select {names} from incoming")
+    finally:
+        connection.unregister("incoming")
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, kind: str, epoch: int, body: bytes) -> None:
+    """Store a state in the slot that does not hold the last one.
+
+    Rows of one growing table would be written again and again with every checkpoint of the file; two slots replaced in
+    turn cost the same for ever and keep the file at a few times the state.
+    """
+    row = connection.execute("select slot from checkpoint where kind = ?", [kind]).fetchone()
+    slot = 1 - row[0] if row else 0
+    table = f"checkpoint_{kind}_{slot}"
+    connection.execute(f"create or replace table {table}(epoch bigint, chunk integer, body blob)")
+    view = memoryview(body)
+    for chunk, start in enumerate(range(0, len(body), _CHUNK)):
+        connection.execute(f"insert into {table} values (?, ?, ?)", [epoch, chunk, view[start : start + _CHUNK]])
+    connection.execute("insert or replace into checkpoint values (?, ?, ?)", [kind, slot, epoch])
+
+
+def _state(connection: duckdb.DuckDBPyConnection, kind: str) -> Arrays | None:
+    row = connection.execute("select slot, epoch from checkpoint where kind = ?", [kind]).fetchone()
+    if row is None:
+        return None
+    slot, epoch = row
+    chunks = connection.execute(
+        f"select body from checkpoint_{kind}_{slot} where epoch = ? order by chunk", [epoch]
+    ).fetchall()
+    return unpack(b"".join(body for (body,) in chunks))
