@@ -35,10 +35,10 @@ def posterior(x: Any, m: Any, coef: Any, centre: Any, scale: Any, k: int) -> Exp
 def truncated(resp: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
     kept = np.where((resp >= threshold) | (resp == resp.max(axis=1, keepdims=True)), resp, 0.0)
     total = kept.sum(axis=1, keepdims=True)
-    return np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
+    return np.asarray(kept / np.where(total > 0, total, 1.0))
 
 
-def accumulate(x: Any, resp: NDArray[np.float64]) -> NDArray[np.float64]:
+def accumulate(x: Any, resp: NDArray[Any]) -> NDArray[np.float64]:
     rows = (x.toarray() if hasattr(x, "toarray") else x).astype(float)
     s = np.zeros((rows.shape[1], resp.shape[1]))
     for i in range(rows.shape[0]):

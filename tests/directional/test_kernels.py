@@ -23,7 +23,7 @@ class Case:
         rows = np.divide(rows, norm, out=np.zeros_like(rows), where=norm > 0).astype(dtype)
         self.x: Any = csr_array(rows) if sparse else rows
         self.k, self.kp = k, kernels.padded(k)
-        self.m = np.zeros((D, self.kp), dtype)
+        self.m: Any = np.zeros((D, self.kp), dtype)
         topics = rng.gamma(0.3, size=(D, k))
         self.m[:, :k] = topics / np.linalg.norm(topics, axis=0)
         self.centre = 0.1 * rng.random(k) if degree > 1 else np.zeros(k)
@@ -35,7 +35,7 @@ class Case:
         return self.x, self.m, self.coef, self.centre, self.scale, self.k
 
 
-def tolerance(dtype: type) -> dict[str, float]:
+def tolerance(dtype: type) -> dict[str, Any]:
     return {"rtol": 1e-10, "atol": 1e-10} if dtype is np.float64 else {"rtol": 1e-4, "atol": 2e-5}
 
 
@@ -207,7 +207,7 @@ def test_wide_row_numbers() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": csr_array(np.eye(D)).tocsc()}, "x: expected documents as csr_array, got a sparse array of format 'csc'"),
+        ({"x": csr_array(np.eye(D)).tocsc()}, "x: expected a csr_array or an array of two dimensions, got csc_array"),
         ({"x": np.ones(D)}, "x: expected a csr_array or an array of two dimensions"),
         ({"x": np.ones((2, D), int)}, "x: expected float32 or float64, got int64"),
         ({"m": np.zeros((D, 15))}, r"m: expected the shape \(80, a multiple of 16\)"),

@@ -501,6 +501,6 @@ def kappa_bounds(d: int) -> tuple[float, float]:
     --------
     >>> low, high = kappa_bounds(1_000)
     >>> round(low, 4), round(high)
-    (0.001, 4996750)
+    (0.001, 4994751)
     """
     return float(inv_bessel_ratio(d, R_MIN)), float(inv_bessel_ratio(d, R_MAX))

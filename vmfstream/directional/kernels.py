@@ -22,17 +22,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from vmfstream.directional.lanes import NARROW, WIDE, dot_narrow, dot_wide, scatter_narrow
-
-Rows: TypeAlias = csr_array | NDArray[Any]
-"""Documents by words: a csr_array, or a dense array; float32 or float64."""
+from vmfstream.directional.params import Rows as Rows
 
 TOP = 4
 """How many topics the compact form of the responsibilities keeps."""
@@ -386,7 +384,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
     """
     _check_rows(x, threads)
     _check_topics("m", m, x)
-    if not issparse(x):
+    if not isinstance(x, csr_array):
         product: NDArray[Any] = x @ m
         return product
     out = np.zeros((x.shape[0], m.shape[1]), m.dtype)
@@ -436,7 +434,7 @@ def posterior(
     polynomial = _polynomial(m, coef, centre, scale, k)
     n = x.shape[0]
     out = Responsibilities(np.zeros(n), np.full(n, -1, np.int32), np.zeros((n, m.shape[1]), np.float32))
-    if issparse(x):
+    if isinstance(x, csr_array):
         _run(_posterior_chunk, n, threads, lambda _: (x.indptr, x.indices, x.data, m, *polynomial, *out))
     else:
         _posterior_of_dots(x @ m, ~np.any(x, axis=1), *polynomial, *out)
@@ -482,7 +480,7 @@ def posterior_accumulate(
         raise ValueError(f"k: expected at most {np.iinfo(np.int16).max} topics, got {k}")
     n, kp = x.shape[0], m.shape[1]
     row = (np.zeros(n), np.full(n, -1, np.int32), np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
-    if issparse(x):
+    if isinstance(x, csr_array):
         chunks = min(threads, max(n, 1))
         s = [np.zeros(m.shape, m.dtype) for _ in range(chunks)]
         nk, q = np.zeros((chunks, kp)), np.zeros((chunks, kp))
@@ -525,7 +523,7 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
     _check_per_row("resp", resp, x)
     if resp.shape[1] % NARROW:
         raise ValueError(f"resp: expected a multiple of {NARROW} columns, got {resp.shape[1]}")
-    if not issparse(x):
+    if not isinstance(x, csr_array):
         product: NDArray[Any] = np.ascontiguousarray(x.T @ resp.astype(x.dtype, copy=False))
         return product
     resp = np.ascontiguousarray(resp)
@@ -565,7 +563,7 @@ def accumulate_top(
         raise ValueError(f"weight: expected the shape of top, {top.shape}, got {weight.shape}")
     if top.size and top.max() >= kp:
         raise ValueError(f"top: expected topics below kp = {kp}, got {top.max()}")
-    if not issparse(x):
+    if not isinstance(x, csr_array):
         resp = np.zeros((x.shape[0], kp), x.dtype)
         row, place = np.nonzero(top >= 0)
         resp[row, top[row, place]] = weight[row, place]
@@ -573,7 +571,7 @@ def accumulate_top(
     return _accumulated(_accumulate_top_chunk, x, kp, threads, top, weight)
 
 
-def _accumulated(chunk: Callable[..., None], x: csr_array, kp: int, threads: int, *weights: Any) -> NDArray[Any]:
+def _accumulated(chunk: Callable[..., None], x: Any, kp: int, threads: int, *weights: Any) -> NDArray[Any]:
     s = [np.zeros((x.shape[1], kp), x.dtype) for _ in range(min(threads, max(x.shape[0], 1)))]
     _run(chunk, x.shape[0], threads, lambda c: (x.indptr, x.indices, x.data, *weights, s[c]))
     return _sum(s)
@@ -603,10 +601,7 @@ def _sum(parts: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _check_rows(x: Rows, threads: int) -> None:
-    if issparse(x):
-        if x.format != "csr":
-            raise ValueError(f"x: expected documents as csr_array, got a sparse array of format {x.format!r}")
-    elif not isinstance(x, np.ndarray) or x.ndim != 2:
+    if not isinstance(x, csr_array) and not (isinstance(x, np.ndarray) and x.ndim == 2):
         raise ValueError(f"x: expected a csr_array or an array of two dimensions, got {type(x).__name__}")
     if x.dtype not in (np.float32, np.float64):
         raise ValueError(f"x: expected float32 or float64, got {x.dtype}")

@@ -32,7 +32,7 @@ class _Row:
         self.builder = builder
         array = context.make_array(kind)(context, builder, value)
         self.data = array.data
-        self.columns = cgutils.unpack_tuple(builder, array.shape)[-1]
+        self.columns = builder.extract_value(array.shape, len(array.shape.type) - 1)
         self.scalar = context.get_data_type(kind.dtype)
         self.vector = ir.VectorType(self.scalar, width)
         self.align = 4 if kind.dtype == types.float32 else 8
@@ -70,14 +70,15 @@ def _word(context: Any, builder: Any, kind: Any, value: Any, position: Any) -> A
 
 
 def _make_dot(width: int) -> Callable[..., None]:
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def dot(typingctx, indices, data, start, stop, m, column, out):  # type: ignore[no-untyped-def]
         """out[column : column + width] = sum_j data[j] m[indices[j], column : column + width], start <= j < stop."""
 
         def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
             row = _Row(context, builder, signature.args[4], args[4], width)
             target = _Row(context, builder, signature.args[6], args[6], width)
-            total = cgutils.alloca_once_value(builder, ir.Constant(row.vector, None))
+            total = builder.alloca(row.vector)
+            builder.store(ir.Constant(row.vector, None), total)
             with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (
                 j,
                 _,
@@ -91,11 +92,11 @@ def _make_dot(width: int) -> Callable[..., None]:
 
         return types.void(indices, data, types.intp, types.intp, m, types.intp, out), emit
 
-    return dot  # type: ignore[no-any-return]
+    return dot
 
 
 def _make_scatter(width: int) -> Callable[..., None]:
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def scatter(typingctx, indices, data, start, stop, s, column, weight):  # type: ignore[no-untyped-def]
         """s[indices[j], column : column + width] += data[j] weight[column : column + width], start <= j < stop."""
 
@@ -116,7 +117,7 @@ def _make_scatter(width: int) -> Callable[..., None]:
 
         return types.void(indices, data, types.intp, types.intp, s, types.intp, weight), emit
 
-    return scatter  # type: ignore[no-any-return]
+    return scatter
 
 
 dot_narrow = _make_dot(NARROW)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array, csr_matrix
+
+from vmfstream.directional.sphere import cosine_plus_plus, unit_rows
+
+
+def dense(x: Any) -> Any:
+    return np.asarray(x.toarray() if hasattr(x, "toarray") else x)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix, coo_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_unit_rows(kind: Any, dtype: type) -> None:
+    given_rows: Any = np.array([[3, 0, -4], [0, 0, 0], [0, 2, 0]], dtype)
+    rows, empty = unit_rows(kind(given_rows))
+    assert rows.dtype == dtype
+    assert isinstance(rows, np.ndarray if kind is np.asarray else csr_array)
+    np.testing.assert_allclose(dense(rows), np.array([[0.6, 0, -0.8], [0, 0, 0], [0, 1, 0]]), rtol=1e-7)
+    np.testing.assert_array_equal(empty, [False, True, False])
+
+
+def test_unit_rows_leaves_the_input_alone() -> None:
+    for x in (np.array([[3.0, 4.0]]), csr_array([[3.0, 4.0]])):
+        unit_rows(x)
+        np.testing.assert_array_equal(dense(x), [[3.0, 4.0]])
+
+
+def test_unit_rows_adds_duplicates_and_sorts() -> None:
+    x = csr_array((np.array([1.0, 2.0, 2.0]), np.array([3, 0, 3]), np.array([0, 3])), shape=(1, 4))
+    rows: Any = unit_rows(x)[0]
+    np.testing.assert_array_equal(rows.indices, [0, 3])
+    np.testing.assert_allclose(rows.data, np.array([2.0, 3.0]) / np.sqrt(13))
+
+
+def test_unit_rows_makes_numbers_of_counts() -> None:
+    rows, _ = unit_rows(np.array([[1, 1]]))
+    assert rows.dtype == np.float64
+
+
+def test_explicit_zeros_are_empty() -> None:
+    x = csr_array(np.eye(2))
+    x.data[1] = 0.0
+    assert unit_rows(x)[1].tolist() == [False, True]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=5))
+@settings(deadline=None)
+def test_unit_rows_of_any_size(row: list[float]) -> None:
+    rows, empty = unit_rows(np.array([row]))
+    if any(row):
+        assert np.linalg.norm(rows) == pytest.approx(1, rel=1e-12)
+    assert empty[0] == (not any(row))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_says_where_a_value_is_not_finite(kind: Any, value: float) -> None:
+    x = np.eye(4)
+    x[2, 3] = value
+    with pytest.raises(ValueError, match=f"x: expected finite values, got {value} in row 2, column 3"):
+        unit_rows(kind(x))
+
+
+def test_says_that_rows_are_missing() -> None:
+    with pytest.raises(ValueError, match=r"two dimensions, got the shape \(3,\)"):
+        unit_rows(np.ones(3))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_seeds_are_different_directions(kind: Any, dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    directions, _ = unit_rows(rng.random((5, 20)).astype(dtype))
+    x = dense(directions)[rng.integers(5, size=200)]
+    x[::7] = 0.0
+    seeds = cosine_plus_plus(kind(x), 8, rng)
+    assert len(seeds) == 5
+    assert len(np.unique(x[seeds], axis=0)) == 5
+    assert x[seeds].any(axis=1).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_seeds_do_not_depend_on_the_storage(kind: Any) -> None:
+    x, _ = unit_rows(np.random.default_rng(1).random((50, 10)))
+    seeds = cosine_plus_plus(kind(x), 6, np.random.default_rng(2))
+    np.testing.assert_array_equal(seeds, cosine_plus_plus(x, 6, np.random.default_rng(2)))
+    assert len(set(seeds.tolist())) == 6
+
+
+def test_seeds_are_drawn_by_distance() -> None:
+    # from e1 the two others have the distances 0.2 and 1: they follow in the proportion 1 to 5
+    x = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    rng = np.random.default_rng(3)
+    second = [pair[1] for pair in (cosine_plus_plus(x, 2, rng) for _ in range(6_000)) if pair[0] == 0]
+    assert np.mean(np.array(second) == 2) == pytest.approx(5 / 6, abs=0.03)
+
+
+def test_opposite_rows_are_far() -> None:
+    x = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    assert sorted(cosine_plus_plus(x, 3, np.random.default_rng(0)).tolist()) == [0, 1]
+
+
+def test_no_rows_no_seeds() -> None:
+    rng = np.random.default_rng(0)
+    assert cosine_plus_plus(csr_array((3, 4)), 2, rng).shape == (0,)
+    assert cosine_plus_plus(np.zeros((0, 4)), 2, rng).shape == (0,)
+    with pytest.raises(ValueError, match="k: expected at least one row, got 0"):
+        cosine_plus_plus(np.eye(2), 0, rng)

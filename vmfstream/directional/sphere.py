@@ -1,0 +1,144 @@
+"""Rows of unit length, and seeds that are far apart among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from vmfstream.directional.params import Rows
+
+
+def unit_rows(x: Any) -> tuple[Rows, NDArray[np.bool_]]:
+    """Scale every row to unit length.
+
+    Parameters
+    ----------
+    x : sparse array or array_like, shape (n, d)
+        Documents. float32 and float64 are kept, everything else becomes float64. It is not changed.
+
+    Returns
+    -------
+    rows : csr_array or ndarray, shape (n, d)
+        Canonical (sorted, no duplicates) if sparse, else C-contiguous.
+    empty : ndarray of bool, shape (n,)
+        Rows without any word: they stay zero, for they have no direction.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite, or ``x`` does not have two dimensions.
+
+    Notes
+    -----
+    Rows are divided by their largest entry first, so that squares neither overflow nor vanish.
+
+    Examples
+    --------
+    >>> rows, empty = unit_rows([[3.0, 4.0], [0.0, 0.0]])
+    >>> rows.tolist(), empty.tolist()
+    ([[0.6, 0.8], [0.0, 0.0]], [False, True])
+    """
+    if not issparse(x):
+        x = np.asarray(x)
+    if x.ndim != 2:
+        raise ValueError(f"x: expected documents by words, two dimensions, got the shape {x.shape}")
+    dtype = x.dtype if x.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    if issparse(x):
+        rows = csr_array(x, dtype=dtype, copy=True)
+        rows.sum_duplicates()
+        values, bounds = rows.data, rows.indptr
+    else:
+        rows = np.array(x, dtype=dtype, order="C")
+        values, bounds = rows.reshape(-1), np.arange(rows.shape[0] + 1) * rows.shape[1]
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        row = int(np.searchsorted(bounds, bad[0], side="right")) - 1
+        column = rows.indices[bad[0]] if issparse(x) else bad[0] - bounds[row]
+        raise ValueError(f"x: expected finite values, got {values[bad[0]]} in row {row}, column {column}")
+    empty = np.zeros(rows.shape[0], np.bool_)
+    _normalise(values, bounds, empty)
+    return rows, empty
+
+
+@njit(cache=True)
+def _normalise(values: Any, bounds: Any, empty: Any) -> None:
+    for i in range(empty.size):
+        largest = 0.0
+        for j in range(bounds[i], bounds[i + 1]):
+            largest = max(largest, abs(float(values[j])))
+        if largest == 0.0:
+            empty[i] = True
+            continue
+        total = 0.0
+        for j in range(bounds[i], bounds[i + 1]):
+            total += (float(values[j]) / largest) ** 2
+        norm = np.sqrt(total)
+        for j in range(bounds[i], bounds[i + 1]):
+            values[j] = float(values[j]) / largest / norm
+
+
+def cosine_plus_plus(x: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Choose up to ``k`` rows that are far apart: k-means++ with the distance 1 - cosine.
+
+    The first row is drawn uniformly, each further one with P(i) proportional to 1 - max_j x_i . x_j over the rows j
+    chosen so far. It is not squared: between unit vectors 1 - cosine is half the squared distance already.
+
+    Parameters
+    ----------
+    x : csr_array or ndarray, shape (n, d)
+        Documents of unit length; rows without words are never chosen.
+    k : int
+        Number of rows wanted, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int64, shape (at most k,)
+        Row numbers in the order of choice, all of different direction. There are fewer than ``k`` if ``x`` holds
+        fewer than ``k`` different directions, none at all if it holds no words.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is less than 1.
+
+    Notes
+    -----
+    O(k nnz); ``x`` stays sparse. Directions count as equal from a cosine of 1 - 1e-6 (float32) or 1 - 1e-12 on.
+
+    References
+    ----------
+    [AV07] Arthur & Vassilvitskii 2007, k-means++.
+    """
+    if k < 1:
+        raise ValueError(f"k: expected at least one row, got {k}")
+    present = _present(x)
+    same = 1e-6 if x.dtype == np.float32 else 1e-12
+    distance = np.full(x.shape[0], np.inf)
+    chance = present.astype(np.float64)
+    chosen: list[int] = []
+    while len(chosen) < k and chance.any():
+        cumulated = np.cumsum(chance)
+        drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        drawn = min(drawn, int(np.flatnonzero(chance)[-1]))  # the product may be rounded up to the whole sum
+        chosen.append(drawn)
+        seed = x[[drawn]].toarray()[0] if isinstance(x, csr_array) else x[drawn]
+        np.minimum(distance, 1.0 - x @ seed, out=distance)
+        distance[drawn] = 0.0
+        chance = np.where(present & (distance >= same), distance, 0.0)
+    return np.array(chosen, dtype=np.int64)
+
+
+def _present(x: Rows) -> NDArray[np.bool_]:
+    """Tell which rows hold a word."""
+    if not isinstance(x, csr_array):
+        there: NDArray[np.bool_] = np.any(x, axis=1)
+        return there
+    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    counts = np.bincount(rows[x.data != 0], minlength=x.shape[0])
+    return counts > 0
