@@ -265,6 +265,9 @@ def test_what_was_seen_before_counts_for_the_concentration() -> None:
     kappa = float(inv_bessel_ratio(200, 0.2))
     run = fit(x, resp, 2, prior, kappa="point", seen=(1e9, 0.2e9))
     assert run.kappa.mean[0] == pytest.approx(kappa, rel=1e-5)
+    for rule in ("point", "quadrature"):
+        some = fit(x, resp, 2, prior, kappa=rule, kappa_prior=KappaPrior(3.0, 0.1), seen=(100.0, 20.0), tol=1e-10)
+        assert np.diff(some.trace).min() > -1e-9
 
 
 def test_bad_input_is_named() -> None:

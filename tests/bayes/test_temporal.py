@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import digamma, gammaln, softmax
 
 from tests.mixtures.planted import directions, vmf_rows
 from tests.shared import shared
+from vmfstream.bayes.concentration import KappaRule, point_kappa
 from vmfstream.bayes.filtering import filter_fit
 from vmfstream.bayes.flat import Prior, fit, moment_prior, natural_vectors, predictive
 from vmfstream.bayes.temporal import (
@@ -32,18 +34,19 @@ Matrix = NDArray[np.float64]
 
 
 def column(v: Any) -> Matrix:
-    return np.asarray(v, np.float64)[:, None]
+    """A vector as the first of 16 columns: one topic and its padding."""
+    return np.asarray(np.pad(np.asarray(v, np.float64)[:, None], [(0, 0), (0, 15)]))
 
 
 def chain(case: dict[str, Any]) -> tuple[list[Matrix], float, Matrix, float]:
     """Statistics, kappa, first prediction and persistence of a tiny case."""
-    stats = [column(np.sum(rows, axis=0)) if rows else np.zeros((case["D"], 1)) for rows in case["X"]]
+    stats = [column(np.sum(rows, axis=0)) if rows else np.zeros((case["D"], 16)) for rows in case["X"]]
     omega = float(bessel_ratio(case["D"], case["C0"]))
     return stats, case["kappa"], column(case["mu_init"]) * case["C_init"], omega
 
 
 def means(vectors: Sequence[NDArray[Any]]) -> Matrix:
-    """Expected directions of natural vectors (D, 1)."""
+    """Expected directions of the first columns of natural vectors."""
     f = np.array([v[:, 0] for v in vectors])
     gamma = np.linalg.norm(f, axis=1)
     return np.asarray(f * (bessel_ratio(f.shape[1], gamma) / gamma)[:, None])
@@ -64,7 +67,7 @@ def test_golden_filter_and_smoother(case: dict[str, Any]) -> None:
         assert np.array([v[:, 0] for v in vectors]) == pytest.approx(np.array(golden[name]), abs=1e-9), name
     d = case["D"]
     for t, rows in enumerate(case["X"]):
-        ell = [float(log_partition(d, np.linalg.norm(v[t]))) for v in (h, p)]
+        ell = [float(log_partition(d, np.linalg.norm(v[t][:, 0]))) for v in (h, p)]
         density = ell[0] - ell[1] + len(rows) * (log_c_uniform(d) - log_partition(d, kappa))
         assert density == pytest.approx(golden["log_predictive"][t], abs=1e-9)
 
@@ -234,12 +237,14 @@ def test_empty_slices_only_predict(anchored: bool) -> None:
 
 def test_filter_follows_topics_and_sums_what_it_saw() -> None:
     xs, resps, _ = simulated(t=4)
-    for rule in ("point", "quadrature"):
+    rules: tuple[KappaRule, ...] = ("quadrature", "point")
+    for rule in rules:
         out = filter_fit(xs, resps[0], 3, omega=0.99, kappa=rule)
         for r, truth in zip(out.resps, resps, strict=True):
             assert np.abs(r - truth).max() < 1e-3
         assert out.n_seen == pytest.approx(160.0, abs=1e-6)
         assert bessel_ratio(300, out.kappa[-1]) == pytest.approx(0.4, abs=0.02)
+    assert out.kappa[-1] == pytest.approx(float(point_kappa(300, out.n_seen, out.t_seen)[0]), rel=1e-9)
     assert out.log_predictive[3].mean() > out.log_predictive[1].mean()
     assert out.rho[-1] == pytest.approx(1 + np.sum(resps, axis=(0, 1))[:3])
 
@@ -277,6 +282,24 @@ def test_hot_sweeps_soften_labels_and_keep_kappa() -> None:
     assert hot.resps[0].max() < 0.8 < cold.resps[0].max()
     reheated = fit_smoother(xs, resps, *given, betas=[0.03 * 1.4**j for j in range(11)])
     assert reheated.bound == pytest.approx(fit_smoother(xs, resps, *given).bound, abs=0.1)
+
+
+def test_one_sweep_follows_its_formulas() -> None:
+    xs, resps, stats = simulated(t=1)
+    n0, alpha, kappa = np.array([3.0, 30.0, 0.0]), 0.5, 60.0
+    h0 = 100.0 * np.roll(stats[0], 1, axis=1)
+    sweep = smoother_sweep(xs, resps, kappa, n0, h0, None, 0.9, alpha)
+    nk = resps[0].sum(axis=0)[:3]
+    f, gamma = natural_vectors(h0[:, 0] * 0, h0 + kappa * stats[0], 1.0, 3)
+    mean = f[:, :3] * (np.asarray(bessel_ratio(300, gamma)) / gamma)
+    new = point_kappa(300, nk.sum(), (mean * stats[0][:, :3]).sum())[0]
+    rho = alpha + n0 + nk
+    scores = digamma(rho) - digamma(rho.sum()) + new * xs[0] @ mean
+    assert sweep.kappa == pytest.approx(new, rel=1e-12)
+    assert np.abs(sweep.resps[0][:, :3] - softmax(scores, axis=1)).max() < 1e-10
+    evidence = (log_partition(300, gamma) - log_partition(300, np.linalg.norm(h0, axis=0)[:3])).sum()
+    weights = gammaln(rho).sum() - gammaln(rho.sum()) - gammaln(alpha + n0).sum() + gammaln((alpha + n0).sum())
+    assert sweep.bound == pytest.approx(evidence - nk.sum() * log_partition(300, kappa) + weights, rel=1e-12)
 
 
 def test_committed_past_counts() -> None:

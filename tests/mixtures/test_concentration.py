@@ -86,6 +86,9 @@ def test_pooled_mean_cosine_of_hard_labels() -> None:
     norm = float(np.linalg.norm(x.sum(axis=0)))
     assert debiased_resultant([norm, 1.0], [3.0, 1.0]) ** 2 == pytest.approx((0.6 + 0.0 + 0.8) / 3)
     assert debiased_resultant([1.0], [1.0]) == 0.0
+    pair = float(np.sqrt(2 + 2 * 0.6))
+    pooled = (3 * (0.6 + 0.0 + 0.8) / 3 + 2 * 0.6) / 5
+    assert debiased_resultant([norm, pair], [3.0, 2.0]) ** 2 == pytest.approx(pooled)
 
 
 def test_unknown_treatment_and_missing_value_are_named() -> None:

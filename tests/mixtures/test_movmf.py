@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import logsumexp, softmax
 
 from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
-from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.movmf import annealed_start, e_step, fit, m_step
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels, spherical_kmeans_sweeps
@@ -171,8 +172,34 @@ def test_dead_topics_start_again() -> None:
     run = fit(x, 3, rng=np.random.default_rng(0), init=init, anneal=False)
     assert run.mixture.pi.min() > 1e-3
     assert np.isfinite(run.trace).all()
-    emptied, _ = spherical_kmeans_sweeps(x, np.eye(40, 16) * 0 + x[:1].T, 3)
-    assert len(np.unique(emptied)) == 3
+
+
+def test_empty_clusters_and_equal_rows_are_filled() -> None:
+    x, _ = planted(11, 40, 3, 60, 0.7)
+    same = np.ascontiguousarray(np.broadcast_to(x[:1].T, (40, 16)))
+    assert len(np.unique(spherical_kmeans_sweeps(x, same, 3, sweeps=1)[0])) == 3
+    repeated = np.repeat(x[:2], 4, axis=0)
+    assert len(np.unique(seed_labels(repeated, 4, np.random.default_rng(0)))) == 4
+    assert np.isfinite(fit(repeated, 4, rng=np.random.default_rng(0)).trace).all()
+
+
+def test_opposite_documents_keep_the_previous_direction() -> None:
+    x, _ = planted(14, 10, 2, 2, 0.7)
+    rows = np.vstack([x, -x[1:]])
+    previous = m_step(rows, one_hot(np.array([0, 1, 0]), 2, np.float64), 2)
+    again = m_step(rows, one_hot(np.array([0, 1, 1]), 2, np.float64), 2, previous=previous)
+    assert np.array_equal(again.mu[:, 1], previous.mu[:, 1])
+    assert again.mu[:, 0] == pytest.approx(x[0])
+
+
+def test_tempered_responsibilities_follow_their_formula() -> None:
+    x, _ = planted(15, 20, 3, 30, 0.5)
+    mixture = m_step(x, random_responsibilities(x, 3, np.random.default_rng(0)) ** 3, 3, concentration="own")
+    scores = np.log(mixture.pi) + mixture.kappa * (x @ mixture.mu)[:, :3] - log_partition(20, mixture.kappa)
+    for beta in (0.05, 1.0):
+        resp, loglik = e_step(x, mixture, beta)
+        assert loglik == pytest.approx(logsumexp(beta * scores, axis=1), abs=1e-10)
+        assert np.abs(resp[:, :3] - softmax(beta * scores, axis=1)).max() < 1e-10
 
 
 def test_input_is_left_alone() -> None:

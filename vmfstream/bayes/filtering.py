@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from vmfstream.bayes.concentration import KappaPrior, KappaRule
 from vmfstream.bayes.flat import FlatFit, Prior, fit, moment_kappa_prior, natural_vectors
 from vmfstream.bayes.temporal import convolve, next_slice_density
-from vmfstream.directional.kernels import Rows, padded
+from vmfstream.directional.kernels import padded
+from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, directed
 
 Vector = NDArray[np.float64]
@@ -86,7 +87,7 @@ def filter_fit(
     if kappa == "quadrature" and kappa_prior is None:
         kappa_prior = moment_kappa_prior(xs[0], resp0, k)
     rho = np.full(k, alpha)
-    known: float | None = kappa if isinstance(kappa, float) else None
+    known: float | None = None if isinstance(kappa, str) else float(kappa)
     n_seen = t_seen = 0.0
     ps, hs, rhos, kappas, resps, densities = [], [], [], [], [], []
     for t, x in enumerate(xs):

@@ -26,7 +26,9 @@ from vmfstream.bayes.concentration import (
     quadrature_factor,
 )
 from vmfstream.directional.bessel import bessel_ratio, ell, inv_bessel_ratio, log_partition
-from vmfstream.directional.kernels import Rows, accumulate, dots
+from vmfstream.directional.kernels import accumulate, dots
+from vmfstream.directional.params import Rows
+from vmfstream.directional.vmf import kl
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed, softmax_rows
 from vmfstream.mixtures.concentration import debiased_resultant, shared_concentration
 from vmfstream.mixtures.seeding import one_hot
@@ -247,13 +249,13 @@ def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prio
 
 def divergence(f: Floats, gamma: Vector, rho: Vector, kappa: KappaFactor, prior: Prior) -> float:
     """Kullback-Leibler divergence of the posterior of weights, directions and concentration from the prior."""
-    d, k = f.shape[0], len(gamma)
+    k = len(gamma)
     b = prior.b if prior.b.ndim == 2 else np.broadcast_to(prior.b[:, None], f.shape)
-    # KL(vMF(psi, gamma) || vMF(mu_0, C_0)) = ell(C_0) - ell(gamma) + A(gamma) (gamma - C_0 psi'mu_0)
     c0 = np.broadcast_to(prior.c0, f.shape[1])[:k]
-    cross = gamma**2 - column_dots(f, b)[:k]
-    directions = log_partition(d, c0) - log_partition(d, gamma) + shrinkage(d, gamma) * cross
-    return dirichlet_divergence(rho, prior.alpha) + float(directions.sum()) + float(kappa.kl.sum())
+    both = gamma * c0
+    cosine = np.divide(column_dots(f, b)[:k], both, out=np.zeros_like(gamma), where=both > 0)
+    directions = float(kl(f.shape[0], gamma, c0, cosine).sum())
+    return dirichlet_divergence(rho, prior.alpha) + directions + float(kappa.kl.sum())
 
 
 def dirichlet_divergence(rho: Vector, alpha: ArrayLike) -> float:

@@ -24,7 +24,8 @@ from scipy.special import entr, gammaln
 from vmfstream.bayes.concentration import point_kappa
 from vmfstream.bayes.flat import expected_log_weights, predictive, shrinkage
 from vmfstream.directional.bessel import conv_concentration, log_partition
-from vmfstream.directional.kernels import Rows, accumulate, dots
+from vmfstream.directional.kernels import accumulate, dots
+from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, column_norms, directed, softmax_rows
 from vmfstream.mixtures.movmf import FROZEN_BELOW
 

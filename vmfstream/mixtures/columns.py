@@ -8,10 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.directional.kernels import Rows
+from vmfstream.directional.params import Rows
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 """An array of float32 or float64."""
+
+NEGLIGIBLE = -50.0
+"""A difference of log scores whose exponential does not change a sum in double precision."""
 
 
 @njit(cache=True)
@@ -64,7 +67,7 @@ def softmax_rows(
             top = max(top, row[j])
         total = 0.0
         for j in range(k):
-            row[j] = np.exp(row[j] - top)
+            row[j] = np.exp(row[j] - top) if row[j] - top > NEGLIGIBLE else 0.0
             total += row[j]
         for j in range(k):
             scores[i, j] = row[j] / total

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.bessel import vmf_terms
-from vmfstream.directional.kernels import Rows, accumulate, dots, padded
-from vmfstream.directional.params import Mixture
+from vmfstream.directional.kernels import accumulate, dots, padded
+from vmfstream.directional.params import Mixture, Rows
 from vmfstream.mixtures.columns import Floats, column_norms, directed, softmax_rows
 from vmfstream.mixtures.concentration import TREATMENTS, Treatment, own_concentration, shared_concentration
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
@@ -164,14 +164,11 @@ def fit(
     """
     _check(x, k, concentration, estimator, kappa, beta0, factor, n_init)
     betas = _temperatures(beta0, factor) if anneal else []
-    best: MixtureFit | None = None
-    for _ in range(n_init if isinstance(init, str) else 1):
-        resp = _start(x, k, init, rng)
-        run = _em(x, k, resp, betas, concentration, estimator, kappa, max_iter, tol)
-        if best is None or run.trace[-1] > best.trace[-1]:
-            best = run
-    assert best is not None  # n_init >= 1 was checked
-    return best
+    runs = (
+        _em(x, k, _start(x, k, init, rng), betas, concentration, estimator, kappa, max_iter, tol)
+        for _ in range(n_init if isinstance(init, str) else 1)
+    )
+    return max(runs, key=lambda run: float(run.trace[-1]))
 
 
 def annealed_start(x: Rows, k: int, rng: np.random.Generator, *, max_iter: int = 50) -> Floats:

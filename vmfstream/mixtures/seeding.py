@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.kernels import Rows, accumulate, dots, padded
+from vmfstream.directional.kernels import accumulate, dots, padded
+from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import cosine_plus_plus
 from vmfstream.mixtures.columns import Floats, column_norms, dense_rows, directed
 
@@ -43,12 +44,12 @@ def seed_labels(x: Rows, k: int, rng: np.random.Generator, sweeps: int = 5) -> N
     -------
     (N,) int64, -1 for rows without direction.
     """
-    rows = np.flatnonzero(directed(x))
-    if not 1 <= k <= len(rows):
-        raise ValueError(f"k must be between 1 and the {len(rows)} rows with a direction; got {k}")
-    seeds = rows[cosine_plus_plus(x[rows], k, rng)]
+    rows = int(directed(x).sum())
+    if not 1 <= k <= rows:
+        raise ValueError(f"k must be between 1 and the {rows} rows with a direction; got {k}")
+    seeds = cosine_plus_plus(x, k, rng)  # fewer than k if many rows are equal: the sweeps fill the empty clusters
     mu = np.zeros((x.shape[1], padded(k)), x.dtype)
-    mu[:, :k] = dense_rows(x, seeds).T
+    mu[:, : len(seeds)] = dense_rows(x, seeds).T
     return spherical_kmeans_sweeps(x, mu, k, sweeps)[0]
 
 
