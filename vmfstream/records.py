@@ -19,12 +19,17 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """One raw record of a source: bytes of a line or a mapping of columns, and where it stands."""
+    """One raw record of a source: bytes of a line or a mapping of columns, and where it stands.
+
+    ``time`` is what the source knows of it, used where the record names none. ``oversized`` is the number of bytes of a
+    record that the source refused to hold; ``value`` then is its beginning.
+    """
 
     part: str
     offset: int
     value: bytes | Mapping[str, Any]
     time: datetime | None = None
+    oversized: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
