@@ -15,7 +15,7 @@ from scipy.special import gammaln, logsumexp
 
 from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from tests.shared import shared
-from vmfstream.bayes.concentration import KappaPrior, point_factor, point_kappa, quadrature_factor
+from vmfstream.bayes.concentration import KappaPrior, KappaRule, point_factor, point_kappa, quadrature_factor
 from vmfstream.bayes.flat import (
     Prior,
     elbo,
@@ -268,6 +268,22 @@ def test_what_was_seen_before_counts_for_the_concentration() -> None:
     for rule in ("point", "quadrature"):
         some = fit(x, resp, 2, prior, kappa=rule, kappa_prior=KappaPrior(3.0, 0.1), seen=(100.0, 20.0), tol=1e-10)
         assert np.diff(some.trace).min() > -1e-9
+        earlier = 20.0 * some.kappa.mean[0] - 100.0 * some.kappa.ell[0]
+        bound = elbo(x, some.resp, some.f, some.rho, some.kappa, prior) + earlier
+        assert bound == pytest.approx(some.trace[-1], abs=1e-8)
+
+
+def test_duplicates_and_nothing_at_all() -> None:
+    x = np.repeat(directions(np.random.default_rng(0), 2, 30), 5, axis=0)
+    labels = np.repeat([0, 1], 5)
+    resp = one_hot(labels, 2, np.float64)
+    rules: tuple[KappaRule, ...] = ("quadrature", "point")
+    for rule in rules:
+        run = fit(x, resp, 2, moment_prior(x, labels, 2), kappa=rule)
+        assert np.array_equal(run.resp[:, :2].argmax(axis=1), labels)
+        empty = fit(x * 0, resp, 2, moment_prior(x * 0, labels, 2), kappa=rule)
+        assert np.isfinite(empty.trace).all()
+        assert not empty.f.any()
 
 
 def test_bad_input_is_named() -> None:
@@ -276,6 +292,10 @@ def test_bad_input_is_named() -> None:
     prior = Prior(1.0, np.zeros(30))
     with pytest.raises(ValueError, match="'exact'"):
         fit(x, resp, 2, prior, kappa="exact")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"resp0 must have the shape \(20, 32\)"):
+        fit(x, resp, 17, prior)
+    with pytest.raises(ValueError, match=r"prior.b must have the shape \(30,\)"):
+        fit(x, resp, 2, Prior(1.0, np.zeros(31)))
     with pytest.raises(ValueError, match="kappa0"):
         fit(x, None, 2, prior, kappa="point")
     with pytest.raises(ValueError, match="kappa_prior"):

@@ -25,8 +25,8 @@ from vmfstream.bayes.concentration import (
     point_kappa,
     quadrature_factor,
 )
-from vmfstream.directional.bessel import bessel_ratio, ell, inv_bessel_ratio, log_partition
-from vmfstream.directional.kernels import accumulate, dots
+from vmfstream.directional.bessel import R_MAX, bessel_ratio, ell, inv_bessel_ratio
+from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
 from vmfstream.directional.vmf import kl
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed, softmax_rows
@@ -110,7 +110,7 @@ def moment_kappa_prior(x: Rows, resp: Floats, k: int) -> KappaPrior:
     """Prior of log kappa centred at the pooled, debiased concentration of a partition (0.2 as the cosine if none)."""
     resp = _masked(x, resp)
     within = _debiased(accumulate(x, resp), resp, k)
-    return KappaPrior(float(np.log(inv_bessel_ratio(x.shape[1], within or 0.2))), LOG_KAPPA_SD**2)
+    return KappaPrior(float(np.log(inv_bessel_ratio(x.shape[1], min(within, R_MAX) or 0.2))), LOG_KAPPA_SD**2)
 
 
 def fit(
@@ -148,11 +148,20 @@ def fit(
     -------
     FlatFit
 
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit, an unknown rule, or a start that lacks what it needs.
+
     References
     ----------
     [GY14] section 3.1; the sign of the entropy in the bound and E[mu] = A(gamma) psi follow from the derivation.
     """
-    d = x.shape[1]
+    d, kp = x.shape[1], padded(k)
+    if resp0 is not None and resp0.shape != (x.shape[0], kp):
+        raise ValueError(f"resp0 must have the shape {(x.shape[0], kp)}; got {resp0.shape}")
+    if prior.b.shape not in ((d,), (d, kp)):
+        raise ValueError(f"prior.b must have the shape {(d,)} or {(d, kp)}; got {prior.b.shape}")
     alpha = np.broadcast_to(np.asarray(prior.alpha, np.float64), k)
     held = directed(x)
     n_seen, t_seen = (np.broadcast_to(np.asarray(v, np.float64), 1 if concentration == "shared" else k) for v in seen)
@@ -165,8 +174,7 @@ def fit(
         if not isinstance(kappa, str):
             return point_factor(d, np.broadcast_to(np.asarray(kappa, np.float64), len(n_seen)))
         n_total, t_total = n_seen + _grouped(nk, concentration), t_seen + t
-        if kappa == "quadrature":
-            assert kappa_prior is not None  # set above
+        if kappa == "quadrature" and kappa_prior is not None:
             return quadrature_factor(d, n_total, t_total, kappa_prior)
         if kappa == "point":
             return point_factor(d, point_kappa(d, n_total, t_total))

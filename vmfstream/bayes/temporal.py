@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, gammaln
 
+from vmfstream.bayes.beliefs import learn, learn_anchored, shrunk, smoothed_belief
 from vmfstream.bayes.concentration import point_kappa
 from vmfstream.bayes.flat import expected_log_weights, predictive, shrinkage
-from vmfstream.directional.bessel import conv_concentration, log_partition
+from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, column_norms, directed, softmax_rows
@@ -84,7 +84,7 @@ def convolve(h: Floats, omega: float) -> Floats:
     -------
     (D, kp), a new array of the same precision; norms are taken in double precision.
     """
-    return _shrunk(h, column_norms(h), omega)
+    return shrunk(h, column_norms(h), omega)
 
 
 def forward(stats: Sequence[Floats], kappa: ArrayLike, h0: Floats, omega: float) -> tuple[list[Floats], list[Floats]]:
@@ -105,11 +105,11 @@ def forward(stats: Sequence[Floats], kappa: ArrayLike, h0: Floats, omega: float)
     ps, hs = [], []
     p = h0
     for s in stats:
-        h, norms = _learn(p, s, weight)
+        h, norms = learn(p, s, weight)
         ps.append(p)
         hs.append(h)
         if len(hs) < len(stats):
-            p = _shrunk(h, norms, omega)
+            p = shrunk(h, norms, omega)
     return ps, hs
 
 
@@ -226,7 +226,7 @@ def smoother_sweep(
     scales: list[Vector] = []
     t_sum = 0.0
     for t in reversed(range(len(stats))):
-        s, norms, cross = _belief(b0, ps.pop(), stats[t], back, weight)
+        s, norms, cross = smoothed_belief(b0, ps.pop(), stats[t], back, weight)
         scales.append(shrinkage(d, norms[:k]))
         t_sum += float(scales[-1] @ cross[:k])
         scores.append(dots(xs[t], s))
@@ -321,9 +321,9 @@ def _forward_bound(
     p = h0
     for s in stats:
         ps.append(p)
-        h, norms, before, after = _learn_anchored(b0, p, s, weight)
+        h, norms, before, after = learn_anchored(b0, p, s, weight)
         evidence += float((log_partition(d, after[:k]) - log_partition(d, before[:k])).sum())
-        p = _shrunk(h, norms, omega)
+        p = shrunk(h, norms, omega)
     entropy = sum(float(entr(resp.astype(np.float64)).sum()) for resp in resps)
     rho0 = alpha + n0
     weights = _log_beta(rho0 + nk) - _log_beta(rho0)
@@ -334,8 +334,8 @@ def _last_belief(stats: Sequence[Floats], kappa: float, h0: Floats, omega: float
     weight = _per_column(kappa, h0.shape[1])
     h, norms = h0, None
     for s in stats:
-        p = h if norms is None else _shrunk(h, norms, omega)
-        h, norms = _learn(p, s, weight)
+        p = h if norms is None else shrunk(h, norms, omega)
+        h, norms = learn(p, s, weight)
     return h
 
 
@@ -367,55 +367,5 @@ def _anchored(v: Floats, anchor: Floats | None, k: int) -> Floats:
 def _message(stats: Sequence[Floats], weight: Vector, omega: float, b: Floats) -> Floats:
     """Carry the backward message ``b`` of the last of ``stats`` to the slice before the first of them."""
     for s in reversed(stats):
-        b = _shrunk(*_learn(b, s, weight), omega)
+        b = shrunk(*learn(b, s, weight), omega)
     return b
-
-
-def _shrunk(h: Floats, norms: Vector, omega: float) -> Floats:
-    gamma = conv_concentration(h.shape[0], norms, omega)
-    return np.asarray(h * np.divide(gamma, norms, out=np.zeros_like(norms), where=norms > 0).astype(h.dtype))
-
-
-@njit(cache=True)
-def _learn(p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector]:
-    """Return h = p + kappa S and its column norms."""
-    h = np.empty_like(p)
-    square = np.zeros(p.shape[1])
-    for i in range(p.shape[0]):
-        for j in range(p.shape[1]):
-            v = p[i, j] + weight[j] * s[i, j]
-            h[i, j] = v
-            square[j] += v * v
-    return h, np.sqrt(square)
-
-
-@njit(cache=True)
-def _learn_anchored(b: Floats, p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector, Vector, Vector]:
-    """Return h = p + kappa S and the column norms of h, B + p and B + h."""
-    h = np.empty_like(p)
-    square, before, after = np.zeros(p.shape[1]), np.zeros(p.shape[1]), np.zeros(p.shape[1])
-    for i in range(p.shape[0]):
-        anchor = np.float64(b[i])
-        for j in range(p.shape[1]):
-            old = np.float64(p[i, j])
-            v = old + weight[j] * s[i, j]
-            h[i, j] = v
-            square[j] += v * v
-            before[j] += (anchor + old) ** 2
-            after[j] += (anchor + v) ** 2
-    return h, np.sqrt(square), np.sqrt(before), np.sqrt(after)
-
-
-@njit(cache=True)
-def _belief(b: Floats, p: Floats, s: Floats, back: Floats, weight: Vector) -> tuple[Floats, Vector, Vector]:
-    """Return the smoothed natural vectors B + p + kappa S + b, their column norms and inner products with S."""
-    out = np.empty_like(p)
-    square, cross = np.zeros(p.shape[1]), np.zeros(p.shape[1])
-    for i in range(p.shape[0]):
-        anchor = np.float64(b[i])
-        for j in range(p.shape[1]):
-            v = anchor + p[i, j] + weight[j] * s[i, j] + back[i, j]
-            out[i, j] = v
-            square[j] += v * v
-            cross[j] += v * s[i, j]
-    return out, np.sqrt(square), cross
