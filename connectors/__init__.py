@@ -1,1 +1,87 @@
+"""Where documents come from: sources by URL.
 
+A connector is one file in this folder, one function here and one line in ``SCHEMES``; its library, if it needs one, is
+imported when it is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from vmfstream.errors import InputError
+from vmfstream.protocols import Source
+
+__all__ = ["SCHEMES", "open_source"]
+
+
+def _open_file(url: str, **options: Any) -> Source:
+    from vmfstream.connectors.files import FileSource
+
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return FileSource(url, **options)
+    if parts.netloc not in ("", "localhost"):
+        raise InputError(f"{url} names the computer {parts.netloc!r}; write file:///folder/name for a file on this one")
+    return FileSource(unquote(parts.path), **options)
+
+
+def _open_stdin(url: str, **options: Any) -> Source:
+    from vmfstream.connectors.stdin import StdinSource
+
+    return StdinSource(**options)
+
+
+def _open_memory(url: str, **options: Any) -> Source:
+    from vmfstream.connectors.memory import MemorySource
+
+    return MemorySource(**{"items": ()} | options)
+
+
+SCHEMES: dict[str, Callable[..., Source]] = {
+    "file": _open_file,
+    "stdin": _open_stdin,
+    "memory": _open_memory,
+}
+"""What opens a URL, by its scheme; called with the whole URL and the options."""
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)  # at least two letters: one would be a Windows drive
+
+
+def open_source(url: str | Path, **options: Any) -> Source:
+    """Open a source by its URL.
+
+    Parameters
+    ----------
+    url : str or Path
+        The name or ``file://`` URL of a file (``.jsonl``, ``.csv``, ``.tsv``, ``.txt``, each also with ``.gz``, or
+        ``.parquet``), ``-`` or ``stdin:`` for standard input, or another scheme of ``SCHEMES``.
+    **options
+        Passed on to the source.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    InputError
+        If the scheme is unknown, or the source cannot be opened; the message lists what is possible.
+    """
+    name = str(url)
+    if name == "-":
+        return _open_stdin(name, **options)
+    scheme = _SCHEME.match(name)
+    if scheme is None or isinstance(url, Path) or (scheme[1].lower() not in SCHEMES and Path(name).exists()):
+        from vmfstream.connectors.files import FileSource
+
+        return FileSource(name, **options)
+    if scheme[1].lower() not in SCHEMES:
+        raise InputError(
+            f"cannot read {name}: {scheme[1]}: is none of {', '.join(f'{known}:' for known in SCHEMES)}, "
+            "- for standard input, or the name of a file"
+        )
+    return SCHEMES[scheme[1].lower()](name, **options)

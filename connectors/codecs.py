@@ -1,0 +1,335 @@
+"""From raw messages to documents: which fields hold what, and why a message is no document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.records import Document, Message, Rejected
+
+TIME_NAMES = ("time", "timestamp", "date", "published", "created_at", "year")
+TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description")
+ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
+TITLE_NAMES = ("title", "headline", "subject", "name")
+
+SURPLUS = "surplus cells"
+"""Key under which a source passes on the cells of a row that has more of them than columns."""
+
+_EXCERPT = 200  # characters kept of a rejected message
+_NAMED = 20  # keys named in a reason
+_EPOCH = datetime(1970, 1, 1)
+
+
+class _Unfit(ValueError):
+    """Carries the reason why a message is no document from where it is found to ``decode``."""
+
+
+class FieldCodec:
+    """Takes documents from the fields of JSON objects or table rows.
+
+    A name that is None stands for the usual ones (``TIME_NAMES`` and so on): the first that is there and not null,
+    capital letters ignored. Times may be ISO dates and times (UTC if they name no zone), ``YYYY-MM``, years, dates as
+    the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 told apart by magnitude, and
+    Python's own.
+
+    Parameters
+    ----------
+    id, time, text, title : str, optional
+        Names of fields. Without an id the document is called ``part:offset``; without a time field it has the time that
+        the source knows.
+    vector : str, optional
+        Field with a vector of numbers instead of words; the text may then be missing.
+    meta : sequence of str
+        Further fields to keep as they are.
+    dimension : int, optional
+        Of the vectors; by default that of the first one.
+    max_characters : int
+        Longer texts are rejected.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str | None = None,
+        time: str | None = None,
+        text: str | None = None,
+        title: str | None = None,
+        vector: str | None = None,
+        meta: Sequence[str] = (),
+        dimension: int | None = None,
+        max_characters: int = 5_000_000,
+    ) -> None:
+        self.dimension = dimension
+        self._id = ID_NAMES if id is None else (id,)
+        self._time = TIME_NAMES if time is None else (time,)
+        self._text = TEXT_NAMES if text is None else (text,)
+        self._title = TITLE_NAMES if title is None else (title,)
+        self._vector = vector
+        self._meta = tuple(meta)
+        self._max_characters = max_characters
+
+    def decode(self, message: Message) -> Document | Rejected:
+        """Return the document, or why there is none. Whatever the message holds, nothing is raised."""
+        try:
+            fields = _fields(message)
+            time = self._decode_time(fields, message)
+            vector = None if self._vector is None else self._decode_vector(fields, self._vector)
+            text = self._decode_text(fields, needed=vector is None)
+            id = _find(fields, self._id)[1]
+            title = _find(fields, self._title)[1]
+            meta = {name: fields[name] for name in self._meta if name in fields}
+            if title is not None:
+                meta["title"] = _encodable(str(title))
+            if vector is not None:
+                self.dimension = vector.shape[0]
+            return Document(
+                part=message.part,
+                offset=message.offset,
+                id=f"{message.part}:{message.offset}" if id is None or id == "" else _encodable(str(id)),
+                time=time,
+                text=text,
+                vector=vector,
+                meta=meta,
+            )
+        except ValueError as unfit:
+            return Rejected(message.part, message.offset, str(unfit), _excerpt(message.value))
+
+    def _decode_time(self, fields: Mapping[str, Any], message: Message) -> datetime:
+        name, value = _find(fields, self._time)
+        if value is None:
+            if message.time is not None and name is None:
+                return _utc(message.time)
+            raise _Unfit(_missing("time", name, self._time, fields))
+        try:
+            return parse_time(value)
+        except ValueError as error:
+            raise _Unfit(f"{name} is no time: {error}") from error
+
+    def _decode_text(self, fields: Mapping[str, Any], *, needed: bool) -> str | None:
+        name, value = _find(fields, self._text)
+        if value is None:
+            if needed:
+                raise _Unfit(_missing("text", name, self._text, fields))
+            return None
+        if isinstance(value, bytes):
+            value = _decoded(value, f"in {name}")
+        if not isinstance(value, str):
+            raise _Unfit(f"{name} is no text: it is {_kind(value)}")
+        if len(value) > self._max_characters:
+            raise _Unfit(f"{name} is too long: {len(value):,} characters, at most {self._max_characters:,} are taken")
+        if not value or value.isspace():
+            if needed:
+                raise _Unfit(f"{name} is empty")
+            return None
+        return _encodable(value)
+
+    def _decode_vector(self, fields: Mapping[str, Any], name: str) -> NDArray[np.float32]:
+        value = fields.get(name)
+        if value is None:
+            raise _Unfit(_missing("vector", name if name in fields else None, (name,), fields))
+        numbers = _numbers(value, name)
+        if self.dimension is not None and numbers.shape[0] != self.dimension:
+            raise _Unfit(f"{name} has the wrong dimension: {numbers.shape[0]}, expected {self.dimension}")
+        with np.errstate(over="ignore", under="ignore"):
+            vector = numbers.astype(np.float32)
+        if not np.isfinite(vector).all():
+            at = int(np.argmin(np.isfinite(vector)))
+            raise _Unfit(f"{name} is not finite: number {at + 1} of {vector.shape[0]}")
+        if not vector.any():
+            raise _Unfit(f"{name} has no direction: all {vector.shape[0]} numbers are zero")
+        return vector
+
+
+def parse_time(value: object) -> datetime:
+    """Return the moment that a value means, in UTC.
+
+    Parameters
+    ----------
+    value : str, int, float, datetime, date or numpy.datetime64
+        See ``FieldCodec``.
+
+    Returns
+    -------
+    datetime
+        Aware, in UTC.
+
+    Raises
+    ------
+    ValueError
+        If the value is none of these; the message shows it.
+    """
+    try:
+        if isinstance(value, str):
+            return _from_text(value.strip())
+        if isinstance(value, np.generic):
+            # microseconds are what Python's own times can hold
+            value = (value.astype("datetime64[us]") if isinstance(value, np.datetime64) else value).item()
+        if isinstance(value, datetime):
+            return _utc(value)
+        if isinstance(value, date):
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _from_number(value)
+    except (ValueError, OverflowError, TypeError, AttributeError):
+        pass  # said below, for all of them alike
+    raise ValueError(f"{_shortened(value)} is neither a date nor a year nor seconds since 1970")
+
+
+def _from_text(text: str) -> datetime:
+    # digits go first: the ISO parser would take some numbers of seconds for dates with a time
+    if text.isdecimal():
+        return _from_number(int(text))
+    if len(text) == 7 and text[4] == "-" and text[:4].isdecimal() and text[5:].isdecimal():
+        return datetime(int(text[:4]), int(text[5:]), 1, tzinfo=UTC)
+    if text.lstrip("+-").replace(".", "", 1).isdecimal():
+        return _from_number(float(text))
+    return _utc(datetime.fromisoformat(text))
+
+
+def _from_number(number: int | float) -> datetime:
+    if 1 <= number <= 9999 and number == int(number):
+        return datetime(int(number), 1, 1, tzinfo=UTC)
+    if 10_000_101 <= number <= 99_991_231 and number == int(number):
+        day = int(number)
+        return datetime(day // 10_000, day // 100 % 100, day % 100, tzinfo=UTC)
+    # seconds from 1e8 (1973) to 1e11 (5138), milliseconds up to 1e14, microseconds up to 1e17, nanoseconds up to 1e20
+    for power in (8, 11, 14, 17):
+        if 10**power <= abs(number) < 10 ** (power + 3):
+            whole, part = divmod(number, 10 ** (power - 8))
+            seconds = timedelta(seconds=whole, microseconds=part * 10 ** (14 - power))
+            return (_EPOCH + seconds).replace(tzinfo=UTC)
+    raise ValueError
+
+
+def _utc(time: datetime) -> datetime:
+    if time != time:  # the missing time of pandas
+        raise ValueError
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _fields(message: Message) -> Mapping[str, Any]:
+    """Return the fields of a message, those of a row free of bytes that are not UTF-8."""
+    value = message.value
+    if message.oversized is not None:
+        raise _Unfit(f"too long: line {message.offset + 1} has {message.oversized:,} bytes")
+    if isinstance(value, bytes):
+        return _object(value, message.offset + 1)
+    if SURPLUS in value:
+        columns = len(value) - 1
+        cells = columns + len(value[SURPLUS])
+        raise _Unfit(f"too many cells: {cells} in a row of {columns} columns; quotation marks may be missing")
+    for name, cell in value.items():
+        if isinstance(cell, str) and not cell.isascii():
+            _check_cell(name, cell)
+    return value
+
+
+def _check_cell(name: str, cell: str) -> None:
+    try:
+        cell.encode()
+    except UnicodeEncodeError:
+        _decoded(cell.encode("utf-8", "surrogateescape" if _escaped(cell) else "replace"), f"in {name}")
+
+
+def _escaped(cell: str) -> bool:
+    return all(not "\ud800" <= letter <= "\udfff" or "\udc80" <= letter <= "\udcff" for letter in cell)
+
+
+def _object(line: bytes, number: int) -> Mapping[str, Any]:
+    text = _decoded(line, f"on line {number}").removeprefix("\ufeff")
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _Unfit(f"not JSON: line {number}, column {error.colno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        # integers of thousands of digits, brackets in thousands of brackets
+        raise _Unfit(f"not JSON that can be read: line {number}: {error}") from error
+    if not isinstance(value, dict):
+        raise _Unfit(f"not a JSON object: line {number} holds {_kind(value)}")
+    return value
+
+
+def _decoded(value: bytes, where: str) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise _Unfit(f"not UTF-8: byte 0x{value[error.start]:02x} at position {error.start} {where}") from error
+
+
+def _find(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str | None, Any]:
+    """Return the first named field that is not null as (name, value); without one (name, None) or (None, None)."""
+    for name in names:
+        if (value := fields.get(name)) is not None:
+            return name, value
+    folded = {str(key).lower(): key for key in reversed(list(fields))}
+    present = None
+    for name in names:
+        if (key := folded.get(name.lower())) is not None:
+            if fields[key] is not None:
+                return key, fields[key]
+            present = present or key
+    return present, None
+
+
+def _missing(what: str, name: str | None, names: Sequence[str], fields: Mapping[str, Any]) -> str:
+    if name is not None:
+        return f"{name} is null"
+    found = [_shortened(key, quoted=False) for key in list(fields)[:_NAMED]]
+    listed = ", ".join(found) + (", ..." if len(fields) > _NAMED else "") if found else "nothing"
+    return f"no {what}: expected {' or '.join(names)}, found {listed}"
+
+
+def _numbers(value: object, name: str) -> NDArray[np.float64]:
+    if isinstance(value, str):  # a cell of CSV
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise _Unfit(f"{name} is no list of numbers: {_shortened(value)}") from error
+    if not isinstance(value, list | tuple | np.ndarray):
+        raise _Unfit(f"{name} is no list of numbers: it is {_kind(value)}")
+    try:
+        vector = np.asarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _Unfit(f"{name} is no list of numbers: its items differ in kind") from error
+    if vector.ndim != 1 or vector.dtype.kind not in "iuf":
+        raise _Unfit(f"{name} is no list of numbers: {_shortened(value)}")
+    return vector.astype(np.float64)
+
+
+def _encodable(text: str) -> str:
+    """Replace halves of surrogate pairs, which JSON can express and no file can hold, by question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _kind(value: object) -> str:
+    kinds = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "an object",
+        str: "a text",
+    }
+    return "null" if value is None else kinds.get(type(value), f"a {type(value).__name__}")
+
+
+def _shortened(value: object, *, quoted: bool = True, limit: int = 80) -> str:
+    if isinstance(value, str):
+        text = _encodable(value[:limit]) + ("..." if len(value) > limit else "")
+        return repr(text) if quoted else text
+    if isinstance(value, list | tuple | np.ndarray) and len(value) > 5:
+        return f"a list of {len(value)} beginning with {_shortened(value[0])}"
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number of more than 20 digits"
+    return _encodable(text[:limit])
+
+
+def _excerpt(value: bytes | Mapping[str, Any]) -> str:
+    if isinstance(value, bytes):
+        return value[: 4 * _EXCERPT].decode("utf-8", "replace")[:_EXCERPT]
+    cells = (f"{_shortened(name, quoted=False)}: {_shortened(cell)}" for name, cell in list(value.items())[:_NAMED])
+    return ", ".join(cells)[:_EXCERPT]

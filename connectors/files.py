@@ -1,0 +1,281 @@
+"""Files as sources: JSON lines, CSV, TSV, plain text (gzip too) and Parquet, row by row."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from vmfstream.connectors.codecs import SURPLUS
+from vmfstream.connectors.lines import MAX_LINE_BYTES, Line, LineSplitter
+from vmfstream.errors import InputError
+from vmfstream.records import Message, Position
+
+_CHUNK = 1 << 20  # bytes read at once
+_ROWS = 1024  # Parquet rows read at once
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+
+Messages: TypeAlias = Generator[Message, None, None]
+
+Rows: TypeAlias = Callable[["FileSource", int], Messages]
+"""Yields the messages of a file from a row on."""
+
+
+class FileSource:
+    """The rows of one file in their order.
+
+    The part is the file's name without its folder, so that a moved file can be continued; the offset is the row from 0
+    (lines of JSON and text, records of CSV after the header, rows of Parquet). Blank lines count and are passed over.
+
+    Parameters
+    ----------
+    path : str or Path
+    format : str, optional
+        One of ``FORMATS``; by default the file's ending says it. ``.gz`` may follow the ending of a text format.
+    max_line_bytes : int
+        Longer lines are not held in memory but reported as rejected with their size.
+    delimiter : str, optional
+        Between the cells of CSV; by default a comma, for TSV a tab.
+    time : datetime, optional
+        Of all lines of a plain text file. By default line n stands n seconds after the beginning of 1970, which keeps
+        the order and suits slices of a number of documents.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, a folder, unreadable, or of an unknown format. ``poll`` raises it for a damaged file,
+        after the rows before the damage.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        max_line_bytes: int = MAX_LINE_BYTES,
+        delimiter: str | None = None,
+        time: datetime | None = None,
+    ) -> None:
+        self.path = Path(path).expanduser()
+        _check_readable(self.path)
+        self.format = _format(self.path) if format is None else format
+        if self.format not in FORMATS:
+            raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        if max_line_bytes < 1:
+            raise InputError(f"max_line_bytes must be at least 1, got {max_line_bytes}")
+        self.part = os.fsencode(self.path.name).decode("utf-8", "replace")
+        self.max_line_bytes = max_line_bytes
+        self.delimiter = delimiter or ("\t" if self.format == "tsv" else ",")
+        self.time = time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
+        self._total = _count_parquet(self.path) if self.format == "parquet" else None
+        self._ahead: list[Message] = []
+        self._error: InputError | None = None
+        # a generator opens the file when it is first asked, so that a pipe is opened only once
+        self._rows = _guarded(self, 0)
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.part
+
+    @property
+    def total(self) -> int | None:
+        """Number of rows of a Parquet file; None for the others, which would have to be read."""
+        return self._total
+
+    @property
+    def exhausted(self) -> bool:
+        """True once the last row was handed out; looks one row ahead."""
+        if not self._ahead and self._error is None:
+            self._ahead = self._take(1)
+        return not self._ahead and self._error is None
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        """Return the next rows, at most ``limit``; never waits."""
+        if limit < 1:
+            return []
+        messages, self._ahead = self._ahead, []
+        messages += self._take(limit - len(messages))
+        if not messages and self._error is not None:
+            raise self._error
+        return messages
+
+    def seek(self, position: Position) -> None:
+        """Continue with row ``position[part]``, the first if not named."""
+        self.close()
+        self._rows = _guarded(self, max(position.get(self.part, 0), 0))
+
+    def close(self) -> None:
+        """Close the file; nothing comes after that."""
+        self._rows.close()
+        self._ahead, self._error = [], None
+
+    def _take(self, count: int) -> list[Message]:
+        messages: list[Message] = []
+        try:
+            messages.extend(islice(self._rows, count))
+        except InputError as error:
+            self._error = error
+        return messages
+
+
+def _guarded(source: FileSource, start: int) -> Messages:
+    """Yield the rows; whatever is wrong with the file becomes an error that says after which row."""
+    reached = start
+    try:
+        with closing(FORMATS[source.format](source, start)) as rows:
+            for message in rows:
+                yield message
+                reached = message.offset + 1
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        what = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{source.path} cannot be read any further after row {reached}: {what}") from error
+
+
+def _json_lines(source: FileSource, start: int) -> Messages:
+    for offset, line in _numbered(source, start):
+        if line.value.strip():
+            yield Message(source.part, offset, line.value, oversized=line.oversized)
+
+
+def _text_lines(source: FileSource, start: int) -> Messages:
+    for offset, line in _numbered(source, start):
+        if line.value.strip():
+            time = source.time or _START + timedelta(seconds=offset)
+            yield Message(source.part, offset, {"text": line.value}, time, line.oversized)
+
+
+def _table(source: FileSource, start: int) -> Messages:
+    # the limit belongs to the whole csv module: raised, never lowered, since other readers may rely on theirs
+    csv.field_size_limit(max(csv.field_size_limit(), source.max_line_bytes))
+    refused: list[Line] = []
+    records = csv.reader(_cells(source, refused), delimiter=source.delimiter)
+    header = next(records, [])
+    for offset, record in enumerate(records):
+        if refused:
+            line = refused.pop()
+            if offset >= start:
+                yield Message(source.part, offset, line.value, oversized=line.oversized)
+        elif record and offset >= start:
+            row: dict[str, Any] = dict(zip(header, record, strict=False))
+            if len(record) > len(header):
+                row[SURPLUS] = record[len(header) :]
+            yield Message(source.part, offset, row)
+
+
+def _parquet(source: FileSource, start: int) -> Messages:
+    import duckdb
+
+    relation = "read_parquet(?, hive_partitioning = false)"
+    # DuckDB reads the name as a pattern
+    file = glob.escape(str(source.path))
+    try:
+        with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
+            columns = connection.execute(f"describe select * from {relation}", [file]).fetchall()
+            # times with a zone would need another library on their way into Python; without one they mean UTC anyway
+            zoned = [_quoted(name) for name, kind, *_ in columns if kind == "TIMESTAMP WITH TIME ZONE"]
+            selected = (
+                f"* replace ({', '.join(f'make_timestamp(epoch_us({z})) as {z}' for z in zoned)})" if zoned else "*"
+            )
+            connection.execute(f"select {selected} from {relation} offset ?", [file, start])
+            names = [name for name, *_ in columns]
+            offset = start
+            while rows := connection.fetchmany(_ROWS):
+                for row in rows:
+                    yield Message(source.part, offset, dict(zip(names, row, strict=True)))
+                    offset += 1
+    except duckdb.Error as error:
+        raise InputError(f"{source.path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+
+
+FORMATS: dict[str, Rows] = {
+    "jsonl": _json_lines,
+    "csv": _table,
+    "tsv": _table,
+    "txt": _text_lines,
+    "parquet": _parquet,
+}
+"""What a file can hold, by name."""
+
+ENDINGS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "txt",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+"""Format by ending of the file's name."""
+
+
+def _format(path: Path) -> str:
+    name = path.name.lower()
+    packed = name.endswith(".gz")
+    format = ENDINGS.get(Path(name.removesuffix(".gz")).suffix)
+    if format is None or (packed and format == "parquet"):
+        raise InputError(
+            f"cannot tell what {path} holds: its name should end in {', '.join(ENDINGS)} (.gz may follow text)"
+        )
+    return format
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise InputError(f"expected a file, {path} is a folder")
+        if not path.exists():
+            raise InputError(f"there is no file {path}")
+    except OSError as error:
+        raise InputError(f"cannot look at {path}: {error.strerror}") from error
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise InputError(f"no permission to read {path}")
+
+
+def _lines(source: FileSource) -> Iterator[Line]:
+    splitter = LineSplitter(source.max_line_bytes)
+    with gzip.open(source.path) if source.path.name.lower().endswith(".gz") else source.path.open("rb") as file:
+        # a byte order mark says nothing in UTF-8
+        chunk = file.read(_CHUNK).removeprefix(b"\xef\xbb\xbf")
+        while chunk:
+            yield from splitter.feed(chunk)
+            chunk = file.read(_CHUNK)
+    yield from splitter.flush()
+
+
+def _numbered(source: FileSource, start: int) -> Iterator[tuple[int, Line]]:
+    return islice(enumerate(_lines(source)), start, None)
+
+
+def _cells(source: FileSource, refused: list[Line]) -> Iterator[str]:
+    """Yield lines for the csv module; instead of a line that is too long an empty one, the line being put aside."""
+    for line in _lines(source):
+        if line.oversized is not None:
+            refused.append(line)
+            yield "\n"
+        else:
+            # bytes that are not UTF-8 stay recognisable: the codec rejects the row that holds them
+            yield line.value.decode("utf-8", "surrogateescape") + "\n"
+
+
+def _count_parquet(path: Path) -> int:
+    import duckdb
+
+    try:
+        with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
+            query = "select sum(num_rows)::bigint from parquet_file_metadata(?)"
+            return int(connection.execute(query, [glob.escape(str(path))]).fetchall()[0][0])
+    except duckdb.Error as error:
+        raise InputError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,128 @@
+"""Standard input as a source: documents piped in, line by line."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from vmfstream.connectors.lines import MAX_LINE_BYTES, Line, LineSplitter
+from vmfstream.errors import InputError
+from vmfstream.records import Message, Position
+
+_CHUNK = 1 << 16  # bytes read at once, what a pipe holds
+
+
+class StdinSource:
+    """Lines of a pipe as they arrive, the offset being the line from 0.
+
+    A pipe cannot be rewound. To continue a run the same lines have to be piped in again from the first on: ``seek``
+    passes over as many as were read before.
+
+    Parameters
+    ----------
+    format : {"jsonl", "txt"}
+        A JSON object a line, or a document a line whose time is its arrival.
+    max_line_bytes : int
+        Longer lines are not held in memory but reported as rejected with their size.
+    descriptor : int, optional
+        An open file descriptor to read instead of standard input.
+
+    Raises
+    ------
+    InputError
+        If there is no standard input or the format is unknown.
+    """
+
+    part = "stdin"
+
+    def __init__(
+        self, *, format: str = "jsonl", max_line_bytes: int = MAX_LINE_BYTES, descriptor: int | None = None
+    ) -> None:
+        if format not in ("jsonl", "txt"):
+            raise InputError(f"format of standard input must be jsonl or txt, got {format!r}")
+        self._format = format
+        self._descriptor = _stdin() if descriptor is None else descriptor
+        self._splitter = LineSplitter(max_line_bytes)
+        self._lines: deque[Line] = deque()
+        self._next = 0
+        self._start = 0
+        self._ended = False
+
+    @property
+    def name(self) -> str:
+        """What the page's title calls the stream."""
+        return "standard input"
+
+    @property
+    def total(self) -> int | None:
+        """Unknown."""
+        return None
+
+    @property
+    def exhausted(self) -> bool:
+        """True once the other end has closed the pipe and every line was handed out."""
+        return self._ended and not self._lines
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        """Return the lines that are there, at most ``limit``; wait for the first at most ``timeout`` seconds."""
+        deadline = time.monotonic() + max(timeout, 0.0)
+        messages: list[Message] = []
+        while len(messages) < limit:
+            if self._lines:
+                message = self._message(self._lines.popleft())
+                if message is not None:
+                    messages.append(message)
+            elif self._ended or not self._read(0.0 if messages else max(deadline - time.monotonic(), 0.0)):
+                break
+        return messages
+
+    def seek(self, position: Position) -> None:
+        """Pass over the lines before ``position["stdin"]``.
+
+        Raises
+        ------
+        InputError
+            If those lines were handed out already.
+        """
+        start = max(position.get(self.part, 0), 0)
+        if start < self._next:
+            raise InputError(f"standard input cannot go back to line {start + 1}, {self._next} lines were read")
+        self._start = start
+
+    def close(self) -> None:
+        """Read no more; standard input itself stays open."""
+        self._ended = True
+        self._lines.clear()
+
+    def _read(self, timeout: float) -> bool:
+        """Wait for bytes and take them in; False if none came in time."""
+        ready, _, _ = select.select([self._descriptor], [], [], timeout)
+        if not ready:
+            return False
+        chunk = os.read(self._descriptor, _CHUNK)
+        if self._next == 0 and not self._lines:
+            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
+        self._lines.extend(self._splitter.feed(chunk) if chunk else self._splitter.flush())
+        self._ended = not chunk
+        return True
+
+    def _message(self, line: Line) -> Message | None:
+        offset = self._next
+        self._next += 1
+        if offset < self._start or not line.value.strip():
+            return None
+        if self._format == "txt":
+            return Message(self.part, offset, {"text": line.value}, datetime.now(UTC), line.oversized)
+        return Message(self.part, offset, line.value, oversized=line.oversized)
+
+
+def _stdin() -> int:
+    try:
+        return sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError) as error:
+        raise InputError("there is no standard input to read") from error
