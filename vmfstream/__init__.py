@@ -1,1 +1,31 @@
 """Follows topics in a stream of documents and shows how their words change."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vmfstream.directional.vmf import VonMisesFisher
+    from vmfstream.estimators.topics import TopicTracker
+
+__version__ = _version("vmfstream")
+
+__all__ = ["TopicTracker", "VonMisesFisher", "__version__"]
+
+_HOMES = {
+    "TopicTracker": "vmfstream.estimators.topics",
+    "VonMisesFisher": "vmfstream.directional.vmf",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used, so that ``vmfstream --help`` answers at once."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'vmfstream' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

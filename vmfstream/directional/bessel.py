@@ -311,7 +311,7 @@ def _first(values: FloatArray, good: NDArray[np.bool_]) -> str:
 
 def _broadcast(*arrays: FloatArray) -> tuple[tuple[int, ...], list[FloatArray]]:
     together = np.broadcast_arrays(*arrays)
-    return together[0].shape, [np.ascontiguousarray(a).reshape(-1) for a in together]
+    return together[0].shape, [np.array(a, order="C").reshape(-1) for a in together]
 
 
 def _shaped(out: FloatArray, shape: tuple[int, ...]) -> Any:

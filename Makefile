@@ -1,0 +1,38 @@
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test bench clean
+
+demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a log, and how well the truth was recovered
+	$(BIN)/vmfstream demo --out demo
+
+test: $(VENV)/.installed-test chromium  ## everything that must hold
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q --durations=15
+
+bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
+	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "vmfstream needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet -e .
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/pip install --quiet -e '.[test,stemming]'
+	touch $@
+
+.PHONY: chromium
+chromium:  # the browser tests need Debian's Chromium and its driver
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; \
+	else echo "No Chromium and chromedriver: the browser tests are left out (install both to run them)."; fi
+
+clean:
+	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

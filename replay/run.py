@@ -1,0 +1,114 @@
+"""The whole story in one call: which source, which codec, which settings, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.engine.engine import Engine, Observer
+from vmfstream.engine.follow import RunSettings, follow
+from vmfstream.errors import InputError
+from vmfstream.protocols import Codec, Source, Store
+from vmfstream.records import Document
+from vmfstream.replay.corpus import corpora, get
+from vmfstream.replay.planted import PlantedSource, PlantedStream, recovery
+from vmfstream.replay.source import CorpusSource, SortedFileSource
+
+PLANTED = "planted"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """Documents in the order of time, and what is known about them."""
+
+    source: Source
+    codec: Codec
+    title: str
+    licence: str
+    slices: str
+    stop_words: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recovered:
+    """A finished run on the planted stream: how well the labels given on arrival agree with the truth."""
+
+    engine: Engine
+    documents: int
+    nmi: float
+    ari: float
+
+
+def open_replay(
+    name: str,
+    *,
+    time: str | None = None,
+    text: str | None = None,
+    id: str | None = None,
+    title: str | None = None,
+) -> Replay:
+    """Open a corpus by name, or a file by its path; the other arguments name columns of a file.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or cannot be read.
+    """
+    if name == PLANTED:
+        return Replay(PlantedSource(), FieldCodec(), "Planted newswire", "made by vmfstream", "month")
+    if Path(name).is_file() or Path(name).suffix:
+        source = SortedFileSource(name, time=time, text=text, id=id, title=title)
+        return Replay(source, FieldCodec(), Path(name).stem, "", "year")
+    corpus = get(name)
+    return Replay(CorpusSource(corpus), FieldCodec(), corpus.title, corpus.licence, corpus.slices, corpus.stop_words)
+
+
+def replay_planted(
+    store: Store,
+    *,
+    topics: int = 16,
+    seed: int = 0,
+    stream: PlantedStream | None = None,
+    observe: Observer | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Recovered:
+    """Follow the built-in stream and compare the label that each document got on arrival with the known one."""
+    source = PlantedSource(stream)
+    truth: list[NDArray[np.int64]] = []
+    found: list[NDArray[np.int64]] = []
+
+    def compare(documents: Sequence[Document], topics: NDArray[np.int64]) -> None:
+        truth.append(np.array([document.meta["truth"] for document in documents]))
+        found.append(topics)
+
+    settings = RunSettings(
+        title="Planted newswire", source=PLANTED, licence="made by vmfstream", topics=topics, slices="month", seed=seed
+    )
+    engine = follow(source, FieldCodec(meta=("truth",)), store, settings, observe=observe, stop=stop, assigned=compare)
+    labels = np.concatenate([np.zeros(0, np.int64), *found])
+    scored = labels >= 0
+    if not scored.any():
+        return Recovered(engine, 0, float("nan"), float("nan"))
+    score = recovery(np.concatenate(truth)[scored], labels[scored])
+    return Recovered(engine, int(scored.sum()), score.nmi, score.ari)
+
+
+def describe_corpora() -> Iterator[str]:
+    """One line per corpus: name, documents, where it is, what it is."""
+    yield f"{PLANTED:<16}{PlantedStream().total:>9,} documents  built in: a newswire whose truth is known"
+    for corpus in corpora():
+        found = corpus.find()
+        where = str(found) if found else ("can be downloaded" if corpus.home else "not on this machine")
+        yield f"{corpus.name:<16}{corpus.documents:>9,} documents  {corpus.title}: {corpus.description} [{where}]"
+
+
+def fetch_corpus(name: str) -> Path:
+    """Return a corpus's file, downloading it if it is not on this machine."""
+    if name == PLANTED:
+        raise InputError("the planted stream is built in, there is nothing to download")
+    return get(name).path()

@@ -1,0 +1,393 @@
+"""Commands. Everything heavy is imported inside the command that needs it, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vmfstream import __version__
+from vmfstream.errors import InputError, VmfstreamError
+
+if TYPE_CHECKING:
+    from vmfstream.engine.engine import Engine, Observer
+    from vmfstream.engine.follow import RunSettings
+
+app = typer.Typer(
+    name="vmfstream",
+    help="Follow topics in a stream of documents and see how their words change.\n\n"
+    "Begin with:  vmfstream demo\n\n"
+    "Then your own documents:  vmfstream replay papers.jsonl --slices year --html papers.html",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Out = Annotated[Path, typer.Option("--out", "-o", help="The log: one DuckDB file with everything the views show.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write the page here when the run is over.")]
+Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Number of topics.")]
+SlicesOption = Annotated[
+    str | None,
+    typer.Option("--slices", "-s", help="year, quarter, month, week, day, hour, or a number of documents per slice."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
+Window = Annotated[int, typer.Option(min=0, help="Documents refitted together at slice ends; 0: max(1500, 50 K).")]
+Threads = Annotated[int, typer.Option(min=1, help="Parts each batch is split into; part of the result's identity.")]
+Epoch = Annotated[int, typer.Option("--epoch-size", min=1, help="Most documents of one update and transaction.")]
+Vocabulary = Annotated[int, typer.Option(min=2, help="Most words.")]
+Language = Annotated[str, typer.Option(help="Language of the stop words: english or none.")]
+Stem = Annotated[str, typer.Option(help="Stem words of this language (extra: stemming); empty for none.")]
+TimeField = Annotated[str | None, typer.Option("--time", help="Field or column with the document's time.")]
+TextField = Annotated[str | None, typer.Option("--text", help="Field or column with the document's text.")]
+IdField = Annotated[str | None, typer.Option("--id", help="Field or column with the document's id.")]
+TitleField = Annotated[str | None, typer.Option("--title-field", help="Field or column with the document's title.")]
+VectorField = Annotated[str | None, typer.Option("--vector", help="Field with a dense vector, used instead of text.")]
+Dimension = Annotated[int, typer.Option(min=0, help="Dimension of the vectors of --vector.")]
+Title = Annotated[str | None, typer.Option(help="What the page calls the stream.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more while running.")]
+
+
+def main() -> None:
+    """Run the command line; errors meant for the user become one sentence and exit code 1."""
+    try:
+        app()
+    except VmfstreamError as error:
+        typer.secho(f"vmfstream: {error}", err=True, fg=typer.colors.RED)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    """Hold the options of the program itself."""
+    if version:
+        typer.echo(f"vmfstream {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the page and the log.")] = Path("demo"),
+    topics: Topics = 16,
+    seed: Seed = 0,
+    verbose: Verbose = False,
+) -> None:
+    """Run the built-in newswire, whose truth is known: a page, a log, and how well the truth was recovered."""
+    from vmfstream.log.writer import Log
+    from vmfstream.replay.run import replay_planted
+
+    _logging(verbose)
+    out.mkdir(parents=True, exist_ok=True) if not out.is_file() else _refuse(f"{out} is a file, a folder is needed")
+    log, page = out / "planted.duckdb", out / "planted.html"
+    log.unlink(missing_ok=True)
+    with _progress("planted newswire") as (observe, stop):
+        result = replay_planted(Log(log), topics=topics, seed=seed, observe=observe, stop=stop)
+    _tell(result.engine, log)
+    typer.echo(
+        f"known truth recovered: NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect), {result.documents:,} documents"
+    )
+    if result.engine.finished:
+        _export(log, page)
+
+
+@app.command()
+def replay(
+    corpus: Annotated[str, typer.Argument(help="A corpus (see: vmfstream corpora) or a file: .jsonl, .csv, .parquet.")],
+    out: Out = Path("run.duckdb"),
+    slices: SlicesOption = None,
+    topics: Topics = 30,
+    html: Html = None,
+    evaluate: Annotated[
+        bool, typer.Option("--evaluate", help="Also refit batch models on all past at every slice and compare.")
+    ] = False,
+    seed: Seed = 0,
+    window: Window = 0,
+    threads: Threads = 2,
+    epoch_size: Epoch = 5000,
+    vocabulary: Vocabulary = 50_000,
+    language: Language = "english",
+    stem: Stem = "",
+    time: TimeField = None,
+    text: TextField = None,
+    id: IdField = None,
+    title_field: TitleField = None,
+    title: Title = None,
+    verbose: Verbose = False,
+) -> None:
+    """Replay years of documents in the order of their time, as if they came now.
+
+    A run that was interrupted goes on where it stood when the same command is given again.
+
+    \b
+    vmfstream replay nips --html nips.html
+    vmfstream replay nyt --slices quarter --topics 40 --html nyt.html
+    vmfstream replay mine.csv --time published --text body --slices month --out mine.duckdb
+    """
+    from vmfstream.engine.follow import follow
+    from vmfstream.log.writer import Log
+    from vmfstream.replay.run import open_replay
+
+    _logging(verbose)
+    opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
+    settings = _settings(
+        title=title or opened.title,
+        source=corpus,
+        licence=opened.licence,
+        topics=topics,
+        slices=slices or opened.slices,
+        seed=seed,
+        threads=threads,
+        window=window,
+        epoch_documents=epoch_size,
+        vocabulary=vocabulary,
+        language=language,
+        stop_words=" ".join(opened.stop_words),
+        stem=stem,
+    )
+    if evaluate:
+        from vmfstream.replay.evaluate import evaluate as compare
+
+        with _progress(opened.title) as (observe, _):
+            table = compare(opened.source, opened.codec, settings, observe=observe)
+        typer.echo(table.render())
+        return
+    with _progress(opened.title, opened.source.total) as (observe, stop):
+        engine = follow(opened.source, opened.codec, Log(out), settings, observe=observe, stop=stop)
+    _tell(engine, out)
+    if html is not None:
+        _export(out, html)
+
+
+@app.command()
+def run(
+    source: Annotated[
+        str, typer.Argument(help="A file (.jsonl, .csv, .tsv, .parquet, .txt, also .gz) or - for standard input.")
+    ],
+    out: Out = Path("run.duckdb"),
+    slices: SlicesOption = None,
+    topics: Topics = 30,
+    html: Html = None,
+    seed: Seed = 0,
+    window: Window = 0,
+    threads: Threads = 2,
+    epoch_size: Epoch = 5000,
+    vocabulary: Vocabulary = 50_000,
+    language: Language = "english",
+    stem: Stem = "",
+    linger: Annotated[
+        float | None, typer.Option(min=0.0, help="Seconds after which a part-filled epoch is written; none waits.")
+    ] = None,
+    time: TimeField = None,
+    text: TextField = None,
+    id: IdField = None,
+    title_field: TitleField = None,
+    vector: VectorField = None,
+    dimension: Dimension = 0,
+    title: Title = None,
+    verbose: Verbose = False,
+) -> None:
+    """Follow a source in the order in which it delivers documents.
+
+    Late documents are counted and go to the open slice; what cannot be a document goes to the log's table `rejected`
+    with its reason, and the stream goes on. The same command continues an interrupted run.
+
+    \b
+    vmfstream run news.jsonl --slices day --out news.duckdb
+    tail -f news.jsonl | vmfstream run - --slices hour --linger 5
+    vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000
+    """
+    from vmfstream.connectors import open_source
+    from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.engine.follow import follow
+    from vmfstream.log.writer import Log
+
+    _logging(verbose)
+    if (vector is None) != (dimension == 0):
+        raise InputError("--vector and --dimension belong together: name the field and say how long its vectors are")
+    opened = open_source(source)
+    names = {"time": time, "text": text, "id": id, "title": title_field}
+    codec = FieldCodec(
+        **{k: v for k, v in names.items() if v is not None},
+        **({"vector": vector, "dimension": dimension} if vector else {}),
+    )
+    settings = _settings(
+        title=title or opened.name,
+        source=source,
+        topics=topics,
+        slices=slices or "day",
+        seed=seed,
+        threads=threads,
+        window=window,
+        epoch_documents=epoch_size,
+        vocabulary=vocabulary,
+        language=language,
+        stem=stem,
+        dimension=dimension,
+    )
+    with _progress(opened.name, opened.total) as (observe, stop):
+        engine = follow(opened, codec, Log(out), settings, linger=linger, observe=observe, stop=stop)
+    opened.close()
+    _tell(engine, out)
+    if html is not None:
+        _export(out, html)
+
+
+@app.command()
+def export(
+    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
+    page: Annotated[Path, typer.Argument(help="The HTML file to write.")],
+    max_mb: Annotated[float, typer.Option("--max-mb", min=5.0, help="Largest size of the page in megabytes.")] = 8.0,
+) -> None:
+    """Write one HTML file with everything to look at; it needs no server and no network."""
+    _export(log, page, max_mb)
+
+
+@app.command()
+def show(
+    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
+    topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show one topic's words over time.")] = None,
+    words: Annotated[int, typer.Option(min=1, max=60, help="Words per topic.")] = 8,
+    hindsight: Annotated[bool, typer.Option("--hindsight", help="Use documents of later slices too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line instead of a table.")] = False,
+) -> None:
+    """Print the topics of the newest slice, or the words of one topic over time."""
+    from vmfstream.engine.show import newest_topics, one_topic
+
+    rows = one_topic(log, topic, words, hindsight) if topic is not None else newest_topics(log, words, hindsight)
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in rows[0] if rows else ["nothing closed yet"]:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
+    Console().print(table)
+
+
+@app.command()
+def corpora(
+    get: Annotated[str | None, typer.Argument(help="Write 'get' to download a corpus into the cache.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The corpus to download.")] = None,
+) -> None:
+    """List the corpora that replay knows and where each was found; `vmfstream corpora get NAME` downloads one."""
+    from vmfstream.replay.run import describe_corpora, fetch_corpus
+
+    if get is None:
+        for line in describe_corpora():
+            typer.echo(line)
+        return
+    if get != "get" or name is None:
+        raise InputError("expected: vmfstream corpora, or: vmfstream corpora get NAME")
+    typer.echo(f"{fetch_corpus(name)}")
+
+
+@app.command()
+def doctor(
+    log: Annotated[Path | None, typer.Argument(help="A log to look into.")] = None,
+) -> None:
+    """Check the installation, and a log if one is named: versions, kernels, corpora, last epoch, rejections."""
+    from vmfstream.engine.doctor import examine
+
+    failed = False
+    for check in examine(log):
+        failed |= not check.good
+        mark = typer.style("ok  ", fg=typer.colors.GREEN) if check.good else typer.style("FAIL", fg=typer.colors.RED)
+        typer.echo(f"{mark} {check.what}: {check.found}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _settings(**given: Any) -> RunSettings:
+    from vmfstream.engine.follow import RunSettings
+
+    return RunSettings(**given)
+
+
+def _refuse(reason: str) -> None:
+    raise InputError(reason)
+
+
+def _logging(verbose: bool) -> None:
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s")
+
+
+def _tell(engine: Engine, log: Path) -> None:
+    """Say in two lines what happened and where it lies."""
+    how = "finished" if engine.finished else "interrupted; the same command goes on from here"
+    typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
+    typer.echo(f"log: {log.resolve()}")
+    if engine.finished and engine.state is None:
+        typer.echo("no topics: too few documents with words that occur in more than one of them")
+
+
+def _export(log: Path, page: Path, max_mb: float = 8.0) -> None:
+    from vmfstream.dashboards.export import export_page
+
+    report = export_page(log, page, max_mb=max_mb)
+    typer.echo(f"page: {page.resolve()} ({report.bytes / 1e6:.1f} MB)")
+    for dropped in report.dropped:
+        typer.echo(f"left out to stay under {max_mb:g} MB: {dropped}")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return " ".join(value) if isinstance(value, list) else str(value)
+
+
+@contextmanager
+def _progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Callable[[], bool]]]:
+    """A progress bar on a terminal, silence elsewhere; the first Ctrl-C asks for a clean end, the second insists."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from vmfstream.engine import engine as loop
+
+    asked = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    console = Console(stderr=True)
+    previous = signal.signal(signal.SIGINT, interrupt), signal.signal(signal.SIGTERM, interrupt)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )
+    try:
+        with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+            task = bar.add_task(title, total=total, note="")
+
+            def observe(now: loop.Progress) -> None:
+                note = f"slice {now.slice}" + (f", {now.rejected} rejected" if now.rejected else "")
+                bar.update(task, completed=now.documents + now.rejected, note=note)
+
+            yield observe, lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, previous[0])
+        signal.signal(signal.SIGTERM, previous[1])

@@ -1,0 +1,51 @@
+"""Recognising a document that was already read, in bounded memory."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RecentIds:
+    """Remembers the ids of the last ``capacity`` documents; an older repetition is not recognised.
+
+    A repeated document would count as evidence twice. An endless stream cannot be remembered whole, so the promise is
+    limited to a stated distance.
+    """
+
+    def __init__(self, capacity: int = 65_536) -> None:
+        if capacity < 1:
+            raise ValueError(f"capacity: expected at least 1, got {capacity}")
+        self._ring = np.zeros(capacity, np.uint64)
+        self._next = 0
+        self._filled = 0
+        self._known: set[int] = set()
+
+    def seen(self, id: str) -> bool:
+        """Tell whether ``id`` is among the recent ones; remember it if it is not."""
+        digest = int.from_bytes(blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+        if digest in self._known:
+            return True
+        if self._filled == len(self._ring):
+            self._known.discard(int(self._ring[self._next]))
+        self._ring[self._next] = digest
+        self._known.add(digest)
+        self._next = (self._next + 1) % len(self._ring)
+        self._filled = min(self._filled + 1, len(self._ring))
+        return False
+
+    def state(self) -> NDArray[np.uint64]:
+        """The remembered ids from oldest to newest."""
+        if self._filled < len(self._ring):
+            return self._ring[: self._filled].copy()
+        return np.roll(self._ring, -self._next)
+
+    def restore(self, ids: NDArray[np.uint64]) -> None:
+        """Continue from `state`."""
+        count = len(ids)
+        self._ring[:count] = ids
+        self._next = count % len(self._ring)
+        self._filled = count
+        self._known = {int(i) for i in ids}

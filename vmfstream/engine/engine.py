@@ -1,0 +1,394 @@
+"""The loop: documents in, one transaction per epoch out.
+
+An epoch is one engine update: at most ``epoch_documents`` documents of one slice. Epochs are cut by counts and by the
+ends of slices, not by the clock, so that a replay after a crash cuts the same ones (a linger time, if asked for, cuts
+earlier; the cut is then visible in the stored positions). Whatever the engine needs to go on is in the last commit.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.engine.duplicates import RecentIds
+from vmfstream.engine.held import Held
+from vmfstream.engine.report import topic_rows, typical
+from vmfstream.engine.slices import Slicing
+from vmfstream.errors import StoreLocked
+from vmfstream.online import tracker
+from vmfstream.online.state import TrackerSettings, TrackState, to_arrays
+from vmfstream.protocols import Codec, Source, Store
+from vmfstream.records import (
+    Arrays,
+    Checkpoint,
+    Commit,
+    Document,
+    EpochReport,
+    Event,
+    Message,
+    Rejected,
+    SliceReport,
+    SmoothedSlice,
+    TopicRows,
+)
+from vmfstream.text.encoders import Encoder, Growth
+
+log = logging.getLogger(__name__)
+
+
+_NO_SLICE = -(2**62)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How the stream is cut and what is written.
+
+    Attributes
+    ----------
+    slices : calendar unit or number of documents per slice.
+    epoch_documents : most documents of one epoch.
+    linger : seconds after which an epoch that has documents is closed although more could come; None waits.
+    max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
+    remembered_ids : documents after which a repeated id is no longer recognised.
+    epoch_words, slice_words, typical_documents : rows per topic in the log.
+    """
+
+    slices: Slicing
+    epoch_documents: int = 5000
+    linger: float | None = None
+    max_gap: int = 1000
+    remembered_ids: int = 65_536
+    epoch_words: int = 20
+    slice_words: int = 60
+    typical_documents: int = 5
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one epoch consumes; ``next_slice`` is set when a document of a later slice ended it."""
+
+    documents: list[Document] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    late: int = 0
+    next_slice: int | None = None
+    end: bool = False
+    stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Told after every commit."""
+
+    epoch: int
+    slice: str
+    documents: int
+    rejected: int
+    heldout: float
+    finished: bool
+
+
+Observer = Callable[[Progress], None]
+Assigned = Callable[[Sequence[Document], NDArray[np.int64]], None]
+"""Told the topic id that each document of a batch got on arrival, -1 for none."""
+
+
+class Engine:
+    """One source, one encoder, one tracker, one store.
+
+    Parameters
+    ----------
+    source, codec, encoder, store : the parts; the store is resumed if it has a checkpoint.
+    track, settings : see `TrackerSettings` and `EngineSettings`.
+    assigned : told about every document once there is a model.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        codec: Codec,
+        encoder: Encoder,
+        store: Store,
+        track: TrackerSettings,
+        settings: EngineSettings,
+        assigned: Assigned | None = None,
+    ) -> None:
+        self._source, self._codec, self._encoder, self._store = source, codec, encoder, store
+        self._track, self._settings, self._assigned = track, settings, assigned
+        self._queue: deque[Message] = deque()
+        self._recent = RecentIds(settings.remembered_ids)
+        self._held = Held()
+        self._state: TrackState | None = None
+        self._position: dict[str, int] = {}
+        self._epoch = 0
+        self._slice: int | None = None
+        self._in_slice = 0
+        self._read = 0
+        self._refused = 0
+        self.finished = False
+        checkpoint = store.resume()
+        if checkpoint is not None:
+            self._restore(checkpoint)
+            source.seek(self._position)
+
+    @property
+    def documents(self) -> int:
+        """Documents learnt so far, those of earlier runs included."""
+        return self._read
+
+    @property
+    def rejected(self) -> int:
+        """Messages that were no documents so far."""
+        return self._refused
+
+    @property
+    def epoch(self) -> int:
+        """Last committed epoch, 0 before the first."""
+        return self._epoch
+
+    @property
+    def state(self) -> TrackState | None:
+        """The tracker's state, or None before the first fit."""
+        return self._state
+
+    def run(self, observe: Observer | None = None, stop: Callable[[], bool] = lambda: False) -> None:
+        """Follow the source until it is exhausted or ``stop()`` is true; the open epoch is then committed as it is."""
+        while True:
+            batch = self._next_batch(stop)
+            news = bool(batch.documents or batch.rejected) or batch.next_slice is not None
+            if news or (batch.end and not self.finished and (self._slice is not None or self._epoch > 0)):
+                progress = self._commit(batch, stop)
+                if observe is not None:
+                    observe(progress)
+            if batch.end or batch.stopped:
+                return
+
+    def _next_batch(self, stop: Callable[[], bool]) -> Batch:
+        batch = Batch()
+        deadline = None
+        while len(batch.documents) + len(batch.rejected) < self._settings.epoch_documents:
+            if not self._queue:
+                if stop():
+                    batch.stopped = True
+                    return batch
+                if self._source.exhausted:
+                    batch.end = True
+                    return batch
+                self._queue.extend(self._source.poll(self._settings.epoch_documents, 0.2))
+                if self._settings.linger is not None and (batch.documents or batch.rejected):
+                    deadline = deadline or time.monotonic() + self._settings.linger
+                    if time.monotonic() > deadline:
+                        return batch
+                continue
+            record = self._place(self._codec.decode(self._queue[0]))
+            if isinstance(record, int):
+                batch.next_slice = record
+                return batch
+            message = self._queue.popleft()
+            self._position[message.part] = message.offset + 1
+            if isinstance(record, Rejected):
+                batch.rejected.append(record)
+                continue
+            batch.late += self._is_late(record)
+            batch.documents.append(record)
+            self._in_slice += 1
+        return batch
+
+    def _place(self, record: Document | Rejected) -> Document | Rejected | int:
+        """Tell whether a document belongs to the open slice, ends it (the next slice's number), or is refused."""
+        if isinstance(record, Rejected):
+            return record
+        slicing = self._settings.slices
+        if slicing.unit == "documents":
+            index = (self._slice or 0) + (1 if self._in_slice >= slicing.documents else 0)
+        else:
+            index = slicing.index(record.time)
+        if self._slice is None:
+            self._slice = index
+        ahead = index - self._slice
+        if ahead > self._settings.max_gap:
+            reason = f"time {record.time.isoformat()} lies {ahead} slices ahead of the open one"
+            return Rejected(record.part, record.offset, reason, record.title[:200])
+        if ahead > 0:
+            return index
+        if self._recent.seen(record.id):
+            return Rejected(record.part, record.offset, f"id {record.id!r} was read before", record.title[:200])
+        return record
+
+    def _is_late(self, document: Document) -> bool:
+        slicing = self._settings.slices
+        return slicing.unit != "documents" and self._slice is not None and slicing.index(document.time) < self._slice
+
+    def _commit(self, batch: Batch, stop: Callable[[], bool]) -> Progress:
+        began = time.perf_counter()
+        index = self._slice if self._slice is not None else 0
+        described = self._settings.slices.slice(index)
+        waiting = self._state is None
+        heldout, unknown, empty = self._learn(batch.documents)
+        started = waiting and self._state is not None
+        topics = self._epoch_topics()
+        closed: list[SliceReport] = []
+        smoothed: list[SmoothedSlice] = []
+        if batch.next_slice is not None:
+            while self._slice is not None and self._slice < batch.next_slice:
+                report, final = self._close_slice(last=False)
+                closed.append(report)
+                smoothed += final
+        elif batch.end and self._slice is not None and not self.finished:
+            report, final = self._close_slice(last=True)
+            closed.append(report)
+            smoothed += final
+            if self._state is not None:
+                smoothed += [self._smoothed(view) for view in tracker.hindsight(self._state, self._track)]
+        self.finished = batch.end
+        self._epoch += 1
+        self._read += len(batch.documents)
+        self._refused += len(batch.rejected)
+        open_state, slice_state = self._states(bool(closed) or started or self._epoch == 1)
+        epoch = EpochReport(
+            epoch=self._epoch,
+            slice=described,
+            n=len(batch.documents),
+            rejected=len(batch.rejected),
+            late=batch.late,
+            empty=empty,
+            unknown=unknown,
+            heldout=heldout,
+            seconds=time.perf_counter() - began,
+            topics=topics,
+        )
+        commit = Commit(
+            epoch=epoch,
+            closed=closed,
+            rejected=batch.rejected,
+            position=dict(self._position),
+            open_state=open_state,
+            slice_state=slice_state,
+            smoothed=smoothed,
+            finished=self.finished,
+        )
+        self._write(commit, stop)
+        log.info("epoch %d, slice %s: %d documents, heldout %.1f", self._epoch, described.label, epoch.n, heldout)
+        return Progress(self._epoch, described.label, self._read, self._refused, heldout, self.finished)
+
+    def _write(self, commit: Commit, stop: Callable[[], bool]) -> None:
+        """Commit; while another process holds the log the epoch is kept and tried again until the run is stopped."""
+        while True:
+            try:
+                return self._store.commit(commit)
+            except StoreLocked as error:
+                if stop():
+                    raise
+                log.warning("%s; epoch %d waits", error, commit.epoch.epoch)
+
+    def _learn(self, documents: list[Document]) -> tuple[float, float, int]:
+        """Count, encode, score and add a batch; returns held-out score, share of unknown words, empty documents."""
+        if not documents:
+            return float("nan"), float("nan"), 0
+        counts = self._encoder.count(documents)
+        if self._state is None:
+            self._held.add(documents, counts)
+            if self._held.documents >= self._track.slice_limit:
+                self._grow()
+                self._start(self._slice or 0)
+            return float("nan"), float("nan"), 0
+        x = self._encoder.encode(counts)
+        kept = len(self._state.open.kept)
+        self._state, info = tracker.step(self._state, x, self._track)
+        if len(self._state.open.kept) > kept:
+            self._held.add(documents, counts)
+        scored = info.label >= 0
+        if self._assigned is not None:
+            self._assigned(documents, np.where(scored, self._state.ids[np.maximum(info.label, 0)], -1))
+        heldout = float(info.loglik[scored].mean()) if scored.any() else float("nan")
+        return heldout, self._encoder.unknown_share(counts), int(np.count_nonzero(~scored))
+
+    def _start(self, open_slice: int) -> bool:
+        """Fit the first topics on everything held; False if there is nothing yet that has a direction."""
+        window, kept = self._held.encode(self._encoder)
+        if self._encoder.dim < 2 or not any(x.any() if isinstance(x, np.ndarray) else x.nnz for x in [*window, kept]):
+            return False
+        slices = [(index, x) for (index, _), x in zip(self._held.slices, window, strict=True)]
+        self._state = tracker.start(self._track, slices, open_slice, kept)
+        return True
+
+    def _grow(self) -> Growth:
+        growth = self._encoder.close_slice()
+        self._held.remap(growth.terms)
+        return growth
+
+    def _close_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
+        """End the open slice: let the vocabulary grow and the tracker learn, and report what is known now."""
+        index, n = self._slice or 0, self._in_slice
+        began = 0 if self._state is None else self._state.next_id
+        predicted, result = float("nan"), None
+        if self._state is None:
+            self._grow()
+            kept = self._held.close(index, whole=True, encoder=self._encoder)
+            enough = self._held.documents >= 2 * self._track.topics
+            if (enough or last) and self._start(index + 1) and self._state is not None:
+                result = tracker.opening(self._state, self._track)
+        else:
+            judged, predicted = tracker.judge(self._state, self._track)
+            columns = self._grow().columns
+            window, rows = self._held.encode(self._encoder)
+            grown = tracker.regrow(judged, columns, window, rows, self._track)
+            self._state, result = tracker.close(grown, predicted, self._track)
+            kept = self._held.close(index, whole=grown.open.documents == len(self._held), encoder=self._encoder)
+            self._held.trim(len(self._state.window))
+        self._slice, self._in_slice = index + 1, 0
+        described = self._settings.slices.slice(index)
+        if self._state is None or result is None:
+            return SliceReport(described, n, predicted, float("nan"), True, self._encoder.dim, None, None), []
+        report = SliceReport(
+            slice=described,
+            n=n,
+            predicted=predicted,
+            persistence=self._track.persistences[self._state.leader],
+            settling=self._state.settling,
+            dimension=self._encoder.dim,
+            topics=topic_rows(result.filtered, self._encoder, self._settings.slice_words),
+            typical=typical(result, kept, self._settings.typical_documents),
+            events=[Event("started", topic) for topic in range(began, self._state.next_id)],
+        )
+        return report, [self._smoothed(view) for view in result.smoothed]
+
+    def _smoothed(self, view: tracker.TopicView) -> SmoothedSlice:
+        return SmoothedSlice(view.slice, topic_rows(view, self._encoder, self._settings.slice_words))
+
+    def _epoch_topics(self) -> TopicRows | None:
+        """Topics of the open slice as far as it has come."""
+        if self._state is None:
+            return None
+        return topic_rows(tracker.current(self._state), self._encoder, self._settings.epoch_words)
+
+    def _states(self, slice_ended: bool) -> tuple[Arrays, Arrays | None]:
+        """Everything that is needed to go on after this commit, as flat arrays."""
+        counters = [self._slice if self._slice is not None else _NO_SLICE, self._in_slice, self._read, self._refused]
+        open_part: Arrays = {"engine.counters": np.array(counters, np.int64), "engine.recent": self._recent.state()}
+        open_part |= {f"encoder.{name}": a for name, a in self._encoder.state().items()}
+        open_part |= self._held.open_arrays(self._encoder)
+        slice_part: Arrays = self._held.slice_arrays() if slice_ended else {}
+        if self._state is not None:
+            of_epoch, of_slice = to_arrays(self._state)
+            open_part |= of_epoch
+            slice_part |= of_slice if slice_ended else {}
+        return open_part, slice_part if slice_ended else None
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        open_part, slice_part = checkpoint.open_state, checkpoint.slice_state or {}
+        index, self._in_slice, self._read, self._refused = (int(v) for v in open_part["engine.counters"])
+        self._slice = None if index == _NO_SLICE else index
+        self._epoch, self.finished = checkpoint.epoch, checkpoint.finished
+        self._position = dict(checkpoint.position)
+        self._recent.restore(open_part["engine.recent"])
+        self._encoder.restore({k.removeprefix("encoder."): a for k, a in open_part.items() if k.startswith("encoder.")})
+        self._held = Held.from_arrays(open_part, slice_part, self._encoder)
+        if "n" in slice_part:
+            window, kept = self._held.encode(self._encoder)
+            self._state = tracker.from_arrays(open_part, slice_part, window, kept, self._track)

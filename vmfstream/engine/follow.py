@@ -1,0 +1,125 @@
+"""A whole run in one call: open the log, continue or begin, follow the source to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+
+from vmfstream import __version__
+from vmfstream.engine.engine import Assigned, Engine, EngineSettings, Observer
+from vmfstream.engine.slices import Slicing
+from vmfstream.errors import InputError
+from vmfstream.online.state import TrackerSettings
+from vmfstream.protocols import Codec, Source, Store
+from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a run is made with; a log remembers it, and continuing with other settings is refused.
+
+    Attributes
+    ----------
+    title : what the page calls the stream.
+    source : where the documents come from.
+    licence : what may be done with them.
+    topics : number of topics.
+    slices : ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour`` or documents per slice.
+    seed : of all random choices.
+    threads : parts that a batch is split into.
+    window : documents refitted together at the end of a slice, 0 for the default.
+    epoch_documents : most documents of one transaction.
+    vocabulary : most words.
+    language : of the stop words; ``none`` keeps all words.
+    stop_words : further words without meaning, separated by blanks.
+    stem : language of the stemmer (extra ``stemming``), or empty.
+    dimension : of document vectors; 0 for text.
+    """
+
+    title: str = "documents"
+    source: str = ""
+    licence: str = ""
+    topics: int = 30
+    slices: str = "year"
+    seed: int = 0
+    threads: int = 2
+    window: int = 0
+    epoch_documents: int = 5000
+    vocabulary: int = 50_000
+    language: str = "english"
+    stop_words: str = ""
+    stem: str = ""
+    dimension: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("topics", 1), ("threads", 1), ("window", 0), ("epoch_documents", 1), ("vocabulary", 2)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}")
+        Slicing.parse(self.slices)
+
+    def as_text(self) -> dict[str, str]:
+        """Flatten for the log."""
+        return {f.name: str(getattr(self, f.name)) for f in fields(self)} | {"version": __version__}
+
+    @classmethod
+    def from_text(cls, stored: Mapping[str, str]) -> RunSettings:
+        """Read what a log remembers."""
+        kinds = {f.name: type(f.default) for f in fields(cls)}
+        return cls(**{name: kind(stored[name]) for name, kind in kinds.items() if name in stored})
+
+    def encoder(self) -> Encoder:
+        """Build the encoder of these settings."""
+        if self.dimension:
+            return VectorEncoder(self.dimension)
+        return TextEncoder(
+            capacity=self.vocabulary,
+            stop_words=None if self.language == "none" else self.language,
+            extra_stop_words=self.stop_words.split(),
+            stem=self.stem or None,
+        )
+
+
+_MAY_DIFFER = {"title", "licence", "source"}
+
+
+def agree(wanted: RunSettings, stored: Mapping[str, str]) -> RunSettings:
+    """Return the settings of an existing log; InputError where the wanted ones would change its meaning."""
+    old = RunSettings.from_text(stored)
+    for f in fields(wanted):
+        was, now = getattr(old, f.name), getattr(wanted, f.name)
+        if f.name not in _MAY_DIFFER and was != now:
+            raise InputError(
+                f"this log was begun with {f.name} = {was!r} and cannot be continued with {now!r}; choose another --out"
+            )
+    return old
+
+
+def follow(
+    source: Source,
+    codec: Codec,
+    store: Store,
+    settings: RunSettings,
+    *,
+    linger: float | None = None,
+    observe: Observer | None = None,
+    assigned: Assigned | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Engine:
+    """Follow a source into a store until the source is exhausted or ``stop()`` is true.
+
+    A store that already has epochs is continued where it stands; documents are counted once whatever happened before.
+    """
+    settings = agree(settings, store.settings(settings.as_text()))
+    engine = Engine(
+        source,
+        codec,
+        settings.encoder(),
+        store,
+        TrackerSettings(
+            topics=settings.topics, window=settings.window or None, threads=settings.threads, seed=settings.seed
+        ),
+        EngineSettings(Slicing.parse(settings.slices), epoch_documents=settings.epoch_documents, linger=linger),
+        assigned,
+    )
+    engine.run(observe, stop)
+    return engine

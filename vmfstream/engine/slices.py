@@ -1,0 +1,95 @@
+"""Cutting time into slices: calendar intervals, or runs of N documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from vmfstream.errors import InputError
+from vmfstream.records import Slice
+
+UNITS = ("year", "quarter", "month", "week", "day", "hour")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MONDAY = datetime(1969, 12, 29, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """How documents fall into slices: by a calendar unit of their time (UTC), or ``documents`` at a time.
+
+    Slices of a calendar are numbered by the calendar itself (a year by its number, a day by days since 1970), so the
+    same document always falls into the same slice; slices of N documents are numbered from 0.
+    """
+
+    unit: str
+    documents: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Slicing:
+        """Read ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour`` or a number of documents."""
+        word = text.strip().lower()
+        if word in UNITS:
+            return cls(word)
+        if word.isdigit() and int(word) > 0:
+            return cls("documents", int(word))
+        raise InputError(f"slices: expected one of {', '.join(UNITS)} or a number of documents, got {text!r}")
+
+    def __str__(self) -> str:
+        return str(self.documents) if self.unit == "documents" else self.unit
+
+    def index(self, time: datetime) -> int:
+        """Number of the calendar slice that contains ``time``."""
+        t = time.astimezone(UTC)
+        match self.unit:
+            case "year":
+                return t.year
+            case "quarter":
+                return t.year * 4 + (t.month - 1) // 3
+            case "month":
+                return t.year * 12 + t.month - 1
+            case "week":
+                return (t - _MONDAY) // timedelta(weeks=1)
+            case "day":
+                return (t - _EPOCH) // timedelta(days=1)
+            case "hour":
+                return (t - _EPOCH) // timedelta(hours=1)
+        raise ValueError(f"slices of {self.unit} are not numbered by time")
+
+    def slice(self, index: int) -> Slice:
+        """Describe a slice: its label as people write it and its two ends."""
+        if self.unit == "documents":
+            return Slice(index, f"{index * self.documents + 1:,} to {(index + 1) * self.documents:,}")
+        begins = self._begins(index)
+        return Slice(index, self._label(begins), begins, self._begins(index + 1))
+
+    def _begins(self, index: int) -> datetime:
+        match self.unit:
+            case "year":
+                return datetime(index, 1, 1, tzinfo=UTC)
+            case "quarter":
+                return datetime(index // 4, index % 4 * 3 + 1, 1, tzinfo=UTC)
+            case "month":
+                return datetime(index // 12, index % 12 + 1, 1, tzinfo=UTC)
+            case "week":
+                return _MONDAY + timedelta(weeks=index)
+            case "day":
+                return _EPOCH + timedelta(days=index)
+            case _:
+                return _EPOCH + timedelta(hours=index)
+
+    def _label(self, begins: datetime) -> str:
+        match self.unit:
+            case "year":
+                return str(begins.year)
+            case "quarter":
+                return f"{begins.year} Q{(begins.month + 2) // 3}"
+            case "month":
+                return f"{begins:%Y-%m}"
+            case "week":
+                year, week, _ = begins.isocalendar()
+                return f"{year} W{week:02d}"
+            case "day":
+                return f"{begins:%Y-%m-%d}"
+            case _:
+                return f"{begins:%Y-%m-%d %H}h"

@@ -1,0 +1,522 @@
+"""The tracker: topics as moving means on the sphere, followed slice by slice in one pass over the documents.
+
+A slice is scored batch by batch under the prediction made from the past plus what the slice has gathered so far
+(`step`); when it ends, its statistics enter the filter, the window of recent slices is refitted as a whole and the next
+slice is predicted (`close`). States are values: every function returns a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.bayes.temporal import convolve, smooth
+from vmfstream.directional.bessel import R_MAX, bessel_ratio, inv_bessel_ratio
+from vmfstream.directional.kernels import accumulate, dots, padded, posterior, posterior_accumulate
+from vmfstream.online.prediction import ScorePolynomial, score_polynomial
+from vmfstream.online.state import (
+    Matrix,
+    OpenSlice,
+    Rows,
+    TrackerSettings,
+    TrackState,
+    Vector,
+    WindowSlice,
+    rows_of,
+    stack,
+)
+from vmfstream.online.window import Refit, cold_fits, match, refit, topics_for
+
+SCORE_MEMORY = 0.8
+"""How much of a persistence's score survives a slice."""
+
+JUDGED_DOCUMENTS = 1000
+"""Documents of a slice that judge the grid of persistences; their mean score is all that is needed."""
+
+
+WINDOW_BYTES = 512 * 2**20
+"""Memory for the matrices of the window's slices while it is smoothed."""
+
+
+class StepInfo(NamedTuple):
+    """What one batch showed: log-density before learning and strongest topic (a row index, -1 for empty documents)."""
+
+    loglik: Vector
+    label: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicView:
+    """Topics of one slice as numbers: means as natural vectors f (D, kp) and, per topic, what is reported."""
+
+    slice: int
+    f: Matrix
+    gamma: Vector
+    n: Vector
+    speed: Vector
+    kappa: float
+    ids: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """What a closed slice showed.
+
+    ``predicted`` is the mean log-density of its documents under the prediction made before it began; ``filtered`` its
+    topics as known now; ``smoothed`` the topics of slices that became final; ``resp`` the memberships of its kept
+    documents (N, kp) after the refit, empty where the slice was too large to be kept.
+    """
+
+    predicted: float
+    filtered: TopicView
+    smoothed: Sequence[TopicView]
+    resp: Matrix
+    cosine: Matrix
+
+
+def start(
+    settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows
+) -> TrackState:
+    """Fit the first topics on documents gathered so far.
+
+    Parameters
+    ----------
+    slices : closed slices, as (slice number, rows); may be empty.
+    open_slice, open_rows : the slice that goes on, with the documents it already has (possibly none).
+    """
+    parts = [x for _, x in slices] + ([open_rows] if rows_of(open_rows) or not slices else [])
+    dim = int(parts[0].shape[1])
+    rng = np.random.default_rng([settings.seed, open_slice, 0])
+    omega_at = settings.persistences.index(sorted(settings.persistences)[len(settings.persistences) // 2])
+    k = topics_for(parts, settings)
+    fit = cold_fits(parts, k, settings, settings.persistences[omega_at], rng)
+    kp = padded(k)
+    window = tuple(
+        WindowSlice(index, x, resp) for (index, x), resp in zip(slices, fit.resp[: len(slices)], strict=True)
+    )
+    state = TrackState(
+        slice=open_slice,
+        anchor=fit.anchor,
+        kappa=fit.kappa,
+        ids=np.arange(k, dtype=np.int64),
+        next_id=k,
+        n=_counts(window, kp),
+        n_past=np.zeros(kp),
+        past=None,
+        window=window,
+        scores=np.zeros(len(settings.persistences)),
+        leader=omega_at,
+        open=_nothing(dim, kp),
+        base=np.zeros((dim, kp), np.float32),
+        f=np.zeros((dim, kp), np.float32),
+        gamma=np.zeros(kp),
+        lowest_cosine=_lowest_cosine(parts),
+        smoothed_speed=np.full(kp, np.nan),
+    )
+    state = _predict(state, settings)
+    if len(parts) > len(slices) and rows_of(open_rows):
+        resp = fit.resp[-1]
+        s = accumulate(open_rows, resp, threads=settings.threads)
+        gathered = OpenSlice(s, resp.sum(axis=0, dtype=np.float64), rows_of(open_rows), ((open_rows, resp),))
+        state = _gathered(replace(state, open=gathered))
+    return state
+
+
+def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackState, StepInfo]:
+    """Score a batch under the current belief, then add it to the open slice (one pass over its non-zeros)."""
+    if rows_of(x) == 0:
+        return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
+    poly = _polynomial(state, state.gamma, settings)
+    out = posterior_accumulate(x, state.f, poly.coef, poly.centre, poly.scale, state.k, threads=settings.threads)
+    np.add(out.s, state.open.s, out=out.s)
+    documents = state.open.documents + rows_of(x)
+    kept = state.open.kept
+    if documents <= settings.slice_limit:
+        kept = (*kept, (x, _dense(out.top, out.weight, len(state.n))))
+    opened = OpenSlice(out.s, state.open.n + out.nk, documents, kept)
+    return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
+
+
+def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
+    """Score the open slice's documents under the prediction made before it began, for every persistence of the grid.
+
+    The mean log-density per document decides which persistence leads from now on (the leader over decayed means).
+    Returns the state with new scores and leader, and the mean under the persistence that led so far (NaN if nothing was
+    predicted). To be called at the end of a slice, before the vocabulary changes.
+    """
+    x = stack([rows for rows, _ in state.open.kept], state.dim)
+    predicted = density(state, x, settings)
+    if not len(predicted) or (state.settling and not state.window):
+        return state, float("nan")
+    sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[:JUDGED_DOCUMENTS]
+    judged = x[np.sort(sample)]
+    stats = [accumulate(w.x, w.resp, threads=settings.threads) for w in state.window]
+    means = np.array(
+        [
+            _mean(density(state, judged, settings, base=_anchored(state, _chain(state, stats, j, settings)[2])))
+            for j in range(len(settings.persistences))
+        ]
+    )
+    scores = SCORE_MEMORY * state.scores + means
+    return replace(state, scores=scores, leader=int(np.argmax(scores))), _mean(predicted)
+
+
+def density(
+    state: TrackState, x: Rows, settings: TrackerSettings, *, base: Matrix | None = None
+) -> NDArray[np.float64]:
+    """Log-density of documents of the open slice under the prediction made before it began, empty documents left out.
+
+    In nats relative to the uniform density, (documents,) [predictive density of the next slice, GY14 Section 4].
+    """
+    f = state.base if base is None else base
+    poly = _polynomial(state, _norms(f), settings, opened=False)
+    out = posterior(x, f, poly.coef, poly.centre, poly.scale, state.k, threads=settings.threads)
+    return np.asarray(out.loglik[out.label >= 0])
+
+
+def regrow(
+    state: TrackState, columns: NDArray[np.int32], window: Sequence[Rows], kept: Rows, settings: TrackerSettings
+) -> TrackState:
+    """Move the state to a new vocabulary.
+
+    ``columns[j]`` is the old column of new column j, or -1 where it is new; ``window`` and ``kept`` are the same
+    documents in the new encoding. Directions are padded with zeros; every concentration is solved again from its
+    dimension-free counterpart (a mean resultant length or an expected cosine), since kappa grows like D.
+    """
+    old, new = state.dim, len(columns)
+    known = columns >= 0
+    kappa = float(inv_bessel_ratio(new, bessel_ratio(old, state.kappa)))
+    s = np.zeros((new, len(state.n)), np.float32)
+    s[known] = state.open.s[columns[known]]
+    parts: tuple[tuple[Rows, Matrix], ...] = ()
+    if state.open.kept:
+        resp = np.concatenate([r for _, r in state.open.kept])
+        parts = ((kept, resp),)
+        if state.open.documents == len(resp):
+            s = accumulate(kept, resp, threads=settings.threads)
+    return replace(
+        state,
+        anchor=moved(state.anchor[:, None], columns)[:, 0],
+        kappa=kappa,
+        past=None if state.past is None else tuple(moved(h, columns) for h in state.past),
+        window=tuple(WindowSlice(w.index, x, w.resp) for w, x in zip(state.window, window, strict=True)),
+        open=replace(state.open, s=s, kept=parts),
+        base=np.zeros((new, len(state.n)), np.float32),
+        f=np.zeros((new, len(state.n)), np.float32),
+    )
+
+
+def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
+    """Move natural vectors (D, kp) to a new vocabulary, keeping A_D of their lengths but for what dropped words held."""
+    old, new = len(h), len(columns)
+    known = columns >= 0
+    out = np.zeros((new, h.shape[1]), np.float32)
+    out[known] = h[columns[known]]
+    before, after = _norms(h), _norms(out)
+    held = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
+    wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(held, 1.0)))
+    factor = np.divide(wanted, after, out=np.zeros_like(after), where=after > 0.0)
+    return out * factor.astype(np.float32)
+
+
+def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tuple[TrackState, Closed]:
+    """End the open slice: learn the concentration, commit what leaves the window, refit it, predict the next slice."""
+    gathered = state.open
+    resp = np.concatenate([np.zeros((0, len(state.n)), np.float32), *[r for _, r in gathered.kept]])
+    state = _predict(state, settings, keep_open=True)
+    state = replace(state, kappa=_concentration(state, settings))
+    smoothed: list[TopicView] = []
+    x = stack([rows for rows, _ in gathered.kept], state.dim)
+    if gathered.documents == len(resp):
+        state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)), n=state.n + gathered.n)
+        while _overfull(state, settings):
+            state, view = _commit_oldest(state, settings)
+            smoothed.append(view)
+        if settings.refit and gathered.documents:
+            state = _adopt(
+                state, refit(state, settings, np.random.default_rng([settings.seed, state.slice, 2])), settings
+            )
+        resp = state.window[-1].resp
+        filtered, p = _latest(state, settings)
+    else:
+        while state.window:
+            state, view = _commit_oldest(state, settings)
+            smoothed.append(view)
+        before, h, p = _chain(state, [gathered.s], state.leader, settings)
+        filtered = _view(state, state.slice, _anchored(state, before), _anchored(state, h), gathered.n)
+        smoothed.append(filtered)
+        state = _advance(replace(state, n=state.n + gathered.n), gathered.s, gathered.n, settings)
+    closed = Closed(predicted, filtered, smoothed, resp, _typicality(x, filtered))
+    state = replace(state, slice=state.slice + 1, open=_nothing(state.dim, len(state.n)), base=_anchored(state, p))
+    return _gathered(state), closed
+
+
+def current(state: TrackState) -> TopicView:
+    """The topics in the middle of the open slice, with the documents it has so far."""
+    return _view(state, state.slice, state.base, state.f, state.open.n)
+
+
+def opening(state: TrackState, settings: TrackerSettings) -> Closed | None:
+    """Report the newest slice of a state that was just started, as `close` does; None if it holds no closed slice."""
+    if not state.window:
+        return None
+    filtered, _ = _latest(state, settings)
+    newest = state.window[-1]
+    return Closed(float("nan"), filtered, (), newest.resp, _typicality(newest.x, filtered))
+
+
+def hindsight(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
+    """Topics of the slices that are still in the window, using all of its documents, oldest first."""
+    if not state.window:
+        return []
+    smoothed = _smoothed(state, _statistics(state, settings), settings)
+    views = []
+    for t, (w, f) in enumerate(zip(state.window, smoothed, strict=True)):
+        view = _view(state, w.index, smoothed[max(t - 1, 0)], f, _counts((w,), len(state.n)))
+        views.append(view if t else replace(view, speed=state.smoothed_speed[: state.k]))
+    return views
+
+
+def from_arrays(
+    open_part: dict[str, NDArray[Any]],
+    slice_part: dict[str, NDArray[Any]],
+    window: Sequence[Rows],
+    kept: Rows,
+    settings: TrackerSettings,
+) -> TrackState:
+    """Rebuild a state from `vmfstream.online.state.to_arrays` and its rows, bit for bit."""
+    kp = len(slice_part["n"])
+    splits = np.cumsum(slice_part["window.sizes"])[:-1]
+    resps = np.split(slice_part["window.resp"], splits) if len(slice_part["window.sizes"]) else []
+    past = tuple(slice_part[f"past.{j}"] for j in range(len(settings.persistences)) if f"past.{j}" in slice_part)
+    dim = len(slice_part["anchor"])
+    next_id, leader = (int(v) for v in slice_part["counters"])
+    kappa, lowest = (float(v) for v in slice_part["scalars"])
+    resp = open_part["open.resp"]
+    state = TrackState(
+        slice=int(slice_part["slice"][0]),
+        anchor=slice_part["anchor"],
+        kappa=kappa,
+        ids=slice_part["ids"],
+        next_id=next_id,
+        n=slice_part["n"],
+        n_past=slice_part["n_past"],
+        past=past or None,
+        window=tuple(
+            WindowSlice(int(i), x, r) for i, x, r in zip(slice_part["window.index"], window, resps, strict=True)
+        ),
+        scores=slice_part["scores"],
+        leader=leader,
+        open=OpenSlice(
+            open_part["open.s"],
+            open_part["open.n"],
+            int(open_part["open.documents"][0]),
+            ((kept, resp),) if len(resp) else (),
+        ),
+        base=np.zeros((dim, kp), np.float32),
+        f=np.zeros((dim, kp), np.float32),
+        gamma=np.zeros(kp),
+        lowest_cosine=lowest,
+        smoothed_speed=slice_part["smoothed_speed"],
+    )
+    return _predict(state, settings, keep_open=True)
+
+
+def _predict(state: TrackState, settings: TrackerSettings, *, keep_open: bool = False) -> TrackState:
+    """Recompute the prediction for the open slice from the past and the window under the leading persistence."""
+    _, _, p = _chain(state, _statistics(state, settings), state.leader, settings)
+    opened = state.open if keep_open else _nothing(state.dim, len(state.n))
+    return _gathered(replace(state, base=_anchored(state, p), open=opened))
+
+
+def _gathered(state: TrackState) -> TrackState:
+    """Refresh f = prediction + kappa S of the open slice."""
+    f = state.base + np.float32(state.kappa) * state.open.s if state.open.documents else state.base
+    return replace(state, f=f, gamma=_norms(f))
+
+
+def _chain(
+    state: TrackState, stats: Sequence[Matrix], grid: int, settings: TrackerSettings
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Run the filter from the committed past over slice statistics under one persistence of the grid.
+
+    Returns the data parts (without anchor): h of the last slice but one, h of the last one, and the prediction p for
+    the slice after it. Without statistics h is what the past was before it was carried forward.
+    """
+    omega = settings.persistences[grid]
+    p = _past(state, grid)
+    before = h = _unconvolved(p, omega)
+    for s in stats:
+        before, h = h, p + np.float32(state.kappa) * s
+        p = convolve(h, omega)
+    return before, h, p
+
+
+def _past(state: TrackState, grid: int) -> Matrix:
+    return np.zeros((state.dim, len(state.n)), np.float32) if state.past is None else state.past[grid]
+
+
+def _anchored(state: TrackState, h: Matrix) -> Matrix:
+    out = h.copy()
+    out[:, : state.k] += state.anchor[:, None]
+    return out
+
+
+def _statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix]:
+    return [accumulate(w.x, w.resp, threads=settings.threads) for w in state.window]
+
+
+def _concentration(state: TrackState, settings: TrackerSettings) -> float:
+    """Move log kappa towards A^-1(sum_k S_k' E[mu_k] / N) of the open slice."""
+    n = state.open.n.sum()
+    if n < 1.0:
+        return state.kappa
+    dots = np.einsum("dk,dk->k", state.open.s, state.f, dtype=np.float64)
+    length = np.asarray(bessel_ratio(state.dim, state.gamma))
+    t = np.divide(dots * length, state.gamma, out=np.zeros_like(dots), where=state.gamma > 0.0).sum()
+    seen = float(inv_bessel_ratio(state.dim, np.clip(t / n, 1e-6, R_MAX)))
+    speed = settings.concentration_speed
+    return float(np.exp((1.0 - speed) * np.log(state.kappa) + speed * np.log(seen)))
+
+
+def _overfull(state: TrackState, settings: TrackerSettings) -> bool:
+    if len(state.window) < 2:
+        return False
+    documents = sum(rows_of(w.x) for w in state.window)
+    stored = sum(w.x.size if isinstance(w.x, np.ndarray) else w.x.nnz for w in state.window)
+    full = documents > settings.window_documents and stored > settings.window_coordinates
+    return full or len(state.window) > _most_slices(state)
+
+
+def _most_slices(state: TrackState) -> int:
+    """The smoother holds two matrices per slice; a long window of small slices must not fill the memory."""
+    return max(4, min(64, WINDOW_BYTES // (2 * state.base.nbytes)))
+
+
+def _commit_oldest(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, TopicView]:
+    """Move the oldest slice of the window into the past; its topics in hindsight become final."""
+    views = hindsight(state, settings)
+    oldest = state.window[0]
+    n = _counts((oldest,), len(state.n))
+    s = accumulate(oldest.x, oldest.resp, threads=settings.threads)
+    speed = np.full(len(state.n), np.nan)
+    if len(views) > 1:
+        speed[: state.k] = views[1].speed
+    return replace(_advance(state, s, n, settings), window=state.window[1:], smoothed_speed=speed), views[0]
+
+
+def _latest(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Matrix]:
+    """The filtered topics of the newest slice in the window, and the data part predicted for the slice after it."""
+    before, h, p = _chain(state, _statistics(state, settings), state.leader, settings)
+    newest = state.window[-1]
+    n = _counts((newest,), len(state.n))
+    return _view(state, newest.index, _anchored(state, before), _anchored(state, h), n), p
+
+
+def _advance(state: TrackState, s: Matrix, n: Vector, settings: TrackerSettings) -> TrackState:
+    """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S)."""
+    kappa = np.float32(state.kappa)
+    past = tuple(convolve(_past(state, j) + kappa * s, omega) for j, omega in enumerate(settings.persistences))
+    return replace(state, past=past, n_past=state.n_past + n)
+
+
+def _smoothed(state: TrackState, stats: Sequence[Matrix], settings: TrackerSettings) -> list[Matrix]:
+    omega = settings.persistences[state.leader]
+    past = _past(state, state.leader)
+    return list(smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s)
+
+
+def _unconvolved(p: Matrix, omega: float) -> Matrix:
+    """The data part before a convolution, which only shortens it: A(|h|) = A(|p|) / omega."""
+    length = _norms(p)
+    ratio = np.minimum(np.asarray(bessel_ratio(len(p), length)) / max(omega, 1e-6), R_MAX)
+    wanted = np.asarray(inv_bessel_ratio(len(p), ratio))
+    factor = np.divide(wanted, length, out=np.zeros_like(length), where=length > 0.0)
+    return p * factor.astype(np.float32)
+
+
+def _adopt(state: TrackState, fit: Refit, settings: TrackerSettings) -> TrackState:
+    """Take over a refit of the window; a cold fit's topics first get the ids of the living ones they are nearest to."""
+    resps = fit.resp
+    if fit.cold:
+        new = np.add.reduce(
+            [accumulate(w.x, r, threads=settings.threads) for w, r in zip(state.window, resps, strict=True)]
+        )
+        old = np.add.reduce(_statistics(state, settings))
+        order = match(_directions(new)[:, : fit.k], _directions(old)[:, : state.k])
+        resps = [r[:, np.concatenate([order, np.arange(fit.k, r.shape[1])])] for r in resps]
+        fresh = fit.k - state.k
+        state = replace(
+            state,
+            ids=np.concatenate([state.ids, np.arange(state.next_id, state.next_id + fresh)]),
+            next_id=state.next_id + fresh,
+            n_past=np.zeros(resps[0].shape[1]),
+            smoothed_speed=np.full(resps[0].shape[1], np.nan),
+        )
+    window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, resps, strict=True))
+    n = state.n_past + _counts(window, len(state.n_past))
+    return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa, n=n)
+
+
+def _polynomial(state: TrackState, gamma: Vector, settings: TrackerSettings, *, opened: bool = True) -> ScorePolynomial:
+    n = state.n + state.open.n if opened else state.n
+    weights = np.log(n[: state.k] + settings.alpha) - np.log(n[: state.k].sum() + settings.alpha * state.k)
+    return score_polynomial(state.dim, gamma[: state.k], state.kappa, weights, lowest_cosine=state.lowest_cosine)
+
+
+def _view(state: TrackState, index: int, before: Matrix, f: Matrix, n: Vector) -> TopicView:
+    k = state.k
+    return TopicView(index, f, _norms(f)[:k], n[:k], _angles(before, f)[:k], state.kappa, state.ids)
+
+
+def _typicality(x: Rows, view: TopicView) -> Matrix:
+    """Cosine of every kept document with every topic's mean, (N, K)."""
+    scale = np.divide(1.0, view.gamma, out=np.zeros_like(view.gamma), where=view.gamma > 0.0)
+    return np.asarray(dots(x, view.f)[:, : len(scale)] * scale.astype(np.float32))
+
+
+def _directions(m: Matrix) -> Matrix:
+    norms = _norms(m)
+    return m * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(np.float32)
+
+
+def _angles(a: Matrix, b: Matrix) -> Vector:
+    """Angle between corresponding columns in degrees; NaN where one of them is zero."""
+    lengths = _norms(a) * _norms(b)
+    dot = np.einsum("dk,dk->k", a, b, dtype=np.float64)
+    cosine = np.divide(dot, lengths, out=np.full_like(dot, np.nan), where=lengths > 0.0)
+    return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
+
+
+def _norms(m: Matrix) -> Vector:
+    """Column norms in double precision."""
+    return np.asarray(np.sqrt(np.einsum("dk,dk->k", m, m, dtype=np.float64)))
+
+
+def _counts(window: Sequence[WindowSlice], kp: int) -> Vector:
+    return sum((w.resp.sum(axis=0, dtype=np.float64) for w in window), np.zeros(kp))
+
+
+def _nothing(dim: int, kp: int) -> OpenSlice:
+    return OpenSlice(np.zeros((dim, kp), np.float32), np.zeros(kp), 0, ())
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _dense(top: NDArray[Any], weight: NDArray[np.float32], kp: int) -> Matrix:
+    """Responsibilities (N, kp) from their compact form."""
+    out = np.zeros((len(top), kp), np.float32)
+    row, slot = np.nonzero(top >= 0)
+    out[row, top[row, slot]] = weight[row, slot]
+    return out
+
+
+def _lowest_cosine(parts: Sequence[Rows]) -> float:
+    """0 for documents with non-negative coordinates, which text is; -1 otherwise."""
+    return 0.0 if all(p.min() >= 0.0 for p in parts if p.shape[0] and p.shape[1]) else -1.0

@@ -1,0 +1,147 @@
+"""Refitting the recent slices as a whole: what the filter lost at its start is found again.
+
+A forward filter keeps the topics of its first documents, and labels in high dimension freeze where they are. So the
+documents of the last slices are refitted together at the end of a slice: from where they are, from a re-heated state,
+and, while nothing has left the window, from fresh annealed fits. The largest bound wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from vmfstream.bayes import flat
+from vmfstream.bayes.temporal import fit_smoother
+from vmfstream.directional.kernels import padded
+from vmfstream.mixtures.columns import directed
+from vmfstream.mixtures.movmf import annealed_start
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
+
+REHEAT = tuple(0.03 * 1.4**j for j in range(11))
+"""Inverse temperatures of a re-heating: below 0.01 all topics melt, from 0.1 on nothing moves."""
+
+WARM_SWEEPS = 3
+COLD_SWEEPS = 6
+FLAT_SWEEPS = 25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refit:
+    """A candidate for the window: memberships per slice, anchor, concentration and the bound that judges it.
+
+    ``cold`` tells that its topics stand in no relation to the living ones.
+    """
+
+    resp: list[Matrix]
+    anchor: Matrix
+    kappa: float
+    bound: float
+    k: int
+    cold: bool
+
+
+def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
+    """Fit slices from nothing, ``settings.cold_starts`` times, and return the best: a static fit, then the smoother."""
+    x = stack(list(xs), int(xs[0].shape[1]))
+    candidates = [
+        from_static(xs, *static_fit(x, k, settings, rng), settings, omega) for _ in range(settings.cold_starts)
+    ]
+    return max(candidates, key=lambda c: c.bound)
+
+
+def static_fit(x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator) -> tuple[flat.FlatFit, flat.Prior]:
+    """Fit one variational B-vMFmix to rows of all times: cosine k-means++, annealed EM, then the Bayesian sweeps."""
+    resp = annealed_start(x, k, rng)
+    prior = flat.moment_prior(x, resp, k, alpha=settings.alpha)
+    return flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior
+
+
+def from_static(
+    xs: Sequence[Rows], fit: flat.FlatFit, prior: flat.Prior, settings: TrackerSettings, omega: float
+) -> Refit:
+    """Link a static fit over slices by the smoother, with its prior as the anchor."""
+    k = len(fit.rho)
+    anchor = np.asarray(prior.b, np.float32)
+    splits = np.cumsum([rows_of(part) for part in xs])[:-1]
+    linked = fit_smoother(
+        xs,
+        np.split(fit.resp, splits),
+        float(fit.kappa.mean[0]),
+        np.zeros(k),
+        np.zeros((len(anchor), padded(k)), np.float32),
+        anchor,
+        omega,
+        settings.alpha,
+        max_iter=COLD_SWEEPS,
+    )
+    return Refit([_f32(r) for r in linked.resps], anchor, linked.kappa, linked.bound, k, cold=True)
+
+
+def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
+    """Choose among the candidates for the window of a state.
+
+    While nothing is committed: go on, and cold fits; a cold fit with more topics than live wins at once, since bounds
+    compare only at equal K. Afterwards: go on, and re-heat.
+    """
+    xs = [w.x for w in state.window]
+    omega = settings.persistences[state.leader]
+    candidates = [_warm(state, settings, ())]
+    if state.settling:
+        k = topics_for(xs, settings)
+        cold = cold_fits(xs, max(k, state.k), settings, omega, rng)
+        if cold.k > state.k:
+            return cold
+        candidates.append(cold)
+    else:
+        candidates.append(_warm(state, settings, REHEAT))
+    return max(candidates, key=lambda c: c.bound)
+
+
+def topics_for(xs: Sequence[Rows], settings: TrackerSettings) -> int:
+    """Topics that documents can carry: all that are wanted, or one for every two documents while there are few."""
+    return max(1, min(settings.topics, sum(directed_rows(x) for x in xs) // 2))
+
+
+def directed_rows(x: Rows) -> int:
+    """Number of rows that carry a direction."""
+    return int(np.count_nonzero(directed(x)))
+
+
+def match(new: Matrix, old: Matrix) -> NDArray[np.int64]:
+    """Order new topics so that the sum of cosines with the old ones is largest; topics beyond the old ones come last.
+
+    Parameters
+    ----------
+    new : (D, K') unit columns, K' >= K.
+    old : (D, K) unit columns.
+    """
+    cosine = old.T @ new
+    _, chosen = linear_sum_assignment(cosine, maximize=True)
+    rest = np.setdiff1d(np.arange(new.shape[1]), chosen)
+    return np.concatenate([chosen, rest])
+
+
+def _warm(state: TrackState, settings: TrackerSettings, betas: tuple[float, ...]) -> Refit:
+    """Go on from the present memberships, or re-heat them, with the committed past as prior of the first slice."""
+    h0 = np.zeros((state.dim, len(state.n)), np.float32) if state.past is None else state.past[state.leader]
+    fit = fit_smoother(
+        [w.x for w in state.window],
+        [w.resp for w in state.window],
+        state.kappa,
+        state.n_past[: state.k],
+        h0,
+        state.anchor,
+        settings.persistences[state.leader],
+        settings.alpha,
+        betas=betas,
+        max_iter=WARM_SWEEPS,
+    )
+    return Refit([_f32(r) for r in fit.resps], state.anchor, fit.kappa, fit.bound, state.k, cold=False)
+
+
+def _f32(a: NDArray[np.floating]) -> Matrix:
+    return np.ascontiguousarray(a, np.float32)
