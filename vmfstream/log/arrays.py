@@ -13,6 +13,7 @@ from vmfstream.records import Arrays
 
 _MAGIC = b"vmfstream arrays 1\n"
 _LENGTH = 8  # bytes that hold the length of the header
+_UNIT = 8  # the string can be read as numbers of so many bytes
 _KINDS = frozenset("?biufcSUmM")
 
 
@@ -20,7 +21,7 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Lay named arrays out as one byte string.
 
     The string is a mark, the length of a JSON header, the header ``[[name, dtype, shape], ...]`` and the C-ordered
-    contents one after the other.
+    contents one after the other, filled up with zeros to a multiple of 8 bytes.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     parts: list[bytes | memoryview] = [_MAGIC, len(header).to_bytes(_LENGTH, "little"), header]
     # memoryview refuses times and strings, a view as bytes takes everything
     parts += [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in plain.values() if array.nbytes]
+    parts.append(bytes(-sum(map(len, parts)) % _UNIT))
     return b"".join(parts)
 
 
@@ -78,6 +80,6 @@ def unpack(body: bytes) -> Arrays:
             continue
         arrays[name] = np.frombuffer(body, dtype, count, at).reshape(shape).copy()
         at += count * dtype.itemsize
-    if at != len(body):
+    if not at <= len(body) < at + _UNIT:
         raise ValueError(f"packed arrays should end after {at} bytes, got {len(body)}")
     return arrays
