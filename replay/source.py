@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import glob
+import gzip
 import tempfile
 import time
 from collections import deque
@@ -13,16 +15,12 @@ from typing import Any
 
 import duckdb
 
+from vmfstream.connectors.codecs import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position
 from vmfstream.replay.corpus import Columns, Corpus, Progress, get
 
 __all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
-
-TIME_COLUMNS = ("time", "timestamp", "date", "published", "created_at", "year")
-TEXT_COLUMNS = ("text", "body", "content", "abstract", "summary", "message", "description")
-TITLE_COLUMNS = ("title", "headline", "subject", "name")
-ID_COLUMNS = ("id", "_id", "doc_id", "key", "guid", "url")
 
 _AHEAD = 1_024  # documents read from the sorted table at once
 _MEMORY = "1GB"  # beyond this, sorting spills into a temporary folder
@@ -75,7 +73,7 @@ class SortedSource:
                 raise InputError(f"{name}: expected documents, found none")
         except duckdb.Error as error:
             self.close()
-            raise InputError(f"{name}: cannot be read: {_first_line(error)}") from error
+            raise InputError(f"{name}: cannot be read: {_reason(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -188,6 +186,8 @@ class SortedFileSource(SortedSource):
     time, text, title, id : str or None
         Columns to use; None takes the first usual name among the file's columns. Without a title or an id column
         there is no title, and the id is the file's name and the row.
+    delimiter : str or None
+        Between the cells of CSV; by default a comma, for TSV a tab.
     rate : float or None, > 0
         Documents per second; None is as fast as they are asked for.
 
@@ -205,16 +205,17 @@ class SortedFileSource(SortedSource):
         text: str | None = None,
         title: str | None = None,
         id: str | None = None,
+        delimiter: str | None = None,
         rate: float | None = None,
     ) -> None:
         file = Path(path)
-        relation, names = _open(file)
-        when = _column(file, names, "time", time, TIME_COLUMNS)
+        relation, names = _open(file, delimiter)
+        when = _column(file, names, "time", time, TIME_NAMES)
         columns = Columns(
-            id=_optional(file, names, "id", id, ID_COLUMNS) or f"{_literal(file.stem + ':')} || row_number() OVER ()",
+            id=_optional(file, names, "id", id, ID_NAMES) or f"{_literal(file.stem + ':')} || row_number() OVER ()",
             time=when,
-            text=_column(file, names, "text", text, TEXT_COLUMNS),
-            title=_optional(file, names, "title", title, TITLE_COLUMNS) or "NULL",
+            text=_column(file, names, "text", text, TEXT_NAMES),
+            title=_optional(file, names, "title", title, TITLE_NAMES) or "NULL",
         )
         super().__init__(file.name, file.name, relation, columns, rate=rate)
 
@@ -230,7 +231,7 @@ _FORMATS = {
 }
 
 
-def _open(file: Path) -> tuple[str, list[str]]:
+def _open(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
     """Return a relation over a file, text columns read as they are written, and its column names."""
     if not file.exists():
         raise InputError(f"{file}: no such file")
@@ -247,14 +248,37 @@ def _open(file: Path) -> tuple[str, list[str]]:
         relation = f"read_parquet({quoted})"
         return relation, _names(file, relation)
     if format == "csv":
-        delimiter = ", delim = '\t'" if ending.lower() == ".tsv" else ""
-        relation = f"read_csv({quoted}, header = true, all_varchar = true, null_padding = true{delimiter})"
-        return relation, _names(file, relation)
+        between = delimiter or ("\t" if ending.lower() == ".tsv" else ",")
+        names = _header(file, between)
+        # one thread: quoted line breaks and rows that are too short cannot be read by several
+        relation = (
+            f"read_csv({quoted}, columns = {_texts(names)}, auto_detect = false, header = true, "
+            f"delim = {_literal(between)}, quote = '\"', escape = '\"', null_padding = true, parallel = false, max_line_size = 16000000)"
+        )
+        return relation, names
     layout = "auto" if ending.lower() == ".json" else "newline_delimited"
     lenient = "" if layout == "auto" else ", ignore_errors = true"
     names = _names(file, f"read_json({quoted}, format = '{layout}', union_by_name = true{lenient})")
-    fields = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
-    return f"read_json({quoted}, format = '{layout}', columns = {{{fields}}}{lenient})", names
+    return f"read_json({quoted}, format = '{layout}', columns = {_texts(names)}{lenient})", names
+
+
+def _header(file: Path, delimiter: str) -> list[str]:
+    try:
+        with (gzip.open if file.suffix.lower() == ".gz" else open)(
+            file, "rt", encoding="utf-8-sig", newline=""
+        ) as lines:
+            names = next(csv.reader(lines, delimiter=delimiter), [])
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file}: the header cannot be read: {error}") from error
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not names or twice:
+        raise InputError(f"{file}: expected a header of different names, found {', '.join(twice) or 'an empty line'}")
+    return names
+
+
+def _texts(names: Sequence[str]) -> str:
+    """Return the SQL that declares all columns as text, so that values stay as they are written."""
+    return "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names) + "}"
 
 
 def _names(file: Path, relation: str) -> list[str]:
@@ -262,7 +286,7 @@ def _names(file: Path, relation: str) -> list[str]:
         with duckdb.connect() as connection:
             return [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()]
     except duckdb.Error as error:
-        raise InputError(f"{file}: cannot be read: {_first_line(error)}") from error
+        raise InputError(f"{file}: cannot be read: {_reason(error)}") from error
 
 
 def _optional(file: Path, names: list[str], role: str, given: str | None, usual: Sequence[str]) -> str | None:
@@ -302,13 +326,18 @@ def _sorting(relation: str, columns: Columns) -> str:
     """
 
 
-# a year, a month, seconds or milliseconds since 1970, a mail date, or anything DuckDB takes for a time; in UTC
+# The times that FieldCodec reads, and mail dates: numbers of up to four digits are years, of eight digits days, larger
+# ones seconds, milliseconds, microseconds or nanoseconds since 1970 by their magnitude. Times without a zone are UTC.
 _MOMENT = r"""
     CASE
-        WHEN regexp_full_match(time, '\d{4}') THEN try_strptime(time, '%Y')
-        WHEN regexp_full_match(time, '\d{4}-\d{1,2}') THEN try_strptime(time, '%Y-%m')
-        WHEN regexp_full_match(time, '\d{9,10}(\.\d+)?') THEN make_timestamp((time::DOUBLE * 1e6)::BIGINT)
-        WHEN regexp_full_match(time, '\d{12,13}') THEN make_timestamp(time::BIGINT * 1000)
+        WHEN regexp_full_match(time, '\d{1,4}(\.0)?') THEN try_strptime(lpad(split_part(time, '.', 1), 4, '0'), '%Y')
+        WHEN regexp_full_match(time, '\d{4}-\d{2}') THEN try_strptime(time, '%Y-%m')
+        WHEN regexp_full_match(time, '\d{8}(\.0)?') THEN try_strptime(time[:8], '%Y%m%d')
+        WHEN regexp_full_match(time, '[+-]?\d{9,20}(\.\d*)?') THEN make_timestamp((time::DOUBLE * CASE
+            WHEN abs(time::DOUBLE) < 1e11 THEN 1e6
+            WHEN abs(time::DOUBLE) < 1e14 THEN 1e3
+            WHEN abs(time::DOUBLE) < 1e17 THEN 1
+            ELSE 1e-3 END)::BIGINT)
         ELSE coalesce(try_cast(time AS TIMESTAMPTZ), try_strptime(time, '%a, %d %b %Y %H:%M:%S %z')) AT TIME ZONE 'UTC'
     END
 """
@@ -326,5 +355,7 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+def _reason(error: Exception) -> str:
+    """Return what DuckDB says before it begins to give advice, on one line."""
+    said, _, _ = str(error).partition("\n\n")
+    return " ".join(said.partition("Possible")[0].split())[:300]

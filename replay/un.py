@@ -43,7 +43,8 @@ PASSAGES = replace(
     description=f"The same speeches cut into passages of {_WORDS} words: half a million short documents.",
     documents=524_221,
     relation=f"""(
-        SELECT id || '/' || generate_subscripts(passages, 1) AS id, timestamp, country, session, unnest(passages) AS text
+        SELECT id || '/' || generate_subscripts(passages, 1) AS id, timestamp, country, session,
+            unnest(passages) AS text
         FROM (SELECT *, regexp_extract_all(text, '(\\S+\\s+){{{{0,{_WORDS - 1}}}}}\\S+') AS passages FROM {{file}})
     )""",
 )
