@@ -1,0 +1,347 @@
+"""One self-contained HTML file from a log: opens from disk, needs no server and no network."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.dashboards import wording
+from vmfstream.dashboards.escape import clean, for_json
+from vmfstream.dashboards.history import NO_WORD, History, Snapshot
+from vmfstream.dashboards.markup import Parts, page
+from vmfstream.dashboards.shares import SharesView, label_trace, labels, stack
+from vmfstream.dashboards.theme import Theme, config, repaint_table, template, theme
+from vmfstream.dashboards.view import Form, LogRows, Measure, Selection, Size
+from vmfstream.dashboards.words import WordsView
+from vmfstream.errors import InputError
+from vmfstream.log.queries import Reader, Reading
+
+REFUSED_MB = 25.0
+
+_WIDE = Size(1240, 486)
+_PHONE = Size(362, 400)
+_LABEL_WIDTHS = (1240, 1000, 760, 560)
+_LABEL_WIDTHS_PHONE = (450, 362, 320)
+_WORDS_WIDE = Size(800, 0)
+_WORDS_PHONE = Size(362, 0)
+_MB = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """Size of the written file and what was left out to keep it small."""
+
+    bytes: int
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What goes into the file."""
+
+    share: bool = True
+    documents: int = 5
+    least_share: float = 0.0
+    words: int = 60
+    dropped: tuple[str, ...] = ()
+
+
+def export_page(log_path: str | os.PathLike[str], out_path: str | os.PathLike[str], *, max_mb: float = 8.0) -> ExportReport:
+    """Write a log as one HTML page.
+
+    Parameters
+    ----------
+    log_path : path of a log
+    out_path : path of the page; an existing file is replaced
+    max_mb : float
+        Size in megabytes above which parts are left out: first the river of shares, then documents beyond two, pictures of
+        the words of small topics, words beyond twenty.
+
+    Returns
+    -------
+    ExportReport
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or the page would be larger than 25 MB.
+    ValueError
+        If ``max_mb`` is not positive.
+
+    Notes
+    -----
+    The same log gives the same bytes.
+    """
+    text, report = build_page(Reader(Path(log_path)), max_mb=max_mb)
+    target = Path(out_path)
+    draft = target.with_name(target.name + ".part")
+    draft.write_text(text, encoding="utf-8", newline="\n")
+    draft.replace(target)
+    return report
+
+
+def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport]:
+    """Build the page from rows; see `export_page`."""
+    if not max_mb > 0:
+        raise ValueError(f"max_mb must be positive, got {max_mb}")
+    from plotly.offline import get_plotlyjs
+
+    library = get_plotlyjs()
+    snapshot = Snapshot(rows)
+    plans = _plans()
+    for plan in plans:
+        text = _page(snapshot, plan, library)
+        size = len(text.encode("utf-8"))
+        if size <= max_mb * _MB:
+            break
+    if size > REFUSED_MB * _MB:
+        raise InputError(f"the page would be {size / _MB:.1f} MB, more than {REFUSED_MB:.0f} MB: log fewer topics or longer slices")
+    return text, ExportReport(bytes=size, dropped=plan.dropped)
+
+
+def _plans() -> list[_Plan]:
+    """Return what to write, each plan leaving out one thing more than the one before."""
+    plans = [_Plan()]
+    for change, what in (
+        ({"share": False}, "the river of shares"),
+        ({"documents": 2}, "typical documents beyond two"),
+        ({"least_share": 0.005}, "pictures of the words of topics that never reached 0.5 %"),
+        ({"words": 20}, "words beyond the twenty strongest"),
+    ):
+        plans.append(replace(plans[-1], **change, dropped=(*plans[-1].dropped, what)))  # type: ignore[arg-type]
+    return plans
+
+
+def _page(rows: Snapshot, plan: _Plan, library: str) -> str:
+    hindsight = rows.has_hindsight()
+    default: Reading = "hindsight" if hindsight else "then"
+    history = rows.history(default)
+    table = _Arrays()
+    many = history.topic.size > 40
+    readings: tuple[Reading, ...] = ("hindsight", "then") if hindsight else ("then",)
+    topic = opening_topic(history)
+    data: dict[str, Any] = {
+        "colours": {name: _colours(theme(name)) for name in ("light", "dark")},
+        "config": config(),
+        "documents": _documents(rows, history, plan),
+        "events": _events(rows, history),
+        "labels": list(history.labels),
+        "many": many,
+        "n": history.n.tolist(),
+        "open": {"reading": default, "topic": topic},
+        "period": wording.period(history.labels),
+        "readings": {name: _columns(rows.history(name), history, plan, table) for name in readings},
+        "repaint": dict(repaint_table()),
+        "settling": history.settling.astype(int).tolist(),
+        "share": plan.share,
+        "template": template("light"),
+        "title": clean(rows.meta().get("title") or wording.TITLE),
+        "topics": history.topic.tolist(),
+        "vocabulary": _vocabulary(rows, readings),
+        "wording": dict(wording.PAGE),
+    }
+    figures: dict[str, Any] = {}
+    if history.index.size:
+        data["order"], figures = _figures(rows, readings, plan, topic, many, table)
+    data["arrays"] = table.entries
+    parts = Parts(history=history, meta=rows.meta(), hindsight=hindsight, many=many, share=plan.share, dropped=plan.dropped)
+    return page(parts, library, for_json(data), for_json(figures))
+
+
+def opening_topic(history: History) -> int | None:
+    """Return the topic of the first visit: the largest turn over the last tenth of time among topics that matter.
+
+    A turn is counted with the root of the documents behind it, because the words of a handful of documents always turn.
+    """
+    slices = history.index.size
+    if not slices or not history.topic.size:
+        return None
+    recent = slice(-max(2, -(-slices // 10)), None)
+    alive = history.alive()
+    speed = history.speed if history.reading == "hindsight" else history.speed / history.typical_speed()
+    turn = np.nan_to_num(np.where(alive, speed, 0.0))[recent].sum(axis=0)
+    documents = np.nan_to_num(np.where(alive, history.documents, 0.0))[recent].sum(axis=0)
+    score = np.where(alive[-1] | ~alive[-1].any(), turn * np.sqrt(documents), -1.0)
+    if score.max() <= 0:
+        score = documents
+    return int(history.topic[int(np.argmax(score))])
+
+
+class _Arrays:
+    """Arrays of all figures, each kept once: bands share their x, forms share their weights."""
+
+    def __init__(self) -> None:
+        self.entries: list[list[str]] = []
+        self._known: dict[tuple[str, str], int] = {}
+
+    def place(self, array: NDArray[Any]) -> dict[str, Any]:
+        """Return the reference that stands for an array in the page's JSON."""
+        little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+        key = (_DTYPES[array.dtype.str[1:]], base64.b64encode(little.tobytes()).decode("ascii"))
+        if key not in self._known:
+            self._known[key] = len(self.entries)
+            self.entries.append(list(key))
+        reference: dict[str, Any] = {"$": self._known[key]}
+        if array.ndim == 2:
+            reference["w"] = array.shape[1]
+        return reference
+
+    def packed(self, value: Any) -> Any:
+        """Return a copy of a figure with every array replaced by its reference."""
+        if isinstance(value, np.ndarray):
+            return self.place(value) if value.dtype.kind in "fiu" else value.tolist()
+        if isinstance(value, Mapping):
+            if "bdata" in value:
+                array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
+                if "shape" in value:
+                    array = array.reshape([int(n) for n in str(value["shape"]).split(",")])
+                return self.place(array)
+            return {key: self.packed(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.packed(item) for item in value]
+        return value.item() if isinstance(value, np.generic) else value
+
+
+_DTYPES = {"f4": "Float32Array", "f8": "Float64Array", "u1": "Uint8Array", "i1": "Int8Array", "u2": "Uint16Array",
+           "i2": "Int16Array", "i4": "Int32Array", "u4": "Uint32Array"}  # fmt: skip
+
+
+def _figures(
+    rows: Snapshot, readings: tuple[Reading, ...], plan: _Plan, topic: int | None, many: bool, table: _Arrays
+) -> tuple[list[int], dict[str, Any]]:
+    """Return the topics in river order and all figures by name."""
+    river, words = SharesView(), WordsView()
+    figures: dict[str, Any] = {}
+    measures: tuple[Measure, ...] = ("documents", "share") if plan.share else ("documents",)
+    order: list[int] = []
+    for reading in readings:
+        for measure in measures:
+            for everything in (False, True) if many else (False,):
+                frame = river.frame(rows, Selection(topic=topic, reading=reading, measure=measure, all_topics=everything))
+                order = order or [int(t) for t in frame.history.topic[frame.order]]
+                for size, widths, kind in ((_WIDE, _LABEL_WIDTHS, "wide"), (_PHONE, _LABEL_WIDTHS_PHONE, "phone")):
+                    if everything and kind == "phone":
+                        continue
+                    figure = _plain(river.figure(frame, size, "light"))
+                    bands = stack(frame, size)
+                    fitted = {}
+                    for width in widths:
+                        fit = Size(width, size.height)
+                        trace = label_trace(labels(frame, bands, fit), frame, bands, fit, "light")
+                        fitted[str(width)] = {key: trace[key] for key in ("x", "y", "text", "customdata", "textfont")}
+                    figure["data"].pop()  # the page picks the labels of its own width
+                    key = f"river/{reading}/{measure}/{'all' if everything else kind}"
+                    figures[key] = table.packed(figure | {"labels": fitted, "text": {**trace, **dict.fromkeys(fitted[str(width)])}})
+    forms: list[tuple[Form, Size, str]] = [
+        ("ladder", _WORDS_WIDE, "ladder"), ("strips", _WORDS_WIDE, "strips"), ("strips", _WORDS_PHONE, "strips-phone"),
+    ]  # fmt: skip
+    history = rows.history(readings[0])
+    peak = np.nan_to_num(history.share).max(axis=0) if history.topic.size else np.empty(0)
+    for t, number in enumerate(history.topic):
+        if peak[t] < plan.least_share:
+            continue
+        for reading in readings:
+            for form, size, kind in forms:
+                frame_words = words.frame(rows, Selection(topic=int(number), reading=reading, form=form))
+                figures[f"words/{reading}/{int(number)}/{kind}"] = table.packed(_plain(words.figure(frame_words, size, "light")))
+        if len(readings) == 2:
+            frame_words = words.frame(rows, Selection(topic=int(number), reading="hindsight", form="both"))
+            for size, kind in ((_WORDS_WIDE, "both"), (_WORDS_PHONE, "both-phone")):
+                figures[f"words/both/{int(number)}/{kind}"] = table.packed(_plain(words.figure(frame_words, size, "light")))
+    return order, figures
+
+
+def _plain(figure: Any) -> dict[str, Any]:
+    """Return a figure as plain data without the template, which the page holds once."""
+    out: dict[str, Any] = figure.to_plotly_json()
+    out["layout"] = {key: value for key, value in out["layout"].items() if key != "template"}
+    out["data"] = list(out["data"])
+    return out
+
+
+def _columns(history: History, whole: History, plan: _Plan, table: _Arrays) -> dict[str, Any]:
+    """Return one reading as columns over slices and the page's topics; numbers are rounded to what is shown."""
+    slices, topics = whole.index.size, whole.topic.size
+    place = np.searchsorted(history.topic, whole.topic)
+    place = np.where((place < history.topic.size) & (history.topic[np.minimum(place, history.topic.size - 1)] == whole.topic), place, -1) \
+        if history.topic.size else np.full(topics, -1)  # fmt: skip
+
+    def spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.full((slices, topics), np.nan)
+        out[:, place >= 0] = values[:, place[place >= 0]]
+        return out
+
+    word = np.full((slices, topics, plan.words), NO_WORD, dtype=np.int64)
+    weight = np.zeros((slices, topics, plan.words))
+    top = min(plan.words, history.word.shape[2] if history.word.ndim == 3 else 0)
+    word[:, place >= 0, :top] = history.word[:, place[place >= 0], :top]
+    weight[:, place >= 0, :top] = history.weight[:, place[place >= 0], :top]
+    stored = word != NO_WORD
+    scale = float(weight.max(initial=0.0)) or 1.0
+    return {
+        "certainty": table.place(spread(history.certainty).astype(np.float32)),
+        "documents": table.place(spread(history.documents).astype(np.float32)),
+        "share": table.place(spread(history.share).astype(np.float32)),
+        "speed": table.place(spread(history.speed).astype(np.float32)),
+        "usual": [None if np.isnan(v) else round(float(v), 2) for v in spread(history.typical_speed()[None, :].repeat(slices, axis=0))[0]]
+        if slices
+        else [],
+        "count": table.place(stored.sum(axis=2).astype(np.uint8)),
+        "word": table.place(word[stored].astype(np.uint16 if len(history.vocabulary) < 65536 else np.uint32)),
+        "weight": table.place(np.rint(weight[stored] / scale * 65535).astype(np.uint16)),
+        "scale": round(scale / 65535, 12),
+    }
+
+
+def _vocabulary(rows: Snapshot, readings: tuple[Reading, ...]) -> dict[str, list[str]]:
+    return {name: list(rows.history(name).vocabulary) for name in readings}
+
+
+def _documents(rows: Snapshot, history: History, plan: _Plan) -> list[list[Any]]:
+    """Return typical documents as rows of slice position, topic, title, date, score and safe address."""
+    if not history.index.size:
+        return []
+    frame = rows.typical()
+    out = []
+    for k in range(frame.slice.size):
+        s = int(frame.slice[k] - history.index[0])
+        if not (0 <= s < history.index.size and frame.rank[k] <= plan.documents):
+            continue
+        address = str(frame.id[k])
+        safe = address if address.startswith(("https://", "http://")) else ""
+        date = "" if np.isnat(frame.time[k]) else str(frame.time[k].astype("datetime64[D]"))
+        score = None if np.isnan(frame.score[k]) else round(float(frame.score[k]), 2)
+        out.append([s, int(frame.topic[k]), clean(str(frame.title[k]), 160) or clean(address), date, score, safe])
+    return out
+
+
+def _events(rows: Snapshot, history: History) -> list[list[Any]]:
+    """Return drift alarms and births as rows of slice position, kind and topic."""
+    frame = rows.events()
+    if not history.index.size:
+        return []
+    return [
+        [int(s - history.index[0]), str(kind), int(topic)]
+        for s, kind, topic in zip(frame.slice, frame.kind, frame.topic, strict=True)
+        if kind in ("drift", "born") and 0 <= s - history.index[0] < history.index.size
+    ]
+
+
+def _colours(colours: Theme) -> dict[str, Any]:
+    return {
+        "fill": [slot.fill for slot in colours.slots],
+        "ink": [slot.ink for slot in colours.slots],
+        "page": colours.page,
+        "text": colours.text,
+        "muted": colours.muted,
+        "rule": colours.rule,
+        "outline": colours.outline,
+        "alarm": colours.alarm,
+    }

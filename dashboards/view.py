@@ -1,0 +1,93 @@
+"""What a view is: rows in, a frame of plain columns, and a plotly figure of a given size and theme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
+
+from vmfstream.log.queries import EventFrame, Reading, SliceFrame, TopicFrame, TypicalFrame, WordFrame
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from vmfstream.dashboards.theme import ThemeName
+
+Measure = Literal["documents", "share"]
+Form = Literal["auto", "ladder", "strips", "both"]
+
+F = TypeVar("F")
+
+
+class Size(NamedTuple):
+    """Width and height of a drawing in CSS pixels; labels are fitted to it."""
+
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The one selection that drives every view; None is the page's own choice (newest date, strongest recent turn)."""
+
+    date: int | None = None
+    topic: int | None = None
+    word: str | None = None
+    other: int | None = None
+    reading: Reading = "then"
+    measure: Measure = "documents"
+    form: Form = "auto"
+    all_topics: bool = False
+
+
+class LogRows(Protocol):
+    """The part of ``vmfstream.log.queries.Reader`` that views use."""
+
+    def meta(self) -> dict[str, str]:
+        """Return the settings of the run."""
+        ...
+
+    def slices(self) -> SliceFrame:
+        """Return the closed slices."""
+        ...
+
+    def topics(self, reading: Reading) -> TopicFrame:
+        """Return the topics of all closed slices."""
+        ...
+
+    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
+        """Return the words of topics in all closed slices."""
+        ...
+
+    def typical(self, topic: int | None = None) -> TypicalFrame:
+        """Return the most typical documents."""
+        ...
+
+    def events(self) -> EventFrame:
+        """Return what happened to topics."""
+        ...
+
+    def has_hindsight(self) -> bool:
+        """Tell whether the reading in hindsight exists."""
+        ...
+
+
+class View(Protocol[F]):
+    """One question, one picture. Views never see a model; they read rows and leave them unchanged."""
+
+    @property
+    def name(self) -> str:
+        """Short name in the registry and in addresses."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Heading on the page."""
+        ...
+
+    def frame(self, rows: LogRows, selection: Selection) -> F:
+        """Turn rows into the columns that the figure needs."""
+        ...
+
+    def figure(self, frame: F, size: Size, theme: ThemeName) -> Figure:
+        """Draw the frame at a size in CSS pixels."""
+        ...

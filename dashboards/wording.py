@@ -1,0 +1,214 @@
+"""Every sentence of the page, in one place; the symbols of the model stay out of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+BANNED = ("kappa", "gamma", "von mises", "posterior", "epoch", "cluster", "cosine")
+
+TITLE = "Topics over time"
+RIVER = "What was written about"
+WORDS = "Its words over time"
+TYPICAL = "Typical documents"
+TABLE = "All topics as a table"
+SETTLING = "still finding its topics"
+CERTAINTY = "sure of it"
+RIVER_CAPTION = (
+    "Each band is a topic. Thickness: number of documents. The words inside are typical of that moment. "
+    "Strong colour: the topic’s words were changing; pale: they stood still."
+)
+NO_SCRIPT = "The pictures need JavaScript, which runs inside this file only. The words of every topic:"
+OFFLINE = "This page is one file: it works without network and asks no server."
+NO_DOCUMENTS = "no documents"
+
+_PERIODS = (
+    (re.compile(r"^\d{4}$"), "year"),
+    (re.compile(r"^\d{4}\D?Q[1-4]$"), "quarter"),
+    (re.compile(r"^\d{4}\D?W\d{1,2}$"), "week"),
+    (re.compile(r"^\d{4}-\d{2}$"), "month"),
+    (re.compile(r"^\d{4}-\d{2}-\d{2}$"), "day"),
+)
+
+# templates that the page fills in at the reader's date; names in braces are filled by page.js
+PAGE: Mapping[str, str] = {
+    "then": "as known then",
+    "hindsight": "in hindsight",
+    "play": "Play",
+    "pause": "Pause",
+    "dark": "dark",
+    "light": "light",
+    "topic": "topic {topic}",
+    "numberNever": "its number never changes",
+    "documentsOf": "documents, {share} of {date}",
+    "documentOf": "document, {share} of {date}",
+    "lastStep": "turned since {date}",
+    "lastStepNone": "first seen here",
+    "ofUsual": "of its usual step since {date}",
+    "unjudged": "too early to compare its steps",
+    "travelled": "turned in all since {date}, step by step",
+    "certainty": "sure of its words: {level}",
+    "levels": "firm|good|rough|a guess",
+    "notYet": "not there yet in {date}; first seen {other}",
+    "ended": "ended {date}",
+    "hoverCount": "{date}: {n} documents, {share} of all",
+    "hoverTurn": "words turned {turn}° since {date}, {usual}",
+    "hoverTurnThen": "words turned {usual} since {date}",
+    "usual": "as usual for it",
+    "faster": "{times} times its usual step",
+    "slower": "less than usual for it",
+    "hoverOpen": "click to open",
+    "rest": "{n} smaller topics",
+    "wordAt": "{word} in {date}: {rank} strongest word, weight {weight}",
+    "wordBlank": "{word} in {date}: not among the stored words",
+    "wordSince": "among the eight strongest since {date} {reading}",
+    "wordSinceBoth": "among the eight strongest since {then} as known then, {hindsight} in hindsight",
+    "wordNever": "never among the eight strongest {reading}",
+    "wordOften": "among the twenty strongest in {n} of {all} {periods}",
+    "certaintyAt": "{date}: {share} sure of these words ({level})",
+    "emptyAt": "{date}: no documents",
+    "typicalAt": "Typical documents, {date}",
+    "typicalNone": "No document of this topic was kept for {date}.",
+    "score": "{score} of 1",
+    "kept": "The most typical are kept, not all.",
+    "speak": "{date}. {words}. {n} documents.",
+    "unknownTopic": "There is no topic {topic} in this log; showing topic {other}.",
+    "unknownDate": "There is no date {date} in this log; showing {other}.",
+    "noHindsight": "There is no reading in hindsight in this log.",
+    "settlingAt": (
+        "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may stand "
+        "for something else later."
+    ),
+    "none": "No topic is there in {date}.",
+    "wordsLadder": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
+    "wordsStrips": "Strong colour: strong in the topic. Words sorted by when they mattered. Blank: not among the stored words.",
+    "wordsBoth": (
+        "Upper half: as known then. Lower half: in hindsight. A bar marks the first time among the eight strongest. "
+        "Blank: not among the stored words."
+    ),
+    "drift": "{words} changed its words unusually fast",
+    "born": "{words} is born",
+    "words": "words",
+    "weight": "weight",
+}
+
+HOW_TO_READ: Sequence[tuple[str, str]] = (
+    ("Topic", "A group of documents that use similar words. It is called by its strongest words at the date you look at."),
+    ("River", "Each band is a topic; its thickness is the number of documents, and the words inside are typical of that moment."),
+    ("Colour", "The colour belongs to the topic for ever. Strong: its words were changing; pale: they stood still."),
+    ("Date", "The bar on top sets the date for the whole page. Play moves it; so do the arrow keys."),
+    ("Words", "The strongest words of one topic at each date. Follow a line to follow a word."),
+    ("Turned", "How far the mix of words has moved, as an angle: 0° the same, 90° nothing in common."),
+    ("As known then", "Uses only documents up to that date."),
+    ("In hindsight", "Uses all documents, also later ones."),
+    ("Sure of its words", "How well a topic's words are known; it falls when documents stay away."),
+)
+
+KEYS: Sequence[tuple[str, str]] = (
+    ("← →", "one step in time, with shift ten"),
+    ("Home End", "first and newest date"),
+    ("space", "play or pause"),
+    ("↑ ↓", "previous and next topic"),
+    ("h", "as known then or in hindsight"),
+    ("m", "documents or share"),
+    ("t", "light or dark"),
+    ("?", "this help"),
+    ("Esc", "back"),
+)
+
+NOTICE = "Each band is a topic. Click one."
+
+_SETTINGS: Mapping[str, str] = {
+    "topics": "{} topics asked for",
+    "source": "source: {}",
+    "slices": "slices: {}",
+    "seed": "random seed {}",
+    "persistence": "persistence {}",
+    "memory": "memory {}",
+}
+
+
+def unlabelled(index: int) -> str:
+    """Name a slice that the log does not name."""
+    return f"slice {index}"
+
+
+def period(labels: Sequence[str]) -> str:
+    """Return the calendar's own word for a slice: year, quarter, week, month, day or step."""
+    for pattern, word in _PERIODS:
+        if labels and all(pattern.match(label) for label in labels):
+            return word
+    return "step"
+
+
+def count(n: float, one: str, many: str) -> str:
+    """Write a number with thousands separated, and its noun."""
+    return f"{n:,.0f} {one if round(n) == 1 else many}"
+
+
+def percent(share: float) -> str:
+    """Write a share: no decimals from 10 % up, one below, two for the smallest."""
+    value = 100.0 * share
+    if value >= 9.95:
+        return f"{value:.0f} %"
+    return "under 0.1 %" if 0 < value < 0.05 else f"{value:.1f} %"
+
+
+def span(labels: Sequence[str]) -> str:
+    """Name the whole time covered."""
+    if not labels:
+        return ""
+    return labels[0] if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
+
+
+def subtitle(labels: Sequence[str], documents: int, topics: int) -> str:
+    """Return the line beside the title: documents, span, topics."""
+    return f"{count(documents, 'document', 'documents')}, {span(labels)}, {count(topics, 'topic', 'topics')}"
+
+
+def nothing_closed(documents: int) -> str:
+    """Say why there is no river yet."""
+    read = f"; {count(documents, 'document', 'documents')} read" if documents else ""
+    return f"Nothing closed yet{read}. The river begins with the first date that is complete."
+
+
+def rest(n: int) -> str:
+    """Name the band of all topics that are not drawn one by one."""
+    return PAGE["rest"].replace("{n}", str(n)) if n != 1 else "1 smaller topic"
+
+
+def river_sentence(labels: Sequence[str], documents: int, drawn: int, largest: str) -> str:
+    """Describe the river in one sentence, for those who do not see it."""
+    biggest = f" The largest topic at the newest date is {largest}." if largest else ""
+    return f"River of {count(drawn, 'topic', 'topics')} over {span(labels)}, {count(documents, 'document', 'documents')}.{biggest}"
+
+
+def settling_sentence(labels: Sequence[str]) -> str:
+    """Say what the first slices are, as known then."""
+    return (
+        f"{span(labels)}: the tracker was still finding its topics. As known then, numbers, words and colours of "
+        f"{'these dates' if len(labels) > 1 else 'this date'} may stand for something else later; they are drawn pale."
+    )
+
+
+def no_hindsight() -> str:
+    """Say why the switch is off and what to do."""
+    return "Not computed for this log. A run of vmfstream replay writes it at its end."
+
+
+def binned(per: int, noun: str) -> str:
+    """Name the width of a bin on the time axis."""
+    return f"{per} {noun}s per step"
+
+
+def settings_in_words(meta: Mapping[str, str]) -> list[str]:
+    """Return the settings of the run as short phrases; what is not known stays out."""
+    phrases = [text.format(meta[key]) for key, text in _SETTINGS.items() if meta.get(key)]
+    if meta.get("version"):
+        phrases.append(f"made with vmfstream {meta['version']}")
+    return phrases
+
+
+def dropped_sentence(dropped: Sequence[str]) -> str:
+    """Say what was left out to keep the file small."""
+    return f"Left out to keep this file small: {', '.join(dropped)}."
