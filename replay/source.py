@@ -253,7 +253,8 @@ def _open(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
         # one thread: quoted line breaks and rows that are too short cannot be read by several
         relation = (
             f"read_csv({quoted}, columns = {_texts(names)}, auto_detect = false, header = true, "
-            f"delim = {_literal(between)}, quote = '\"', escape = '\"', null_padding = true, parallel = false, max_line_size = 16000000)"
+            f"delim = {_literal(between)}, quote = '\"', escape = '\"', null_padding = true, "
+            "parallel = false, max_line_size = 16000000)"
         )
         return relation, names
     layout = "auto" if ending.lower() == ".json" else "newline_delimited"

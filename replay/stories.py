@@ -482,7 +482,7 @@ HEADLINES: tuple[str, ...] = (
     "{People} ask about {which} {thing}",
     "{Which} {thing}, and what comes next",
     "{Who} and {who} at odds over {thing}",
-    "{Thing} return to {town}",
+    "{Town} waits for {thing}",
 )
 
 ASIDES: tuple[str, ...] = (

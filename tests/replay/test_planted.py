@@ -161,6 +161,15 @@ def test_drift_moves_the_words(documents: list[PlantedDocument]) -> None:
     assert early["keypads"] > 0
 
 
+def test_phases_fade_into_each_other(documents: list[PlantedDocument]) -> None:
+    phones = by_topic(documents, "phones")
+    months = ["2021-06", "2021-08", "2021-10"]
+    told = [words([one for one in phones if one.time.strftime("%Y-%m") == month]) for month in months]
+    old = ("handsets", "keypads", "text", "dialled", "ringtones", "prepaid")
+    shares = [sum(count[word] for word in old) / count.total() for count in told]
+    assert shares[0] > 1.3 * shares[1] > 1.3 * 1.3 * shares[2] > 0
+
+
 def test_a_merger_speaks_both_languages(documents: list[PlantedDocument]) -> None:
     clean = by_topic(documents, "solar power")
     before, after = words(clean[:100]), words(clean[-200:])

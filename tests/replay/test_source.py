@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def value(message: Message) -> Mapping[str, Any]:
     return message.value
 
 
-def values(messages: list[Message]) -> list[Mapping[str, Any]]:
+def values(messages: Sequence[Message]) -> list[Mapping[str, Any]]:
     return [value(message) for message in messages]
 
 
@@ -198,7 +198,9 @@ def test_seeking_equals_reading_on(tmp_path: Path) -> None:
         assert [message.offset for message in rest] == list(range(start, 3000))
         assert values(rest) == values(whole[start:])
     source.seek({})
-    assert source.poll(1, 0.0)[0].offset == 0
+    assert values(source.poll(10, 0.0)) == values(whole[:10])
+    source.seek({source.part: 500})
+    assert values(source.poll(10, 0.0)) == values(whole[500:510])
     source.close()
     source.close()
 
