@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -135,6 +135,7 @@ def replay(
     vmfstream replay nyt --slices quarter --topics 40 --html nyt.html
     vmfstream replay mine.csv --time published --text body --slices month --out mine.duckdb
     """
+    from vmfstream.engine.follow import evaluate as compare
     from vmfstream.engine.follow import follow
     from vmfstream.log.writer import Log
     from vmfstream.replay.run import open_replay
@@ -156,15 +157,14 @@ def replay(
         stop_words=" ".join(opened.stop_words),
         stem=stem,
     )
+    with closing(opened.source), _progress(opened.title, opened.source.total) as (observe, stop):
+        if evaluate:
+            comparison = compare(opened.source, opened.codec, settings, observe)
+        else:
+            engine = follow(opened.source, opened.codec, Log(out), settings, observe=observe, stop=stop)
     if evaluate:
-        from vmfstream.replay.evaluate import evaluate as compare
-
-        with _progress(opened.title) as (observe, _):
-            table = compare(opened.source, opened.codec, settings, observe=observe)
-        typer.echo(table.render())
+        typer.echo(comparison.render())
         return
-    with _progress(opened.title, opened.source.total) as (observe, stop):
-        engine = follow(opened.source, opened.codec, Log(out), settings, observe=observe, stop=stop)
     _tell(engine, out)
     if html is not None:
         _export(out, html)
@@ -236,9 +236,8 @@ def run(
         stem=stem,
         dimension=dimension,
     )
-    with _progress(opened.name, opened.total) as (observe, stop):
+    with closing(opened), _progress(opened.name, opened.total) as (observe, stop):
         engine = follow(opened, codec, Log(out), settings, linger=linger, observe=observe, stop=stop)
-    opened.close()
     _tell(engine, out)
     if html is not None:
         _export(out, html)

@@ -24,11 +24,14 @@ METHODS = {
     "static": "(a) static B-vMFmix, refitted on all past at every slice",
     "smoother": "(b) T-vMFmix smoother, refitted on all past at every slice",
     "cut": "(c) the tracker with the link between slices cut",
-    "frozen": "(d) the tracker's means frozen after the first fit",
+    "frozen": "(d) the tracker's means frozen once 500 documents were read",
 }
 
 WARM_UP = 5
 """Slices left out of the means: every method is still short of documents there."""
+
+RIPE = 500
+"""Documents read before the means of the frozen tracker are frozen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Evaluator(Engine):
             self.rows.append(Compared(label, rows_of(x), scores))
         self._all.append(counts)
         closed = super()._close_slice(last=last)
-        if self._frozen is None:
+        if sum(len(c) for c in self._all[:-1]) < RIPE:
             self._frozen = self._state
         return closed
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 
 from vmfstream import __version__
 from vmfstream.engine.engine import Assigned, Engine, EngineSettings, Observer
+from vmfstream.engine.evaluate import Comparison, Evaluator
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
+from vmfstream.log.memory import MemoryLog
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Source, Store
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
@@ -78,6 +80,14 @@ class RunSettings:
             stem=self.stem or None,
         )
 
+    def parts(
+        self, source: Source, codec: Codec, store: Store, linger: float | None = None
+    ) -> tuple[Source, Codec, Encoder, Store, TrackerSettings, EngineSettings]:
+        """Build what an engine is made of."""
+        track = TrackerSettings(topics=self.topics, window=self.window or None, threads=self.threads, seed=self.seed)
+        cut = EngineSettings(Slicing.parse(self.slices), epoch_documents=self.epoch_documents, linger=linger)
+        return source, codec, self.encoder(), store, track, cut
+
 
 _MAY_DIFFER = {"title", "licence", "source"}
 
@@ -110,16 +120,13 @@ def follow(
     A store that already has epochs is continued where it stands; documents are counted once whatever happened before.
     """
     settings = agree(settings, store.settings(settings.as_text()))
-    engine = Engine(
-        source,
-        codec,
-        settings.encoder(),
-        store,
-        TrackerSettings(
-            topics=settings.topics, window=settings.window or None, threads=settings.threads, seed=settings.seed
-        ),
-        EngineSettings(Slicing.parse(settings.slices), epoch_documents=settings.epoch_documents, linger=linger),
-        assigned,
-    )
+    engine = Engine(*settings.parts(source, codec, store, linger), assigned)
     engine.run(observe, stop)
     return engine
+
+
+def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:
+    """Follow a source and at every slice refit batch models on all past; see `vmfstream.engine.evaluate`."""
+    engine = Evaluator(*settings.parts(source, codec, MemoryLog()))
+    engine.run(observe)
+    return Comparison(engine.rows)

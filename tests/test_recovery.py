@@ -1,0 +1,163 @@
+"""A run that is killed at any moment and continued leaves the same log as an undisturbed one, times aside."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from vmfstream.log.writer import Log
+from vmfstream.records import Commit
+
+pytestmark = pytest.mark.slow
+
+CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
+EPOCH_DOCUMENTS = 70
+
+_servers = multiprocessing.get_context("forkserver")
+_servers.set_forkserver_preload(["tests.test_recovery", "vmfstream.engine.follow", "vmfstream.replay.planted"])
+
+
+class Killed(Log):
+    """A log whose process dies at one commit: before it, in the middle of it, or right after it."""
+
+    def __init__(self, path: Path, epoch: int, moment: str) -> None:
+        super().__init__(path)
+        self._fatal, self._moment = epoch, moment
+
+    def commit(self, commit: Commit) -> None:
+        fatal = commit.epoch.epoch == self._fatal
+        if fatal and self._moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fatal and self._moment == "inside":
+            self._die_before_the_end()
+        super().commit(commit)
+        if fatal and self._moment == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _die_before_the_end(self) -> None:
+        """Let the transaction run up to its very end, then die instead of committing."""
+        import vmfstream.log.writer as writer
+
+        class Dying:
+            def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+                self._connection = connection
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self._connection, name)
+
+            def commit(self) -> None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        original = writer.connected
+
+        def connected(*args: Any, **kwargs: Any) -> Any:
+            from contextlib import contextmanager
+
+            @contextmanager
+            def opened() -> Any:
+                with original(*args, **kwargs) as connection:
+                    yield Dying(connection)
+
+            return opened()
+
+        writer.connected = connected  # type: ignore[assignment]
+
+
+def follow_planted(path: str, epoch: int = 0, moment: str = "") -> None:
+    """Run (or continue) a small planted stream into a log, in a process of its own."""
+    from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.engine.follow import RunSettings, follow
+    from vmfstream.replay.planted import PlantedSource, PlantedStream
+
+    store = Killed(Path(path), epoch, moment) if moment else Log(path)
+    settings = RunSettings(topics=6, slices="month", threads=1, window=400, epoch_documents=EPOCH_DOCUMENTS)
+    follow(PlantedSource(PlantedStream(slices=12, documents_per_slice=90)), FieldCodec(), store, settings)
+
+
+def process(path: Path, *args: object) -> Any:
+    child = _servers.Process(target=follow_planted, args=(str(path), *args))
+    child.start()
+    return child
+
+
+def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table without the columns that hold times of the run; states by their contents."""
+    out = {}
+    with duckdb.connect(str(path), read_only=True) as connection:
+        for (table,) in connection.execute("select table_name from information_schema.tables").fetchall():
+            columns = [c[0] for c in connection.execute(f"describe {table}").fetchall()]
+            kept = [f'"{c}"' for c in columns if c not in CLOCK.get(table, set())]
+            out[table] = connection.execute(f"select {', '.join(kept)} from {table} order by all").fetchall()
+    return out
+
+
+def equal(a: Path, b: Path) -> None:
+    left, right = rows(a), rows(b)
+    assert left.keys() == right.keys()
+    for table in left:
+        assert repr(left[table]) == repr(right[table]), f"table {table} differs"  # repr: NaN equals NaN
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, float]:
+    path = tmp_path_factory.mktemp("undisturbed") / "run.duckdb"
+    began = time.monotonic()
+    child = process(path)
+    child.join()
+    assert child.exitcode == 0
+    with duckdb.connect(str(path), read_only=True) as connection:
+        epochs = connection.execute("select max(epoch) from epoch").fetchall()[0][0]
+    return path, int(epochs), time.monotonic() - began
+
+
+def test_two_runs_are_equal(undisturbed: tuple[Path, int, float], tmp_path: Path) -> None:
+    child = process(tmp_path / "again.duckdb")
+    child.join()
+    equal(undisturbed[0], tmp_path / "again.duckdb")
+
+
+@pytest.mark.parametrize("moment", ["before", "inside", "after"])
+def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: Path, moment: str) -> None:
+    whole, epochs, _ = undisturbed
+    assert epochs >= 14
+    path = tmp_path / "run.duckdb"
+    for epoch in range(1, epochs + 1):
+        child = process(path, epoch, moment)
+        child.join()
+        assert child.exitcode == -signal.SIGKILL, f"epoch {epoch} was not reached"
+    child = process(path)
+    child.join()
+    assert child.exitcode == 0
+    equal(whole, path)
+
+
+def test_killed_at_random_moments(undisturbed: tuple[Path, int, float], tmp_path: Path) -> None:
+    whole, _, seconds = undisturbed
+    rng = np.random.default_rng(7)
+    kills = 0
+    run = 0
+    while kills < 50:
+        path = tmp_path / f"run{run}.duckdb"
+        while kills < 50:
+            child = process(path)
+            child.join(float(rng.uniform(0.0, 0.7 * seconds)))
+            if child.exitcode is not None:
+                assert child.exitcode == 0
+                break
+            child.kill()
+            child.join()
+            kills += 1
+        child = process(path)
+        child.join()
+        assert child.exitcode == 0
+        equal(whole, path)
+        run += 1
+    assert kills == 50

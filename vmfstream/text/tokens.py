@@ -1,0 +1,320 @@
+"""Texts to counted words, in one pass over their bytes.
+
+What a word is:
+
+- Texts are lower-cased (:meth:`str.lower`); texts that are not ASCII are brought to the composed form NFC and lose
+  their soft hyphens.
+- A word is a longest run of letters, numbers and combining marks (Unicode categories L, N, M and the two zero-width
+  joiners) that begins with a letter or a number. Everything else separates, the underscore and the hyphen included.
+- An apostrophe (' or ’) separates too. After one the English endings *s, t, d, m, ll, re, ve* are dropped; *n't* takes its
+  verb along, which says nothing about a topic either: "Peter's" is *peter*, "don't" is nothing, "l'été" is *l*, *été*.
+- Runs of Chinese characters and kana, which are written without spaces, become overlapping pairs of characters; a single
+  one is a word of length one. (Thai, Lao, Khmer and Burmese runs are taken as they stand.)
+- Words shorter than ``min_length`` or longer than ``max_length`` characters are dropped (pairs are not), and so are
+  numbers, that is words without a letter, unless ``keep_numbers``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.text.table import WordTable, find_or_add, push_byte, push_bytes
+
+_LETTER, _NUMBER, _MARK, _IDEOGRAPH, _APOSTROPHE, _WIDE = 1, 2, 4, 8, 16, 32
+_WORD = _LETTER | _NUMBER | _MARK
+_START = _LETTER | _NUMBER
+_JOINERS = (0x200C, 0x200D)
+# Han with its iteration marks, kana with the prolonged sound mark: (first, last)
+_UNSPACED = (
+    (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3041, 0x3096), (0x309D, 0x309F),
+    (0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
+    (0xFF66, 0xFF9F), (0x1AFF0, 0x1B16F), (0x20000, 0x3347F),
+)  # fmt: skip
+# beyond lie only unassigned planes, tags, variation selectors and private use
+_CODE_POINTS = 0x33480
+
+
+class Options(NamedTuple):
+    """Which words count: lengths in characters, and whether numbers do."""
+
+    min_length: int
+    max_length: int
+    keep_numbers: bool
+
+
+class Tally(NamedTuple):
+    """Words counted per document: document ``i`` has the words ``words[indptr[i] : indptr[i + 1]]``, each once.
+
+    Attributes
+    ----------
+    indptr : (N + 1,) int64
+    words : (nnz,) int32
+        Ids in the table, in the order of their first appearance in the document.
+    counts : (nnz,) uint16
+        How often; 65,535 stands for that or more.
+    tokens : (N,) int32
+        Words of each document altogether, with those that found no room in the table, without the skipped ones.
+    """
+
+    indptr: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+    tokens: NDArray[np.int32]
+
+
+class Tokeniser:
+    """Cuts texts into words and counts them.
+
+    Parameters
+    ----------
+    min_length, max_length : int
+        Shortest and longest word in characters, 1 <= min_length <= max_length.
+    keep_numbers : bool
+        Keep words without any letter, such as "1996".
+
+    Examples
+    --------
+    >>> Tokeniser().tokens("Don't panic: Peter's U-boat, 1943; l'été à 東京都")
+    ['panic', 'peter', 'boat', 'été', '東京', '京都']
+    """
+
+    def __init__(self, min_length: int = 2, max_length: int = 40, keep_numbers: bool = False) -> None:
+        if not 1 <= min_length <= max_length:
+            raise ValueError(f"expected 1 <= min_length <= max_length, got {min_length} and {max_length}")
+        self.options = Options(int(min_length), int(max_length), bool(keep_numbers))
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the words of one text in their order, repetitions included (for people and tests, not for speed)."""
+        pool, ends = _bytes([text])
+        _, wide = _classes(bool((pool > 127).any()))
+        marks = np.empty((pool.size + 1, 2), dtype=np.int64)
+        count = _cut(pool, int(ends[0]), _classes(False)[0], wide, self.options, marks)
+        return [pool[begin:end].tobytes().decode() for begin, end in marks[:count]]
+
+    def count(self, texts: Sequence[str], table: WordTable, skip: int = 0) -> Tally:
+        """Count the words of ``texts``; new words enter the table.
+
+        Parameters
+        ----------
+        texts : sequence of N str
+            Any str will do, lone surrogates included (they separate).
+        table : WordTable
+            Gives the words their ids.
+        skip : int
+            Words with ids below it are not counted (stop words that were put into the table first).
+
+        Raises
+        ------
+        ValueError
+            If something other than a str is among ``texts``; names its place.
+        """
+        pool, ends = _bytes(texts)
+        narrow, wide = _classes(bool((pool > 127).any()) if pool.size else False)
+        most = pool.size // 2 + 1
+        words = np.empty(most, dtype=np.int32)
+        counts = np.empty(most, dtype=np.uint16)
+        indptr = np.zeros(ends.size + 1, dtype=np.int64)
+        tokens = np.zeros(ends.size, dtype=np.int32)
+        done = 0
+        while done < ends.size:
+            begin = int(ends[done - 1]) if done else 0
+            size = int(ends[done]) - begin
+            table.reserve(size // 2 + 1, 2 * size)
+            seen = np.zeros(table.words.starts.size, dtype=np.uint32)
+            done = _count(
+                pool, ends, done, narrow, wide, self.options, table.words, skip, seen, indptr, words, counts, tokens
+            )
+        total = int(indptr[-1])
+        return Tally(indptr, words[:total].copy(), counts[:total].copy(), tokens)
+
+
+def _bytes(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Lower-cased UTF-8 of all texts, each ended by a line break, and where each ends."""
+    try:
+        parts = [
+            text.lower().encode() if text.isascii() else _composed(text).encode("utf-8", "replace") for text in texts
+        ]
+    except AttributeError:
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise ValueError(f"texts[{i}]: expected str, found {type(text).__name__}") from None
+        raise
+    parts.append(b"")
+    ends = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))[:-1] + 1)
+    return np.frombuffer(b"\n".join(parts), dtype=np.uint8), ends
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text.replace("\xad", "").lower())
+
+
+@cache
+def _classes(wide: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Class of each byte, and of each code point (a dummy unless ``wide``: it takes some 50 ms to make)."""
+    narrow = np.full(256, _WIDE, dtype=np.uint8)
+    narrow[:128] = [_class_of(code) for code in range(128)]
+    if not wide:
+        return narrow, np.zeros(1, dtype=np.uint8)
+    return narrow, np.array([_class_of(code) for code in range(_CODE_POINTS)], dtype=np.uint8)
+
+
+def _class_of(code: int) -> int:
+    if code in (0x27, 0x2019):
+        return _APOSTROPHE
+    if code in _JOINERS:
+        return _MARK
+    major = unicodedata.category(chr(code))[0]
+    if major in "LN" and any(first <= code <= last for first, last in _UNSPACED):
+        return _IDEOGRAPH
+    return {"L": _LETTER, "N": _NUMBER, "M": _MARK}.get(major, 0)
+
+
+@njit(cache=True)
+def _decode(text, i):  # type: ignore[no-untyped-def]
+    """Code point of the UTF-8 sequence at ``i`` (valid, not ASCII) and its length."""
+    a = np.int64(text[i])
+    if a < 0xE0:
+        return ((a & 0x1F) << 6) | np.int64(text[i + 1] & 0x3F), 2
+    b = (np.int64(text[i + 1] & 0x3F) << 6) | np.int64(text[i + 2] & 0x3F)
+    if a < 0xF0:
+        return ((a & 0x0F) << 12) | b, 3
+    return ((a & 0x07) << 18) | (b << 6) | np.int64(text[i + 3] & 0x3F), 4
+
+
+@njit(cache=True)
+def _class_at(text, i, narrow, wide):  # type: ignore[no-untyped-def]
+    """Class of the character at ``i`` and its length in bytes."""
+    kind = np.int64(narrow[text[i]])
+    if kind != _WIDE:
+        return kind, 1
+    code, width = _decode(text, i)
+    return (np.int64(wide[code]) if code < wide.size else 0), width
+
+
+@njit(cache=True)
+def _ending(text, i, narrow, wide):  # type: ignore[no-untyped-def]
+    """Where the English ending that begins at ``i`` ends; ``i`` if there is none."""
+    a = text[i]
+    if a == 115 or a == 116 or a == 100 or a == 109:  # s t d m
+        end = i + 1
+    elif (a == 108 and text[i + 1] == 108) or ((a == 114 or a == 118) and text[i + 1] == 101):  # ll re ve
+        end = i + 2
+    else:
+        return i
+    kind, _ = _class_at(text, end, narrow, wide)
+    return i if kind & _WORD else end
+
+
+@njit(cache=True)
+def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-def]
+    """Find the next word in ``text[i:end]``, whose last byte is a line break.
+
+    Returns where it begins and ends, its bytes as a number (the last eight of them), and where to go on; begins at -1 if there is none.
+    """
+    while i < end:
+        kind = np.int64(narrow[text[i]])
+        width = 1
+        if kind == _WIDE:
+            kind, width = _class_at(text, i, narrow, wide)
+        if kind & _IDEOGRAPH:
+            after = i + width
+            follow, more = _class_at(text, after, narrow, wide)
+            if follow & _IDEOGRAPH:
+                last = after + more
+                beyond, _ = _class_at(text, last, narrow, wide)
+                return i, last, push_bytes(text, i, last), after if beyond & _IDEOGRAPH else last
+            if options.min_length == 1:
+                return i, after, push_bytes(text, i, after), after
+            i = after
+            continue
+        if not kind & _START:
+            i += width
+            continue
+        begin = i
+        state = np.uint64(0)
+        kinds = np.int64(0)
+        while kind & _START and width == 1:
+            state = push_byte(state, text[i])
+            kinds |= kind
+            i += 1
+            kind = np.int64(narrow[text[i]])
+        length = i - begin
+        if kind == _WIDE or width > 1:
+            kind, width = _class_at(text, i, narrow, wide)
+            while kind & _WORD:
+                for _ in range(width):
+                    state = push_byte(state, text[i])
+                    i += 1
+                kinds |= kind
+                length += 1
+                kind, width = _class_at(text, i, narrow, wide)
+        stop = i
+        negated = False
+        while kind == _APOSTROPHE:
+            tail = _ending(text, i + width, narrow, wide)
+            if tail == i + width:
+                break
+            # n't: only the ending right behind the word can negate it
+            negated |= i == stop and text[stop - 1] == 110 and text[tail - 1] == 116
+            i = tail
+            kind, width = _class_at(text, i, narrow, wide)
+        if (
+            options.min_length <= length <= options.max_length
+            and (kinds & _LETTER or options.keep_numbers)
+            and not negated
+        ):
+            return begin, stop, state, i
+    return np.int64(-1), np.int64(-1), np.uint64(0), end
+
+
+@njit(cache=True)
+def _cut(text, end, narrow, wide, options, marks):  # type: ignore[no-untyped-def]
+    i = np.int64(0)
+    count = 0
+    while True:
+        begin, stop, _, i = _next_word(text, i, end, narrow, wide, options)
+        if begin < 0:
+            return count
+        marks[count, 0] = begin
+        marks[count, 1] = stop
+        count += 1
+
+
+@njit(cache=True)
+def _count(text, ends, done, narrow, wide, options, table, skip, seen, indptr, words, counts, tokens):  # type: ignore[no-untyped-def]
+    """Count from document ``done`` on; return the first one for which the table must grow before, or their number."""
+    for document in range(done, ends.size):
+        i = ends[document - 1] if document else np.int64(0)
+        end = ends[document]
+        room = min(table.size[0] + (end - i) // 2 + 1, table.size[1])
+        if room >= table.starts.size or table.starts[table.size[0]] + 2 * (end - i) > table.pool.size:
+            return document
+        first = indptr[document]
+        position = first
+        total = 0
+        while True:
+            begin, stop, state, i = _next_word(text, i, end, narrow, wide, options)
+            if begin < 0:
+                break
+            word = find_or_add(table, state, text, begin, stop)
+            if 0 <= word < skip:
+                continue
+            total += 1
+            if word >= 0:
+                if seen[word] == 0:
+                    words[position] = word
+                    position += 1
+                seen[word] += np.uint32(1)
+        for j in range(first, position):
+            counts[j] = min(seen[words[j]], 65535)
+            seen[words[j]] = 0
+        indptr[document + 1] = position
+        tokens[document] = total
+    return ends.size
