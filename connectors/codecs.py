@@ -294,6 +294,8 @@ def _numbers(value: object, name: str) -> NDArray[np.float64]:
         raise _Unfit(f"{name} is no list of numbers: it is {_kind(value)}")
     try:
         vector = np.asarray(value)
+        if vector.dtype.kind == "O" and vector.ndim == 1:  # decimal numbers of Parquet
+            vector = vector.astype(np.float64)
     except (ValueError, TypeError, OverflowError) as error:
         raise _Unfit(f"{name} is no list of numbers: its items differ in kind") from error
     if vector.ndim != 1 or vector.dtype.kind not in "iuf":

@@ -150,21 +150,23 @@ def _text_lines(source: FileSource, start: int) -> Messages:
     for offset, line in _numbered(source, start):
         if line.value.strip():
             time = source.time or _START + timedelta(seconds=offset)
-            yield Message(source.part, offset, {"text": line.value}, time, line.oversized)
+            value = {"text": line.value} if line.oversized is None else line.value
+            yield Message(source.part, offset, value, time, line.oversized)
 
 
 def _table(source: FileSource, start: int) -> Messages:
     # the limit belongs to the whole csv module: raised, never lowered, since other readers may rely on theirs
     csv.field_size_limit(max(csv.field_size_limit(), source.max_line_bytes))
-    refused: list[Line] = []
-    records = csv.reader(_cells(source, refused), delimiter=source.delimiter)
+    cells = _Cells(source)
+    records = csv.reader(cells, delimiter=source.delimiter)
     header = next(records, [])
     for offset, record in enumerate(records):
-        if refused:
-            line = refused.pop()
-            if offset >= start:
-                yield Message(source.part, offset, line.value, oversized=line.oversized)
-        elif record and offset >= start:
+        line = cells.record_ends()
+        if offset < start:
+            continue
+        if line is not None:
+            yield Message(source.part, offset, line.value, oversized=line.oversized)
+        elif record:
             row: dict[str, Any] = dict(zip(header, record, strict=False))
             if len(record) > len(header):
                 row[SURPLUS] = record[len(header) :]
@@ -255,15 +257,31 @@ def _numbered(source: FileSource, start: int) -> Iterator[tuple[int, Line]]:
     return islice(enumerate(_lines(source)), start, None)
 
 
-def _cells(source: FileSource, refused: list[Line]) -> Iterator[str]:
-    """Yield lines for the csv module; instead of a line that is too long an empty one, the line being put aside."""
-    for line in _lines(source):
-        if line.oversized is not None:
-            refused.append(line)
-            yield "\n"
-        else:
+class _Cells:
+    """Lines for the csv module, which joins those that a quotation mark keeps together to one record."""
+
+    def __init__(self, source: FileSource) -> None:
+        self._lines = _lines(source)
+        self._limit = source.max_line_bytes
+        self._size = 0
+        self._refused: Line | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            if line.oversized is not None:
+                self._refused = line
+                yield "\n"
+                continue
+            self._size += len(line.value)
+            if self._size > self._limit:
+                raise csv.Error(f"a record has more than {self._limit:,} bytes; is a quotation mark never closed?")
             # bytes that are not UTF-8 stay recognisable: the codec rejects the row that holds them
             yield line.value.decode("utf-8", "surrogateescape") + "\n"
+
+    def record_ends(self) -> Line | None:
+        """Begin a new record; return the line that was too long for the one that ends, if there was one."""
+        refused, self._refused, self._size = self._refused, None, 0
+        return refused
 
 
 def _count_parquet(path: Path) -> int:

@@ -1,0 +1,282 @@
+"""From messages to documents: every bad one is told why, none raises."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vmfstream.connectors.codecs import FieldCodec, parse_time
+from vmfstream.records import Document, Message, Rejected
+
+GOOD = {"id": 7, "time": "2024-05-06", "text": "words", "title": "Title"}
+
+
+def message(value: bytes | Mapping[str, Any], **changes: Any) -> Message:
+    return Message("f.jsonl", 6, value, **changes)
+
+
+def accept(value: Any, codec: FieldCodec | None = None, **changes: Any) -> Document:
+    raw = value if isinstance(value, bytes) else json.dumps(value).encode()
+    document = (codec or FieldCodec()).decode(message(raw, **changes))
+    assert isinstance(document, Document), getattr(document, "reason", None)
+    return document
+
+
+def reason(value: Any, codec: FieldCodec | None = None, **changes: Any) -> str:
+    rejected = (codec or FieldCodec()).decode(message(value, **changes))
+    assert isinstance(rejected, Rejected)
+    assert (rejected.part, rejected.offset) == ("f.jsonl", 6)
+    assert len(rejected.excerpt) <= 200
+    assert len(rejected.reason) < 400
+    (rejected.reason + rejected.excerpt).encode()
+    return rejected.reason
+
+
+def test_takes_the_usual_fields() -> None:
+    document = accept(GOOD)
+    assert (document.part, document.offset, document.id) == ("f.jsonl", 6, "7")
+    assert document.time == datetime(2024, 5, 6, tzinfo=UTC)
+    assert (document.text, document.title, document.vector) == ("words", "Title", None)
+
+
+@pytest.mark.parametrize("name", ["time", "timestamp", "date", "published", "created_at", "year", "Date"])
+def test_finds_the_time(name: str) -> None:
+    assert accept({name: "2020", "text": "a"}).time.year == 2020
+
+
+@pytest.mark.parametrize("name", ["text", "body", "content", "abstract", "Text"])
+def test_finds_the_text(name: str) -> None:
+    assert accept({"time": "2020", name: "a"}).text == "a"
+
+
+@pytest.mark.parametrize("name", ["id", "_id", "key", "url"])
+def test_finds_the_id_or_names_the_place(name: str) -> None:
+    assert accept({"time": "2020", "text": "a", name: "x"}).id == "x"
+    assert accept({"time": "2020", "text": "a", name: None}).id == "f.jsonl:6"
+    assert accept({"time": "2020", "text": "a", name: ""}).id == "f.jsonl:6"
+
+
+def test_a_null_field_gives_way_to_another_usual_one() -> None:
+    document = accept({"time": None, "date": "1999", "text": None, "body": "b"})
+    assert (document.time.year, document.text) == (1999, "b")
+
+
+def test_takes_only_the_fields_it_was_told() -> None:
+    codec = FieldCodec(id="a", time="b", text="c", title="d", meta=("e", "f"))
+    fields = {"a": "A", "b": "2001", "c": "C", "d": "D", "e": [1], "time": "2020", "text": "no"}
+    document = accept(fields, codec)
+    assert (document.id, document.time.year, document.text) == ("A", 2001, "C")
+    assert document.meta == {"title": "D", "e": [1]}
+    assert reason(json.dumps(GOOD).encode(), codec) == "no time: expected b, found id, time, text, title"
+
+
+def test_the_source_may_know_the_time() -> None:
+    arrival = datetime(2024, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    assert accept({"text": "a"}, time=arrival).time == datetime(2024, 1, 1, 10, tzinfo=UTC)
+    assert accept({"text": "a", "time": "2020"}, time=arrival).time.year == 2020
+    assert reason(b'{"text": "a", "time": null}', time=arrival) == "time is null"
+    assert reason(b'{"text": "a", "time": "soon"}', time=arrival).startswith("time is no time: 'soon'")
+
+
+BAD_LINES = {
+    b'{"time": "2020", "text": "a"': "not JSON: line 7, column 29: Expecting ',' delimiter",
+    b"": "not JSON: line 7, column 1: Expecting value",
+    b"hello": "not JSON: line 7, column 1: Expecting value",
+    b'{"a": 1} {"b": 2}': "not JSON: line 7, column 10: Extra data",
+    b"[1, 2]": "not a JSON object: line 7 holds a list",
+    b"null": "not a JSON object: line 7 holds null",
+    b'"text"': "not a JSON object: line 7 holds a text",
+    b"12": "not a JSON object: line 7 holds a number",
+    b"[" * 100_000: "not JSON that can be read: line 7: ",
+    b'{"n": ' + b"1" * 5000 + b"}": "not JSON that can be read: line 7: ",
+    b'{"text": "caf\xe9"}': "not UTF-8: byte 0xe9 at position 13 on line 7",
+    b"\xff\xfe{\x00}\x00": "not UTF-8: byte 0xff at position 0 on line 7",
+    b"{}": "no time: expected time or timestamp or date or published or created_at or year, found nothing",
+    b'{"when": 1, "what": 2}': "no time: expected time or timestamp or date or published or created_at or year, "
+    "found when, what",
+    b'{"time": "2020"}': "no text: expected text or body or ",
+    b'{"time": null, "text": "a"}': "time is null",
+    b'{"time": "2020", "text": null}': "text is null",
+    b'{"time": "2020", "text": 5}': "text is no text: it is a number",
+    b'{"time": "2020", "body": ["a"]}': "body is no text: it is a list",
+    b'{"time": "2020", "text": {}}': "text is no text: it is an object",
+    b'{"time": "2020", "text": true}': "text is no text: it is true or false",
+    b'{"time": "2020", "text": ""}': "text is empty",
+    b'{"time": "2020", "text": " \\n\\u00a0"}': "text is empty",
+    b'{"time": "tomorrow", "text": "a"}': "time is no time: 'tomorrow' is neither a date nor a year",
+    b'{"time": "\\ud800", "text": "a"}': "time is no time: '?' is neither",
+    b'{"time": true, "text": "a"}': "time is no time: True is neither",
+    b'{"time": [2020], "text": "a"}': "time is no time: [2020] is neither",
+    b'{"time": 1e400, "text": "a"}': "time is no time: inf is neither",
+    b'{"time": NaN, "text": "a"}': "time is no time: nan is neither",
+    b'{"time": ' + b"9" * 4000 + b', "text": "a"}': "time is no time: a number of more than 20 digits is neither",
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_says_why_a_line_is_no_document(line: bytes) -> None:
+    assert reason(line).startswith(BAD_LINES[line])
+
+
+def test_long_texts_and_lines_are_refused() -> None:
+    codec = FieldCodec(max_characters=3)
+    assert accept({"time": "2020", "text": "äöü"}, codec).text == "äöü"
+    assert reason(b'{"time": "2020", "text": "abcd"}', codec) == "text is too long: 4 characters, at most 3 are taken"
+    assert reason(b'{"time"', oversized=12_345) == "too long: line 7 has 12,345 bytes"
+
+
+def test_tolerates_marks_nulls_and_half_characters() -> None:
+    assert accept(b'\xef\xbb\xbf{"time": "2020", "text": "a\\u0000b"}').text == "a\0b"
+    document = accept(b'{"time": "2020", "id": "\\ud83d", "title": "t\\udc80", "text": "\\ud83d\\ude00 cut \\ud83d"}')
+    assert (document.id, document.title, document.text) == ("?", "t?", "\U0001f600 cut ?")
+
+
+def test_texts_of_bytes_must_be_utf8() -> None:
+    good = FieldCodec().decode(message({"time": 2020, "text": "grün".encode()}))
+    assert isinstance(good, Document)
+    assert good.text == "grün"
+    assert reason({"time": 2020, "text": b"gr\xfcn"}) == "not UTF-8: byte 0xfc at position 2 in text"
+    assert reason({"time": 2020, "text": "gr\udcfcn"}) == "not UTF-8: byte 0xfc at position 2 in text"
+
+
+MOMENT = datetime(2024, 2, 29, 13, 14, 15, tzinfo=UTC)
+SECONDS = int(MOMENT.timestamp())
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2024-02-29T13:14:15", MOMENT),
+        ("2024-02-29 13:14:15Z", MOMENT),
+        ("2024-02-29T15:14:15+02:00", MOMENT),
+        (" 2024-02-29T13:14:15.250 ", MOMENT.replace(microsecond=250_000)),
+        ("2024-02-29", datetime(2024, 2, 29, tzinfo=UTC)),
+        ("20240229", datetime(2024, 2, 29, tzinfo=UTC)),
+        (20240229, datetime(2024, 2, 29, tzinfo=UTC)),
+        ("2024-02", datetime(2024, 2, 1, tzinfo=UTC)),
+        ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
+        (1987, datetime(1987, 1, 1, tzinfo=UTC)),
+        (1987.0, datetime(1987, 1, 1, tzinfo=UTC)),
+        (np.int16(1987), datetime(1987, 1, 1, tzinfo=UTC)),
+        (SECONDS, MOMENT),
+        (str(SECONDS), MOMENT),
+        (SECONDS + 0.25, MOMENT.replace(microsecond=250_000)),
+        (f"{SECONDS}.25", MOMENT.replace(microsecond=250_000)),
+        (SECONDS * 1000 + 250, MOMENT.replace(microsecond=250_000)),
+        (str(SECONDS * 1000), MOMENT),
+        (SECONDS * 10**6 + 7, MOMENT.replace(microsecond=7)),
+        (SECONDS * 10**9 + 7000, MOMENT.replace(microsecond=7)),
+        (1612121212345, datetime.fromtimestamp(1612121212, UTC).replace(microsecond=345_000)),
+        ("1612121212345", datetime.fromtimestamp(1612121212, UTC).replace(microsecond=345_000)),
+        (-(10**9), datetime(1938, 4, 24, 22, 13, 20, tzinfo=UTC)),
+        (datetime(2024, 2, 29, 13, 14, 15), MOMENT),
+        (MOMENT.astimezone(timezone(timedelta(hours=-7))), MOMENT),
+        (date(2024, 2, 29), datetime(2024, 2, 29, tzinfo=UTC)),
+        (np.datetime64("2024-02-29T13:14:15", "ns"), MOMENT),
+    ],
+)
+def test_understands_times(value: object, expected: datetime) -> None:
+    found = parse_time(value)
+    assert found == expected
+    assert found.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "0", 0, -5, "yesterday", "2024-13", "2024-02-30", "20240230", "29.02.2024", 12345, 1e7, 2020.5, 10**20, -1e300,
+     float("nan"), float("inf"), True, None, b"2020", [], {}, np.datetime64("NaT"), np.bool_(True), "²", "9" * 5000,
+     "0001-01-01T00:00:00+23:00", "1" * 21, "..", "-"],
+)  # fmt: skip
+def test_says_which_time_it_does_not_understand(value: object) -> None:
+    with pytest.raises(ValueError, match="is neither a date nor a year nor seconds since 1970"):
+        parse_time(value)
+
+
+def test_the_missing_time_of_pandas_is_no_time() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="NaT is neither"):
+        parse_time(pandas.NaT)
+    assert parse_time(pandas.Timestamp(MOMENT)) == MOMENT
+
+
+def test_takes_vectors_of_one_dimension() -> None:
+    codec = FieldCodec(vector="v")
+    document = accept({"time": 2020, "v": [1, 2.5, -3]}, codec)
+    assert document.vector is not None
+    assert document.vector.dtype == np.float32
+    assert document.vector.tolist() == [1.0, 2.5, -3.0]
+    assert document.text is None
+    assert codec.dimension == 3
+    assert reason(b'{"time": 2020, "v": [1, 2]}', codec) == "v has the wrong dimension: 2, expected 3"
+    cell = codec.decode(message({"time": "2020", "text": "a", "v": "[1, 2, 3]"}))
+    assert isinstance(cell, Document)
+    assert cell.text == "a"
+
+
+def test_a_rejected_message_does_not_fix_the_dimension() -> None:
+    codec = FieldCodec(vector="v")
+    assert reason(b'{"time": 2020, "text": 3, "v": [1, 2]}', codec) == "text is no text: it is a number"
+    accept({"time": 2020, "v": [1, 2, 3]}, codec)
+
+
+BAD_VECTORS: list[tuple[Any, str]] = [
+    (None, "v is null"),
+    ([1, float("nan"), 3], "v is not finite: number 2 of 3"),
+    ([1, 2, float("inf")], "v is not finite: number 3 of 3"),
+    ([1, 2, 1e39], "v is not finite: number 3 of 3"),
+    ([0, 0, 0.0], "v has no direction: all 3 numbers are zero"),
+    ([1e-60, 0, 0], "v has no direction"),
+    ([1, 2], "v has the wrong dimension: 2, expected 3"),
+    ([], "v has the wrong dimension: 0, expected 3"),
+    ([[1, 2, 3]], "v is no list of numbers: [[1, 2, 3]]"),
+    ([1, "2", 3], "v is no list of numbers: [1, '2', 3]"),
+    ([1, None, 3], "v is not finite: number 2 of 3"),
+    ([[1], [2, 3]], "v is no list of numbers: its items differ in kind"),
+    ([10**400, 1, 1], "v is no list of numbers"),
+    ([True, False, True], "v is no list of numbers"),
+    ("1 2 3", "v is no list of numbers: '1 2 3'"),
+    (5, "v is no list of numbers: it is a number"),
+    ({}, "v is no list of numbers: it is an object"),
+]
+
+
+@pytest.mark.parametrize(("vector", "says"), BAD_VECTORS)
+def test_says_why_a_vector_is_none(vector: Any, says: str) -> None:
+    codec = FieldCodec(vector="v", dimension=3)
+    assert reason({"time": 2020, "v": vector}, codec).startswith(says)
+    assert reason({"time": 2020, "w": 1}, codec) == "no vector: expected v, found time, w"
+    assert codec.dimension == 3
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates() | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["id", "time", "text", "v", "title", "other"]), ANYTHING))
+def test_never_raises_on_rows(fields: dict[str, Any]) -> None:
+    for codec in (FieldCodec(), FieldCodec(vector="v", meta=["other"])):
+        result = codec.decode(message(fields))
+        if isinstance(result, Document):
+            assert result.time.tzinfo is UTC
+            (result.id + (result.text or "")).encode()
+
+
+@given(st.binary() | st.text().map(lambda text: json.dumps({"time": text, "text": text}).encode()))
+def test_never_raises_on_bytes(raw: bytes) -> None:
+    assert isinstance(FieldCodec().decode(message(raw)), Document | Rejected)
+
+
+def test_leaves_the_message_alone() -> None:
+    fields = {"time": 2020, "text": "a", "tags": ["x"]}
+    FieldCodec(meta=["tags"]).decode(message(fields))
+    assert fields == {"time": 2020, "text": "a", "tags": ["x"]}
