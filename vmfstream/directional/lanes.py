@@ -77,7 +77,8 @@ def _make_dot(width: int) -> Callable[..., None]:
         def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
             row = _Row(context, builder, signature.args[4], args[4], width)
             target = _Row(context, builder, signature.args[6], args[6], width)
-            total = builder.alloca(row.vector)
+            with builder.goto_entry_block():  # only there does the optimiser turn it into a register
+                total = builder.alloca(row.vector)
             builder.store(ir.Constant(row.vector, None), total)
             with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (
                 j,
