@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from vmfstream.log import writer
 from vmfstream.log.writer import Log
 from vmfstream.records import Commit
 
@@ -44,7 +47,6 @@ class Killed(Log):
 
     def _die_before_the_end(self) -> None:
         """Let the transaction run up to its very end, then die instead of committing."""
-        import vmfstream.log.writer as writer
 
         class Dying:
             def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -56,19 +58,14 @@ class Killed(Log):
             def commit(self) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        original = writer.connected
+        original = vars(writer)["connected"]
 
-        def connected(*args: Any, **kwargs: Any) -> Any:
-            from contextlib import contextmanager
+        @contextmanager
+        def connected(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            with original(*args, **kwargs) as connection:
+                yield Dying(connection)
 
-            @contextmanager
-            def opened() -> Any:
-                with original(*args, **kwargs) as connection:
-                    yield Dying(connection)
-
-            return opened()
-
-        writer.connected = connected  # type: ignore[assignment]
+        vars(writer)["connected"] = connected
 
 
 def follow_planted(path: str, epoch: int = 0, moment: str = "") -> None:

@@ -217,10 +217,8 @@ def run(
     if (vector is None) != (dimension == 0):
         raise InputError("--vector and --dimension belong together: name the field and say how long its vectors are")
     opened = open_source(source)
-    names = {"time": time, "text": text, "id": id, "title": title_field}
     codec = FieldCodec(
-        **{k: v for k, v in names.items() if v is not None},
-        **({"vector": vector, "dimension": dimension} if vector else {}),
+        id=id, time=time, text=text, title=title_field, vector=vector, dimension=dimension if vector else None
     )
     settings = _settings(
         title=title or opened.name,

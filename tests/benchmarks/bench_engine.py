@@ -111,16 +111,16 @@ def main() -> None:
                 seconds[name].append(spent)
                 scores[name] = normalized_mutual_info_score(truth[-len(labels) :], labels)
         n = len(truth) - TrackerSettings(topics=k).slice_limit
-        for (name, threads), spent in seconds.items():
+        for (method_name, threads), taken in seconds.items():
             print(
                 json.dumps(
                     {
-                        "method": name,
+                        "method": method_name,
                         "topics": k,
                         "threads": threads,
-                        "documents_per_second": round(n / float(np.median(spent))),
-                        "best": round(n / min(spent)),
-                        "nmi": round(scores[name, threads], 3),
+                        "documents_per_second": round(n / float(np.median(taken))),
+                        "best": round(n / min(taken)),
+                        "nmi": round(scores[method_name, threads], 3),
                         "documents": n,
                         "dimension": given.dimension,
                         "non_zeros": round(x.nnz / x.shape[0], 1),

@@ -13,6 +13,7 @@ from vmfstream.bayes.temporal import convolve, forward, next_slice_density
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.engine.engine import Engine
+from vmfstream.mixtures.columns import directed
 from vmfstream.online import tracker
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.online.window import from_static, static_fit, topics_for
@@ -137,13 +138,13 @@ def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: Tracke
     k = topics_for(past, settings)
     fits = [static_fit(rows, k, settings, rng) for _ in range(settings.cold_starts)]
     fit, _ = max(fits, key=lambda f: f[0].trace[-1])
-    directed = flat.directed(x)
+    held = directed(x)
     weights = np.log(fit.rho / fit.rho.sum())
-    static = flat.predictive(x, fit.f, fit.gamma, fit.kappa, weights)[directed].mean()
+    static = flat.predictive(x, fit.f, fit.gamma, fit.kappa, weights)[held].mean()
     linked = max((from_static(past, *f, settings, omega) for f in fits), key=lambda c: c.bound)
     stats = [accumulate(part, resp, threads=settings.threads) for part, resp in zip(past, linked.resp, strict=True)]
     _, h = forward(stats, linked.kappa, np.zeros_like(stats[0]), omega)
     n = sum(resp.sum(axis=0, dtype=np.float64) for resp in linked.resp)[:k]
     weights = np.log(n + settings.alpha) - np.log(n.sum() + k * settings.alpha)
     density = next_slice_density(x, convolve(h[-1], omega), linked.anchor, linked.kappa, weights)
-    return float(static), float(density[directed].mean())
+    return float(static), float(density[held].mean())

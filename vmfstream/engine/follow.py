@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from vmfstream import __version__
 from vmfstream.engine.engine import Assigned, Engine, EngineSettings, Observer
@@ -66,8 +67,8 @@ class RunSettings:
     @classmethod
     def from_text(cls, stored: Mapping[str, str]) -> RunSettings:
         """Read what a log remembers."""
-        kinds = {f.name: type(f.default) for f in fields(cls)}
-        return cls(**{name: kind(stored[name]) for name, kind in kinds.items() if name in stored})
+        known: dict[str, Any] = {f.name: f.default for f in fields(cls) if f.name in stored}
+        return cls(**{name: type(default)(stored[name]) for name, default in known.items()})
 
     def encoder(self) -> Encoder:
         """Build the encoder of these settings."""

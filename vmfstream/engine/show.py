@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _open(log: Path, hindsight: bool) -> tuple[Reader, Reading]:
     reader = Reader(log)
     if hindsight and not reader.has_hindsight():
         raise InputError(f"{log}: no slice has been looked at in hindsight yet; leave --hindsight out")
-    return reader, cast(Reading, "hindsight" if hindsight else "then")
+    return reader, "hindsight" if hindsight else "then"
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:
