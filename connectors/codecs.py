@@ -181,13 +181,11 @@ def parse_time(value: object) -> datetime:
 
 
 def _from_text(text: str) -> datetime:
-    # digits go first: the ISO parser would take some numbers of seconds for dates with a time
-    if text.isdecimal():
-        return _from_number(int(text))
-    if len(text) == 7 and text[4] == "-" and text[:4].isdecimal() and text[5:].isdecimal():
-        return datetime(int(text[:4]), int(text[5:]), 1, tzinfo=UTC)
+    # numbers go first: the ISO parser would take some numbers of milliseconds for dates with a time
     if text.lstrip("+-").replace(".", "", 1).isdecimal():
         return _from_number(float(text))
+    if len(text) == 7 and text[4] == "-" and text[:4].isdecimal() and text[5:].isdecimal():
+        return datetime(int(text[:4]), int(text[5:]), 1, tzinfo=UTC)
     return _utc(datetime.fromisoformat(text))
 
 

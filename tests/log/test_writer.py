@@ -69,9 +69,10 @@ def test_rows_that_break_a_key_take_nothing_with_them(tmp_path: Path) -> None:
     log = Log(tmp_path / "run.duckdb")
     log.commit(commit(0))
     before = snapshot(log.path)
-    with pytest.raises(InputError, match=r"nothing of epoch 1 could be written.*[Cc]onstraint"):
+    with pytest.raises(InputError, match=r"nothing of epoch 1 could be written.*[Cc]onstraint") as caught:
         log.commit(commit(1, closed=commit(0).closed))
-    assert snapshot(log.path) == before
+    assert snapshot(log.path) == before  # and the error, still held, does not hold the file
+    assert caught.value.__cause__ is not None
 
 
 _COMMIT_FOREVER = """

@@ -14,6 +14,9 @@ import duckdb
 
 from vmfstream.errors import FormatVersion, InputError
 
+CREATE_CHECKPOINT = "create or replace table checkpoint_{kind}(body ubigint using compression uncompressed)"
+"""A state as numbers of 8 bytes, in their order; compressing would take longer than writing."""
+
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the tables of format 1."""
@@ -41,8 +44,9 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
             part varchar not null, source_offset bigint not null, epoch bigint not null, reason varchar not null,
             excerpt varchar not null);
         create table position(part varchar primary key, next_offset bigint not null);
-        create table checkpoint(kind varchar primary key, slot integer not null, epoch bigint not null);
     """)
+    for kind in ("open", "slice"):
+        connection.execute(CREATE_CHECKPOINT.format(kind=kind))
     for reading in ("filtered", "smoothed"):
         connection.execute(f"""
             create table {reading}(

@@ -13,7 +13,7 @@ from vmfstream.errors import InputError
 from vmfstream.log.arrays import pack, unpack
 from vmfstream.log.connection import connected, explain
 from vmfstream.log.rows import Frame, check_order, frames
-from vmfstream.log.schema import check, prepare
+from vmfstream.log.schema import CREATE_CHECKPOINT, check, prepare
 from vmfstream.records import Arrays, Checkpoint, Commit
 
 _logger = logging.getLogger(__name__)
@@ -148,9 +148,9 @@ class Log:
                     _insert(connection, table, frame)
                 for part, offset in commit.position.items():
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
-                _keep(connection, "open", epoch, open_state)
+                _keep(connection, "open", open_state)
                 if slice_state is not None:
-                    _keep(connection, "slice", epoch, slice_state)
+                    _keep(connection, "slice", slice_state)
                 connection.commit()
             except duckdb.Error as error:
                 raise InputError(
@@ -177,24 +177,18 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> 
     connection.unregister("incoming")
 
 
-def _keep(connection: duckdb.DuckDBPyConnection, kind: str, epoch: int, body: bytes) -> None:
-    """Store a state in the slot that does not hold the last one.
+def _keep(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes) -> None:
+    """Replace a state.
 
-    Rows of one growing table would be written again whenever DuckDB folds its journal into the file; two slots replaced
-    in turn cost the same for ever and keep the file at a few times the state. As a column of numbers a state goes
+    Rows of one growing table would be written again whenever DuckDB folds its journal into the file; a table that is
+    replaced costs the same for ever and keeps the file at a few times the state. As a column of numbers a state goes
     straight to its place in the file, as one large value it would pass through the journal: 14 MB take 40 ms instead
     of 90.
     """
-    row = connection.execute("select slot from checkpoint where kind = ?", [kind]).fetchone()
-    slot = 1 - row[0] if row else 0
-    table = f"checkpoint_{kind}_{slot}"
-    connection.execute(f"create or replace table {table}(body ubigint using compression uncompressed)")
-    _insert(connection, table, {"body": np.frombuffer(body, np.uint64)})
-    connection.execute("insert or replace into checkpoint values (?, ?, ?)", [kind, slot, epoch])
+    connection.execute(CREATE_CHECKPOINT.format(kind=kind))
+    _insert(connection, f"checkpoint_{kind}", {"body": np.frombuffer(body, np.uint64)})
 
 
 def _state(connection: duckdb.DuckDBPyConnection, kind: str) -> Arrays | None:
-    row = connection.execute("select slot from checkpoint where kind = ?", [kind]).fetchone()
-    if row is None:
-        return None
-    return unpack(connection.execute(f"select body from checkpoint_{kind}_{row[0]}").fetchnumpy()["body"].tobytes())
+    body = connection.execute(f"select body from checkpoint_{kind}").fetchnumpy()["body"]
+    return unpack(body.tobytes()) if len(body) else None
