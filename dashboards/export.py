@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,24 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.dashboards import wording
+from vmfstream.dashboards.drawings import Drawings, Plan
 from vmfstream.dashboards.escape import clean, for_json
 from vmfstream.dashboards.history import NO_WORD, History, Snapshot
 from vmfstream.dashboards.markup import Parts, page
-from vmfstream.dashboards.shares import SharesView, label_trace, labels, stack
+from vmfstream.dashboards.packing import Arrays
 from vmfstream.dashboards.theme import Theme, config, repaint_table, template, theme
-from vmfstream.dashboards.view import Form, LogRows, Measure, Selection, Size
-from vmfstream.dashboards.words import WordsView
+from vmfstream.dashboards.view import LogRows
 from vmfstream.errors import InputError
 from vmfstream.log.queries import Reader, Reading
 
 REFUSED_MB = 25.0
 
-_WIDE = Size(1240, 486)
-_PHONE = Size(362, 400)
-_LABEL_WIDTHS = (1240, 1000, 760, 560)
-_LABEL_WIDTHS_PHONE = (450, 362, 320)
-_WORDS_WIDE = Size(800, 0)
-_WORDS_PHONE = Size(362, 0)
 _MB = 1e6
 
 
@@ -42,18 +34,9 @@ class ExportReport:
     dropped: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What goes into the file."""
-
-    share: bool = True
-    documents: int = 5
-    least_share: float = 0.0
-    words: int = 60
-    dropped: tuple[str, ...] = ()
-
-
-def export_page(log_path: str | os.PathLike[str], out_path: str | os.PathLike[str], *, max_mb: float = 8.0) -> ExportReport:
+def export_page(
+    log_path: str | os.PathLike[str], out_path: str | os.PathLike[str], *, max_mb: float = 8.0
+) -> ExportReport:
     """Write a log as one HTML page.
 
     Parameters
@@ -61,8 +44,8 @@ def export_page(log_path: str | os.PathLike[str], out_path: str | os.PathLike[st
     log_path : path of a log
     out_path : path of the page; an existing file is replaced
     max_mb : float
-        Size in megabytes above which parts are left out: first the river of shares, then documents beyond two, pictures of
-        the words of small topics, words beyond twenty.
+        Size in megabytes above which parts are left out: first the river of shares, then documents beyond two,
+        pictures of the words of small topics, words beyond twenty, pictures of all but sixty topics.
 
     Returns
     -------
@@ -95,38 +78,39 @@ def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
 
     library = get_plotlyjs()
     snapshot = Snapshot(rows)
-    plans = _plans()
-    for plan in plans:
-        text = _page(snapshot, plan, library)
+    history = snapshot.history("hindsight")
+    readings: tuple[Reading, ...] = ("hindsight", "then") if snapshot.has_hindsight() else ("then",)
+    drawings = Drawings(snapshot, readings, opening_topic(history))
+    for plan in _plans():
+        text = _page(snapshot, plan, library, drawings, readings)
         size = len(text.encode("utf-8"))
         if size <= max_mb * _MB:
             break
     if size > REFUSED_MB * _MB:
-        raise InputError(f"the page would be {size / _MB:.1f} MB, more than {REFUSED_MB:.0f} MB: log fewer topics or longer slices")
+        raise InputError(
+            f"the page would be {size / _MB:.1f} MB, more than {REFUSED_MB:.0f} MB: log fewer topics or longer slices"
+        )
     return text, ExportReport(bytes=size, dropped=plan.dropped)
 
 
-def _plans() -> list[_Plan]:
+def _plans() -> list[Plan]:
     """Return what to write, each plan leaving out one thing more than the one before."""
-    plans = [_Plan()]
+    plans = [Plan()]
     for change, what in (
         ({"share": False}, "the river of shares"),
         ({"documents": 2}, "typical documents beyond two"),
         ({"least_share": 0.005}, "pictures of the words of topics that never reached 0.5 %"),
         ({"words": 20}, "words beyond the twenty strongest"),
+        ({"pictures": 60}, "pictures of the words of all but the sixty largest topics"),
     ):
-        plans.append(replace(plans[-1], **change, dropped=(*plans[-1].dropped, what)))  # type: ignore[arg-type]
+        plans.append(replace(plans[-1], **change, dropped=(*plans[-1].dropped, what)))
     return plans
 
 
-def _page(rows: Snapshot, plan: _Plan, library: str) -> str:
-    hindsight = rows.has_hindsight()
-    default: Reading = "hindsight" if hindsight else "then"
-    history = rows.history(default)
-    table = _Arrays()
-    many = history.topic.size > 40
-    readings: tuple[Reading, ...] = ("hindsight", "then") if hindsight else ("then",)
-    topic = opening_topic(history)
+def _page(rows: Snapshot, plan: Plan, library: str, drawings: Drawings, readings: tuple[Reading, ...]) -> str:
+    history = rows.history(readings[0])
+    table = Arrays()
+    many = bool(history.topic.size > 40)
     data: dict[str, Any] = {
         "colours": {name: _colours(theme(name)) for name in ("light", "dark")},
         "config": config(),
@@ -135,7 +119,7 @@ def _page(rows: Snapshot, plan: _Plan, library: str) -> str:
         "labels": list(history.labels),
         "many": many,
         "n": history.n.tolist(),
-        "open": {"reading": default, "topic": topic},
+        "open": {"reading": readings[0], "topic": opening_topic(history)},
         "period": wording.period(history.labels),
         "readings": {name: _columns(rows.history(name), history, plan, table) for name in readings},
         "repaint": dict(repaint_table()),
@@ -149,9 +133,17 @@ def _page(rows: Snapshot, plan: _Plan, library: str) -> str:
     }
     figures: dict[str, Any] = {}
     if history.index.size:
-        data["order"], figures = _figures(rows, readings, plan, topic, many, table)
+        data["order"] = drawings.order
+        figures = table.packed(drawings.figures(plan, many))
     data["arrays"] = table.entries
-    parts = Parts(history=history, meta=rows.meta(), hindsight=hindsight, many=many, share=plan.share, dropped=plan.dropped)
+    parts = Parts(
+        history=history,
+        meta=rows.meta(),
+        hindsight=len(readings) == 2,
+        many=many,
+        share=plan.share,
+        dropped=plan.dropped,
+    )
     return page(parts, library, for_json(data), for_json(figures))
 
 
@@ -174,104 +166,19 @@ def opening_topic(history: History) -> int | None:
     return int(history.topic[int(np.argmax(score))])
 
 
-class _Arrays:
-    """Arrays of all figures, each kept once: bands share their x, forms share their weights."""
-
-    def __init__(self) -> None:
-        self.entries: list[list[str]] = []
-        self._known: dict[tuple[str, str], int] = {}
-
-    def place(self, array: NDArray[Any]) -> dict[str, Any]:
-        """Return the reference that stands for an array in the page's JSON."""
-        little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
-        key = (_DTYPES[array.dtype.str[1:]], base64.b64encode(little.tobytes()).decode("ascii"))
-        if key not in self._known:
-            self._known[key] = len(self.entries)
-            self.entries.append(list(key))
-        reference: dict[str, Any] = {"$": self._known[key]}
-        if array.ndim == 2:
-            reference["w"] = array.shape[1]
-        return reference
-
-    def packed(self, value: Any) -> Any:
-        """Return a copy of a figure with every array replaced by its reference."""
-        if isinstance(value, np.ndarray):
-            return self.place(value) if value.dtype.kind in "fiu" else value.tolist()
-        if isinstance(value, Mapping):
-            if "bdata" in value:
-                array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
-                if "shape" in value:
-                    array = array.reshape([int(n) for n in str(value["shape"]).split(",")])
-                return self.place(array)
-            return {key: self.packed(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.packed(item) for item in value]
-        return value.item() if isinstance(value, np.generic) else value
-
-
-_DTYPES = {"f4": "Float32Array", "f8": "Float64Array", "u1": "Uint8Array", "i1": "Int8Array", "u2": "Uint16Array",
-           "i2": "Int16Array", "i4": "Int32Array", "u4": "Uint32Array"}  # fmt: skip
-
-
-def _figures(
-    rows: Snapshot, readings: tuple[Reading, ...], plan: _Plan, topic: int | None, many: bool, table: _Arrays
-) -> tuple[list[int], dict[str, Any]]:
-    """Return the topics in river order and all figures by name."""
-    river, words = SharesView(), WordsView()
-    figures: dict[str, Any] = {}
-    measures: tuple[Measure, ...] = ("documents", "share") if plan.share else ("documents",)
-    order: list[int] = []
-    for reading in readings:
-        for measure in measures:
-            for everything in (False, True) if many else (False,):
-                frame = river.frame(rows, Selection(topic=topic, reading=reading, measure=measure, all_topics=everything))
-                order = order or [int(t) for t in frame.history.topic[frame.order]]
-                for size, widths, kind in ((_WIDE, _LABEL_WIDTHS, "wide"), (_PHONE, _LABEL_WIDTHS_PHONE, "phone")):
-                    if everything and kind == "phone":
-                        continue
-                    figure = _plain(river.figure(frame, size, "light"))
-                    bands = stack(frame, size)
-                    fitted = {}
-                    for width in widths:
-                        fit = Size(width, size.height)
-                        trace = label_trace(labels(frame, bands, fit), frame, bands, fit, "light")
-                        fitted[str(width)] = {key: trace[key] for key in ("x", "y", "text", "customdata", "textfont")}
-                    figure["data"].pop()  # the page picks the labels of its own width
-                    key = f"river/{reading}/{measure}/{'all' if everything else kind}"
-                    figures[key] = table.packed(figure | {"labels": fitted, "text": {**trace, **dict.fromkeys(fitted[str(width)])}})
-    forms: list[tuple[Form, Size, str]] = [
-        ("ladder", _WORDS_WIDE, "ladder"), ("strips", _WORDS_WIDE, "strips"), ("strips", _WORDS_PHONE, "strips-phone"),
-    ]  # fmt: skip
-    history = rows.history(readings[0])
-    peak = np.nan_to_num(history.share).max(axis=0) if history.topic.size else np.empty(0)
-    for t, number in enumerate(history.topic):
-        if peak[t] < plan.least_share:
-            continue
-        for reading in readings:
-            for form, size, kind in forms:
-                frame_words = words.frame(rows, Selection(topic=int(number), reading=reading, form=form))
-                figures[f"words/{reading}/{int(number)}/{kind}"] = table.packed(_plain(words.figure(frame_words, size, "light")))
-        if len(readings) == 2:
-            frame_words = words.frame(rows, Selection(topic=int(number), reading="hindsight", form="both"))
-            for size, kind in ((_WORDS_WIDE, "both"), (_WORDS_PHONE, "both-phone")):
-                figures[f"words/both/{int(number)}/{kind}"] = table.packed(_plain(words.figure(frame_words, size, "light")))
-    return order, figures
-
-
-def _plain(figure: Any) -> dict[str, Any]:
-    """Return a figure as plain data without the template, which the page holds once."""
-    out: dict[str, Any] = figure.to_plotly_json()
-    out["layout"] = {key: value for key, value in out["layout"].items() if key != "template"}
-    out["data"] = list(out["data"])
-    return out
-
-
-def _columns(history: History, whole: History, plan: _Plan, table: _Arrays) -> dict[str, Any]:
+def _columns(history: History, whole: History, plan: Plan, table: Arrays) -> dict[str, Any]:
     """Return one reading as columns over slices and the page's topics; numbers are rounded to what is shown."""
     slices, topics = whole.index.size, whole.topic.size
     place = np.searchsorted(history.topic, whole.topic)
-    place = np.where((place < history.topic.size) & (history.topic[np.minimum(place, history.topic.size - 1)] == whole.topic), place, -1) \
-        if history.topic.size else np.full(topics, -1)  # fmt: skip
+    place = (
+        np.where(
+            (place < history.topic.size) & (history.topic[np.minimum(place, history.topic.size - 1)] == whole.topic),
+            place,
+            -1,
+        )
+        if history.topic.size
+        else np.full(topics, -1)
+    )
 
     def spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.full((slices, topics), np.nan)
@@ -290,7 +197,10 @@ def _columns(history: History, whole: History, plan: _Plan, table: _Arrays) -> d
         "documents": table.place(spread(history.documents).astype(np.float32)),
         "share": table.place(spread(history.share).astype(np.float32)),
         "speed": table.place(spread(history.speed).astype(np.float32)),
-        "usual": [None if np.isnan(v) else round(float(v), 2) for v in spread(history.typical_speed()[None, :].repeat(slices, axis=0))[0]]
+        "usual": [
+            None if np.isnan(v) else round(float(v), 2)
+            for v in spread(history.typical_speed()[None, :].repeat(slices, axis=0))[0]
+        ]
         if slices
         else [],
         "count": table.place(stored.sum(axis=2).astype(np.uint8)),
@@ -304,7 +214,7 @@ def _vocabulary(rows: Snapshot, readings: tuple[Reading, ...]) -> dict[str, list
     return {name: list(rows.history(name).vocabulary) for name in readings}
 
 
-def _documents(rows: Snapshot, history: History, plan: _Plan) -> list[list[Any]]:
+def _documents(rows: Snapshot, history: History, plan: Plan) -> list[list[Any]]:
     """Return typical documents as rows of slice position, topic, title, date, score and safe address."""
     if not history.index.size:
         return []

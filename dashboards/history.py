@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -112,8 +113,11 @@ def read_history(rows: LogRows, reading: Reading) -> History:
     for frame, _, used in parts:
         s, t, keep = _cells(index, ids, frame.slice, frame.topic, used)
         for out, column in (
-            (documents, frame.n), (share, frame.share), (certainty, frame.certainty), (speed, frame.speed),
-        ):  # fmt: skip
+            (documents, frame.n),
+            (share, frame.share),
+            (certainty, frame.certainty),
+            (speed, frame.speed),
+        ):
             out[s, t] = column[keep]
 
     vocabulary, codes = _vocabulary([frame.word for _, frame, _ in parts])
@@ -126,9 +130,20 @@ def read_history(rows: LogRows, reading: Reading) -> History:
         word[s, t, r] = code[keep]
         weight[s, t, r] = words_frame.weight[keep]
     return History(
-        reading=reading, index=index, labels=labels, n=n, settling=settling, topic=ids, documents=documents,
-        share=share, certainty=certainty, speed=speed, vocabulary=vocabulary, word=word, weight=weight,
-    )  # fmt: skip
+        reading=reading,
+        index=index,
+        labels=labels,
+        n=n,
+        settling=settling,
+        topic=ids,
+        documents=documents,
+        share=share,
+        certainty=certainty,
+        speed=speed,
+        vocabulary=vocabulary,
+        word=word,
+        weight=weight,
+    )
 
 
 class Snapshot:
@@ -210,7 +225,7 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
         kept = chosen[(count - 1) % every :: every]
         if by_year:
             kept = [item for item in chosen if int(item[1]) % every == 0]
-        gaps = [(b[0] - a[0]) * step for a, b in zip(kept, kept[1:], strict=False)]
+        gaps = [(b[0] - a[0]) * step for a, b in itertools.pairwise(kept)]
         if by_year and len(gaps) > 1 and gaps[0] < least <= min(gaps[1:]):  # the first year may be cut short
             kept, gaps = kept[1:], gaps[1:]
         if kept and (not gaps or min(gaps) >= least * 0.8):

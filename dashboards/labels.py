@@ -1,4 +1,4 @@
-"""Writes words into the bands of the river: only where they fit, large where there is room, never the same one twice."""
+"""Writes words into the bands of the river: only where they fit, as large as there is room."""
 
 from __future__ import annotations
 
@@ -85,7 +85,19 @@ def place_labels(
     placed: list[Label] = []
     peaks = thickness.max(axis=0) if thickness.size else np.empty(0)
     for band in np.argsort(-peaks, kind="stable"):
-        placed += _in_band(int(band), x, edges, columns, thickness[:, band], words[band], fixed.get(int(band)), width, inset, apart, placed)
+        placed += _in_band(
+            int(band),
+            x,
+            edges,
+            columns,
+            thickness[:, band],
+            words[band],
+            fixed.get(int(band)),
+            width,
+            inset,
+            apart,
+            placed,
+        )
     return sorted(placed, key=lambda label: (label.band, label.x))
 
 
@@ -107,7 +119,7 @@ def _in_band(
     mine: list[Label] = []
     said: set[str] = set()
     for c in np.argsort(-thickness, kind="stable"):
-        if thickness[c] < least or len(mine) == _MOST_PER_BAND:
+        if thickness[c] < least or len(mine) == (1 if fixed else _MOST_PER_BAND):
             break
         if any(abs(columns[c] - label.x) < apart for label in mine):
             continue
@@ -118,9 +130,16 @@ def _in_band(
         text, size, cx, cy = found
         bold = size >= _BOLD_FROM
         label = Label(
-            band=band, x=cx, y=cy, width=(text.em_bold if bold else text.em) * size, height=LINE * size * len(text.lines),
-            lines=len(text.lines), size=size, weight=600 if bold else 500, text="<br>".join(text.lines),
-        )  # fmt: skip
+            band=band,
+            x=cx,
+            y=cy,
+            width=(text.em_bold if bold else text.em) * size,
+            height=LINE * size * len(text.lines),
+            lines=len(text.lines),
+            size=size,
+            weight=600 if bold else 500,
+            text="<br>".join(text.lines),
+        )
         if any(_touch(label, other) for other in (*others, *mine)) or any(abs(cx - m.x) < apart for m in mine):
             continue
         mine.append(label)
@@ -231,7 +250,6 @@ def _text(lines: tuple[str, ...]) -> _Text:
 
 
 def _touch(one: Label, other: Label) -> bool:
-    return (
-        abs(one.x - other.x) < 0.5 * (one.width + other.width)
-        and abs(one.y - other.y) < 0.5 * (one.height + other.height)
+    return abs(one.x - other.x) < 0.5 * (one.width + other.width) and abs(one.y - other.y) < 0.5 * (
+        one.height + other.height
     )

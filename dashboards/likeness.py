@@ -34,8 +34,8 @@ def order_by_likeness(history: History) -> Ints:
 def telling_words(history: History) -> Ints:
     """Return the words typical of each moment, best first, shape (S, T, 6), -1 where there are no more.
 
-    A word tells more the stronger it is, the fewer of the living topics share it, and the stronger it is now than over the
-    topic's whole life.
+    A word tells more the stronger it is, the fewer of the living topics share it, and the stronger it is now than over
+    the topic's whole life.
     """
     slices, topics, ranks = history.word.shape
     out = np.full((slices, topics, TELLING), NO_WORD, dtype=np.int64)
@@ -64,4 +64,4 @@ def _life(history: History) -> NDArray[np.float64]:
     s, t, r = np.nonzero(history.word >= 0)
     flat = t * size + history.word[s, t, r]
     life = np.bincount(flat, weights=history.weight[s, t, r], minlength=topics * size)
-    return life.reshape(topics, size)
+    return np.asarray(life, dtype=np.float64).reshape(topics, size)

@@ -23,6 +23,7 @@ _NO_COASTS = (
     'rivers:{type:"GeometryCollection",geometries:[]},countries:{type:"GeometryCollection",geometries:[]},'
     'subunits:{type:"GeometryCollection",geometries:[]}}}}};'
 )
+_SCRIPTS = ("page.js", "river.js", "words.js", "tables.js")
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
 
@@ -50,7 +51,7 @@ def page(parts: Parts, plotly: str, data: str, figures: str) -> str:
         JSON that may stand inside a script element.
     """
     title = for_html(clean(parts.meta.get("title") or wording.TITLE))
-    script = _asset("page.js")
+    script = '(() => {\n"use strict";\n' + "\n".join(map(_asset, _SCRIPTS)) + "start();\n})();"
     body = _body(parts, title) if parts.history.index.size else _nothing(parts, title)
     scripts = (
         f'<script type="application/json" id="data">{data}</script>\n'
@@ -61,7 +62,8 @@ def page(parts: Parts, plotly: str, data: str, figures: str) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<title>{title}</title>\n<link rel="icon" href="data:,">\n<style>\n{_variables()}{_asset("page.css")}</style>\n'
+        f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>\n{_variables()}{_asset('page.css')}</style>\n"
         f"</head>\n<body>\n{body}\n{scripts}</body>\n</html>\n"
     )
 
@@ -69,6 +71,7 @@ def page(parts: Parts, plotly: str, data: str, figures: str) -> str:
 def _body(parts: Parts, title: str) -> str:
     history = parts.history
     reading = "" if parts.hindsight else f' disabled title="{for_html(wording.no_hindsight())}"'
+    both = '<button data-value="both">then and hindsight</button>' if parts.hindsight else ""
     newest = history.index.size - 1
     settling = [history.labels[s] for s in np.flatnonzero(history.settling)]
     return f"""<header>
@@ -77,7 +80,8 @@ def _body(parts: Parts, title: str) -> str:
 <button id="more" aria-expanded="false" aria-controls="controls">Menu</button>
 <div class="controls" id="controls">
 <div class="switch" role="group" aria-label="Reading" id="reading">
-<button data-value="then">{wording.PAGE["then"]}</button><button data-value="hindsight"{reading}>{wording.PAGE["hindsight"]}</button>
+<button data-value="then">{wording.PAGE["then"]}</button>
+<button data-value="hindsight"{reading}>{wording.PAGE["hindsight"]}</button>
 </div>
 <button id="theme" aria-label="Light or dark">◐ <span></span></button>
 <button id="help">How to read this</button>
@@ -85,22 +89,24 @@ def _body(parts: Parts, title: str) -> str:
 </header>
 <div id="time" role="group" aria-label="Date">
 <button id="play"><span aria-hidden="true">▶</span> <span class="label">{wording.PAGE["play"]}</span></button>
-<div class="rail"><canvas aria-hidden="true"></canvas><input type="range" min="0" max="{newest}" value="{newest}" step="1" aria-label="Date"></div>
+<div class="rail"><canvas aria-hidden="true"></canvas>
+<input type="range" min="0" max="{newest}" value="{newest}" step="1" aria-label="Date"></div>
 <output>{for_html(history.labels[newest])}</output>
 </div>
 <main>
 <section aria-labelledby="river-title">
 <figure role="group" aria-labelledby="river-title" aria-describedby="river-words">
-<div class="head">
-<div><h2 id="river-title">{wording.RIVER}</h2>
-<figcaption>{wording.RIVER_CAPTION}</figcaption></div>
-<div style="display:flex;gap:10px;flex-wrap:wrap">{_scope(parts)}{_measure(parts)}</div>
-</div>
+<div class="head"><h2 id="river-title">{wording.RIVER}</h2>
+<div class="choices">{_scope(parts)}{_measure(parts)}</div></div>
+<figcaption>{wording.RIVER_CAPTION}</figcaption>
 <p class="only-read" id="river-words">{for_html(_river_sentence(history))}</p>
 <p class="note" id="notice"><span>{wording.NOTICE}</span><button class="quiet">Got it</button></p>
 {f'<p class="note" id="settling" hidden>{for_html(wording.settling_sentence(settling))}</p>' if settling else ""}
-<div class="chart" id="river"><div class="plot" aria-hidden="true"></div><svg class="over" aria-hidden="true"><path class="veil" fill-rule="evenodd"></path><path class="outline hover"></path><path class="outline chosen"></path></svg><div class="cursor" aria-hidden="true"><b></b></div></div>
-<div class="tools"><a class="quiet" href="#table">as table</a><button class="quiet" data-save="river">save picture</button><button class="quiet" data-csv="river">save table</button></div>
+<div class="chart" id="river"><div class="plot" aria-hidden="true"></div>
+<svg class="over" aria-hidden="true"><path class="veil" fill-rule="evenodd"></path>
+<path class="outline hover"></path><path class="outline chosen"></path></svg>
+<div class="cursor" aria-hidden="true"><b></b></div></div>
+<div class="tools"><a class="quiet" href="#table">as table</a>{_save("river")}</div>
 </figure>
 </section>
 <section id="topic" aria-labelledby="topic-name">
@@ -109,16 +115,20 @@ def _body(parts: Parts, title: str) -> str:
 <dl class="facts" id="facts"></dl>
 <div class="columns">
 <figure role="group" aria-labelledby="words-title" aria-describedby="words-caption">
-<div class="head"><div><h3 id="words-title">{wording.WORDS}</h3><figcaption id="words-caption"></figcaption></div>
-<div class="switch" role="group" aria-label="Form" id="form"><button data-value="ladder">ladder</button><button data-value="strips">strips</button>{'<button data-value="both">then and hindsight</button>' if parts.hindsight else ""}</div></div>
-<div class="chart" id="words"><div class="plot" aria-hidden="true"></div><div class="column" aria-hidden="true"></div></div>
-<div class="tools"><button class="quiet" id="words-table" aria-expanded="false">as table</button><button class="quiet" data-save="words">save picture</button><button class="quiet" data-csv="words">save table</button></div>
+<div class="head"><h3 id="words-title">{wording.WORDS}</h3>
+<div class="switch" role="group" aria-label="Form" id="form"><button data-value="ladder">ladder</button>
+<button data-value="strips">strips</button>{both}</div></div>
+<figcaption id="words-caption"></figcaption>
+<div class="chart" id="words"><div class="plot" aria-hidden="true"></div>
+<div class="column" aria-hidden="true"></div></div>
+<div class="tools"><button class="quiet" id="words-table" aria-expanded="false">as table</button>{_save("words")}</div>
 <div class="scroll" id="words-rows" hidden></div>
 </figure>
 <div id="documents" aria-live="off"><h3></h3><ol></ol><p class="muted"></p></div>
 </div>
 </section>
-<section id="table"><details><summary>{wording.TABLE}</summary><div class="scroll">{_table(history)}</div></details></section>
+<section id="table"><details><summary>{wording.TABLE}</summary>
+<div class="scroll">{_table(history)}</div></details></section>
 </main>
 {_footer(parts)}
 <dialog id="reader" aria-labelledby="reader-title">{_help()}</dialog>
@@ -129,9 +139,17 @@ def _body(parts: Parts, title: str) -> str:
 
 def _nothing(parts: Parts, title: str) -> str:
     return (
-        f'<header><h1>{title}</h1><div class="controls"><button id="theme" aria-label="Light or dark">◐ <span></span></button>'
-        f'</div></header><main><section><h2>{wording.RIVER}</h2><p>{for_html(wording.nothing_closed(0))}</p></section></main>'
+        f'<header><h1>{title}</h1><div class="controls"><button id="theme" aria-label="Light or dark">◐ <span></span>'
+        "</button>"
+        f"</div></header><main><section><h2>{wording.RIVER}</h2><p>{for_html(wording.nothing_closed(0))}</p></section></main>"
         f"{_footer(parts)}"
+    )
+
+
+def _save(what: str) -> str:
+    return (
+        f'<button class="quiet" data-save="{what}">save picture</button>'
+        f'<button class="quiet" data-csv="{what}">save table</button>'
     )
 
 
@@ -147,7 +165,8 @@ def _scope(parts: Parts) -> str:
 def _measure(parts: Parts) -> str:
     off = "" if parts.share else " disabled"
     return (
-        '<div class="switch" role="group" aria-label="Thickness" id="measure"><button data-value="documents">documents</button>'
+        '<div class="switch" role="group" aria-label="Thickness" id="measure">'
+        '<button data-value="documents">documents</button>'
         f'<button data-value="share"{off}>share</button></div>'
     )
 
@@ -166,9 +185,16 @@ def _river_sentence(history: History) -> str:
 def _table(history: History) -> str:
     """Return every topic as a row: its words when it was last seen and at first, and its numbers there."""
     heads = [
-        ("topic", "number"), ("words now", ""), ("words at first", ""), ("documents", "number"), ("share", "number"),
-        ("last step", "number"), ("sure of its words", "number"), ("first", ""), ("last", ""),
-    ]  # fmt: skip
+        ("topic", "number"),
+        ("words now", ""),
+        ("words at first", ""),
+        ("documents", "number"),
+        ("share", "number"),
+        ("last step", "number"),
+        ("sure of its words", "number"),
+        ("first", ""),
+        ("last", ""),
+    ]
     rows = []
     for t, topic in enumerate(history.topic):
         seen = np.flatnonzero(~np.isnan(history.documents[:, t]))
@@ -203,7 +229,8 @@ def _words_table(history: History) -> str:
     for t, topic in enumerate(history.topic):
         cells = "".join(f"<td>{for_html(' '.join(history.strongest(int(s), t, 3)))}</td>" for s in shown)
         rows.append(f'<tr><th scope="row">topic {int(topic)}</th>{cells}</tr>')
-    return f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    body = f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="scroll"><table>{body}</table></div>'
 
 
 def _footer(parts: Parts) -> str:
@@ -223,7 +250,8 @@ def _footer(parts: Parts) -> str:
 def _help() -> str:
     meaning = "".join(f"<dt>{for_html(name)}</dt><dd>{for_html(text)}</dd>" for name, text in wording.HOW_TO_READ)
     keys = "".join(
-        f"<dt>{' '.join(f'<kbd>{for_html(k)}</kbd>' for k in names.split())}</dt><dd>{for_html(text)}</dd>" for names, text in wording.KEYS
+        f"<dt>{' '.join(f'<kbd>{for_html(k)}</kbd>' for k in names.split())}</dt><dd>{for_html(text)}</dd>"
+        for names, text in wording.KEYS
     )
     return (
         f'<h2 id="reader-title">How to read this</h2><dl>{meaning}</dl><h3>Keys</h3><dl>{keys}</dl>'

@@ -2,83 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vmfstream.dashboards.bands import INSET, PHONE, REST, Bands, RiverFrame, stack
 from vmfstream.dashboards.escape import for_plotly
-from vmfstream.dashboards.history import Bools, Floats, History, Ints, history_of, ticks
+from vmfstream.dashboards.history import Floats, History, Ints, history_of, ticks
 from vmfstream.dashboards.labels import Label, place_labels
 from vmfstream.dashboards.likeness import order_by_likeness, telling_words
 from vmfstream.dashboards.theme import RIVER_MIX, ThemeName, template, theme
-from vmfstream.dashboards.view import LogRows, Measure, Selection, Size
+from vmfstream.dashboards.view import LogRows, Selection, Size
 from vmfstream.dashboards.wording import NO_DOCUMENTS, RIVER, SETTLING, binned, period, rest
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-INSET = 18
 TOP, BOTTOM = 26, 30
-PHONE = 480
-REST = -1
 
-_MOST_BANDS = 40
-_MOST_BANDS_PHONE = 20
-_MOST_COLUMNS = 300
-_POINTS = 600
 _STOPS = 24
 _NEUTRAL = 2  # paleness of slices that get no judgement
 _RELATIVE_STEPS = (1.6, 1.25, 1.0, 0.8, 0.6)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RiverFrame:
-    """What the river draws.
-
-    Parameters
-    ----------
-    history : History
-        The reading that is drawn.
-    measure : {"documents", "share"}
-        What thickness means.
-    order : int array of shape (T,)
-        Columns of the history from top to bottom; alike topics are neighbours.
-    tone : int array of shape (S, T)
-        Paleness, from 0 (words were changing) to 5 (they stood still).
-    telling : int array of shape (S, T, 6)
-        Words typical of each moment, as positions in the vocabulary, -1 where there are no more.
-    selected : int or None
-        Column of the selected topic: always drawn by itself.
-    all_topics : bool
-        Draw every topic, however many.
-    """
-
-    history: History
-    measure: Measure
-    order: Ints
-    tone: Ints
-    telling: Ints
-    selected: int | None
-    all_topics: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bands:
-    """The river's geometry: ``edges[b]`` and ``edges[b + 1]`` bound band ``b``, from top to bottom, at ``x`` (in slices).
-
-    ``column`` holds the positions of the C columns that are data, ``source`` the slice each column is called after,
-    ``thickness`` (C, B) and ``topics`` (B,) the band's columns in the history, -1 for the band of all others.
-    """
-
-    x: Floats
-    edges: Floats
-    column: Floats
-    source: Ints
-    thickness: Floats
-    topics: Ints
-    smaller: int
-    per_column: int
 
 
 class SharesView:
@@ -116,75 +60,12 @@ class SharesView:
         return go.Figure({"data": traces, "layout": _layout(frame, bands, size, theme)})
 
 
-def stack(frame: RiverFrame, size: Size) -> Bands:
-    """Lay the bands out: bins, top-40 rule, least-wiggle baseline, monotone curves between columns."""
-    history = frame.history
-    values = _thickness(frame)
-    slices = history.index.size
-    if slices == 0 or not history.topic.size:
-        none = np.empty(0)
-        return Bands(none, np.empty((1, 0)), none, np.empty(0, np.int64), np.empty((0, 0)), np.empty(0, np.int64), 0, 1)
-    shown = _shown(frame, values, size)
-    order = [t for t in frame.order if shown[t]]
-    hidden = np.flatnonzero(~shown)
-    columns = [values[:, t] for t in order]
-    topics = [int(t) for t in order]
-    if hidden.size:  # the others lie on top, where they disturb nobody's shape
-        columns.insert(0, values[:, hidden].sum(axis=1))
-        topics.insert(0, REST)
-    thickness = np.column_stack(columns)
-
-    per = max(1, -(-slices // max(1, min(_MOST_COLUMNS, (size.width - 2 * INSET) // 4))))
-    position, source = np.arange(slices, dtype=np.float64), np.arange(slices)
-    if per > 1:
-        position, source, thickness = _bins(thickness, history.n, per, frame.measure)
-    x, dense, baseline = _curves(position, thickness, frame.measure, slices)
-    edges = np.vstack([baseline, baseline + np.cumsum(dense, axis=1).T])
-    return Bands(x, edges, position, source, thickness, np.array(topics, np.int64), int(hidden.size), per)
-
-
-def least_wiggle(thickness: Floats) -> Floats:
-    """Return the baseline that minimises the bands' squared slopes weighted by thickness, centred.
-
-    Parameters
-    ----------
-    thickness : float array of shape (C, B)
-        Non-negative, bands from first to last.
-
-    Returns
-    -------
-    float array of shape (C,)
-
-    Notes
-    -----
-    The slope of the baseline at each step is minus the mean of the bands' middle slopes, weighted by thickness (Byron &
-    Wattenberg 2008). It is accumulated from the left; then the drift of the river as a whole is levelled.
-    """
-    columns = thickness.shape[0]
-    if columns < 2:
-        centred: Floats = -0.5 * thickness.sum(axis=1)
-        return centred
-    slope = np.diff(thickness, axis=0)
-    weight = 0.5 * (thickness[1:] + thickness[:-1])
-    below = np.cumsum(slope, axis=1) - slope
-    total = weight.sum(axis=1)
-    step = -((below + 0.5 * slope) * weight).sum(axis=1) / np.where(total > 0, total, 1.0)
-    base = np.concatenate([[0.0], np.cumsum(step)])
-    middle = base + 0.5 * thickness.sum(axis=1)
-    place = np.arange(columns)
-    heavy = thickness.sum(axis=1)
-    if heavy.sum() <= 0:
-        return np.zeros(columns)
-    level = np.polyval(np.polyfit(place, middle, 1, w=np.sqrt(heavy)), place) if columns > 2 else middle
-    levelled: Floats = base - level
-    return levelled
-
-
 def paleness(history: History) -> Ints:
     """Return the paleness of every topic and slice, 0 (words were changing) to 5 (they stood still), shape (S, T).
 
-    In hindsight the steps are compared with all steps of all topics. As known then a step is mostly noise of estimation, so
-    it is compared with the topic's own usual step; the first slices of a topic get no judgement, settling ones are pale.
+    In hindsight the steps are compared with all steps of all topics. As known then a step is mostly noise of
+    estimation, so it is compared with the topic's own usual step; the first slices of a topic get no judgement,
+    settling ones are pale.
     """
     steps = len(RIVER_MIX)
     speed = np.where(history.alive(), history.speed, np.nan)
@@ -228,78 +109,6 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
     return placed
 
 
-def _thickness(frame: RiverFrame) -> Floats:
-    history = frame.history
-    alive = history.alive()
-    values = np.where(alive, history.documents if frame.measure == "documents" else history.share, 0.0)
-    values = np.clip(np.nan_to_num(values), 0.0, None)
-    if frame.measure == "share":
-        total = values.sum(axis=1, keepdims=True)
-        values = values / np.where(total > 0, total, 1.0)
-    return values
-
-
-def _shown(frame: RiverFrame, values: Floats, size: Size) -> Bools:
-    history = frame.history
-    topics = history.topic.size
-    most = _MOST_BANDS_PHONE if size.width <= PHONE else _MOST_BANDS
-    if frame.all_topics or topics <= most:
-        return np.ones(topics, dtype=np.bool_)
-    total = values.sum(axis=1, keepdims=True)
-    peak = (values / np.where(total > 0, total, 1.0)).max(axis=0)
-    shown = np.zeros(topics, dtype=np.bool_)
-    shown[np.argsort(-peak, kind="stable")[:most]] = True
-    if size.width > PHONE:
-        first = np.argmax(history.alive(), axis=0)
-        newborn = history.alive().any(axis=0) & (first >= history.index.size * 0.9) & (first > 0)
-        shown[np.flatnonzero(newborn)[:most]] = True
-    if frame.selected is not None:
-        shown[frame.selected] = True
-    return shown
-
-
-def _bins(thickness: Floats, n: Ints, per: int, measure: Measure) -> tuple[Floats, Ints, Floats]:
-    """Sum columns by bins counted back from the newest; a bin is called after its fullest slice."""
-    slices = thickness.shape[0]
-    ends = np.arange(slices, 0, -per)[::-1]
-    starts = np.maximum(ends - per, 0)
-    weights = np.ones(slices) if measure == "documents" else n / max(1, n.max())
-    rows, source = [], []
-    for a, b in zip(starts, ends, strict=True):
-        part = thickness[a:b]
-        if measure == "documents":
-            rows.append(part.sum(axis=0))
-        else:
-            w = weights[a:b, None]
-            rows.append((part * w).sum(axis=0) / max(float(w.sum()), 1e-12))
-        source.append(a + int(np.argmax(n[a:b])))
-    position = 0.5 * (starts + ends - 1)
-    position[0], position[-1] = 0.0, slices - 1.0
-    return position, np.array(source, np.int64), np.array(rows)
-
-
-def _curves(position: Floats, thickness: Floats, measure: Measure, slices: int) -> tuple[Floats, Floats, Floats]:
-    """Return x, thickness on it (P, B) and the baseline (P,)."""
-    from scipy.interpolate import PchipInterpolator
-
-    columns = position.size
-    base = np.zeros(columns) if measure == "share" else least_wiggle(thickness)
-    if columns == 1:  # one stacked column, as wide as the drawing allows a column to be
-        x = np.array([-0.12, 0.12])
-        return x, np.repeat(thickness, 2, axis=0), np.repeat(base, 2)
-    sub = int(np.clip(_POINTS // columns, 1, 8))
-    x = np.concatenate([np.linspace(a, b, sub, endpoint=False) for a, b in zip(position, position[1:], strict=False)])
-    x = np.append(x, position[-1])
-    dense = np.clip(PchipInterpolator(position, thickness, axis=0)(x), 0.0, None)
-    if measure == "share":
-        total = dense.sum(axis=1, keepdims=True)
-        covered = PchipInterpolator(position, (thickness.sum(axis=1) > 0).astype(np.float64))(x)
-        dense = dense / np.where(total > 0, total, 1.0) * covered[:, None]
-        return x, dense, 0.5 * (1.0 - covered)
-    baseline: Floats = PchipInterpolator(position, base)(x)
-    return x, dense, baseline
-
-
 def _calmed(value: Floats) -> Floats:
     """Average neighbouring slices 1:2:1, so that the gradient inside a band does not flicker."""
     if value.shape[0] < 3:
@@ -308,7 +117,9 @@ def _calmed(value: Floats) -> Floats:
     parts = np.stack([padded[:-2], padded[1:-1], padded[2:]])
     weights = np.array([1.0, 2.0, 1.0])[:, None, None] * ~np.isnan(parts)
     total = weights.sum(axis=0)
-    out: Floats = np.where(total > 0, (np.nan_to_num(parts) * weights).sum(axis=0) / np.where(total > 0, total, 1.0), np.nan)
+    out: Floats = np.where(
+        total > 0, (np.nan_to_num(parts) * weights).sum(axis=0) / np.where(total > 0, total, 1.0), np.nan
+    )
     out[np.isnan(value)] = np.nan
     return out
 
@@ -378,7 +189,10 @@ def label_trace(placed: list[Label], frame: RiverFrame, bands: Bands, size: Size
         "x": [round(((label.x - size.width / 2) if single else (label.x - INSET)) * width, 4) for label in placed],
         "y": [round(label.y / scale, 5) for label in placed],
         "text": [label.text for label in placed],
-        "customdata": [REST if bands.topics[label.band] == REST else int(history.topic[bands.topics[label.band]]) for label in placed],
+        "customdata": [
+            REST if bands.topics[label.band] == REST else int(history.topic[bands.topics[label.band]])
+            for label in placed
+        ],
         "textfont": {
             "color": theme(name).text,
             "size": [label.size for label in placed],
@@ -394,33 +208,72 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
     low, high = _extent(bands)
     marked = ticks(history.labels, size.width - 2 * INSET, 46.0 if size.width <= PHONE else 74.0)
     notes: list[dict[str, Any]] = []
-    for s in np.flatnonzero(history.n == 0)[:12]:
+    empty = np.flatnonzero(history.n == 0)
+    for run in np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []:
         notes.append(
-            {"x": int(s), "y": 0.5, "yref": "paper", "text": NO_DOCUMENTS, "textangle": -90, "showarrow": False,
-             "font": {"color": colours.muted, "size": 11}}
-        )  # fmt: skip
+            {
+                "x": float(run.mean()),
+                "y": 0.5,
+                "yref": "paper",
+                "text": NO_DOCUMENTS,
+                "textangle": -90,
+                "showarrow": False,
+                "font": {"color": colours.muted, "size": 11},
+            }
+        )
     lines: list[dict[str, Any]] = [
-        {"type": "line", "layer": "below", "x0": i, "x1": i, "y0": 0, "y1": 1, "yref": "paper",
-         "line": {"color": colours.rule, "width": 1}}
+        {
+            "type": "line",
+            "layer": "below",
+            "x0": i,
+            "x1": i,
+            "y0": 0,
+            "y1": 1,
+            "yref": "paper",
+            "line": {"color": colours.rule, "width": 1},
+        }
         for i, _ in marked
-    ]  # fmt: skip
+    ]
     open_until = np.flatnonzero(~history.settled())
     if open_until.size and slices > 1:
         edge = min(float(open_until[-1]) + 0.5, slices - 1.0)
         lines.append(
-            {"type": "line", "x0": edge, "x1": edge, "y0": 0, "y1": 1, "yref": "paper",
-             "line": {"color": colours.muted, "width": 1, "dash": "dot"}}
-        )  # fmt: skip
+            {
+                "type": "line",
+                "x0": edge,
+                "x1": edge,
+                "y0": 0,
+                "y1": 1,
+                "yref": "paper",
+                "line": {"color": colours.muted, "width": 1, "dash": "dot"},
+            }
+        )
         notes.append(
-            {"x": edge, "xanchor": "left" if edge < slices / 4 else "right", "y": 1, "yref": "paper", "yanchor": "top",
-             "text": f"◂ {SETTLING}" if edge < slices / 4 else f"{SETTLING} ▸", "showarrow": False,
-             "font": {"color": colours.muted, "size": 11}}
-        )  # fmt: skip
+            {
+                "x": edge,
+                "xanchor": "left" if edge < slices / 4 else "right",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "text": f"◂ {SETTLING}" if edge < slices / 4 else f"{SETTLING} ▸",
+                "showarrow": False,
+                "font": {"color": colours.muted, "size": 11},
+            }
+        )
     if bands.per_column > 1:
         notes.append(
-            {"x": 1, "xref": "paper", "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
-             "text": binned(bands.per_column, period(history.labels)), "font": {"color": colours.muted, "size": 11}}
-        )  # fmt: skip
+            {
+                "x": 1,
+                "xref": "paper",
+                "xanchor": "right",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": binned(bands.per_column, period(history.labels)),
+                "font": {"color": colours.muted, "size": 11},
+            }
+        )
     return {
         "template": template(name),
         "width": size.width,
@@ -454,4 +307,3 @@ def _x_pixels(x: Floats, slices: int, width: int) -> Floats:
     if slices == 1:
         return np.asarray(width / 2 + x * (width - 2 * INSET))
     return np.asarray(INSET + x * (width - 2 * INSET) / (slices - 1))
-

@@ -1,8 +1,8 @@
 """Colours, fonts and the plotly template: everything about looks that does not depend on the data.
 
-A topic's colour follows its id for ever (``id mod 24``). The table of 24 slots in four inks was searched in OKLab for the
-largest smallest distance under normal and colour-blind vision; all other tones are mixed from it in OKLab, so the set of
-colours is closed and a light figure can be repainted dark by looking every colour up in one table.
+A topic's colour follows its id for ever (``id mod 24``). The table of 24 slots in four inks was searched in OKLab for
+the largest smallest distance under normal and colour-blind vision; all other tones are mixed from it in OKLab, so the
+set of colours is closed and a light figure can be repainted dark by looking every colour up in one table.
 """
 
 from __future__ import annotations
@@ -225,7 +225,9 @@ def _themes() -> tuple[Theme, Theme]:
         faded, line = mixed(fill, FADED_MIX), mixed(fill, LINE_MIX)
         inks = [mixed(ink, part) for part in INK_MIX]
         strip = steps(ink)
-        slots.append((_slot(0, fill, ink, river, faded, line, inks, strip), _slot(1, fill, ink, river, faded, line, inks, strip)))
+        slots.append(
+            (_slot(0, fill, ink, river, faded, line, inks, strip), _slot(1, fill, ink, river, faded, line, inks, strip))
+        )
     names: tuple[ThemeName, ThemeName] = ("light", "dark")
     light, dark = (
         Theme(

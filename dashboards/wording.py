@@ -40,13 +40,15 @@ PAGE: Mapping[str, str] = {
     "light": "light",
     "topic": "topic {topic}",
     "numberNever": "its number never changes",
+    "numberMay": "its number may still change its meaning",
     "documentsOf": "documents, {share} of {date}",
     "documentOf": "document, {share} of {date}",
     "lastStep": "turned since {date}",
     "lastStepNone": "first seen here",
     "ofUsual": "of its usual step since {date}",
     "unjudged": "too early to compare its steps",
-    "travelled": "turned in all since {date}, step by step",
+    "of": "{n} of {all}",
+    "newSince": "strongest words are new since {date}",
     "certainty": "sure of its words: {level}",
     "levels": "firm|good|rough|a guess",
     "notYet": "not there yet in {date}; first seen {other}",
@@ -76,12 +78,14 @@ PAGE: Mapping[str, str] = {
     "unknownDate": "There is no date {date} in this log; showing {other}.",
     "noHindsight": "There is no reading in hindsight in this log.",
     "settlingAt": (
-        "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may stand "
-        "for something else later."
+        "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may "
+        "stand for something else later."
     ),
     "none": "No topic is there in {date}.",
     "wordsLadder": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
-    "wordsStrips": "Strong colour: strong in the topic. Words sorted by when they mattered. Blank: not among the stored words.",
+    "wordsStrips": (
+        "Strong colour: strong in the topic. Words sorted by when they mattered. Blank: not among the stored words."
+    ),
     "wordsBoth": (
         "Upper half: as known then. Lower half: in hindsight. A bar marks the first time among the eight strongest. "
         "Blank: not among the stored words."
@@ -93,8 +97,14 @@ PAGE: Mapping[str, str] = {
 }
 
 HOW_TO_READ: Sequence[tuple[str, str]] = (
-    ("Topic", "A group of documents that use similar words. It is called by its strongest words at the date you look at."),
-    ("River", "Each band is a topic; its thickness is the number of documents, and the words inside are typical of that moment."),
+    (
+        "Topic",
+        "A group of documents that use similar words. It is called by its strongest words at the date you look at.",
+    ),
+    (
+        "River",
+        "Each band is a topic, as thick as its documents are many; the words inside are typical of that moment.",
+    ),
     ("Colour", "The colour belongs to the topic for ever. Strong: its words were changing; pale: they stood still."),
     ("Date", "The bar on top sets the date for the whole page. Play moves it; so do the arrow keys."),
     ("Words", "The strongest words of one topic at each date. Follow a line to follow a word."),
@@ -180,7 +190,8 @@ def rest(n: int) -> str:
 def river_sentence(labels: Sequence[str], documents: int, drawn: int, largest: str) -> str:
     """Describe the river in one sentence, for those who do not see it."""
     biggest = f" The largest topic at the newest date is {largest}." if largest else ""
-    return f"River of {count(drawn, 'topic', 'topics')} over {span(labels)}, {count(documents, 'document', 'documents')}.{biggest}"
+    what = f"River of {count(drawn, 'topic', 'topics')} over {span(labels)}"
+    return f"{what}, {count(documents, 'document', 'documents')}.{biggest}"
 
 
 def settling_sentence(labels: Sequence[str]) -> str:

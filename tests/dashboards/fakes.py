@@ -11,42 +11,77 @@ from numpy.typing import NDArray
 
 from vmfstream.log.queries import EventFrame, Reading, SliceFrame, TopicFrame, TypicalFrame, WordFrame
 
-# words in the order of their time; the last three stay for the whole life
+# words in the order of their time; those after the bar stay for the whole life
 _STORIES = """
-mainframe terminal floppy modem dial-up browser homepage portal dotcom napster broadband laptop blog | computer software internet
-strike dockers pickets crane container dredging quay feeder terminal2 logistics robot shore-power wind-farm | harbour ships port
-recession closures layoffs retraining upswing vacancies temps shortage hiring bubble downturn benefits | jobs unemployment workers
-caucus mayor coalition referendum scandal recount runoff landslide debate billboard ballot turnout campaign | election vote party
-smallpox clinic vaccine measles outbreak flu waiting-list nurses surgery sars quarantine masks hygiene | hospital patients doctors
-chalk textbooks truancy uniforms league-tables lottery charter academies exams tutoring calculators lunches | school teachers pupils
-terraces hooligans stadium kick-off relegation striker transfer penalty derby cup final trophy parade | football league club
-wall checkpoint reunification embassy refugees convoy ceasefire blockade airstrike peacekeepers tribunal accord | war army border
-drought reservoir hosepipe flood dyke sandbags insurance sirens evacuation cleanup dam embankment gauge | river water rain
-heroin needles raids syndicate wiretap informer cartel trial jury appeal sentence parole prison | police court crime
-stamp gilder mint devaluation interest-rate changeover euro coins rounding prices vending inflation mortgage | money bank prices
-tram signal bus-lane roadworks ring-road toll congestion bicycle pedestrian zone parking scooter ferry | traffic road transport
-herring quota trawler nets collapse seals salmon farm lice moratorium licences mussels restoration | fish fishing catch
-opera ballet gallery premiere sponsor biennale curator installation video auction forgery restoration museum | theatre art audience
-landfill recycling bottles incinerator dioxin composting methane emissions carbon offset turbines solar climate | waste energy environment
-brewery barley malt pub closing-time smoking-ban craft cider tasting label export festival hops | beer restaurant kitchen
-vinyl cassette guitar grunge rave dj festival download ringtone charts reunion tour tribute | music band concert
-squatters tenants rent eviction renovation loft conversion bubble foreclosure cranes skyline towers penthouse | housing building flats
-satellite shuttle orbit probe mars rover telescope comet launch module cosmonaut tourist eclipse | space moon science
-mad-cow beef ban slaughter cull foot-and-mouth disinfectant compensation organic labels market box cheese | farm farmers cattle
-millennium bug fireworks countdown hangover dome ferris-wheel queue tickets debts auctioned demolition arena | celebration city night
-hijack towers anthrax rubble alert screening scanner liquids threat profiling camera watchlist passports | security airport terror
-asylum camp deportation visa amnesty language course citizenship ceremony headscarf quota integration mosque | immigrants refugees passport
-merger takeover shareholders bonus audit shredding bankruptcy indictment whistleblower settlement bailout pension | company shares profit
-archive bones shipwreck divers amphora excavation carbon-dating hoard medieval wharf timber exhibition replica | archaeology museum history
-genome sheep clone stem-cells embryo patent gene therapy ethics sequencing ancestry database privacy | research scientists cells
-typhoon earthquake rescue tents aid donations reconstruction tsunami warning buoys orphans memorial anniversary | disaster victims relief
-chess deep-blue grandmaster tournament simultaneous clock rating prodigy league school-club cheating online blitz | players game champion
-bishop synod ordination schism pilgrimage cathedral scaffolding organ spire bells choir donation canon | church faith priest
-heat-wave snow blizzard gale ice skating frozen thaw pollen thunder hail record forecast | weather storm temperature
+mainframe terminal floppy modem dial-up browser homepage portal dotcom napster broadband laptop blog |
+  computer software internet ;
+strike dockers pickets crane container dredging quay feeder terminal2 logistics robot shore-power wind-farm |
+  harbour ships port ;
+recession closures layoffs retraining upswing vacancies temps shortage hiring bubble downturn benefits | jobs
+  unemployment workers ;
+caucus mayor coalition referendum scandal recount runoff landslide debate billboard ballot turnout campaign |
+  election vote party ;
+smallpox clinic vaccine measles outbreak flu waiting-list nurses surgery sars quarantine masks hygiene |
+  hospital patients doctors ;
+chalk textbooks truancy uniforms league-tables lottery charter academies exams tutoring calculators lunches |
+  school teachers pupils ;
+terraces hooligans stadium kick-off relegation striker transfer penalty derby cup final trophy parade |
+  football league club ;
+wall checkpoint reunification embassy refugees convoy ceasefire blockade airstrike peacekeepers tribunal
+  accord | war army border ;
+drought reservoir hosepipe flood dyke sandbags insurance sirens evacuation cleanup dam embankment gauge |
+  river water rain ;
+heroin needles raids syndicate wiretap informer cartel trial jury appeal sentence parole prison | police court
+  crime ;
+stamp gilder mint devaluation interest-rate changeover euro coins rounding prices vending inflation mortgage |
+  money bank prices ;
+tram signal bus-lane roadworks ring-road toll congestion bicycle pedestrian zone parking scooter ferry |
+  traffic road transport ;
+herring quota trawler nets collapse seals salmon farm lice moratorium licences mussels restoration | fish
+  fishing catch ;
+opera ballet gallery premiere sponsor biennale curator installation video auction forgery restoration museum |
+  theatre art audience ;
+landfill recycling bottles incinerator dioxin composting methane emissions carbon offset turbines solar
+  climate | waste energy environment ;
+brewery barley malt pub closing-time smoking-ban craft cider tasting label export festival hops | beer
+  restaurant kitchen ;
+vinyl cassette guitar grunge rave dj festival download ringtone charts reunion tour tribute | music band
+  concert ;
+squatters tenants rent eviction renovation loft conversion bubble foreclosure cranes skyline towers penthouse
+  | housing building flats ;
+satellite shuttle orbit probe mars rover telescope comet launch module cosmonaut tourist eclipse | space moon
+  science ;
+mad-cow beef ban slaughter cull foot-and-mouth disinfectant compensation organic labels market box cheese |
+  farm farmers cattle ;
+millennium bug fireworks countdown hangover dome ferris-wheel queue tickets debts auctioned demolition arena |
+  celebration city night ;
+hijack towers anthrax rubble alert screening scanner liquids threat profiling camera watchlist passports |
+  security airport terror ;
+asylum camp deportation visa amnesty language course citizenship ceremony headscarf quota integration mosque |
+  immigrants refugees passport ;
+merger takeover shareholders bonus audit shredding bankruptcy indictment whistleblower settlement bailout
+  pension | company shares profit ;
+archive bones shipwreck divers amphora excavation carbon-dating hoard medieval wharf timber exhibition replica
+  | archaeology museum history ;
+genome sheep clone stem-cells embryo patent gene therapy ethics sequencing ancestry database privacy |
+  research scientists cells ;
+typhoon earthquake rescue tents aid donations reconstruction tsunami warning buoys orphans memorial
+  anniversary | disaster victims relief ;
+chess deep-blue grandmaster tournament simultaneous clock rating prodigy league school-club cheating online
+  blitz | players game champion ;
+bishop synod ordination schism pilgrimage cathedral scaffolding organ spire bells choir donation canon |
+  church faith priest ;
+heat-wave snow blizzard gale ice skating frozen thaw pollen thunder hail record forecast | weather storm
+  temperature ;
 """
 
-_TITLES = ("{a} and {b}: what the {c} year brought", "Why {a} is on everybody's mind", "{a} meets {b}", "A {c} look at {a}",
-           "{b} after {a}")  # fmt: skip
+_TITLES = (
+    "{a} and {b}: what the {c} year brought",
+    "Why {a} is on everybody's mind",
+    "{a} meets {b}",
+    "A {c} look at {a}",
+    "{b} after {a}",
+)
 _STARTS = {20: 9, 21: 19, 26: 14, 23: 8}
 _ENDS = {7: 21, 20: 20, 27: 24}
 
@@ -79,7 +114,9 @@ class FakeRows:
     def typical(self, topic: int | None = None) -> TypicalFrame:
         f = self.typical_frame
         keep = (f.topic == topic) if topic is not None else np.ones(f.topic.size, np.bool_)
-        return TypicalFrame(f.slice[keep], f.topic[keep], f.rank[keep], f.id[keep], f.title[keep], f.time[keep], f.score[keep])
+        return TypicalFrame(
+            f.slice[keep], f.topic[keep], f.rank[keep], f.id[keep], f.title[keep], f.time[keep], f.score[keep]
+        )
 
     def events(self) -> EventFrame:
         return self.event_frame
@@ -93,8 +130,15 @@ class FakeRows:
         )
 
 
-def gazette(slices: int = 30, topics: int = 30, seed: int = 7, stored: int = 60, settling: int = 2, empty: tuple[int, ...] = (),
-            words: list[list[str]] | None = None) -> FakeRows:  # fmt: skip
+def gazette(
+    slices: int = 30,
+    topics: int = 30,
+    seed: int = 7,
+    stored: int = 60,
+    settling: int = 2,
+    empty: tuple[int, ...] = (),
+    words: list[list[str]] | None = None,
+) -> FakeRows:
     """Return the log of an invented newspaper.
 
     Parameters
@@ -107,10 +151,16 @@ def gazette(slices: int = 30, topics: int = 30, seed: int = 7, stored: int = 60,
     words : word lists to use instead of the built-in stories
     """
     rng = np.random.default_rng([seed, slices, topics])
-    stories = words if words is not None else [line.replace("|", " ").split() for line in _STORIES.strip().splitlines()]
-    labels = [f"{1996 + s // 4} Q{s % 4 + 1}" for s in range(slices)] if slices != 13 else [str(1987 + s) for s in range(13)]
+    stories = (
+        words
+        if words is not None
+        else [story.replace("|", " ").split() for story in _STORIES.split(";") if story.strip()]
+    )
+    labels = (
+        [f"{1996 + s // 4} Q{s % 4 + 1}" for s in range(slices)] if slices != 13 else [str(1987 + s) for s in range(13)]
+    )
     time = np.arange(slices)
-    base = np.exp(rng.normal(0.0, 0.55, topics)) * 22
+    base = np.exp(rng.normal(0.0, 0.5, topics)) * 22
     size = np.zeros((slices, topics))
     for t in range(topics):
         curve = np.full(slices, 1.0)
@@ -146,40 +196,79 @@ def gazette(slices: int = 30, topics: int = 30, seed: int = 7, stored: int = 60,
             speed[1:, t] = np.where(both, np.degrees(np.arccos(cosines)), np.nan)
             for s in np.flatnonzero(alive[:, t]):
                 order = np.argsort(-seen[s], kind="stable")[:stored]
-                rows += [(int(s), t, r + 1, vocabulary[w], float(seen[s, w])) for r, w in enumerate(order) if seen[s, w] > 1e-3]
-        certainty = np.clip(0.55 + 0.12 * np.log10(1 + np.nan_to_num(counts)) + (0.08 if reading == "hindsight" else 0.0), 0, 0.99)
+                rows += [
+                    (int(s), t, r + 1, vocabulary[w], float(seen[s, w]))
+                    for r, w in enumerate(order)
+                    if seen[s, w] > 1e-3
+                ]
+        certainty = np.clip(
+            0.55 + 0.12 * np.log10(1 + np.nan_to_num(counts)) + (0.08 if reading == "hindsight" else 0.0), 0, 0.99
+        )
         share = counts / np.maximum(n, 1)[:, None]
         topic_frames[reading] = TopicFrame(
-            slice=s_all, topic=t_all, n=counts[alive], share=share[alive], kappa=np.full(s_all.size, 900.0),
-            gamma=np.full(s_all.size, 5000.0), tightness=np.full(s_all.size, 0.4), certainty=certainty[alive], speed=speed[alive],
-        )  # fmt: skip
+            slice=s_all,
+            topic=t_all,
+            n=counts[alive],
+            share=share[alive],
+            kappa=np.full(s_all.size, 900.0),
+            gamma=np.full(s_all.size, 5000.0),
+            tightness=np.full(s_all.size, 0.4),
+            certainty=certainty[alive],
+            speed=speed[alive],
+        )
         columns = list(zip(*rows, strict=True)) if rows else [(), (), (), (), ()]
         word_frames[reading] = WordFrame(
-            slice=np.array(columns[0], np.int64), topic=np.array(columns[1], np.int64), rank=np.array(columns[2], np.int64),
-            word=_texts(columns[3]), weight=np.array(columns[4], np.float64),
-        )  # fmt: skip
+            slice=np.array(columns[0], np.int64),
+            topic=np.array(columns[1], np.int64),
+            rank=np.array(columns[2], np.int64),
+            word=_texts(columns[3]),
+            weight=np.array(columns[4], np.float64),
+        )
 
     typical = _typical(tracks, alive & (n > 0)[:, None], labels, rng)
     events = [(0, "started", t, -1, np.nan) for t in range(topics) if alive[0, t]]
     events += [(s, "born", t, -1, float(counts[s, t])) for t, s in _STARTS.items() if t < topics and slices >= 24]
     events += [(s + 1, "merged", t, 2, 41.0) for t, s in _ENDS.items() if t < topics and slices >= 24]
-    events += [(int(s), "drift", int(t), -1, 30.0) for s, t in zip(rng.integers(3, max(slices, 4), 5), rng.integers(0, topics, 5), strict=True) if s < slices]
+    events += [
+        (int(s), "drift", int(t), -1, 30.0)
+        for s, t in zip(rng.integers(3, max(slices, 4), 5), rng.integers(0, topics, 5), strict=True)
+        if s < slices
+    ]
     events.sort(key=lambda e: (e[0], e[1], e[2]))
-    begins = np.array([np.datetime64(f"{1996 + s // 4}-{3 * (s % 4) + 1:02d}-01", "us") for s in range(slices)], "datetime64[us]")
+    begins = np.array(
+        [np.datetime64(f"{1996 + s // 4}-{3 * (s % 4) + 1:02d}-01", "us") for s in range(slices)], "datetime64[us]"
+    )
     return FakeRows(
         slice_frame=SliceFrame(
-            slice=time.astype(np.int64), label=_texts(labels), begins=begins, ends=begins, n=n,
-            predicted=np.zeros(slices), settling=time < settling,
+            slice=time.astype(np.int64),
+            label=_texts(labels),
+            begins=begins,
+            ends=begins,
+            n=n,
+            predicted=np.zeros(slices),
+            settling=time < settling,
         ),
-        topic_frames=topic_frames, word_frames=word_frames, typical_frame=typical,
+        topic_frames=topic_frames,
+        word_frames=word_frames,
+        typical_frame=typical,
         event_frame=EventFrame(
-            slice=np.array([e[0] for e in events], np.int64), epoch=np.array([e[0] for e in events], np.int64),
-            kind=_texts([e[1] for e in events]), topic=np.array([e[2] for e in events], np.int64),
-            other=np.array([e[3] for e in events], np.int64), value=np.array([e[4] for e in events], np.float64),
+            slice=np.array([e[0] for e in events], np.int64),
+            epoch=np.array([e[0] for e in events], np.int64),
+            kind=_texts([e[1] for e in events]),
+            topic=np.array([e[2] for e in events], np.int64),
+            other=np.array([e[3] for e in events], np.int64),
+            value=np.array([e[4] for e in events], np.float64),
         ),
-        settings={"title": "Harbour Gazette", "source": "invented", "topics": str(topics), "seed": str(seed), "version": "0.1.0",
-                  "licence": "invented headlines, free to use", "slices": "quarter"},
-    )  # fmt: skip
+        settings={
+            "title": "Harbour Gazette",
+            "source": "invented",
+            "topics": str(topics),
+            "seed": str(seed),
+            "version": "0.1.0",
+            "licence": "invented headlines, free to use",
+            "slices": "quarter",
+        },
+    )
 
 
 def write_log(path: Path, rows: FakeRows) -> Path:
@@ -197,9 +286,16 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             for k in (words_here & (w.topic == topic) for topic in t.topic[here])
         ]
         return TopicRows(
-            topic=t.topic[here], n=t.n[here], share=t.share[here], kappa=t.kappa[here], gamma=t.gamma[here],
-            tightness=t.tightness[here], certainty=t.certainty[here], speed=t.speed[here], words=words,
-        )  # fmt: skip
+            topic=t.topic[here],
+            n=t.n[here],
+            share=t.share[here],
+            kappa=t.kappa[here],
+            gamma=t.gamma[here],
+            tightness=t.tightness[here],
+            certainty=t.certainty[here],
+            speed=t.speed[here],
+            words=words,
+        )
 
     log = Log(path)
     log.settings(rows.meta())
@@ -210,33 +306,56 @@ def write_log(path: Path, rows: FakeRows) -> Path:
         part = Slice(s, str(frame.label[k]))
         here = typical.slice == s
         report = SliceReport(
-            slice=part, n=int(frame.n[k]), predicted=0.0, persistence=0.9, settling=bool(frame.settling[k]), dimension=500,
+            slice=part,
+            n=int(frame.n[k]),
+            predicted=0.0,
+            persistence=0.9,
+            settling=bool(frame.settling[k]),
+            dimension=500,
             topics=topics("then", s),
             typical=Typical(
-                topic=typical.topic[here], rank=typical.rank[here], id=list(typical.id[here]), title=list(typical.title[here]),
-                time=[t.astype("datetime64[us]").astype(datetime) for t in typical.time[here]], score=typical.score[here],
+                topic=typical.topic[here],
+                rank=typical.rank[here],
+                id=list(typical.id[here]),
+                title=list(typical.title[here]),
+                time=[t.astype("datetime64[us]").astype(datetime) for t in typical.time[here]],
+                score=typical.score[here],
             ),
             events=[
-                Event(str(events.kind[e]), int(events.topic[e]), int(events.other[e]) if events.other[e] >= 0 else None,
-                      None if np.isnan(events.value[e]) else float(events.value[e]))
+                Event(
+                    str(events.kind[e]),
+                    int(events.topic[e]),
+                    int(events.other[e]) if events.other[e] >= 0 else None,
+                    None if np.isnan(events.value[e]) else float(events.value[e]),
+                )
                 for e in np.flatnonzero(events.slice == s)
             ],
-        )  # fmt: skip
+        )
         last = k == count - 1
         smoothed = []
         if last and rows.has_hindsight():
-            smoothed = [SmoothedSlice(int(i), got) for i in frame.slice if (got := topics("hindsight", int(i))) is not None]
+            smoothed = [
+                SmoothedSlice(int(i), got) for i in frame.slice if (got := topics("hindsight", int(i))) is not None
+            ]
         log.commit(
             Commit(
                 epoch=EpochReport(k, part, int(frame.n[k]), 0, 0, 0, 0.0, 0.0, 0.1, report.topics),
-                closed=[report], rejected=[], position={"gazette": k + 1}, open_state={}, slice_state={}, smoothed=smoothed, finished=last,
+                closed=[report],
+                rejected=[],
+                position={"gazette": k + 1},
+                open_state={},
+                slice_state={},
+                smoothed=smoothed,
+                finished=last,
             )
-        )  # fmt: skip
+        )
     log.close()
     return path
 
 
-def _track(story: list[str], slices: int, stored: int, rng: np.random.Generator) -> tuple[list[str], NDArray[np.float64]]:
+def _track(
+    story: list[str], slices: int, stored: int, rng: np.random.Generator
+) -> tuple[list[str], NDArray[np.float64]]:
     """Return words and their weights over time: a procession, three stayers, and a tail of rare companions."""
     passing, staying = story[:-3], story[-3:]
     tail = [f"{w}{suffix}" for w in passing for suffix in ("s", "ing", "er")][: max(0, stored + 6 - len(story))]
@@ -246,8 +365,13 @@ def _track(story: list[str], slices: int, stored: int, rng: np.random.Generator)
         centre = (k + 0.5) / len(passing) * slices + rng.normal(0, 0.8)
         width = slices / len(passing) * rng.uniform(1.0, 2.6) + 0.3
         columns.append(rng.uniform(0.25, 0.6) * np.exp(-0.5 * ((time - centre) / width) ** 2))
-    columns += [rng.uniform(0.18, 0.42) * (1 + 0.3 * np.sin(time / slices * rng.uniform(1, 6) + rng.uniform(0, 6))) for _ in staying]
-    columns += [rng.uniform(0.01, 0.06) * (1 + 0.4 * np.sin(time / max(slices, 1) * 5 + rng.uniform(0, 6))) for _ in tail]
+    columns += [
+        rng.uniform(0.18, 0.42) * (1 + 0.3 * np.sin(time / slices * rng.uniform(1, 6) + rng.uniform(0, 6)))
+        for _ in staying
+    ]
+    columns += [
+        rng.uniform(0.01, 0.06) * (1 + 0.4 * np.sin(time / max(slices, 1) * 5 + rng.uniform(0, 6))) for _ in tail
+    ]
     return [*passing, *staying, *tail], np.column_stack(columns)
 
 
@@ -261,7 +385,10 @@ def _lagged(weight: NDArray[np.float64], noise: float, rng: np.random.Generator)
 
 
 def _typical(
-    tracks: list[tuple[list[str], NDArray[np.float64]]], there: NDArray[np.bool_], labels: list[str], rng: np.random.Generator
+    tracks: list[tuple[list[str], NDArray[np.float64]]],
+    there: NDArray[np.bool_],
+    labels: list[str],
+    rng: np.random.Generator,
 ) -> TypicalFrame:
     rows = []
     moods = ("quiet", "difficult", "surprising", "long")
@@ -271,13 +398,30 @@ def _typical(
         for r in range(5):
             a, b = best[r % len(best)], best[(r + 2) % len(best)]
             title = _TITLES[r].format(a=a, b=b, c=moods[int(rng.integers(4))])
-            rows.append((int(s), int(t), r + 1, f"{labels[s]}/{t}/{r}", title[0].upper() + title[1:], 0.9 - 0.09 * r - 0.1 * rng.random()))
+            rows.append(
+                (
+                    int(s),
+                    int(t),
+                    r + 1,
+                    f"{labels[s]}/{t}/{r}",
+                    title[0].upper() + title[1:],
+                    0.9 - 0.09 * r - 0.1 * rng.random(),
+                )
+            )
     columns = list(zip(*rows, strict=True)) if rows else [()] * 6
-    stamps = [np.datetime64("1996-01-15", "us") + np.timedelta64(91 * int(s) + 3 * int(r), "D") for s, r in zip(columns[0], columns[2], strict=True)]
+    stamps = [
+        np.datetime64("1996-01-15", "us") + np.timedelta64(91 * int(s) + 3 * int(r), "D")
+        for s, r in zip(columns[0], columns[2], strict=True)
+    ]
     return TypicalFrame(
-        slice=np.array(columns[0], np.int64), topic=np.array(columns[1], np.int64), rank=np.array(columns[2], np.int64),
-        id=_texts(columns[3]), title=_texts(columns[4]), time=np.array(stamps, "datetime64[us]"), score=np.array(columns[5], np.float64),
-    )  # fmt: skip
+        slice=np.array(columns[0], np.int64),
+        topic=np.array(columns[1], np.int64),
+        rank=np.array(columns[2], np.int64),
+        id=_texts(columns[3]),
+        title=_texts(columns[4]),
+        time=np.array(stamps, "datetime64[us]"),
+        score=np.array(columns[5], np.float64),
+    )
 
 
 def _texts(values: list[str] | tuple[str, ...]) -> NDArray[np.object_]:

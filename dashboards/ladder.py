@@ -1,0 +1,146 @@
+"""The ladder: columns are slices, rungs are ranks, a line joins the same word in neighbouring columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.dashboards.escape import for_plotly
+from vmfstream.dashboards.history import Bools, Ints
+from vmfstream.dashboards.textwidth import em_width, shortened
+from vmfstream.dashboards.theme import Theme, ThemeName, theme
+from vmfstream.dashboards.view import Size
+from vmfstream.dashboards.wordsframe import HEAD, RAIL, RANKS, WordsFrame, rail, words_layout
+
+GUESS = 0.4
+"""Certainty under which words are set in muted text."""
+
+_COLUMN = 92
+_RUNG = 33
+_WORD_SIZE = 12.5
+_LEAST_SIZE = 9.5
+_WIDTHS = (1.5, 3.2, 5.4)
+_CURVE = (0.0, 0.08, 0.2, 0.35, 0.5, 0.65, 0.8, 0.92, 1.0)
+
+
+def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
+    """Return data and layout of the ladder."""
+    colours = theme(name)
+    slot = colours.slot(frame.topic)
+    columns = ladder_columns(len(frame.labels), size.width)
+    rank, weight = frame.rank[columns], frame.weight[columns]
+    state = standing(rank, frame.settled[columns])
+    width = size.width / max(columns.size, 1)
+    cells: dict[tuple[int, int], dict[str, Any]] = {}
+    for c, w in zip(*np.nonzero(state != ""), strict=True):
+        cells[int(c), int(w)] = _cell(frame, str(state[c, w]), frame.words[w], int(columns[c]), width, colours)
+
+    lines: tuple[list[list[float | None]], ...] = tuple([[], []] for _ in _WIDTHS)
+    strongest = max(float(weight.max(initial=0.0)), 1e-12)
+    for (c, w), cell in cells.items():
+        after = cells.get((c + 1, w))
+        if after is None or not frame.settled[columns[c]]:
+            continue
+        x0, x1 = c + cell["half"] / width, c + 1 - after["half"] / width
+        if x1 <= x0:
+            continue
+        level = float(weight[c, w] + weight[c + 1, w]) / (2 * strongest)
+        xs, ys = lines[0 if level < 0.3 else 1 if level < 0.6 else 2]
+        for u in _CURVE:
+            ease = u * u * (3 - 2 * u)
+            xs.append(x0 + u * (x1 - x0))
+            ys.append(float(rank[c, w] + (rank[c + 1, w] - rank[c, w]) * ease))
+        xs.append(None)
+        ys.append(None)
+    traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "lines",
+            "hoverinfo": "skip",
+            "connectgaps": False,
+            "x": np.array(xs, np.float32),
+            "y": np.array(ys, np.float32),
+            "line": {"color": slot.fill, "width": wide},
+        }
+        for wide, (xs, ys) in zip(_WIDTHS, lines, strict=True)
+        if xs
+    ]
+    order = sorted(cells)
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "text",
+            "name": "words",
+            "hoverinfo": "skip",
+            "cliponaxis": False,
+            "textposition": "middle center",
+            "x": [c for c, _ in order],
+            "y": [int(rank[c, w]) for c, w in order],
+            "text": [cells[key]["text"] for key in order],
+            "textfont": {
+                "color": [cells[key]["colour"] for key in order],
+                "size": [cells[key]["size"] for key in order],
+                "weight": [cells[key]["weight"] for key in order],
+            },
+        }
+    )
+    rail_y = RANKS + 0.5 + (RAIL / 2) / _RUNG
+    traces += rail(frame, columns, rail_y, 5 / _RUNG, colours, 0.84)
+    height = HEAD + RANKS * _RUNG + RAIL
+    meta = {"form": "ladder", "columns": (frame.first + columns).tolist(), "rows": []}
+    axis = {"tickvals": list(range(columns.size)), "ticktext": [for_plotly(frame.labels[c]) for c in columns]}
+    layout = words_layout(frame, size, name, -0.5, columns.size - 0.5, height, meta, [rail_y + 15 / _RUNG, 0.5])
+    layout["xaxis"] |= axis
+    layout["margin"] |= {"l": 0, "r": 0}
+    return {"data": traces, "layout": layout}
+
+
+def _cell(frame: WordsFrame, state: str, word: str, s: int, width: float, colours: Theme) -> dict[str, Any]:
+    """Return text, looks and half the width (with a gap for lines) of a word in a ladder column."""
+    slot = colours.slot(frame.topic)
+    new, bold = state == "new", state == "new"
+    unsure = not frame.settled[s] or (frame.certainty[s] < GUESS) or np.isnan(frame.certainty[s])
+    text = f"+ {word}" if new else word
+    room = width - 22
+    size = min(_WORD_SIZE, max(_LEAST_SIZE, room / max(em_width(text, bold), 1e-9)))
+    text = shortened(text, room / size, bold)
+    colour = slot.ink if state in ("new", "back") else colours.muted if state == "last" else colours.text
+    return {
+        "text": for_plotly(text),
+        "size": round(size, 1),
+        "weight": 700 if bold else 450,
+        "colour": colours.muted if unsure else colour,
+        "half": 0.5 * em_width(text, bold) * size + 4,
+    }
+
+
+def ladder_columns(slices: int, width: int) -> Ints:
+    """Return the slices that a ladder shows: all, or every second, third ... counted back from the newest."""
+    every = max(1, -(-slices // max(1, width // _COLUMN)))
+    return np.arange(slices - 1, -1, -every)[::-1]
+
+
+def standing(rank: Ints, settled: Bools) -> NDArray[np.str_]:
+    """Return what happens to every word in every shown column: ``new``, ``back``, ``last``, ``stays`` or ``""``.
+
+    Parameters
+    ----------
+    rank : int array of shape (C, W)
+        Rank of each word in the shown columns, 0 where it is not stored.
+    settled : bool array of shape (C,)
+        Columns whose words may be compared with others.
+    """
+    shown = (rank > 0) & (rank <= RANKS)
+    out = np.where(shown, "stays", "").astype("<U5")
+    begin = int(np.argmax(settled)) if settled.any() else rank.shape[0]
+    for c in range(rank.shape[0]):
+        if c > begin:
+            before = shown[begin:c]
+            out[c, shown[c] & ~before.any(axis=0)] = "new"
+            out[c, shown[c] & before.any(axis=0) & ~shown[c - 1]] = "back"
+        if begin <= c < rank.shape[0] - 1:
+            out[c, shown[c] & ~shown[c + 1 :].any(axis=0) & (out[c] == "stays")] = "last"
+    return out

@@ -1,0 +1,57 @@
+"""Figures as small JSON: every array of numbers once, as base64, and references where it is used."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Arrays:
+    """Arrays of all figures, each kept once: bands share their x, forms share their weights."""
+
+    def __init__(self) -> None:
+        self.entries: list[list[str]] = []
+        self._known: dict[tuple[str, str], int] = {}
+
+    def place(self, array: NDArray[Any]) -> dict[str, Any]:
+        """Return the reference that stands for an array in the page's JSON."""
+        little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+        key = (_DTYPES[array.dtype.str[1:]], base64.b64encode(little.tobytes()).decode("ascii"))
+        if key not in self._known:
+            self._known[key] = len(self.entries)
+            self.entries.append(list(key))
+        reference: dict[str, Any] = {"$": self._known[key]}
+        if array.ndim == 2:
+            reference["w"] = array.shape[1]
+        return reference
+
+    def packed(self, value: Any) -> Any:
+        """Return a copy of a figure with every array replaced by its reference."""
+        if isinstance(value, np.ndarray):
+            return self.place(value) if value.dtype.kind in "fiu" else value.tolist()
+        if isinstance(value, Mapping):
+            if "bdata" in value:
+                array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
+                if "shape" in value:
+                    array = array.reshape([int(n) for n in str(value["shape"]).split(",")])
+                return self.place(array)
+            return {key: self.packed(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.packed(item) for item in value]
+        return value.item() if isinstance(value, np.generic) else value
+
+
+_DTYPES = {
+    "f4": "Float32Array",
+    "f8": "Float64Array",
+    "u1": "Uint8Array",
+    "i1": "Int8Array",
+    "u2": "Uint16Array",
+    "i2": "Int16Array",
+    "i4": "Int32Array",
+    "u4": "Uint32Array",
+}
