@@ -37,7 +37,8 @@ from vmfstream.records import (
     SmoothedSlice,
     TopicRows,
 )
-from vmfstream.text.encoders import Encoder, Growth
+from vmfstream.text.encoders import Encoder
+from vmfstream.text.vocabulary import Growth
 
 log = logging.getLogger(__name__)
 

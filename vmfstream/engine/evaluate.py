@@ -18,7 +18,7 @@ from vmfstream.online import tracker
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.online.window import from_static, static_fit, topics_for
 from vmfstream.records import SliceReport, SmoothedSlice
-from vmfstream.text.encoders import Growth
+from vmfstream.text.vocabulary import Growth
 
 METHODS = {
     "tracker": "the tracker, one pass",

@@ -1,0 +1,362 @@
+"""The words of a stream: which there are, how many documents have them, which have a column."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.errors import MissingExtra
+from vmfstream.records import Arrays
+from vmfstream.text.counts import Counts
+from vmfstream.text.table import WordTable
+from vmfstream.text.tokens import Tokeniser
+
+# the term table, in multiples of the capacity: never beyond FULL; beyond CROWDED it is cut back to ROOMY when a slice ends
+_FULL, _CROWDED, _ROOMY = 8, 4, 2
+# a document frequency below min_df is accepted while the stream is shorter than this
+_YOUNG = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Growth:
+    """How columns and terms changed when a slice ended.
+
+    Attributes
+    ----------
+    old_dim, new_dim : int
+        Numbers of columns before and after.
+    columns : (new_dim,) int32
+        The old column of each new column, -1 for a new word. Those that stay keep their order and stand first.
+    terms : (old number of terms,) int32 or None
+        New id of each old term, -1 if it was forgotten; None if no id changed. For :meth:`Counts.remap`.
+    """
+
+    old_dim: int
+    new_dim: int
+    columns: NDArray[np.int32]
+    terms: NDArray[np.int32] | None
+
+    @classmethod
+    def none(cls, dim: int) -> Growth:
+        """Nothing changed."""
+        return cls(dim, dim, np.arange(dim, dtype=np.int32), None)
+
+
+class Vocabulary:
+    """The growing, bounded vocabulary of a stream.
+
+    Every word seen becomes a *term*, a candidate with a document frequency; frequent terms are admitted to a *column* of
+    the document vectors. Columns and document frequencies change only in :meth:`close_slice`.
+
+    Parameters
+    ----------
+    tokeniser : Tokeniser, optional
+    capacity : int
+        Most columns, >= 1. Beyond it the columns with the smallest recent document frequency go (ties: the latest
+        terms). At most 8 times as many terms are held inside a slice, at most 4 times as many from slice to slice.
+    min_df : int
+        A term is admitted once it is in this many documents, >= 1 (in two, while the stream has less than 1,000).
+    max_df_share : float
+        A term in a larger share of the documents than this, in (0, 1], is not admitted; one admitted before stays.
+    fade : float
+        What is left of a recent document frequency after one more slice with documents, in (0, 1].
+    stop_words : "english", iterable of str, or None
+        Words that are never terms; "english" is scikit-learn's list.
+    stem : str, optional
+        Snowball algorithm, such as "english": words with one stem are one term, shown to people as the one of them that
+        is in most documents. Needs the extra ``stemming``.
+
+    Raises
+    ------
+    ValueError
+        If a number is outside its range or a stop list or an algorithm is unknown.
+    MissingExtra
+        If ``stem`` is given and PyStemmer is not installed.
+    """
+
+    def __init__(
+        self,
+        tokeniser: Tokeniser | None = None,
+        *,
+        capacity: int = 50_000,
+        min_df: int = 3,
+        max_df_share: float = 0.5,
+        fade: float = 0.98,
+        stop_words: str | Iterable[str] | None = "english",
+        stem: str | None = None,
+    ) -> None:
+        if capacity < 1 or min_df < 1:
+            raise ValueError(f"expected capacity >= 1 and min_df >= 1, got {capacity} and {min_df}")
+        if not (0 < max_df_share <= 1 and 0 < fade <= 1):
+            raise ValueError(f"expected max_df_share and fade in (0, 1], got {max_df_share} and {fade}")
+        self.tokeniser = Tokeniser() if tokeniser is None else tokeniser
+        self.capacity, self.min_df, self.max_df_share, self.fade = capacity, min_df, max_df_share, fade
+        self.stem = stem
+        self._stem = None if stem is None else _stemmer(stem)
+        stops = sorted({token for word in _stop_words(stop_words) for token in self.tokeniser.tokens(word)})
+        self._stops = len(stops)
+        self._stop_digest = hashlib.blake2b("\n".join(stops).encode(), digest_size=8).hexdigest()
+        # the surface forms, stop words first; without stemming a form is a term
+        self._forms = WordTable(_FULL * capacity + self._stops)
+        self._forms.add(stops)
+        self._terms = self._forms if stem is None else WordTable(_FULL * capacity)
+        self._form_term = np.full(self._stops, -1, dtype=np.int32)
+        self._form_df = np.zeros(self._stops, dtype=np.int64)
+        self.documents = 0
+        self._pending_documents = 0
+        self._df = np.zeros(len(self._terms), dtype=np.int64)
+        self._recent = np.zeros(len(self._terms))
+        self._pending = np.zeros(len(self._terms), dtype=np.int32)
+        self._columns = np.zeros(0, dtype=np.int32)
+        self._shown = np.zeros(0, dtype=np.int32)
+        self._seal()
+
+    def __len__(self) -> int:
+        return self._columns.size
+
+    @property
+    def terms(self) -> int:
+        """Number of terms held, those without a column included, stop words aside."""
+        return len(self._terms) - self._first
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held by the term table and its figures."""
+        arrays = (self._df, self._recent, self._pending, self._form_term, self._form_df, self.column, self._columns)
+        tables = {id(table): table.nbytes for table in (self._forms, self._terms)}
+        return sum(array.nbytes for array in arrays) + sum(tables.values())
+
+    def count(self, texts: Sequence[str]) -> Counts:
+        """Count the terms of ``texts``, which belong to the open slice.
+
+        Raises
+        ------
+        ValueError
+            If something other than a str is among ``texts``; names its place.
+        """
+        counts = self.tokeniser.count(texts, self._forms, self._stops)
+        if self._stem is not None:
+            counts = self._stemmed(counts, self._stem)
+        more = len(self._terms) - self._df.size
+        self._df = np.pad(self._df, (0, more))
+        self._recent = np.pad(self._recent, (0, more))
+        self._pending = np.pad(self._pending, (0, more))
+        self._pending += np.bincount(counts.terms, minlength=self._pending.size).astype(np.int32)
+        self._pending_documents += len(counts)
+        return counts
+
+    def close_slice(self) -> Growth:
+        """Make the documents counted since the last call part of the record and choose the columns anew."""
+        if self._pending_documents:
+            self.documents += self._pending_documents
+            self._df += self._pending
+            self._recent = self.fade * self._recent + self._pending
+            self._pending_documents = 0
+            self._pending[:] = 0
+        old = self._columns
+        has_column = np.zeros(self._df.size, dtype=bool)
+        has_column[old] = True
+        least = min(self.min_df, 2) if self.documents < _YOUNG else self.min_df
+        most = max(self.max_df_share * self.documents, least)
+        admitted = np.flatnonzero(has_column | ((self._df >= least) & (self._df <= most)))
+        if admitted.size > self.capacity:
+            rarest_last = np.argsort(-self._recent[admitted], kind="stable")
+            admitted = np.sort(admitted[rarest_last[: self.capacity]])
+        chosen = np.zeros(self._df.size, dtype=bool)
+        chosen[admitted] = True
+        stay = np.flatnonzero(chosen[old])
+        new = admitted[~has_column[admitted]]
+        self._columns = np.concatenate((old[stay], new)).astype(np.int32)
+        columns = np.concatenate((stay, np.full(new.size, -1))).astype(np.int32)
+        terms = self._prune() if self.terms > _CROWDED * self.capacity else None
+        if self._stem is not None:
+            if len(self._forms) - self._stops > _CROWDED * self.capacity:
+                self._prune_forms()
+            self._shown = _most_frequent_form(self._form_term, self._form_df, self._df.size)[self._columns]
+        self._seal()
+        return Growth(old.size, self._columns.size, columns, terms)
+
+    def words(self, columns: Iterable[int] | None = None) -> list[str]:
+        """Return the word of each column, or of the given columns."""
+        chosen = range(len(self)) if columns is None else columns
+        forms = self._columns if self._stem is None else self._shown
+        return [self._forms.word(int(forms[column])) for column in chosen]
+
+    def state(self) -> Arrays:
+        """Return all that :meth:`restore` needs, as flat arrays that later counting does not touch."""
+        arrays: Arrays = {
+            "settings": np.frombuffer(json.dumps(self._settings()).encode(), dtype=np.uint8),
+            "documents": np.array([self.documents, self._pending_documents], dtype=np.int64),
+            "df": self._df.copy(),
+            "recent": self._recent.copy(),
+            "pending": self._pending.copy(),
+            "columns": self._columns.copy(),
+        }
+        arrays["form_starts"], arrays["form_pool"] = self._forms.content()
+        if self._stem is not None:
+            arrays["term_starts"], arrays["term_pool"] = self._terms.content()
+            arrays |= {
+                "form_term": self._form_term.copy(),
+                "form_df": self._form_df.copy(),
+                "shown": self._shown.copy(),
+            }
+        return arrays
+
+    def restore(self, arrays: Arrays) -> None:
+        """Become the vocabulary whose :meth:`state` is given; what follows is the same to the last bit.
+
+        Raises
+        ------
+        ValueError
+            If the state was made with other settings; names them.
+        """
+        stored = json.loads(np.asarray(arrays["settings"]).tobytes())
+        differing = [name for name, value in self._settings().items() if stored.get(name) != value]
+        if differing:
+            raise ValueError(
+                "the stored vocabulary was made with other settings: "
+                + ", ".join(f"{name} {stored.get(name)!r}, now {self._settings()[name]!r}" for name in differing)
+            )
+        self.documents, self._pending_documents = (int(number) for number in arrays["documents"])
+        self._df = np.array(arrays["df"], dtype=np.int64)
+        self._recent = np.array(arrays["recent"], dtype=np.float64)
+        self._pending = np.array(arrays["pending"], dtype=np.int32)
+        self._columns = np.array(arrays["columns"], dtype=np.int32)
+        self._forms.refill(np.array(arrays["form_starts"]), np.array(arrays["form_pool"]))
+        if self._stem is not None:
+            self._terms.refill(np.array(arrays["term_starts"]), np.array(arrays["term_pool"]))
+            self._form_term = np.array(arrays["form_term"], dtype=np.int32)
+            self._form_df = np.array(arrays["form_df"], dtype=np.int64)
+            self._shown = np.array(arrays["shown"], dtype=np.int32)
+        self._seal()
+
+    @property
+    def _first(self) -> int:
+        """Id of the first term that is no stop word."""
+        return self._stops if self._stem is None else 0
+
+    def _settings(self) -> dict[str, object]:
+        return {
+            "capacity": self.capacity,
+            "min_df": self.min_df,
+            "max_df_share": self.max_df_share,
+            "fade": self.fade,
+            "stop_words": self._stop_digest,
+            "stem": self.stem,
+            **self.tokeniser.options._asdict(),
+        }
+
+    def _seal(self) -> None:
+        """Compute what follows from the columns and the closed slices."""
+        self.column = np.full(self._df.size, -1, dtype=np.int32)
+        self.column[self._columns] = np.arange(self._columns.size, dtype=np.int32)
+        df = self._df[self._columns]
+        self.idf = np.log((1 + self.documents) / (0.5 + df)).astype(np.float32)
+        digest = hashlib.blake2b(digest_size=16)
+        for part in (*self._terms.take(self._columns.astype(np.int64)), self.idf):
+            digest.update(part.tobytes())
+        self.digest = digest.hexdigest()
+
+    def _stemmed(self, counts: Counts, stem: Callable[[list[str]], list[str]]) -> Counts:
+        """Counts of forms to counts of terms; each form is stemmed once, when it is new."""
+        known = self._form_term.size
+        stems = stem([self._forms.word(form) for form in range(known, len(self._forms))])
+        self._form_term = np.concatenate((self._form_term, self._terms.add(stems).astype(np.int32)))
+        self._form_df = np.pad(self._form_df, (0, len(stems)))
+        self._form_df += np.bincount(counts.terms, minlength=self._form_df.size)
+        return Counts(*_merge(counts.indptr, counts.terms, counts.counts, self._form_term, len(self._terms)), counts.tokens)
+
+    def _prune(self) -> NDArray[np.int32]:
+        """Forget the rarest terms without a column; return the new id of each old term."""
+        rank = self._recent.copy()
+        rank[self._columns] = np.inf
+        candidates = np.arange(self._first, self._df.size)
+        order = np.argsort(-rank[candidates], kind="stable")[: _ROOMY * self.capacity]
+        kept = np.concatenate((np.arange(self._first), np.sort(candidates[order])))
+        terms = np.full(self._df.size, -1, dtype=np.int32)
+        terms[kept] = np.arange(kept.size, dtype=np.int32)
+        self._terms.keep(kept)
+        self._df, self._recent, self._pending = self._df[kept], self._recent[kept], self._pending[kept]
+        self._columns = terms[self._columns]
+        if self._stem is not None:
+            living = self._form_term >= 0
+            self._form_term[living] = terms[self._form_term[living]]
+            stop = np.arange(self._form_term.size) < self._stops
+            self._keep_forms(np.flatnonzero((self._form_term >= 0) | stop))
+        return terms
+
+    def _prune_forms(self) -> None:
+        forms = np.arange(self._stops, self._form_term.size)
+        order = np.argsort(-self._form_df[forms], kind="stable")[: _ROOMY * self.capacity]
+        self._keep_forms(np.concatenate((np.arange(self._stops), np.sort(forms[order]))))
+
+    def _keep_forms(self, kept: NDArray[np.int64]) -> None:
+        self._forms.keep(kept)
+        self._form_term, self._form_df = self._form_term[kept], self._form_df[kept]
+
+
+def _stop_words(wanted: str | Iterable[str] | None) -> Iterable[str]:
+    if wanted is None:
+        return ()
+    if not isinstance(wanted, str):
+        return wanted
+    if wanted != "english":
+        raise ValueError(f"expected stop_words to be 'english', a list of words or None, got {wanted!r}")
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    words: Iterable[str] = ENGLISH_STOP_WORDS
+    return words
+
+
+def _stemmer(algorithm: str) -> Callable[[list[str]], list[str]]:
+    try:
+        import Stemmer
+    except ImportError:
+        raise MissingExtra("stemming needs PyStemmer: pip install 'vmfstream[stemming]'") from None
+    if algorithm not in Stemmer.algorithms():
+        raise ValueError(f"expected stem to be one of {', '.join(Stemmer.algorithms())}, got {algorithm!r}")
+    stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(algorithm).stemWords
+    return stem
+
+
+def _most_frequent_form(
+    form_term: NDArray[np.int32], form_df: NDArray[np.int64], terms: int
+) -> NDArray[np.int32]:
+    """Form of each term that is in most documents; among equals the first."""
+    forms = np.flatnonzero(form_term >= 0)
+    order = forms[np.lexsort((-forms, form_df[forms]))]
+    shown = np.full(terms, -1, dtype=np.int32)
+    # of several assignments to one place the last one stays
+    shown[form_term[order]] = order
+    return shown
+
+
+@njit(cache=True)
+def _merge(indptr, forms, counts, form_term, terms):  # type: ignore[no-untyped-def]
+    """Add up the counts of the forms of one term, document by document."""
+    seen = np.zeros(terms, dtype=np.uint32)
+    merged = np.zeros_like(indptr)
+    out_terms = np.empty_like(forms)
+    out_counts = np.empty_like(counts)
+    position = 0
+    for document in range(indptr.size - 1):
+        first = position
+        for j in range(indptr[document], indptr[document + 1]):
+            term = form_term[forms[j]]
+            if term < 0:
+                continue
+            if seen[term] == 0:
+                out_terms[position] = term
+                position += 1
+            seen[term] += np.uint32(counts[j])
+        for j in range(first, position):
+            out_counts[j] = min(seen[out_terms[j]], 65535)
+            seen[out_terms[j]] = 0
+        merged[document + 1] = position
+    return merged, out_terms[:position].copy(), out_counts[:position].copy()
