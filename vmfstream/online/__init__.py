@@ -1,1 +1,1 @@
-
+"""Topics followed through a stream: one pass, slice by slice."""

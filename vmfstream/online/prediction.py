@@ -1,84 +1,168 @@
-"""Predictive density of a document under a topic whose mean is only known in distribution."""
+"""Predictive density of documents under topics whose means are only known in distribution.
+
+For a belief vMF(psi, gamma) about a topic's mean and documents vMF(mu, kappa), relative to the uniform density,
+
+    log p(x) = ell(|gamma psi + kappa x|) - ell(gamma) - ell(kappa),   |.|^2 = gamma^2 + kappa^2 + 2 gamma kappa c,
+
+where ell = log C_D(0) - log C_D and c = x'psi [GY14, predictive density of the Bayesian mixture].
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from vmfstream.bayes.flat import topic_densities
 from vmfstream.directional.bessel import log_partition
+from vmfstream.directional.kernels import accumulate, posterior, posterior_accumulate
+from vmfstream.mixtures.columns import directed, softmax_rows
+from vmfstream.online.state import Matrix, Rows, Vector
 
 TOLERANCE = 1e-3
-"""Largest error of the polynomial in nats; a cosine gap of 0.001 is worth more than that in any text."""
+"""Largest error of a polynomial in nats; topics of text differ by far more."""
+
+DEGREES = (4, 8, 16, 32)
+"""Degrees that are tried; beyond, powers lose more digits by cancelling than the degree gains."""
+
+
+class Belief(NamedTuple):
+    """What documents are scored under.
+
+    Natural vectors ``f`` (D, kp) of the beliefs about the means, their lengths ``gamma`` (k,), the documents'
+    concentration, ``log_weights`` (k,), and the smallest cosine possible: 0 where all coordinates are non-negative
+    (text), else -1.
+    """
+
+    f: Matrix
+    gamma: Vector
+    kappa: float
+    log_weights: Vector
+    lowest_cosine: float
+
+
+class Gathered(NamedTuple):
+    """A batch as scored: sums ``s`` (D, kp), ``n`` (kp,), memberships ``resp`` (N, kp), ``loglik``, ``label`` (N,).
+
+    Rows of ``resp`` sum to one, or to zero without direction; they keep the strongest topics only, the sums also those
+    beyond. The label of a document without direction is -1 and its log-density 0.
+    """
+
+    s: Matrix
+    n: Vector
+    resp: Matrix
+    loglik: Vector
+    label: NDArray[np.int32]
 
 
 class ScorePolynomial(NamedTuple):
     """Scores as polynomials of a document's dot product with the natural vector of a topic's belief.
 
-    The score of document x under topic k is ``sum_p coef[p, k] * u**p`` with ``u = (x @ f[:, k] - centre[k]) / scale[k]``.
-    ``error`` is the largest deviation in nats found on a grid of cosines.
+    The score of document x under topic k is ``sum_p coef[p, k] * u**p``, ``u = (x @ f[:, k] - centre[k]) / scale[k]``.
+    ``error`` is the largest deviation in nats found on a grid of cosines; above `TOLERANCE` no degree sufficed.
     """
 
     coef: NDArray[np.float64]
-    centre: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    centre: Vector
+    scale: Vector
     error: float
 
 
-def score_polynomial(
-    d: int, gamma: NDArray[np.float64], kappa: float, log_weights: NDArray[np.float64], *, lowest_cosine: float
-) -> ScorePolynomial:
-    """Expand log pi_k + log p(x | k) with the mean integrated out, as a polynomial of the cosine.
+def score(x: Rows, belief: Belief, *, threads: int) -> tuple[Vector, NDArray[np.int32]]:
+    """Log-density of documents in nats relative to uniform and their strongest topic, (0, -1) without direction.
 
-    For a belief vMF(psi, gamma) about the mean and documents vMF(mu, kappa), relative to the uniform density,
-
-        log p(x) = l(|gamma psi + kappa x|) - l(gamma) - l(kappa),   |.|^2 = gamma^2 + kappa^2 + 2 gamma kappa c,
-
-    where l = log C_D(0) - log C_D and c = x'psi [GY14, predictive density of B-vMFmix]. As a function of c it is
-    analytic on the whole interval, so a low degree is exact to `TOLERANCE`, and N K Bessel functions per batch become
-    a few multiplications.
-
-    Parameters
-    ----------
-    d : dimension.
-    gamma : (K,) concentrations of the beliefs, >= 0.
-    kappa : concentration of the documents, > 0.
-    log_weights : (K,) log proportions.
-    lowest_cosine : 0 where all coordinates are non-negative (text), else -1.
+    Exact within `TOLERANCE`: by polynomials, or by the Bessel functions themselves where these do not suffice.
     """
-    k = len(gamma)
-    for degree in (4, 8, 16, 32):
-        nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-        values = _log_predictive(d, gamma, kappa, _cosines(nodes, lowest_cosine))
-        cheb = chebyshev.chebfit(nodes, values.T, degree)
-        test = np.linspace(-1.0, 1.0, 4 * degree + 1)
-        gap = chebyshev.chebval(test, cheb) - _log_predictive(d, gamma, kappa, _cosines(test, lowest_cosine))
+    poly = score_polynomial(belief)
+    if poly.error > TOLERANCE:
+        _, loglik, label = _exact(x, belief)
+        return loglik, label
+    out = posterior(x, belief.f, poly.coef, poly.centre, poly.scale, len(belief.gamma), threads=threads)
+    return out.loglik, out.label
+
+
+def gather(x: Rows, belief: Belief, *, threads: int) -> Gathered:
+    """Score documents as `score` does and sum them by their memberships, in one pass over the non-zeros."""
+    poly = score_polynomial(belief)
+    if poly.error > TOLERANCE:
+        resp, loglik, label = _exact(x, belief)
+        return Gathered(accumulate(x, resp, threads=threads), resp.sum(axis=0, dtype=np.float64), resp, loglik, label)
+    k, kp = len(belief.gamma), belief.f.shape[1]
+    out = posterior_accumulate(x, belief.f, poly.coef, poly.centre, poly.scale, k, threads=threads)
+    return Gathered(out.s, out.nk, _memberships(out.top, out.weight, kp), out.loglik, out.label)
+
+
+def score_polynomial(belief: Belief) -> ScorePolynomial:
+    """Expand log pi_k + log p(x | k) as a polynomial of the cosine, of the lowest of `DEGREES` that suffices.
+
+    The score is analytic in the cosine c with singularities at c = -(gamma^2 + kappa^2 + j^2) / (2 gamma kappa), where
+    j > D/2 - 1 is a zero of the Bessel function J [DLMF 10.21]. For cosines from 0 on they are far away: degree 16 at
+    most is exact to `TOLERANCE`, and N K Bessel functions per batch become a few multiplications. From -1 on they come
+    close where gamma and kappa are alike and far above D (A(kappa) > 0.9), and no degree suffices.
+    """
+    d, low = len(belief.f), belief.lowest_cosine
+    for degree in DEGREES:
+        nodes, transform, powers = _interpolation(degree)
+        coef = powers @ (transform @ _log_predictive(belief, d, _cosines(nodes, low)).T)
+        grid = np.linspace(-1.0, 1.0, 4 * degree + 1)
+        gap = np.polynomial.polynomial.polyval(grid, coef) - _log_predictive(belief, d, _cosines(grid, low))
         error = float(np.abs(gap).max())
-        if error < TOLERANCE:
+        if error <= TOLERANCE:
             break
-    coef = np.stack([_padded_power_basis(np.asarray(cheb[:, j], np.float64), degree) for j in range(k)], axis=1)
-    coef[0] += log_weights
-    half = (1.0 - lowest_cosine) / 2.0
-    known = gamma > 0.0
-    centre = np.where(known, gamma * (lowest_cosine + half), 0.0)
-    scale = np.where(known, gamma * half, 1.0)
+    coef[0] += belief.log_weights
+    half = (1.0 - low) / 2.0
+    known = belief.gamma > 0.0
+    centre = np.where(known, belief.gamma * (low + half), 0.0)
+    scale = np.where(known, belief.gamma * half, 1.0)
     return ScorePolynomial(coef, centre, scale, error)
 
 
-def _padded_power_basis(cheb: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
-    power = chebyshev.cheb2poly(cheb)  # drops trailing zeros
-    return np.pad(power, (0, degree + 1 - len(power)))
+@lru_cache
+def _interpolation(degree: int) -> tuple[Vector, NDArray[np.float64], NDArray[np.float64]]:
+    """Chebyshev nodes, the matrix from values there to Chebyshev coefficients, and from these to powers.
+
+    The two must not be multiplied together: small high coefficients would drown in the rounding of large values.
+    """
+    n = degree + 1
+    angles = np.pi * (np.arange(n) + 0.5) / n
+    transform = np.cos(np.outer(np.arange(n), angles)) * 2.0 / n
+    transform[0] /= 2.0
+    powers = np.zeros((n, n))
+    for j in range(n):
+        powers[: j + 1, j] = chebyshev.cheb2poly(np.eye(n)[j])[: j + 1]
+    return np.cos(angles), transform, powers
 
 
-def _cosines(u: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:
+def _cosines(u: Vector, lowest: float) -> Vector:
     return lowest + (1.0 - lowest) * (u + 1.0) / 2.0
 
 
-def _log_predictive(
-    d: int, gamma: NDArray[np.float64], kappa: float, cosine: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    g = gamma[:, None]
+def _log_predictive(belief: Belief, d: int, cosine: Vector) -> NDArray[np.float64]:
+    g, kappa = belief.gamma[:, None], belief.kappa
     joint = np.sqrt(np.maximum(g * g + kappa * kappa + 2.0 * g * kappa * cosine[None, :], 0.0))
     return np.asarray(log_partition(d, joint) - log_partition(d, g) - log_partition(d, np.float64(kappa)))
+
+
+def _exact(x: Rows, belief: Belief) -> tuple[Matrix, Vector, NDArray[np.int32]]:
+    """Memberships (N, kp), log-density and strongest topic without approximation: N K Bessel functions."""
+    scores = topic_densities(x, belief.f, belief.gamma, belief.kappa) + belief.log_weights
+    label = scores.argmax(axis=1).astype(np.int32)
+    loglik = softmax_rows(scores, np.ones(len(belief.gamma)), np.zeros(len(belief.gamma)), 1.0)
+    resp = np.zeros((len(scores), belief.f.shape[1]), np.float32)
+    resp[:, : len(belief.gamma)] = scores
+    blank = ~directed(x)
+    resp[blank], loglik[blank], label[blank] = 0.0, 0.0, -1
+    return resp, loglik, label
+
+
+def _memberships(top: NDArray[Any], weight: NDArray[np.float32], kp: int) -> Matrix:
+    """Memberships (N, kp) from their compact form, rows summing to one again although weak topics were left out."""
+    out = np.zeros((len(top), kp), np.float32)
+    row, slot = np.nonzero(top >= 0)
+    out[row, top[row, slot]] = weight[row, slot]
+    total = out.sum(axis=1, keepdims=True)
+    np.divide(out, total, out=out, where=total > 0.0)
+    return out

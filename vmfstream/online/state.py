@@ -121,6 +121,11 @@ class TrackState:
         return len(self.ids)
 
     @property
+    def kp(self) -> int:
+        """Number of columns that the topics are stored in."""
+        return len(self.n_past)
+
+    @property
     def settling(self) -> bool:
         """True while every slice is in the window: whole fits still compete and ids may change their meaning."""
         return self.past is None
@@ -132,7 +137,8 @@ def rows_of(x: Rows) -> int:
 
 
 def stack(parts: list[Rows], dim: int) -> Rows:
-    """Put rows under each other, keeping their kind."""
+    """Put rows under each other, keeping their kind; slices without documents have none."""
+    parts = [part for part in parts if rows_of(part)]
     if not parts:
         return csr_array((0, dim), dtype=np.float32)
     if len(parts) == 1:
@@ -151,7 +157,7 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
         "open.s": state.open.s,
         "open.n": state.open.n,
         "open.documents": np.array([state.open.documents]),
-        "open.resp": np.concatenate([np.zeros((0, len(state.n)), np.float32), *[r for _, r in state.open.kept]]),
+        "open.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in state.open.kept]]),
     }
     slice_part: Arrays = {
         "slice": np.array([state.slice]),
@@ -165,7 +171,7 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
         "smoothed_speed": state.smoothed_speed,
         "window.index": np.array([w.index for w in state.window], dtype=np.int64),
         "window.sizes": np.array([rows_of(w.x) for w in state.window], dtype=np.int64),
-        "window.resp": np.concatenate([np.zeros((0, len(state.n)), np.float32), *[w.resp for w in state.window]]),
+        "window.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[w.resp for w in state.window]]),
     }
     for j, h in enumerate(state.past or ()):
         slice_part[f"past.{j}"] = h

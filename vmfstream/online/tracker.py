@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.bayes.concentration import point_kappa
+from vmfstream.bayes.flat import expected_cosines
 from vmfstream.bayes.temporal import convolve, smooth
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, inv_bessel_ratio
-from vmfstream.directional.kernels import accumulate, dots, padded, posterior, posterior_accumulate
-from vmfstream.online.prediction import ScorePolynomial, score_polynomial
+from vmfstream.directional.kernels import accumulate, dots, padded
+from vmfstream.mixtures.columns import column_dots, column_norms, directed
+from vmfstream.online.prediction import Belief, gather, score
 from vmfstream.online.state import (
     Matrix,
     OpenSlice,
@@ -37,8 +40,7 @@ SCORE_MEMORY = 0.8
 JUDGED_DOCUMENTS = 1000
 """Documents of a slice that judge the grid of persistences; their mean score is all that is needed."""
 
-
-WINDOW_BYTES = 512 * 2**20
+WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
 
 
@@ -67,8 +69,9 @@ class Closed:
     """What a closed slice showed.
 
     ``predicted`` is the mean log-density of its documents under the prediction made before it began; ``filtered`` its
-    topics as known now; ``smoothed`` the topics of slices that became final; ``resp`` the memberships of its kept
-    documents (N, kp) after the refit, empty where the slice was too large to be kept.
+    topics as known now; ``smoothed`` the topics of slices that became final. Of its kept documents (all of them, or the
+    first of a slice above the limit) ``resp`` (N, kp) are the memberships, after the refit if there was one, and
+    ``cosine`` (N, K) the cosines with the topics' means.
     """
 
     predicted: float
@@ -117,7 +120,7 @@ def start(
         lowest_cosine=_lowest_cosine(parts),
         smoothed_speed=np.full(kp, np.nan),
     )
-    state = _predict(state, settings)
+    state = _predicted(state, settings)
     if len(parts) > len(slices) and rows_of(open_rows):
         resp = fit.resp[-1]
         s = accumulate(open_rows, resp, threads=settings.threads)
@@ -130,14 +133,14 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackSt
     """Score a batch under the current belief, then add it to the open slice (one pass over its non-zeros)."""
     if rows_of(x) == 0:
         return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
-    poly = _polynomial(state, state.gamma, settings)
-    out = posterior_accumulate(x, state.f, poly.coef, poly.centre, poly.scale, state.k, threads=settings.threads)
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, _lowest_cosine([x])))
+    out = gather(x, _belief(state, state.f, state.n + state.open.n, settings), threads=settings.threads)
     np.add(out.s, state.open.s, out=out.s)
     documents = state.open.documents + rows_of(x)
     kept = state.open.kept
     if documents <= settings.slice_limit:
-        kept = (*kept, (x, _dense(out.top, out.weight, len(state.n))))
-    opened = OpenSlice(out.s, state.open.n + out.nk, documents, kept)
+        kept = (*kept, (x, out.resp))
+    opened = OpenSlice(out.s, state.open.n + out.n, documents, kept)
     return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
 
 
@@ -150,11 +153,11 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
     """
     x = stack([rows for rows, _ in state.open.kept], state.dim)
     predicted = density(state, x, settings)
-    if not len(predicted) or (state.settling and not state.window):
+    if not len(predicted) or _first(state):
         return state, float("nan")
     sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[:JUDGED_DOCUMENTS]
     judged = x[np.sort(sample)]
-    stats = [accumulate(w.x, w.resp, threads=settings.threads) for w in state.window]
+    stats = _statistics(state, settings)
     means = np.array(
         [
             _mean(density(state, judged, settings, base=_anchored(state, _chain(state, stats, j, settings)[2])))
@@ -162,7 +165,10 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
         ]
     )
     scores = SCORE_MEMORY * state.scores + means
-    return replace(state, scores=scores, leader=int(np.argmax(scores))), _mean(predicted)
+    leader = int(np.argmax(scores))
+    if leader != state.leader:
+        state = _predicted(replace(state, leader=leader), settings)
+    return replace(state, scores=scores), _mean(predicted)
 
 
 def density(
@@ -172,10 +178,10 @@ def density(
 
     In nats relative to the uniform density, (documents,) [predictive density of the next slice, GY14 Section 4].
     """
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, _lowest_cosine([x])))
     f = state.base if base is None else base
-    poly = _polynomial(state, _norms(f), settings, opened=False)
-    out = posterior(x, f, poly.coef, poly.centre, poly.scale, state.k, threads=settings.threads)
-    return np.asarray(out.loglik[out.label >= 0])
+    loglik, label = score(x, _belief(state, f, state.n, settings), threads=settings.threads)
+    return np.asarray(loglik[label >= 0])
 
 
 def regrow(
@@ -187,36 +193,39 @@ def regrow(
     documents in the new encoding. Directions are padded with zeros; every concentration is solved again from its
     dimension-free counterpart (a mean resultant length or an expected cosine), since kappa grows like D.
     """
-    old, new = state.dim, len(columns)
-    known = columns >= 0
-    kappa = float(inv_bessel_ratio(new, bessel_ratio(old, state.kappa)))
-    s = np.zeros((new, len(state.n)), np.float32)
+    new, known = len(columns), columns >= 0
+    n, kept_parts = state.open.n, state.open.kept
+    s = np.zeros((new, state.kp), np.float32)
     s[known] = state.open.s[columns[known]]
-    parts: tuple[tuple[Rows, Matrix], ...] = ()
-    if state.open.kept:
-        resp = np.concatenate([r for _, r in state.open.kept])
-        parts = ((kept, resp),)
+    if kept_parts:
+        resp = _masked(kept, np.concatenate([r for _, r in kept_parts]))
+        kept_parts = ((kept, resp),)
         if state.open.documents == len(resp):
-            s = accumulate(kept, resp, threads=settings.threads)
-    return replace(
+            s, n = accumulate(kept, resp, threads=settings.threads), resp.sum(axis=0, dtype=np.float64)
+    parts = tuple(WindowSlice(w.index, x, _masked(x, w.resp)) for w, x in zip(state.window, window, strict=True))
+    moved_state = replace(
         state,
         anchor=moved(state.anchor[:, None], columns)[:, 0],
-        kappa=kappa,
+        kappa=float(inv_bessel_ratio(new, bessel_ratio(state.dim, state.kappa))),
+        n=state.n_past + _counts(parts, state.kp),
         past=None if state.past is None else tuple(moved(h, columns) for h in state.past),
-        window=tuple(WindowSlice(w.index, x, w.resp) for w, x in zip(state.window, window, strict=True)),
-        open=replace(state.open, s=s, kept=parts),
-        base=np.zeros((new, len(state.n)), np.float32),
-        f=np.zeros((new, len(state.n)), np.float32),
+        window=parts,
+        open=OpenSlice(s, n, state.open.documents, kept_parts),
+        base=np.zeros((new, state.kp), np.float32),
     )
+    return _predicted(moved_state, settings)
 
 
 def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
-    """Move natural vectors (D, kp) to a new vocabulary, keeping A_D of their lengths but for what dropped words held."""
+    """Move natural vectors (D, kp) to a new vocabulary.
+
+    A_D of their lengths is kept, times the share of the length that the remaining words hold.
+    """
     old, new = len(h), len(columns)
     known = columns >= 0
     out = np.zeros((new, h.shape[1]), np.float32)
     out[known] = h[columns[known]]
-    before, after = _norms(h), _norms(out)
+    before, after = column_norms(h), column_norms(out)
     held = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
     wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(held, 1.0)))
     factor = np.divide(wanted, after, out=np.zeros_like(after), where=after > 0.0)
@@ -226,20 +235,18 @@ def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
 def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tuple[TrackState, Closed]:
     """End the open slice: learn the concentration, commit what leaves the window, refit it, predict the next slice."""
     gathered = state.open
-    resp = np.concatenate([np.zeros((0, len(state.n)), np.float32), *[r for _, r in gathered.kept]])
-    state = _predict(state, settings, keep_open=True)
+    resp = np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in gathered.kept]])
+    x = stack([rows for rows, _ in gathered.kept], state.dim)
     state = replace(state, kappa=_concentration(state, settings))
     smoothed: list[TopicView] = []
-    x = stack([rows for rows, _ in gathered.kept], state.dim)
     if gathered.documents == len(resp):
-        state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)), n=state.n + gathered.n)
+        state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)))
         while _overfull(state, settings):
             state, view = _commit_oldest(state, settings)
             smoothed.append(view)
         if settings.refit and gathered.documents:
-            state = _adopt(
-                state, refit(state, settings, np.random.default_rng([settings.seed, state.slice, 2])), settings
-            )
+            rng = np.random.default_rng([settings.seed, state.slice, 2])
+            state = _adopt(state, refit(state, settings, rng), settings)
         resp = state.window[-1].resp
         filtered, p = _latest(state, settings)
     else:
@@ -247,17 +254,17 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
             state, view = _commit_oldest(state, settings)
             smoothed.append(view)
         before, h, p = _chain(state, [gathered.s], state.leader, settings)
-        filtered = _view(state, state.slice, _anchored(state, before), _anchored(state, h), gathered.n)
+        filtered = _view(state, state.slice, before, _anchored(state, h), gathered.n)
         smoothed.append(filtered)
-        state = _advance(replace(state, n=state.n + gathered.n), gathered.s, gathered.n, settings)
-    closed = Closed(predicted, filtered, smoothed, resp, _typicality(x, filtered))
-    state = replace(state, slice=state.slice + 1, open=_nothing(state.dim, len(state.n)), base=_anchored(state, p))
-    return _gathered(state), closed
+        state = _advance(state, gathered.s, gathered.n, settings)
+    n = state.n_past + _counts(state.window, state.kp)
+    state = replace(state, slice=state.slice + 1, n=n, open=_nothing(state.dim, state.kp), base=_anchored(state, p))
+    return _gathered(state), Closed(predicted, filtered, smoothed, resp, _typicality(x, filtered))
 
 
 def current(state: TrackState) -> TopicView:
     """The topics in the middle of the open slice, with the documents it has so far."""
-    return _view(state, state.slice, state.base, state.f, state.open.n)
+    return _view(state, state.slice, None if _first(state) else state.base, state.f, state.open.n)
 
 
 def opening(state: TrackState, settings: TrackerSettings) -> Closed | None:
@@ -276,7 +283,7 @@ def hindsight(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
     smoothed = _smoothed(state, _statistics(state, settings), settings)
     views = []
     for t, (w, f) in enumerate(zip(state.window, smoothed, strict=True)):
-        view = _view(state, w.index, smoothed[max(t - 1, 0)], f, _counts((w,), len(state.n)))
+        view = _view(state, w.index, smoothed[max(t - 1, 0)], f, _counts((w,), state.kp))
         views.append(view if t else replace(view, speed=state.smoothed_speed[: state.k]))
     return views
 
@@ -323,41 +330,47 @@ def from_arrays(
         lowest_cosine=lowest,
         smoothed_speed=slice_part["smoothed_speed"],
     )
-    return _predict(state, settings, keep_open=True)
+    return _predicted(state, settings)
 
 
-def _predict(state: TrackState, settings: TrackerSettings, *, keep_open: bool = False) -> TrackState:
+def _predicted(state: TrackState, settings: TrackerSettings) -> TrackState:
     """Recompute the prediction for the open slice from the past and the window under the leading persistence."""
     _, _, p = _chain(state, _statistics(state, settings), state.leader, settings)
-    opened = state.open if keep_open else _nothing(state.dim, len(state.n))
-    return _gathered(replace(state, base=_anchored(state, p), open=opened))
+    return _gathered(replace(state, base=_anchored(state, p)))
+
+
+def _first(state: TrackState) -> bool:
+    """Tell whether the open slice is the first: nothing predicts it but the anchor."""
+    return state.settling and not state.window
 
 
 def _gathered(state: TrackState) -> TrackState:
     """Refresh f = prediction + kappa S of the open slice."""
     f = state.base + np.float32(state.kappa) * state.open.s if state.open.documents else state.base
-    return replace(state, f=f, gamma=_norms(f))
+    return replace(state, f=f, gamma=column_norms(f))
 
 
 def _chain(
     state: TrackState, stats: Sequence[Matrix], grid: int, settings: TrackerSettings
-) -> tuple[Matrix, Matrix, Matrix]:
+) -> tuple[Matrix | None, Matrix, Matrix]:
     """Run the filter from the committed past over slice statistics under one persistence of the grid.
 
-    Returns the data parts (without anchor): h of the last slice but one, h of the last one, and the prediction p for
-    the slice after it. Without statistics h is what the past was before it was carried forward.
+    Returns the belief of the last slice but one, anchor included (None if there is no such slice), the data part h of
+    the last one, and the prediction p for the slice after it. Only these are held, however long the window is.
     """
     omega = settings.persistences[grid]
-    p = _past(state, grid)
-    before = h = _unconvolved(p, omega)
-    for s in stats:
-        before, h = h, p + np.float32(state.kappa) * s
+    p = h = _past(state, grid)
+    before = None
+    for t, s in enumerate(stats):
+        if t == len(stats) - 1 and (t or not state.settling):
+            before = _anchored(state, h if t else _unconvolved(p, omega))
+        h = p + np.float32(state.kappa) * s
         p = convolve(h, omega)
     return before, h, p
 
 
 def _past(state: TrackState, grid: int) -> Matrix:
-    return np.zeros((state.dim, len(state.n)), np.float32) if state.past is None else state.past[grid]
+    return np.zeros((state.dim, state.kp), np.float32) if state.past is None else state.past[grid]
 
 
 def _anchored(state: TrackState, h: Matrix) -> Matrix:
@@ -375,10 +388,8 @@ def _concentration(state: TrackState, settings: TrackerSettings) -> float:
     n = state.open.n.sum()
     if n < 1.0:
         return state.kappa
-    dots = np.einsum("dk,dk->k", state.open.s, state.f, dtype=np.float64)
-    length = np.asarray(bessel_ratio(state.dim, state.gamma))
-    t = np.divide(dots * length, state.gamma, out=np.zeros_like(dots), where=state.gamma > 0.0).sum()
-    seen = float(inv_bessel_ratio(state.dim, np.clip(t / n, 1e-6, R_MAX)))
+    t = expected_cosines(state.f, state.gamma[: state.k], state.open.s).sum()
+    seen = float(point_kappa(state.dim, n, t)[0])
     speed = settings.concentration_speed
     return float(np.exp((1.0 - speed) * np.log(state.kappa) + speed * np.log(seen)))
 
@@ -393,17 +404,17 @@ def _overfull(state: TrackState, settings: TrackerSettings) -> bool:
 
 
 def _most_slices(state: TrackState) -> int:
-    """The smoother holds two matrices per slice; a long window of small slices must not fill the memory."""
-    return max(4, min(64, WINDOW_BYTES // (2 * state.base.nbytes)))
+    """The smoother holds up to four matrices per slice; a long window of small slices must not fill the memory."""
+    return max(4, min(64, WINDOW_BYTES // (4 * state.base.nbytes)))
 
 
 def _commit_oldest(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, TopicView]:
     """Move the oldest slice of the window into the past; its topics in hindsight become final."""
     views = hindsight(state, settings)
     oldest = state.window[0]
-    n = _counts((oldest,), len(state.n))
+    n = _counts((oldest,), state.kp)
     s = accumulate(oldest.x, oldest.resp, threads=settings.threads)
-    speed = np.full(len(state.n), np.nan)
+    speed = np.full(state.kp, np.nan)
     if len(views) > 1:
         speed[: state.k] = views[1].speed
     return replace(_advance(state, s, n, settings), window=state.window[1:], smoothed_speed=speed), views[0]
@@ -413,8 +424,8 @@ def _latest(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Ma
     """The filtered topics of the newest slice in the window, and the data part predicted for the slice after it."""
     before, h, p = _chain(state, _statistics(state, settings), state.leader, settings)
     newest = state.window[-1]
-    n = _counts((newest,), len(state.n))
-    return _view(state, newest.index, _anchored(state, before), _anchored(state, h), n), p
+    n = _counts((newest,), state.kp)
+    return _view(state, newest.index, before, _anchored(state, h), n), p
 
 
 def _advance(state: TrackState, s: Matrix, n: Vector, settings: TrackerSettings) -> TrackState:
@@ -432,7 +443,7 @@ def _smoothed(state: TrackState, stats: Sequence[Matrix], settings: TrackerSetti
 
 def _unconvolved(p: Matrix, omega: float) -> Matrix:
     """The data part before a convolution, which only shortens it: A(|h|) = A(|p|) / omega."""
-    length = _norms(p)
+    length = column_norms(p)
     ratio = np.minimum(np.asarray(bessel_ratio(len(p), length)) / max(omega, 1e-6), R_MAX)
     wanted = np.asarray(inv_bessel_ratio(len(p), ratio))
     factor = np.divide(wanted, length, out=np.zeros_like(length), where=length > 0.0)
@@ -448,7 +459,7 @@ def _adopt(state: TrackState, fit: Refit, settings: TrackerSettings) -> TrackSta
         )
         old = np.add.reduce(_statistics(state, settings))
         order = match(_directions(new)[:, : fit.k], _directions(old)[:, : state.k])
-        resps = [r[:, np.concatenate([order, np.arange(fit.k, r.shape[1])])] for r in resps]
+        resps = [np.take(r, np.concatenate([order, np.arange(fit.k, r.shape[1])]), axis=1) for r in resps]
         fresh = fit.k - state.k
         state = replace(
             state,
@@ -458,19 +469,21 @@ def _adopt(state: TrackState, fit: Refit, settings: TrackerSettings) -> TrackSta
             smoothed_speed=np.full(resps[0].shape[1], np.nan),
         )
     window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, resps, strict=True))
-    n = state.n_past + _counts(window, len(state.n_past))
-    return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa, n=n)
+    return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa)
 
 
-def _polynomial(state: TrackState, gamma: Vector, settings: TrackerSettings, *, opened: bool = True) -> ScorePolynomial:
-    n = state.n + state.open.n if opened else state.n
-    weights = np.log(n[: state.k] + settings.alpha) - np.log(n[: state.k].sum() + settings.alpha * state.k)
-    return score_polynomial(state.dim, gamma[: state.k], state.kappa, weights, lowest_cosine=state.lowest_cosine)
-
-
-def _view(state: TrackState, index: int, before: Matrix, f: Matrix, n: Vector) -> TopicView:
+def _belief(state: TrackState, f: Matrix, n: Vector, settings: TrackerSettings) -> Belief:
+    """Belief ``f`` about the means with the weights that the counts ``n`` (kp,) predict."""
     k = state.k
-    return TopicView(index, f, _norms(f)[:k], n[:k], _angles(before, f)[:k], state.kappa, state.ids)
+    log_weights = np.log(n[:k] + settings.alpha) - np.log(n[:k].sum() + settings.alpha * k)
+    return Belief(f, column_norms(f)[:k], state.kappa, log_weights, state.lowest_cosine)
+
+
+def _view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TopicView:
+    """Topics of a slice; their speed is NaN if there is nothing before."""
+    k = state.k
+    speed = np.full(k, np.nan) if before is None else _angles(before, f)[:k]
+    return TopicView(index, f, column_norms(f)[:k], n[:k], speed, state.kappa, state.ids)
 
 
 def _typicality(x: Rows, view: TopicView) -> Matrix:
@@ -480,21 +493,15 @@ def _typicality(x: Rows, view: TopicView) -> Matrix:
 
 
 def _directions(m: Matrix) -> Matrix:
-    norms = _norms(m)
+    norms = column_norms(m)
     return m * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(np.float32)
 
 
 def _angles(a: Matrix, b: Matrix) -> Vector:
     """Angle between corresponding columns in degrees; NaN where one of them is zero."""
-    lengths = _norms(a) * _norms(b)
-    dot = np.einsum("dk,dk->k", a, b, dtype=np.float64)
-    cosine = np.divide(dot, lengths, out=np.full_like(dot, np.nan), where=lengths > 0.0)
+    lengths = column_norms(a) * column_norms(b)
+    cosine = np.divide(column_dots(a, b), lengths, out=np.full_like(lengths, np.nan), where=lengths > 0.0)
     return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
-
-
-def _norms(m: Matrix) -> Vector:
-    """Column norms in double precision."""
-    return np.asarray(np.sqrt(np.einsum("dk,dk->k", m, m, dtype=np.float64)))
 
 
 def _counts(window: Sequence[WindowSlice], kp: int) -> Vector:
@@ -509,14 +516,12 @@ def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _dense(top: NDArray[Any], weight: NDArray[np.float32], kp: int) -> Matrix:
-    """Responsibilities (N, kp) from their compact form."""
-    out = np.zeros((len(top), kp), np.float32)
-    row, slot = np.nonzero(top >= 0)
-    out[row, top[row, slot]] = weight[row, slot]
-    return out
+def _masked(x: Rows, resp: Matrix) -> Matrix:
+    """Memberships of the rows that have a direction; a document may lose all its words with the vocabulary."""
+    return np.where(directed(x)[:, None], resp, np.float32(0.0))
 
 
 def _lowest_cosine(parts: Sequence[Rows]) -> float:
     """0 for documents with non-negative coordinates, which text is; -1 otherwise."""
-    return 0.0 if all(p.min() >= 0.0 for p in parts if p.shape[0] and p.shape[1]) else -1.0
+    values = (part if isinstance(part, np.ndarray) else part.data for part in parts)
+    return 0.0 if all(v.min(initial=0.0) >= 0.0 for v in values) else -1.0

@@ -90,14 +90,13 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
     xs = [w.x for w in state.window]
     omega = settings.persistences[state.leader]
     candidates = [_warm(state, settings, ())]
-    if state.settling:
-        k = topics_for(xs, settings)
-        cold = cold_fits(xs, max(k, state.k), settings, omega, rng)
+    if not state.settling:
+        candidates.append(_warm(state, settings, REHEAT))
+    elif sum(directed_rows(x) for x in xs) >= state.k:  # growing vocabularies may have emptied some
+        cold = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
         if cold.k > state.k:
             return cold
         candidates.append(cold)
-    else:
-        candidates.append(_warm(state, settings, REHEAT))
     return max(candidates, key=lambda c: c.bound)
 
 
@@ -127,7 +126,7 @@ def match(new: Matrix, old: Matrix) -> NDArray[np.int64]:
 
 def _warm(state: TrackState, settings: TrackerSettings, betas: tuple[float, ...]) -> Refit:
     """Go on from the present memberships, or re-heat them, with the committed past as prior of the first slice."""
-    h0 = np.zeros((state.dim, len(state.n)), np.float32) if state.past is None else state.past[state.leader]
+    h0 = np.zeros((state.dim, state.kp), np.float32) if state.past is None else state.past[state.leader]
     fit = fit_smoother(
         [w.x for w in state.window],
         [w.resp for w in state.window],

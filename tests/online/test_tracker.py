@@ -1,0 +1,567 @@
+"""Following a stream: scores, statistics, prediction, commits, edges."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.online.streams import (
+    FILTER,
+    PLAIN,
+    assert_same,
+    begun,
+    contents,
+    drifting,
+    empty,
+    follow,
+    learn,
+    sparse,
+    texts,
+)
+from vmfstream.bayes.flat import Prior, fit, predictive
+from vmfstream.bayes.temporal import convolve
+from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.directional.kernels import accumulate
+from vmfstream.mixtures.columns import column_norms
+from vmfstream.online import tracker
+from vmfstream.online.state import Rows, TrackerSettings, TrackState
+
+Matrix = NDArray[np.float32]
+
+
+def unit(f: Matrix, k: int = 3) -> NDArray[np.float64]:
+    """Directions of the first topics as rows."""
+    m = f[:, :k].T.astype(np.float64)
+    return np.asarray(m / np.linalg.norm(m, axis=1, keepdims=True))
+
+
+def agreement(f: Matrix, means: NDArray[np.float64]) -> float:
+    """Smallest cosine of a true mean with the topic nearest to it."""
+    return float((unit(f, len(means)) @ means.T).max(axis=0).min())
+
+
+# --- one slice and the limits ---------------------------------------------------------------------------------------
+
+
+def test_one_slice_is_the_flat_mixture() -> None:
+    x = texts()[0]
+    state = begun([x], PLAIN)
+    seen = tracker.opening(state, PLAIN)
+    assert seen is not None
+    static = fit(x, seen.resp, 3, Prior(1.0, state.anchor), kappa="point", tol=1e-9)
+    assert np.abs(seen.filtered.f - static.f).max() < 1e-3 * static.gamma.max()
+    assert seen.filtered.kappa == pytest.approx(static.kappa.mean[0], rel=1e-3)
+    assert np.abs(seen.resp - static.resp).max() < 1e-2
+    assert seen.filtered.n == pytest.approx(static.nk, abs=1e-2)
+    assert seen.filtered.gamma == pytest.approx(static.gamma, rel=1e-3)
+    assert np.isnan(seen.filtered.speed).all()
+    assert np.isnan(seen.predicted)
+
+
+def test_documents_are_scored_by_the_predictive_density() -> None:
+    xs = texts()
+    state, _ = follow(xs[:3], PLAIN)
+    weights = np.log((state.n[:3] + 1) / (state.n[:3] + 1).sum())
+    expected = predictive(xs[3], state.base, column_norms(state.base)[:3], state.kappa, weights)
+    assert tracker.density(state, xs[3], PLAIN) == pytest.approx(expected, abs=2e-3)
+    after, info = tracker.step(state, xs[3], PLAIN)
+    assert info.loglik == pytest.approx(expected, abs=2e-3)
+    assert tracker.judge(after, PLAIN)[1] == pytest.approx(expected.mean(), abs=2e-3)
+    weights = np.log((after.n + after.open.n + 1)[:3] / (after.n + after.open.n + 1)[:3].sum())
+    learnt = predictive(xs[3], after.f, after.gamma[:3], state.kappa, weights)
+    assert tracker.step(after, xs[3], PLAIN)[1].loglik == pytest.approx(learnt, abs=2e-3)
+    assert learnt.mean() > expected.mean() + 1
+
+
+def test_full_persistence_adds_everything_up() -> None:
+    xs = texts()
+    settings = replace(PLAIN, persistences=(1.0,), window=10_000)
+    state, _ = follow(xs, settings)
+    assert state.settling
+    total = np.add.reduce([accumulate(w.x, w.resp) for w in state.window])
+    expected = np.where(np.arange(16) < 3, state.anchor[:, None], 0) + state.kappa * total
+    assert np.abs(state.base - expected).max() < 1e-4 * np.abs(expected).max()
+    weights = np.add.reduce([w.resp.sum(axis=0) for w in state.window])
+    assert state.n == pytest.approx(weights, abs=1e-3)
+    static = fit(
+        sparse(np.vstack([x.toarray() for x in xs])),
+        np.vstack([w.resp for w in state.window]),
+        3,
+        Prior(1.0, state.anchor),
+        kappa="point",
+    )
+    assert np.abs(state.base - static.f).max() < 1e-2 * static.gamma.max()
+
+
+def test_open_slice_is_prediction_plus_what_it_gathered() -> None:
+    xs = texts()
+    state, _ = follow(xs[:3], PLAIN)
+    state, _ = tracker.step(state, xs[3], PLAIN)
+    expected = state.base + np.float32(state.kappa) * accumulate(xs[3], state.open.kept[0][1])
+    assert np.abs(state.f - expected).max() < 1e-4 * np.abs(expected).max()
+    view = tracker.current(state)
+    assert view.gamma == pytest.approx(np.linalg.norm(state.f[:, :3], axis=0), rel=1e-5)
+    cosine = np.clip((unit(state.base) * unit(state.f)).sum(axis=1), -1, 1)
+    assert view.speed == pytest.approx(np.degrees(np.arccos(cosine)), rel=1e-3)
+    assert (view.speed > 1).all()
+
+
+def test_committed_slices_predict_as_if_they_were_still_there() -> None:
+    xs = texts(slices=7)
+    short, long = FILTER, replace(FILTER, window=10_000)
+    (a, seen_a), (b, seen_b) = follow(xs, short), follow(xs, long)
+    assert (len(a.window), len(b.window)) == (2, 7)
+    assert a.past is not None
+    assert b.past is None
+    assert np.abs(a.base - b.base).max() < 1e-5 * np.abs(b.base).max()
+    assert a.n == pytest.approx(b.n, rel=1e-6)
+    for x, y in zip(seen_a, seen_b, strict=True):
+        assert x.predicted == pytest.approx(y.predicted, abs=1e-3)
+        assert x.filtered.gamma == pytest.approx(y.filtered.gamma, rel=1e-5)
+        assert x.filtered.speed == pytest.approx(y.filtered.speed, rel=2e-2)
+
+
+def test_past_is_the_filter_of_what_left_the_window() -> None:
+    xs = texts(slices=5)
+    settings = replace(FILTER, persistences=(0.8, 0.95))
+    state, seen = follow(xs, settings)
+    _, all_kept = follow(xs, replace(settings, window=10_000))
+    assert state.past is not None
+    final = [view.slice for closed in seen for view in closed.smoothed]
+    assert final == [0, 1, 2]
+    for j, omega in enumerate(settings.persistences):
+        h = np.zeros_like(state.past[j])
+        resps = [closed.resp for closed in all_kept[:-1]]
+        first = begun(xs, settings).window[0].resp
+        for x, resp in zip(xs[:3], [first, *resps], strict=False):
+            h = convolve(h + np.float32(state.kappa) * accumulate(x, resp), omega)
+        assert np.abs(state.past[j] - h).max() < 1e-4 * np.abs(h).max()
+    assert state.n_past.sum() == pytest.approx(120, abs=1e-3)
+
+
+# --- order and cuts -------------------------------------------------------------------------------------------------
+
+
+def test_order_of_documents_changes_order_only() -> None:
+    xs = texts()
+    order = np.random.default_rng(1).permutation(40)
+    state, _ = follow(xs[:3], FILTER)
+    (a, info_a), (b, info_b) = (tracker.step(state, x, FILTER) for x in (xs[3], xs[3][order]))
+    assert np.array_equal(info_a.label[order], info_b.label)
+    assert info_a.loglik[order] == pytest.approx(info_b.loglik, abs=1e-6)
+    closed_a, closed_b = (tracker.close(s, *tracker.judge(s, FILTER)[1:], FILTER)[1] for s in (a, b))
+    assert np.abs(closed_a.filtered.f - closed_b.filtered.f).max() < 1e-5 * np.abs(closed_a.filtered.f).max()
+    assert np.abs(closed_a.resp[order] - closed_b.resp).max() < 1e-6
+    assert np.abs(closed_a.cosine[order] - closed_b.cosine).max() < 1e-5
+
+
+def permuted(state: TrackState, order: NDArray[np.int64]) -> TrackState:
+    """The same state with its topics in another order."""
+    columns = np.append(order, np.arange(len(order), len(state.n)))
+    cut = {name: np.ascontiguousarray(getattr(state, name)[..., columns]) for name in ("n", "n_past", "base", "f")}
+    cut |= {"gamma": state.gamma[columns], "smoothed_speed": state.smoothed_speed[columns], "ids": state.ids[order]}
+    window = tuple(replace(w, resp=np.ascontiguousarray(w.resp[:, columns])) for w in state.window)
+    past = None if state.past is None else tuple(np.ascontiguousarray(h[:, columns]) for h in state.past)
+    return replace(state, **cut, window=window, past=past)
+
+
+@pytest.mark.parametrize("slices", [2, 5])
+def test_order_of_topics_changes_order_only(slices: int) -> None:
+    xs = texts()
+    order = np.array([2, 0, 1])
+    settings = replace(PLAIN, refit=slices == 5)
+    state, _ = follow(xs[:slices], settings)
+    assert state.settling == (slices == 2)
+    (a, seen_a), (b, seen_b) = (learn(s, xs[slices], settings) for s in (state, permuted(state, order)))
+    assert np.array_equal(a.ids[order], b.ids)
+    assert seen_a.predicted == pytest.approx(seen_b.predicted, abs=1e-4)
+    assert np.abs(seen_a.filtered.f[:, order] - seen_b.filtered.f[:, :3]).max() < 1e-3 * np.abs(a.base).max()
+    assert np.abs(seen_a.resp[:, order] - seen_b.resp[:, :3]).max() < 1e-3
+    assert seen_a.filtered.speed[order] == pytest.approx(seen_b.filtered.speed, rel=1e-3)
+
+
+def test_prediction_of_a_slice_does_not_depend_on_its_batches() -> None:
+    xs = texts()
+    state, _ = follow(xs[:4], PLAIN)
+    (_, one), (_, many) = (learn(state, xs[4], PLAIN, batch=batch) for batch in (None, 7))
+    assert one.predicted == pytest.approx(many.predicted, abs=1e-5)
+    whole, first = (tracker.step(state, x, PLAIN)[1] for x in (xs[4], xs[4][:7]))
+    assert whole.loglik[:7] == pytest.approx(first.loglik, abs=1e-6)
+    # a later batch knows the earlier ones
+    known, _ = tracker.step(state, xs[4][:35], PLAIN)
+    assert tracker.step(known, xs[4][35:], PLAIN)[1].loglik.mean() > whole.loglik[35:].mean()
+
+
+def test_reports_never_look_ahead() -> None:
+    xs = texts(slices=7)
+    _, some = follow(xs[:4], PLAIN)
+    _, more = follow(xs, PLAIN)
+    for a, b in zip(some, more, strict=False):
+        assert_same(a, b)
+
+
+# --- slices without documents, and large ones -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csr", "dense"])
+@pytest.mark.parametrize("slices", [2, 5])
+def test_empty_slices_only_predict(kind: str, slices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    xs: list[Rows] = list(texts()) if kind == "csr" else [x.toarray() for x in texts()]
+    state, _ = follow(xs[:slices], PLAIN)
+    with monkeypatch.context() as m:
+        m.setattr(tracker, "refit", None)
+        after, closed = learn(state, xs[0][:0], PLAIN)
+        assert np.isnan(closed.predicted)
+        assert closed.resp.shape[0] == 0
+        assert not closed.filtered.n.any()
+        assert (after.slice, after.kappa, after.leader) == (state.slice + 1, state.kappa, state.leader)
+        assert np.array_equal(after.ids, state.ids)
+        assert after.n == pytest.approx(state.n, rel=1e-6)
+        assert np.array_equal(after.scores, state.scores)
+        h, later = (s.base[:, :3] - s.anchor[:, None] for s in (state, after))
+        assert (unit(h) * unit(later)).sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+        omega = PLAIN.persistences[state.leader]
+        for before, now in zip(np.linalg.norm(h, axis=0), np.linalg.norm(later, axis=0), strict=True):
+            assert bessel_ratio(300, now) == pytest.approx(omega * bessel_ratio(300, before), rel=1e-4)
+    after, closed = learn(after, xs[5], PLAIN)  # the refit goes over the empty slice
+    assert closed.predicted > 1
+    assert closed.resp.shape == (40, 16)
+
+
+def test_long_silence_forgets_down_to_the_anchor() -> None:
+    xs = texts()
+    state, _ = follow(xs, PLAIN)
+    for _ in range(150):
+        state, closed = learn(state, xs[0][:0], PLAIN)
+        assert len(state.window) <= 64
+    background = np.where(np.arange(16) < 3, state.anchor[:, None], 0)
+    assert np.abs(state.base - background).max() < 1e-2 * np.abs(background).max()
+    assert closed.filtered.speed == pytest.approx(0.0, abs=0.2)
+    state, closed = learn(state, xs[0], PLAIN)
+    assert np.isfinite(closed.filtered.f).all()
+
+
+def test_slice_too_large_to_keep_goes_straight_to_the_past() -> None:
+    xs = drifting(n=40, d=20, a=0.8).xs
+    large = drifting(n=4200, d=20, a=0.8).xs[3]
+    state, _ = follow(xs[:3], PLAIN)
+    filled = state
+    for low in range(0, 4200, 1000):
+        filled, _ = tracker.step(filled, large[low : low + 1000], PLAIN)
+    assert sum(len(resp) for _, resp in filled.open.kept) == 4000
+    assert filled.open.documents == 4200
+    judged, predicted = tracker.judge(filled, PLAIN)
+    after, closed = tracker.close(judged, predicted, PLAIN)
+    assert not after.window
+    assert after.past is not None
+    assert [view.slice for view in closed.smoothed] == [*[w.index for w in state.window], 3]
+    assert closed.resp.shape == (4000, 16)
+    assert closed.cosine.shape == (4000, 3)
+    assert closed.filtered.n.sum() == pytest.approx(4200, rel=1e-4)
+    assert after.n.sum() == pytest.approx(state.n.sum() + 4200, rel=1e-4)
+    assert (
+        np.abs(after.base - np.where(np.arange(16) < 3, after.anchor[:, None], 0) - after.past[after.leader]).max() == 0
+    )
+    assert np.isfinite(closed.filtered.speed).all()
+    after, closed = learn(after, xs[4], PLAIN)
+    assert [w.index for w in after.window] == [4]
+    assert np.isfinite(closed.filtered.speed).all()
+
+
+def test_slices_leave_the_window_oldest_first() -> None:
+    xs = texts(slices=7)
+    state = begun(xs, PLAIN)
+    for t, x in enumerate(xs[1:], start=1):
+        state, closed = learn(state, x, PLAIN)
+        assert [w.index for w in state.window] == list(range(max(0, t - 1), t + 1))
+        assert [view.slice for view in closed.smoothed] == ([t - 2] if t > 1 else [])
+        assert closed.filtered.slice == t
+    assert [view.slice for view in tracker.hindsight(state, PLAIN)] == [5, 6]
+    assert np.isfinite(tracker.hindsight(state, PLAIN)[0].speed).all()
+
+
+def test_short_documents_stay_longer_unless_a_window_is_asked_for() -> None:
+    xs = texts(slices=4)
+    for window, length in ((100, 2), (None, 4)):
+        state, _ = follow(xs, replace(PLAIN, window=window, refit=False))
+        assert len(state.window) == length
+
+
+def test_memory_bounds_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = texts(slices=8, n=6)
+    monkeypatch.setattr(tracker, "WINDOW_BYTES", 4 * 5 * 300 * 16 * 4)
+    state, _ = follow(xs, replace(FILTER, topics=2))
+    assert len(state.window) == 5
+    monkeypatch.setattr(tracker, "WINDOW_BYTES", 1)
+    state, _ = learn(state, xs[0], replace(FILTER, topics=2))
+    assert len(state.window) == 4
+
+
+# --- quality --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("omega", "expected"), [(0.8, {0.8}), (0.9, {0.9}), (0.98, {0.98, 0.95}), (1.0, {0.995})])
+def test_leading_persistence_is_the_true_one(omega: float, expected: set[float]) -> None:
+    stream = drifting(omega=omega, slices=9, n=60, d=2000, k=5, a=0.25, seed=3)
+    settings = TrackerSettings(topics=5, cold_starts=1, refit=False)
+    state, _ = follow(stream.xs, settings, given=2)
+    assert settings.persistences[state.leader] in expected
+
+
+def test_drift_is_followed() -> None:
+    stream = drifting(omega=0.9, slices=9, n=60, d=2000, k=5, a=0.25, seed=1)
+    settings = TrackerSettings(topics=5, cold_starts=2, window=200)
+    first = begun(stream.xs, settings, given=2)
+    state, cut, frozen, tracked = first, 0.0, 0.0, 0.0
+    for t in range(2, 9):
+        anchor = np.where(np.arange(16) < 5, state.anchor[:, None], 0).astype(np.float32)
+        cut += float(tracker.density(state, stream.xs[t], settings, base=anchor).mean())
+        frozen += float(tracker.density(first, stream.xs[t], settings).mean())
+        state, closed = learn(state, stream.xs[t], settings)
+        tracked += closed.predicted
+        assert agreement(closed.filtered.f, stream.means[t]) > 0.6
+    assert tracked > frozen + 7 * 5
+    assert tracked > cut + 7 * 5
+    # documents have the cosine 0.25 to their means: a dozen of them alone determine a mean to 0.67
+    last = agreement(closed.filtered.f, stream.means[8])
+    assert last > 0.7
+    assert agreement(first.base, stream.means[8]) < last - 0.2
+    label = closed.resp[:, :5].argmax(axis=1)
+    for topic in range(5):
+        assert len(set(label[stream.labels[8] == topic].tolist())) == 1
+
+
+def test_concentration_is_learnt() -> None:
+    stream = drifting(omega=1.0, slices=8, n=60, d=500, a=0.4)
+    settings = replace(FILTER, persistences=(0.995,), concentration_speed=0.2, window=10_000)
+    state = begun(stream.xs, settings)
+    state = replace(state, kappa=3 * state.kappa)
+    for x in stream.xs[1:]:
+        state, _ = learn(state, x, settings)
+    assert bessel_ratio(500, state.kappa) == pytest.approx(0.4, abs=0.12)
+    kept, _ = follow(stream.xs, replace(settings, concentration_speed=0.0))
+    assert kept.kappa == begun(stream.xs, settings).kappa
+
+
+# --- vocabulary -----------------------------------------------------------------------------------------------------
+
+
+def embedded(x: Any, columns: NDArray[np.int32]) -> Any:
+    """Rows in a new vocabulary, scaled to unit length again."""
+    dense = x.toarray()
+    out = np.zeros((len(dense), len(columns)), np.float32)
+    out[:, columns >= 0] = dense[:, columns[columns >= 0]]
+    norm = np.linalg.norm(out, axis=1, keepdims=True)
+    return sparse(np.divide(out, norm, out=out, where=norm > 0))
+
+
+@pytest.mark.parametrize("slices", [2, 5])
+def test_new_words_change_no_direction(slices: int) -> None:
+    xs = texts()
+    state, _ = follow(xs[:slices], PLAIN)
+    state, _ = tracker.step(state, xs[slices], PLAIN)
+    columns = np.full(420, -1, np.int32)
+    columns[np.random.default_rng(0).permutation(420)[:300]] = np.arange(300)
+    window = [embedded(w.x, columns) for w in state.window]
+    grown = tracker.regrow(state, columns, window, embedded(xs[slices], columns), PLAIN)
+    assert grown.dim == 420
+    assert np.array_equal(grown.ids, state.ids)
+    assert (grown.leader, grown.slice, grown.next_id) == (state.leader, state.slice, state.next_id)
+    assert grown.kappa > 1.2 * state.kappa
+    assert bessel_ratio(420, grown.kappa) == pytest.approx(bessel_ratio(300, state.kappa), rel=1e-9)
+    pairs = [(state.anchor[:, None], grown.anchor[:, None])]
+    pairs += list(zip(state.past or (), grown.past or (), strict=True))
+    for old, new in pairs:
+        k = min(3, old.shape[1])
+        assert not new[columns < 0].any()
+        assert np.abs(unit(new[columns >= 0], k) - unit(old[columns[columns >= 0]], k)).max() < 1e-6
+        lengths = (np.linalg.norm(m[:, :k].astype(np.float64), axis=0) for m in (old, new))
+        before, after = (bessel_ratio(d, length) for d, length in zip((300, 420), lengths, strict=True))
+        assert after == pytest.approx(before, rel=1e-5)
+    assert (grown.n, grown.open.n) == (pytest.approx(state.n, abs=1e-3), pytest.approx(state.open.n, abs=1e-3))
+    assert (unit(grown.base[columns >= 0]) * unit(state.base[columns[columns >= 0]])).sum(axis=1).min() > 0.999
+    assert np.abs(grown.f - grown.base - np.float32(grown.kappa) * grown.open.s).max() < 1e-3
+    assert tracker.density(grown, embedded(xs[slices], columns), PLAIN).mean() > 1
+    after, closed = tracker.close(grown, 0.0, PLAIN)
+    assert closed.filtered.f.shape == (420, 16)
+    assert after.dim == 420
+
+
+def test_dropped_words_leave_what_the_others_hold() -> None:
+    xs = texts()
+    state, _ = follow(xs[:5], PLAIN)
+    state, _ = tracker.step(state, xs[5], PLAIN)
+    weight = np.asarray(sum(x.sum(axis=0) for x in xs)).ravel()
+    columns = np.sort(np.argsort(-weight)[:200]).astype(np.int32)
+    gone = int(np.flatnonzero(state.open.kept[0][1].sum(axis=1))[0])
+    kept = embedded(xs[5], columns).toarray()
+    kept[gone] = 0.0
+    grown = tracker.regrow(state, columns, [embedded(w.x, columns) for w in state.window], sparse(kept), PLAIN)
+    assert state.past is not None
+    assert grown.past is not None
+    for old, new in zip(state.past, grown.past, strict=True):
+        before, left = (np.linalg.norm(m[:, :3].astype(np.float64), axis=0) for m in (old, old[columns]))
+        now = bessel_ratio(200, np.linalg.norm(new[:, :3].astype(np.float64), axis=0))
+        assert now == pytest.approx(bessel_ratio(300, before) * left / before, rel=1e-5)
+        assert np.abs(unit(new) - unit(old[columns])).max() < 1e-6
+        assert (left < before).all()
+    assert grown.open.n.sum() == pytest.approx(39, abs=1e-4)  # a document without words counts no more
+    assert not grown.open.kept[0][1][gone].any()
+    expected = accumulate(sparse(kept), grown.open.kept[0][1])
+    assert np.abs(grown.open.s - expected).max() < 1e-6
+
+
+def test_moved_keeps_zero_columns() -> None:
+    h = np.zeros((10, 16), np.float32)
+    h[2, 0] = h[3, 1] = 5.0
+    out = tracker.moved(h, np.array([2, -1, 0], np.int32))
+    assert bessel_ratio(3, out[0, 0]) == pytest.approx(bessel_ratio(10, 5.0), rel=1e-6)
+    assert not out[:, 1:].any()
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def test_states_are_never_written_to() -> None:
+    xs = texts()
+    state, _ = follow(xs[:4], PLAIN)
+    state, _ = tracker.step(state, xs[4][:20], PLAIN)
+    columns = np.arange(300, dtype=np.int32)
+    calls: list[Callable[[], Any]] = [
+        lambda: tracker.step(state, xs[4][20:], PLAIN),
+        lambda: tracker.judge(state, PLAIN),
+        lambda: tracker.density(state, xs[5], PLAIN),
+        lambda: tracker.regrow(state, columns, [w.x for w in state.window], state.open.kept[0][0], PLAIN),
+        lambda: tracker.close(state, 0.0, PLAIN),
+        lambda: tracker.current(state),
+        lambda: tracker.opening(state, PLAIN),
+        lambda: tracker.hindsight(state, PLAIN),
+    ]
+    for call in calls:
+        before = copy.deepcopy(list(contents(state)))
+        call()
+        for (name, was), (_, now) in zip(before, contents(state), strict=True):
+            assert np.array_equal(was, now, equal_nan=was is not None), name
+
+
+def test_same_seed_same_topics() -> None:
+    xs = texts()
+    (a, seen_a), (b, seen_b) = follow(xs, PLAIN), follow(xs, PLAIN)
+    assert_same(a, b)
+    assert_same(seen_a, seen_b)
+
+
+# --- edges ----------------------------------------------------------------------------------------------------------
+
+
+def test_rows_without_direction_change_nothing() -> None:
+    xs = [x.toarray() for x in texts()]
+    mixed = [np.insert(x, [0, 17], 0.0, axis=0) for x in xs]
+    (a, seen_a), (b, seen_b) = (
+        follow([sparse(x) for x in rows], replace(PLAIN, refit=False), given=2) for rows in (xs, mixed)
+    )
+    for p, q in zip(seen_a, seen_b, strict=True):
+        assert p.predicted == pytest.approx(q.predicted, abs=1e-3)
+        assert q.resp[[0, 18]].sum() == 0
+        assert not q.cosine[[0, 18]].any()
+    assert a.n == pytest.approx(b.n, abs=1e-3)
+
+
+def test_slice_of_rows_without_direction() -> None:
+    xs = texts()
+    for slices in (2, 5):
+        state, _ = follow(xs[:slices], PLAIN)
+        after, closed = learn(state, sparse(np.zeros((7, 300))), PLAIN)
+        assert np.isnan(closed.predicted)
+        assert closed.resp.shape == (7, 16)
+        assert not closed.resp.any()
+        assert after.n.sum() == pytest.approx(state.n.sum(), rel=1e-3)
+        assert np.isfinite(after.base).all()
+
+
+def test_topics_grow_with_the_documents() -> None:
+    x = texts(slices=1)[0]
+    settings = replace(PLAIN, topics=20)
+    state = tracker.start(settings, [], 0, x[:1])
+    assert (state.k, state.open.documents) == (1, 1)
+    counts = [1]
+    for t in range(4):
+        state, _ = learn(state, x[2 + 8 * t : 10 + 8 * t], settings)
+        counts.append(state.k)
+        assert np.array_equal(state.ids, np.arange(state.k))
+        assert state.next_id == state.k
+        assert state.base.shape == (300, 16)
+    assert counts == [1, 4, 8, 12, 16]
+    wide, closed = learn(state, x, settings)
+    assert wide.k == 20
+    assert closed.filtered.f.shape == wide.base.shape == (300, 32)
+    assert closed.filtered.n.shape == closed.filtered.speed.shape == (20,)
+    assert np.isfinite(learn(wide, x, settings)[1].filtered.gamma).all()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_lowest_dimensions(d: int) -> None:
+    rng = np.random.default_rng(0)
+    centres = np.eye(3, d) * 2.0 - 1.0
+    xs = []
+    for _ in range(5):
+        x = centres[rng.integers(2, size=30)] + 0.05 * rng.standard_normal((30, d))
+        xs.append((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32))
+    state, seen = follow(xs, replace(PLAIN, topics=2, window=50))
+    assert np.isfinite(state.base).all()
+    assert bessel_ratio(d, state.kappa) > 0.99
+    assert all(closed.predicted > 0.5 for closed in seen)
+
+
+@pytest.mark.parametrize("kind", ["csr", "dense"])
+def test_identical_documents(kind: str) -> None:
+    row = np.abs(np.random.default_rng(0).standard_normal((1, 30)))
+    x = np.repeat(row / np.linalg.norm(row), 20, axis=0).astype(np.float32)
+    xs = [sparse(x) if kind == "csr" else x] * 5
+    state, seen = follow(xs, replace(PLAIN, window=50))
+    assert np.isfinite(state.base).all()
+    assert bessel_ratio(30, state.kappa) <= 0.9999 + 1e-6
+    assert all(closed.predicted > 10 for closed in seen)
+
+
+def test_negative_coordinates_that_come_late_are_scored_exactly() -> None:
+    xs = [np.abs(x) for x in drifting(slices=3, d=10, a=0.9).xs]
+    state, _ = follow(xs, PLAIN)
+    assert state.lowest_cosine == 0.0
+    x = -xs[0]
+    weights = np.log((state.n[:3] + 1) / (state.n[:3] + 1).sum())
+    expected = predictive(x, state.base, column_norms(state.base)[:3], state.kappa, weights)
+    assert tracker.density(state, x, PLAIN) == pytest.approx(expected, abs=5e-3)
+    after, info = tracker.step(state, x, PLAIN)
+    assert info.loglik == pytest.approx(expected, abs=5e-3)
+    assert after.lowest_cosine == -1.0
+
+
+def test_nothing_is_learnt_from_no_rows() -> None:
+    state = begun(texts(), PLAIN)
+    after, info = tracker.step(state, empty(300), PLAIN)
+    assert after is state
+    assert len(info.label) == len(info.loglik) == 0
+    assert np.isnan(tracker.judge(state, PLAIN)[1])
+
+
+def test_start_in_the_middle_of_a_slice() -> None:
+    xs = texts()
+    state = tracker.start(PLAIN, [(4, xs[0])], 5, xs[1])
+    assert (state.slice, state.open.documents, [w.index for w in state.window]) == (5, 40, [4])
+    assert state.open.n.sum() == pytest.approx(40, abs=1e-3)
+    assert np.abs(state.f - state.base - np.float32(state.kappa) * state.open.s).max() < 1e-3
+    alone = tracker.start(PLAIN, [], 5, xs[1])
+    assert tracker.opening(alone, PLAIN) is None
+    assert tracker.hindsight(alone, PLAIN) == []
+    assert np.isnan(tracker.current(alone).speed).all()
+    assert np.isnan(tracker.judge(alone, PLAIN)[1])
+    _, closed = learn(alone, xs[2], PLAIN)
+    assert closed.resp.shape == (80, 16)
+    assert np.isnan(closed.filtered.speed).all()
