@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.dashboards.escape import for_plotly
-from vmfstream.dashboards.history import Bools, Ints
+from vmfstream.dashboards.history import Bools, Floats, Ints
 from vmfstream.dashboards.textwidth import em_width, shortened
 from vmfstream.dashboards.theme import Theme, ThemeName, theme
 from vmfstream.dashboards.view import Size
@@ -22,7 +22,6 @@ _RUNG = 33
 _WORD_SIZE = 12.5
 _LEAST_SIZE = 9.5
 _WIDTHS = (1.5, 3.2, 5.4)
-_CURVE = (0.0, 0.08, 0.2, 0.35, 0.5, 0.65, 0.8, 0.92, 1.0)
 
 
 def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
@@ -37,56 +36,7 @@ def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     for c, w in zip(*np.nonzero(state != ""), strict=True):
         cells[int(c), int(w)] = _cell(frame, str(state[c, w]), frame.words[w], int(columns[c]), width, colours)
 
-    lines: tuple[list[list[float | None]], ...] = tuple([[], []] for _ in _WIDTHS)
-    strongest = max(float(weight.max(initial=0.0)), 1e-12)
-    for (c, w), cell in cells.items():
-        after = cells.get((c + 1, w))
-        if after is None or not frame.settled[columns[c]]:
-            continue
-        x0, x1 = c + cell["half"] / width, c + 1 - after["half"] / width
-        if x1 <= x0:
-            continue
-        level = float(weight[c, w] + weight[c + 1, w]) / (2 * strongest)
-        xs, ys = lines[0 if level < 0.3 else 1 if level < 0.6 else 2]
-        for u in _CURVE:
-            ease = u * u * (3 - 2 * u)
-            xs.append(x0 + u * (x1 - x0))
-            ys.append(float(rank[c, w] + (rank[c + 1, w] - rank[c, w]) * ease))
-        xs.append(None)
-        ys.append(None)
-    traces: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": "lines",
-            "hoverinfo": "skip",
-            "connectgaps": False,
-            "x": np.array(xs, np.float32),
-            "y": np.array(ys, np.float32),
-            "line": {"color": slot.fill, "width": wide},
-        }
-        for wide, (xs, ys) in zip(_WIDTHS, lines, strict=True)
-        if xs
-    ]
-    order = sorted(cells)
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "text",
-            "name": "words",
-            "hoverinfo": "skip",
-            "cliponaxis": False,
-            "textposition": "middle center",
-            "x": [c for c, _ in order],
-            "y": [int(rank[c, w]) for c, w in order],
-            "text": [cells[key]["text"] for key in order],
-            "textfont": {
-                "color": [cells[key]["colour"] for key in order],
-                "size": [cells[key]["size"] for key in order],
-                "weight": [cells[key]["weight"] for key in order],
-            },
-        }
-    )
+    traces = _words(cells, rank)
     rail_y = RANKS + 0.5 + (RAIL / 2) / _RUNG
     traces += rail(frame, columns, rail_y, 5 / _RUNG, colours, 0.84)
     height = HEAD + RANKS * _RUNG + RAIL
@@ -95,7 +45,56 @@ def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     layout = words_layout(frame, size, name, -0.5, columns.size - 0.5, height, meta, [rail_y + 15 / _RUNG, 0.5])
     layout["xaxis"] |= axis
     layout["margin"] |= {"l": 0, "r": 0}
+    layout["shapes"] = _lines(cells, rank, weight, frame.settled[columns], width, slot.fill)
     return {"data": traces, "layout": layout}
+
+
+def _words(cells: dict[tuple[int, int], dict[str, Any]], rank: Ints) -> list[dict[str, Any]]:
+    """Return the words, one trace per look."""
+    looks = sorted({(cell["colour"], cell["weight"]) for cell in cells.values()})
+    traces = []
+    for colour, weight in looks:
+        own = sorted(key for key, cell in cells.items() if (cell["colour"], cell["weight"]) == (colour, weight))
+        sizes = [cells[key]["size"] for key in own]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "text",
+                "name": "words",
+                "hoverinfo": "skip",
+                "cliponaxis": False,
+                "textposition": "middle center",
+                "x": [c for c, _ in own],
+                "y": [int(rank[c, w]) for c, w in own],
+                "text": [cells[key]["text"] for key in own],
+                "textfont": {"color": colour, "size": sizes if len(set(sizes)) > 1 else sizes[0], "weight": weight},
+            }
+        )
+    return traces
+
+
+def _lines(
+    cells: dict[tuple[int, int], dict[str, Any]], rank: Ints, weight: Floats, settled: Bools, width: float, colour: str
+) -> list[dict[str, Any]]:
+    """Return curves from each word to the same word in the next column, as one path per thickness."""
+    paths: tuple[list[str], ...] = tuple([] for _ in _WIDTHS)
+    strongest = max(float(weight.max(initial=0.0)), 1e-12)
+    for (c, w), cell in sorted(cells.items()):
+        after = cells.get((c + 1, w))
+        if after is None or not settled[c]:
+            continue
+        x0, x1 = c + cell["half"] / width, c + 1 - after["half"] / width
+        if x1 <= x0:
+            continue
+        level = float(weight[c, w] + weight[c + 1, w]) / (2 * strongest)
+        y0, y1, bend = rank[c, w], rank[c + 1, w], 0.45 * (x1 - x0)
+        curve = f"M{x0:.3f},{y0}C{x0 + bend:.3f},{y0} {x1 - bend:.3f},{y1} {x1:.3f},{y1}"
+        paths[0 if level < 0.3 else 1 if level < 0.6 else 2].append(curve)
+    return [
+        {"type": "path", "path": "".join(path), "layer": "below", "line": {"color": colour, "width": thick}}
+        for thick, path in zip(_WIDTHS, paths, strict=True)
+        if path
+    ]
 
 
 def _cell(frame: WordsFrame, state: str, word: str, s: int, width: float, colours: Theme) -> dict[str, Any]:

@@ -65,7 +65,7 @@ function wireWords() {
     if (hit?.word) return showTip(e, wordTip(hit.s, hit.word));
     if (!hit?.rail) return hideTip();
     const c = now().certainty[cell(hit.s, st.t)];
-    showTip(e, [[null, D.n[hit.s] && c >= 0 ? fill(W.certaintyAt, { date: D.labels[hit.s], share: Math.round(100 * c) + " %", level: level(c) }) : fill(W.emptyAt, { date: D.labels[hit.s] })], []]);
+    showTip(e, [[null, now().documents[cell(hit.s, st.t)] > 0 && c >= 0 ? fill(W.certaintyAt, { date: D.labels[hit.s], share: Math.round(100 * c) + " %", level: level(c) }) : fill(W.emptyAt, { date: D.labels[hit.s] })], []]);
   });
   chart.el.addEventListener("pointerleave", hideTip);
   chart.el.addEventListener("click", (e) => { const hit = wordAt(e); if (hit) go({ d: hit.s }); });
