@@ -44,11 +44,13 @@ def drifting(
     return Drift(xs, np.array(means), labels)
 
 
-def texts(*, slices: int = 6, n: int = 40, d: int = 300, k: int = 3, length: int = 40, seed: int = 0) -> list[Rows]:
+def texts(
+    *, slices: int = 6, n: int = 40, d: int = 300, k: int = 3, length: int = 40, seed: int = 0
+) -> list[csr_array[Any]]:
     """Sparse non-negative slices: counts of words drawn from ``k`` static topics over a common background."""
     rng = np.random.default_rng(seed)
     topics = 0.4 * rng.dirichlet(np.full(d, 0.3)) + 0.6 * rng.dirichlet(np.full(d, 0.05), size=k)
-    out: list[Rows] = []
+    out = []
     for _ in range(slices):
         counts = np.array([rng.multinomial(length, topics[z]) for z in rng.integers(k, size=n)])
         rows = np.log1p(counts)

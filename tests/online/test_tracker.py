@@ -26,7 +26,7 @@ from tests.online.streams import (
 )
 from vmfstream.bayes.flat import Prior, fit, predictive
 from vmfstream.bayes.temporal import convolve
-from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import tracker
@@ -164,7 +164,9 @@ def test_order_of_documents_changes_order_only() -> None:
 def permuted(state: TrackState, order: NDArray[np.int64]) -> TrackState:
     """The same state with its topics in another order."""
     columns = np.append(order, np.arange(len(order), len(state.n)))
-    cut = {name: np.ascontiguousarray(getattr(state, name)[..., columns]) for name in ("n", "n_past", "base", "f")}
+    cut: dict[str, Any] = {
+        name: np.ascontiguousarray(getattr(state, name)[..., columns]) for name in ("n", "n_past", "base", "f")
+    }
     cut |= {"gamma": state.gamma[columns], "smoothed_speed": state.smoothed_speed[columns], "ids": state.ids[order]}
     window = tuple(replace(w, resp=np.ascontiguousarray(w.resp[:, columns])) for w in state.window)
     past = None if state.past is None else tuple(np.ascontiguousarray(h[:, columns]) for h in state.past)
@@ -237,7 +239,7 @@ def test_empty_slices_only_predict(kind: str, slices: int, monkeypatch: pytest.M
 def test_long_silence_forgets_down_to_the_anchor() -> None:
     xs = texts()
     state, _ = follow(xs, PLAIN)
-    for _ in range(150):
+    for _ in range(80):
         state, closed = learn(state, xs[0][:0], PLAIN)
         assert len(state.window) <= 64
     background = np.where(np.arange(16) < 3, state.anchor[:, None], 0)
@@ -265,9 +267,8 @@ def test_slice_too_large_to_keep_goes_straight_to_the_past() -> None:
     assert closed.cosine.shape == (4000, 3)
     assert closed.filtered.n.sum() == pytest.approx(4200, rel=1e-4)
     assert after.n.sum() == pytest.approx(state.n.sum() + 4200, rel=1e-4)
-    assert (
-        np.abs(after.base - np.where(np.arange(16) < 3, after.anchor[:, None], 0) - after.past[after.leader]).max() == 0
-    )
+    anchor = np.where(np.arange(16) < 3, after.anchor[:, None], 0).astype(np.float32)
+    assert np.array_equal(after.base, after.past[after.leader] + anchor)
     assert np.isfinite(closed.filtered.speed).all()
     after, closed = learn(after, xs[4], PLAIN)
     assert [w.index for w in after.window] == [4]
@@ -306,12 +307,26 @@ def test_memory_bounds_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- quality --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("omega", "expected"), [(0.8, {0.8}), (0.9, {0.9}), (0.98, {0.98, 0.95}), (1.0, {0.995})])
-def test_leading_persistence_is_the_true_one(omega: float, expected: set[float]) -> None:
-    stream = drifting(omega=omega, slices=9, n=60, d=2000, k=5, a=0.25, seed=3)
-    settings = TrackerSettings(topics=5, cold_starts=1, refit=False)
+@pytest.mark.parametrize("omega", [0.8, 0.9, 0.98])
+def test_leading_persistence_is_the_true_one(omega: float) -> None:
+    settings = TrackerSettings(topics=5, cold_starts=1, refit=False, concentration_speed=0.0)
+    stream = drifting(omega=omega, slices=7, n=60, d=2000, k=5, a=0.25, seed=1)
+    state = begun(stream.xs, settings, given=2)
+    # these topics have no common background, and kappa is known: then the leader is exact
+    kappa = float(inv_bessel_ratio(2000, 0.25))
+    state = replace(state, kappa=kappa, anchor=0 * state.anchor, base=np.zeros_like(state.base))
+    state = tracker.regrow(state, np.arange(2000, dtype=np.int32), stream.xs[:2], empty(2000), settings)
+    for x in stream.xs[2:]:
+        state, _ = learn(state, x, settings)
+    assert settings.persistences[state.leader] == omega
+
+
+@pytest.mark.parametrize("omega", [0.8, 0.95])
+def test_leading_persistence_is_near_the_true_one_when_all_is_estimated(omega: float) -> None:
+    settings = TrackerSettings(topics=5, cold_starts=1)
+    stream = drifting(omega=omega, slices=7, n=60, d=2000, k=5, a=0.25, seed=1)
     state, _ = follow(stream.xs, settings, given=2)
-    assert settings.persistences[state.leader] in expected
+    assert abs(state.leader - settings.persistences.index(omega)) <= 1
 
 
 def test_drift_is_followed() -> None:
@@ -346,7 +361,7 @@ def test_concentration_is_learnt() -> None:
         state, _ = learn(state, x, settings)
     assert bessel_ratio(500, state.kappa) == pytest.approx(0.4, abs=0.12)
     kept, _ = follow(stream.xs, replace(settings, concentration_speed=0.0))
-    assert kept.kappa == begun(stream.xs, settings).kappa
+    assert kept.kappa == pytest.approx(begun(stream.xs, settings).kappa, rel=1e-12)
 
 
 # --- vocabulary -----------------------------------------------------------------------------------------------------
@@ -384,13 +399,14 @@ def test_new_words_change_no_direction(slices: int) -> None:
         lengths = (np.linalg.norm(m[:, :k].astype(np.float64), axis=0) for m in (old, new))
         before, after = (bessel_ratio(d, length) for d, length in zip((300, 420), lengths, strict=True))
         assert after == pytest.approx(before, rel=1e-5)
-    assert (grown.n, grown.open.n) == (pytest.approx(state.n, abs=1e-3), pytest.approx(state.open.n, abs=1e-3))
+    assert grown.n == pytest.approx(state.n, abs=1e-3)
+    assert grown.open.n == pytest.approx(state.open.n, abs=1e-3)
     assert (unit(grown.base[columns >= 0]) * unit(state.base[columns[columns >= 0]])).sum(axis=1).min() > 0.999
     assert np.abs(grown.f - grown.base - np.float32(grown.kappa) * grown.open.s).max() < 1e-3
     assert tracker.density(grown, embedded(xs[slices], columns), PLAIN).mean() > 1
-    after, closed = tracker.close(grown, 0.0, PLAIN)
+    closed_state, closed = tracker.close(grown, 0.0, PLAIN)
     assert closed.filtered.f.shape == (420, 16)
-    assert after.dim == 420
+    assert closed_state.dim == 420
 
 
 def test_dropped_words_leave_what_the_others_hold() -> None:

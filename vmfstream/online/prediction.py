@@ -9,6 +9,7 @@ where ell = log C_D(0) - log C_D and c = x'psi [GY14, predictive density of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -93,6 +94,12 @@ def gather(x: Rows, belief: Belief, *, threads: int) -> Gathered:
     k, kp = len(belief.gamma), belief.f.shape[1]
     out = posterior_accumulate(x, belief.f, poly.coef, poly.centre, poly.scale, k, threads=threads)
     return Gathered(out.s, out.nk, _memberships(out.top, out.weight, kp), out.loglik, out.label)
+
+
+def lowest_cosine(parts: Sequence[Rows]) -> float:
+    """0 for documents with non-negative coordinates, which text is; -1 otherwise."""
+    values = (part if isinstance(part, np.ndarray) else part.data for part in parts)
+    return 0.0 if all(v.min(initial=0.0) >= 0.0 for v in values) else -1.0
 
 
 def score_polynomial(belief: Belief) -> ScorePolynomial:

@@ -8,7 +8,7 @@ slice is predicted (`close`). States are values: every function returns a new on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.concentration import point_kappa
 from vmfstream.bayes.flat import expected_cosines
-from vmfstream.bayes.temporal import convolve, smooth
-from vmfstream.directional.bessel import R_MAX, bessel_ratio, inv_bessel_ratio
-from vmfstream.directional.kernels import accumulate, dots, padded
-from vmfstream.mixtures.columns import column_dots, column_norms, directed
-from vmfstream.online.prediction import Belief, gather, score
+from vmfstream.bayes.temporal import smooth
+from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
+from vmfstream.directional.kernels import accumulate, padded
+from vmfstream.mixtures.columns import column_norms, directed
+from vmfstream.online import chain
+from vmfstream.online.chain import anchored, counts, statistics
+from vmfstream.online.prediction import Belief, gather, lowest_cosine, score
 from vmfstream.online.state import (
     Matrix,
     OpenSlice,
@@ -32,6 +34,9 @@ from vmfstream.online.state import (
     rows_of,
     stack,
 )
+from vmfstream.online.views import Closed as Closed
+from vmfstream.online.views import TopicView as TopicView
+from vmfstream.online.views import typicality, view
 from vmfstream.online.window import Refit, cold_fits, match, refit, topics_for
 
 SCORE_MEMORY = 0.8
@@ -49,36 +54,6 @@ class StepInfo(NamedTuple):
 
     loglik: Vector
     label: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TopicView:
-    """Topics of one slice as numbers: means as natural vectors f (D, kp) and, per topic, what is reported."""
-
-    slice: int
-    f: Matrix
-    gamma: Vector
-    n: Vector
-    speed: Vector
-    kappa: float
-    ids: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Closed:
-    """What a closed slice showed.
-
-    ``predicted`` is the mean log-density of its documents under the prediction made before it began; ``filtered`` its
-    topics as known now; ``smoothed`` the topics of slices that became final. Of its kept documents (all of them, or the
-    first of a slice above the limit) ``resp`` (N, kp) are the memberships, after the refit if there was one, and
-    ``cosine`` (N, K) the cosines with the topics' means.
-    """
-
-    predicted: float
-    filtered: TopicView
-    smoothed: Sequence[TopicView]
-    resp: Matrix
-    cosine: Matrix
 
 
 def start(
@@ -107,7 +82,7 @@ def start(
         kappa=fit.kappa,
         ids=np.arange(k, dtype=np.int64),
         next_id=k,
-        n=_counts(window, kp),
+        n=counts(window, kp),
         n_past=np.zeros(kp),
         past=None,
         window=window,
@@ -117,7 +92,7 @@ def start(
         base=np.zeros((dim, kp), np.float32),
         f=np.zeros((dim, kp), np.float32),
         gamma=np.zeros(kp),
-        lowest_cosine=_lowest_cosine(parts),
+        lowest_cosine=lowest_cosine(parts),
         smoothed_speed=np.full(kp, np.nan),
     )
     state = _predicted(state, settings)
@@ -133,7 +108,7 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackSt
     """Score a batch under the current belief, then add it to the open slice (one pass over its non-zeros)."""
     if rows_of(x) == 0:
         return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
-    state = replace(state, lowest_cosine=min(state.lowest_cosine, _lowest_cosine([x])))
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     out = gather(x, _belief(state, state.f, state.n + state.open.n, settings), threads=settings.threads)
     np.add(out.s, state.open.s, out=out.s)
     documents = state.open.documents + rows_of(x)
@@ -153,14 +128,14 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
     """
     x = stack([rows for rows, _ in state.open.kept], state.dim)
     predicted = density(state, x, settings)
-    if not len(predicted) or _first(state):
+    if not len(predicted) or chain.first(state):
         return state, float("nan")
     sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[:JUDGED_DOCUMENTS]
     judged = x[np.sort(sample)]
-    stats = _statistics(state, settings)
+    stats = statistics(state, settings)
     means = np.array(
         [
-            _mean(density(state, judged, settings, base=_anchored(state, _chain(state, stats, j, settings)[2])))
+            _mean(density(state, judged, settings, base=anchored(state, chain.run(state, stats, j, settings)[2])))
             for j in range(len(settings.persistences))
         ]
     )
@@ -178,7 +153,7 @@ def density(
 
     In nats relative to the uniform density, (documents,) [predictive density of the next slice, GY14 Section 4].
     """
-    state = replace(state, lowest_cosine=min(state.lowest_cosine, _lowest_cosine([x])))
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     f = state.base if base is None else base
     loglik, label = score(x, _belief(state, f, state.n, settings), threads=settings.threads)
     return np.asarray(loglik[label >= 0])
@@ -207,7 +182,7 @@ def regrow(
         state,
         anchor=moved(state.anchor[:, None], columns)[:, 0],
         kappa=float(inv_bessel_ratio(new, bessel_ratio(state.dim, state.kappa))),
-        n=state.n_past + _counts(parts, state.kp),
+        n=state.n_past + counts(parts, state.kp),
         past=None if state.past is None else tuple(moved(h, columns) for h in state.past),
         window=parts,
         open=OpenSlice(s, n, state.open.documents, kept_parts),
@@ -242,8 +217,8 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
     if gathered.documents == len(resp):
         state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)))
         while _overfull(state, settings):
-            state, view = _commit_oldest(state, settings)
-            smoothed.append(view)
+            state, final = _commit_oldest(state, settings)
+            smoothed.append(final)
         if settings.refit and gathered.documents:
             rng = np.random.default_rng([settings.seed, state.slice, 2])
             state = _adopt(state, refit(state, settings, rng), settings)
@@ -251,20 +226,20 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         filtered, p = _latest(state, settings)
     else:
         while state.window:
-            state, view = _commit_oldest(state, settings)
-            smoothed.append(view)
-        before, h, p = _chain(state, [gathered.s], state.leader, settings)
-        filtered = _view(state, state.slice, before, _anchored(state, h), gathered.n)
+            state, final = _commit_oldest(state, settings)
+            smoothed.append(final)
+        before, h, p = chain.run(state, [gathered.s], state.leader, settings)
+        filtered = view(state, state.slice, before, anchored(state, h), gathered.n)
         smoothed.append(filtered)
-        state = _advance(state, gathered.s, gathered.n, settings)
-    n = state.n_past + _counts(state.window, state.kp)
-    state = replace(state, slice=state.slice + 1, n=n, open=_nothing(state.dim, state.kp), base=_anchored(state, p))
-    return _gathered(state), Closed(predicted, filtered, smoothed, resp, _typicality(x, filtered))
+        state = chain.commit(state, gathered.s, gathered.n, settings)
+    n = state.n_past + counts(state.window, state.kp)
+    state = replace(state, slice=state.slice + 1, n=n, open=_nothing(state.dim, state.kp), base=anchored(state, p))
+    return _gathered(state), Closed(predicted, filtered, smoothed, resp, typicality(x, filtered))
 
 
 def current(state: TrackState) -> TopicView:
     """The topics in the middle of the open slice, with the documents it has so far."""
-    return _view(state, state.slice, None if _first(state) else state.base, state.f, state.open.n)
+    return view(state, state.slice, None if chain.first(state) else state.base, state.f, state.open.n)
 
 
 def opening(state: TrackState, settings: TrackerSettings) -> Closed | None:
@@ -273,19 +248,20 @@ def opening(state: TrackState, settings: TrackerSettings) -> Closed | None:
         return None
     filtered, _ = _latest(state, settings)
     newest = state.window[-1]
-    return Closed(float("nan"), filtered, (), newest.resp, _typicality(newest.x, filtered))
+    return Closed(float("nan"), filtered, (), newest.resp, typicality(newest.x, filtered))
 
 
 def hindsight(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
     """Topics of the slices that are still in the window, using all of its documents, oldest first."""
     if not state.window:
         return []
-    smoothed = _smoothed(state, _statistics(state, settings), settings)
-    views = []
-    for t, (w, f) in enumerate(zip(state.window, smoothed, strict=True)):
-        view = _view(state, w.index, smoothed[max(t - 1, 0)], f, _counts((w,), state.kp))
-        views.append(view if t else replace(view, speed=state.smoothed_speed[: state.k]))
-    return views
+    omega, past = settings.persistences[state.leader], chain.past(state, state.leader)
+    beliefs = smooth(statistics(state, settings), state.kappa, past, omega, state.anchor, k=state.k).s
+    views = [
+        view(state, w.index, before, f, counts((w,), state.kp))
+        for w, before, f in zip(state.window, [None, *beliefs[:-1]], beliefs, strict=True)
+    ]
+    return [replace(views[0], speed=state.smoothed_speed[: state.k]), *views[1:]]
 
 
 def from_arrays(
@@ -335,52 +311,14 @@ def from_arrays(
 
 def _predicted(state: TrackState, settings: TrackerSettings) -> TrackState:
     """Recompute the prediction for the open slice from the past and the window under the leading persistence."""
-    _, _, p = _chain(state, _statistics(state, settings), state.leader, settings)
-    return _gathered(replace(state, base=_anchored(state, p)))
-
-
-def _first(state: TrackState) -> bool:
-    """Tell whether the open slice is the first: nothing predicts it but the anchor."""
-    return state.settling and not state.window
+    _, _, p = chain.run(state, statistics(state, settings), state.leader, settings)
+    return _gathered(replace(state, base=anchored(state, p)))
 
 
 def _gathered(state: TrackState) -> TrackState:
     """Refresh f = prediction + kappa S of the open slice."""
     f = state.base + np.float32(state.kappa) * state.open.s if state.open.documents else state.base
     return replace(state, f=f, gamma=column_norms(f))
-
-
-def _chain(
-    state: TrackState, stats: Sequence[Matrix], grid: int, settings: TrackerSettings
-) -> tuple[Matrix | None, Matrix, Matrix]:
-    """Run the filter from the committed past over slice statistics under one persistence of the grid.
-
-    Returns the belief of the last slice but one, anchor included (None if there is no such slice), the data part h of
-    the last one, and the prediction p for the slice after it. Only these are held, however long the window is.
-    """
-    omega = settings.persistences[grid]
-    p = h = _past(state, grid)
-    before = None
-    for t, s in enumerate(stats):
-        if t == len(stats) - 1 and (t or not state.settling):
-            before = _anchored(state, h if t else _unconvolved(p, omega))
-        h = p + np.float32(state.kappa) * s
-        p = convolve(h, omega)
-    return before, h, p
-
-
-def _past(state: TrackState, grid: int) -> Matrix:
-    return np.zeros((state.dim, state.kp), np.float32) if state.past is None else state.past[grid]
-
-
-def _anchored(state: TrackState, h: Matrix) -> Matrix:
-    out = h.copy()
-    out[:, : state.k] += state.anchor[:, None]
-    return out
-
-
-def _statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix]:
-    return [accumulate(w.x, w.resp, threads=settings.threads) for w in state.window]
 
 
 def _concentration(state: TrackState, settings: TrackerSettings) -> float:
@@ -412,53 +350,32 @@ def _commit_oldest(state: TrackState, settings: TrackerSettings) -> tuple[TrackS
     """Move the oldest slice of the window into the past; its topics in hindsight become final."""
     views = hindsight(state, settings)
     oldest = state.window[0]
-    n = _counts((oldest,), state.kp)
+    n = counts((oldest,), state.kp)
     s = accumulate(oldest.x, oldest.resp, threads=settings.threads)
     speed = np.full(state.kp, np.nan)
     if len(views) > 1:
         speed[: state.k] = views[1].speed
-    return replace(_advance(state, s, n, settings), window=state.window[1:], smoothed_speed=speed), views[0]
+    return replace(chain.commit(state, s, n, settings), window=state.window[1:], smoothed_speed=speed), views[0]
 
 
 def _latest(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Matrix]:
     """The filtered topics of the newest slice in the window, and the data part predicted for the slice after it."""
-    before, h, p = _chain(state, _statistics(state, settings), state.leader, settings)
+    before, h, p = chain.run(state, statistics(state, settings), state.leader, settings)
     newest = state.window[-1]
-    n = _counts((newest,), state.kp)
-    return _view(state, newest.index, before, _anchored(state, h), n), p
-
-
-def _advance(state: TrackState, s: Matrix, n: Vector, settings: TrackerSettings) -> TrackState:
-    """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S)."""
-    kappa = np.float32(state.kappa)
-    past = tuple(convolve(_past(state, j) + kappa * s, omega) for j, omega in enumerate(settings.persistences))
-    return replace(state, past=past, n_past=state.n_past + n)
-
-
-def _smoothed(state: TrackState, stats: Sequence[Matrix], settings: TrackerSettings) -> list[Matrix]:
-    omega = settings.persistences[state.leader]
-    past = _past(state, state.leader)
-    return list(smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s)
-
-
-def _unconvolved(p: Matrix, omega: float) -> Matrix:
-    """The data part before a convolution, which only shortens it: A(|h|) = A(|p|) / omega."""
-    length = column_norms(p)
-    ratio = np.minimum(np.asarray(bessel_ratio(len(p), length)) / max(omega, 1e-6), R_MAX)
-    wanted = np.asarray(inv_bessel_ratio(len(p), ratio))
-    factor = np.divide(wanted, length, out=np.zeros_like(length), where=length > 0.0)
-    return p * factor.astype(np.float32)
+    n = counts((newest,), state.kp)
+    return view(state, newest.index, before, anchored(state, h), n), p
 
 
 def _adopt(state: TrackState, fit: Refit, settings: TrackerSettings) -> TrackState:
     """Take over a refit of the window; a cold fit's topics first get the ids of the living ones they are nearest to."""
     resps = fit.resp
     if fit.cold:
-        new = np.add.reduce(
-            [accumulate(w.x, r, threads=settings.threads) for w, r in zip(state.window, resps, strict=True)]
+        x = stack([w.x for w in state.window], state.dim)
+        new, old = (
+            _directions(accumulate(x, np.concatenate(r), threads=settings.threads))
+            for r in (resps, [w.resp for w in state.window])
         )
-        old = np.add.reduce(_statistics(state, settings))
-        order = match(_directions(new)[:, : fit.k], _directions(old)[:, : state.k])
+        order = match(new[:, : fit.k], old[:, : state.k])
         resps = [np.take(r, np.concatenate([order, np.arange(fit.k, r.shape[1])]), axis=1) for r in resps]
         fresh = fit.k - state.k
         state = replace(
@@ -479,33 +396,10 @@ def _belief(state: TrackState, f: Matrix, n: Vector, settings: TrackerSettings) 
     return Belief(f, column_norms(f)[:k], state.kappa, log_weights, state.lowest_cosine)
 
 
-def _view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TopicView:
-    """Topics of a slice; their speed is NaN if there is nothing before."""
-    k = state.k
-    speed = np.full(k, np.nan) if before is None else _angles(before, f)[:k]
-    return TopicView(index, f, column_norms(f)[:k], n[:k], speed, state.kappa, state.ids)
-
-
-def _typicality(x: Rows, view: TopicView) -> Matrix:
-    """Cosine of every kept document with every topic's mean, (N, K)."""
-    scale = np.divide(1.0, view.gamma, out=np.zeros_like(view.gamma), where=view.gamma > 0.0)
-    return np.asarray(dots(x, view.f)[:, : len(scale)] * scale.astype(np.float32))
-
-
 def _directions(m: Matrix) -> Matrix:
+    """Unit columns; zero columns stay zero."""
     norms = column_norms(m)
     return m * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(np.float32)
-
-
-def _angles(a: Matrix, b: Matrix) -> Vector:
-    """Angle between corresponding columns in degrees; NaN where one of them is zero."""
-    lengths = column_norms(a) * column_norms(b)
-    cosine = np.divide(column_dots(a, b), lengths, out=np.full_like(lengths, np.nan), where=lengths > 0.0)
-    return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
-
-
-def _counts(window: Sequence[WindowSlice], kp: int) -> Vector:
-    return sum((w.resp.sum(axis=0, dtype=np.float64) for w in window), np.zeros(kp))
 
 
 def _nothing(dim: int, kp: int) -> OpenSlice:
@@ -519,9 +413,3 @@ def _mean(values: NDArray[np.float64]) -> float:
 def _masked(x: Rows, resp: Matrix) -> Matrix:
     """Memberships of the rows that have a direction; a document may lose all its words with the vocabulary."""
     return np.where(directed(x)[:, None], resp, np.float32(0.0))
-
-
-def _lowest_cosine(parts: Sequence[Rows]) -> float:
-    """0 for documents with non-negative coordinates, which text is; -1 otherwise."""
-    values = (part if isinstance(part, np.ndarray) else part.data for part in parts)
-    return 0.0 if all(v.min(initial=0.0) >= 0.0 for v in values) else -1.0

@@ -18,11 +18,13 @@ from vmfstream.bayes import flat
 from vmfstream.bayes.temporal import fit_smoother
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import directed
-from vmfstream.mixtures.movmf import annealed_start
+from vmfstream.mixtures.movmf import annealed_start, m_step, melting
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 
-REHEAT = tuple(0.03 * 1.4**j for j in range(11))
-"""Inverse temperatures of a re-heating: below 0.01 all topics melt, from 0.1 on nothing moves."""
+REHEAT = 2.5
+"""Where re-heating starts, as a multiple of the inverse temperature at which topics melt: far above it nothing moves."""
+
+COOLING = 1.4
 
 WARM_SWEEPS = 3
 COLD_SWEEPS = 6
@@ -91,7 +93,7 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
     omega = settings.persistences[state.leader]
     candidates = [_warm(state, settings, ())]
     if not state.settling:
-        candidates.append(_warm(state, settings, REHEAT))
+        candidates.append(_warm(state, settings, _reheating(state)))
     elif sum(directed_rows(x) for x in xs) >= state.k:  # growing vocabularies may have emptied some
         cold = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
         if cold.k > state.k:
@@ -124,7 +126,14 @@ def match(new: Matrix, old: Matrix) -> NDArray[np.int64]:
     return np.concatenate([chosen, rest])
 
 
-def _warm(state: TrackState, settings: TrackerSettings, betas: tuple[float, ...]) -> Refit:
+def _reheating(state: TrackState) -> list[float]:
+    """Inverse temperatures from shortly above melting to 1."""
+    x = stack([w.x for w in state.window], state.dim)
+    beta = REHEAT * melting(x, m_step(x, np.concatenate([w.resp for w in state.window]), state.k))
+    return [beta * COOLING**j for j in range(max(0, int(np.ceil(-np.log(beta) / np.log(COOLING)))))]
+
+
+def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) -> Refit:
     """Go on from the present memberships, or re-heat them, with the committed past as prior of the first slice."""
     h0 = np.zeros((state.dim, state.kp), np.float32) if state.past is None else state.past[state.leader]
     fit = fit_smoother(
