@@ -237,15 +237,15 @@ def test_empty_slices_only_predict(kind: str, slices: int, monkeypatch: pytest.M
 
 
 def test_long_silence_forgets_down_to_the_anchor() -> None:
-    xs = texts()
-    state, _ = follow(xs, PLAIN)
+    xs, settings = texts(), replace(PLAIN, persistences=(0.8,))
+    state, _ = follow(xs, settings)
     for _ in range(80):
-        state, closed = learn(state, xs[0][:0], PLAIN)
+        state, closed = learn(state, xs[0][:0], settings)
         assert len(state.window) <= 64
     background = np.where(np.arange(16) < 3, state.anchor[:, None], 0)
     assert np.abs(state.base - background).max() < 1e-2 * np.abs(background).max()
     assert closed.filtered.speed == pytest.approx(0.0, abs=0.2)
-    state, closed = learn(state, xs[0], PLAIN)
+    state, closed = learn(state, xs[0], settings)
     assert np.isfinite(closed.filtered.f).all()
 
 
