@@ -581,3 +581,19 @@ def test_start_in_the_middle_of_a_slice() -> None:
     _, closed = learn(alone, xs[2], PLAIN)
     assert closed.resp.shape == (80, 16)
     assert np.isnan(closed.filtered.speed).all()
+
+
+def test_new_leader_predicts_at_once() -> None:
+    stream = drifting(omega=0.7, slices=4, d=300)
+    settings = replace(PLAIN, persistences=(0.7, 0.99), refit=False)
+    state, _ = follow(stream.xs[:3], settings)
+    lagging = replace(state, leader=1)
+    lagging = tracker.regrow(lagging, np.arange(300, dtype=np.int32), [w.x for w in state.window], empty(300), settings)
+    filled, _ = tracker.step(lagging, stream.xs[3], settings)
+    judged, predicted = tracker.judge(filled, settings)
+    assert judged.leader == 0
+    assert predicted == pytest.approx(tracker.density(lagging, stream.xs[3], settings).mean(), abs=1e-3)
+    h, led = (s.base[:, :3] - s.anchor[:, None] for s in (lagging, judged))
+    assert (np.linalg.norm(led, axis=0) < 0.9 * np.linalg.norm(h, axis=0)).all()
+    assert np.abs(judged.f - judged.base - np.float32(judged.kappa) * judged.open.s).max() < 1e-3
+    assert tracker.density(judged, stream.xs[3], settings).mean() > predicted
