@@ -1,4 +1,4 @@
-"""From documents to unit vectors: words weighed by ltc tf-idf, or dense vectors as they come.
+"""Documents to unit rows: texts by tf-idf over a growing vocabulary, vectors as they come.
 
 Documents are first counted and then encoded. Counts outlive the vocabulary: when it has changed at the end of a slice,
 the same counts are encoded again.
@@ -6,7 +6,7 @@ the same counts are encoded again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -19,307 +19,423 @@ from vmfstream.directional.kernels import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Document
+from vmfstream.text.counts import Counts
+from vmfstream.text.tokens import Tokeniser
 from vmfstream.text.vocabulary import Growth, Vocabulary
 
-Counts: TypeAlias = Any
-"""What an encoder's ``count`` returns, its own kind: it has a length, ``remap(terms)`` and ``arrays()``."""
+__all__ = ["Counted", "Counts", "Encoder", "Growth", "TextEncoder", "TopWords", "VectorEncoder", "Vectors"]
+
+TopWords: TypeAlias = list[list[tuple[str, float]]]
+"""For each topic its strongest words with their weights, strongest first."""
+
+Counted: TypeAlias = Any
+"""What an encoder's ``count`` returns, its own kind: with a length, ``take(rows)``, ``remap(terms)``, ``arrays()``."""
 
 
 class Encoder(Protocol):
-    """Turns documents into unit rows; what it knows changes only at the ends of slices."""
+    """Turns documents into unit rows.
+
+    The space is frozen between two calls of ``close_slice``: ``encode`` of equal counts gives equal rows.
+    """
 
     @property
     def dim(self) -> int:
-        """Dimension of the rows."""
+        """Number of columns in force."""
         ...
 
     @property
     def digest(self) -> str:
-        """Identity of the dimensions and their weights."""
+        """Identity of the columns and their weights."""
         ...
 
-    def count(self, documents: Sequence[Document]) -> Counts:
-        """Read documents of the open slice."""
+    def count(self, documents: Sequence[Document]) -> Counted:
+        """Take documents into the open slice."""
         ...
 
-    def concat(self, parts: Sequence[Counts]) -> Counts:
-        """Put batches under each other."""
+    def concat(self, parts: Sequence[Counted]) -> Counted:
+        """Put batches under each other, which may be none."""
         ...
 
-    def counts_from(self, arrays: Arrays) -> Counts:
-        """Rebuild counts from their arrays."""
+    def counts_from(self, arrays: Arrays) -> Counted:
+        """Rebuild counts from their ``arrays()``."""
         ...
 
-    def encode(self, counts: Counts) -> Rows:
-        """Return (N, D) float32 unit rows under the weights in force; zero rows for documents without known words."""
+    def encode(self, counts: Counted) -> Rows:
+        """Return the documents as (N, dim) float32 unit rows; zero rows for those without a direction."""
         ...
 
-    def unknown_share(self, counts: Counts) -> float:
-        """Share of words that have no dimension."""
+    def unknown_share(self, counts: Counted) -> float:
+        """Share of what was counted that has no column, in [0, 1]; NaN if nothing was."""
         ...
 
     def close_slice(self) -> Growth:
-        """Let the dimensions follow what the open slice held."""
+        """End the open slice and return how the columns changed."""
         ...
 
-    def words(self, m: NDArray[np.float32], top: int, k: int) -> list[list[tuple[str, float]]]:
-        """Strongest words of the first k columns of m (D, kp) with their weights, at most ``top``, strongest first."""
+    def words(self, m: NDArray[np.float32], top: int, k: int) -> TopWords:
+        """Name the strongest rows of the first ``k`` columns of ``m`` (dim, >= k)."""
         ...
 
     def state(self) -> Arrays:
-        """Return everything that `restore` needs."""
+        """Return all that ``restore`` needs."""
         ...
 
     def restore(self, arrays: Arrays) -> None:
-        """Continue from `state`."""
+        """Continue from a stored state; what follows is the same to the last bit."""
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TermCounts:
-    """Terms per document: document i has ``terms[indptr[i] : indptr[i + 1]]``, each ``counts`` times.
-
-    ``tokens`` (N,) are the words of each document, those that found no room in the table included.
-    """
-
-    indptr: NDArray[np.int64]
-    terms: NDArray[np.int32]
-    counts: NDArray[np.uint16]
-    tokens: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def remap(self, terms: NDArray[np.int32]) -> TermCounts:
-        """Follow a renumbering of the terms; forgotten ones (-1) are left out."""
-        new = terms[self.terms]
-        held = new >= 0
-        ends = np.concatenate([[0], np.cumsum(held)])[self.indptr].astype(np.int64)
-        return TermCounts(ends, new[held], self.counts[held], self.tokens)
-
-    def arrays(self) -> Arrays:
-        """Return flat arrays."""
-        return {"indptr": self.indptr, "terms": self.terms, "counts": self.counts, "tokens": self.tokens}
-
-
 class TextEncoder:
-    """Texts as ltc tf-idf rows: (1 + log tf) log((1 + N) / (1/2 + df)), of length one.
+    """Texts as cosine-normalised tf-idf rows ("ltc").
+
+    A document with term counts tf has the weights (1 + log tf) * idf, divided by their Euclidean norm, with
+    idf = log((1 + N) / (0.5 + df)) > 0 over the N documents of all closed slices.
 
     Parameters
     ----------
-    capacity : int
-        Most words of the vocabulary.
-    stop_words : str or None
-        ``english``, or None to keep all words.
-    extra_stop_words : sequence of str
+    capacity, min_df, max_df_share, fade, stop_words, stem
+        See :class:`~vmfstream.text.vocabulary.Vocabulary`.
+    extra_stop_words : iterable of str
         Further words that never count.
-    stem : str or None
-        Language of the stemmer (extra ``stemming``).
+    min_length, max_length, keep_numbers
+        See :class:`~vmfstream.text.tokens.Tokeniser`.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> texts = ["red wine", "red roses", "wine and roses", "blue sky"]
+    >>> encoder = TextEncoder()
+    >>> counts = encoder.count([Document("", i, str(i), datetime.now(UTC), text) for i, text in enumerate(texts)])
+    >>> encoder.dim, encoder.close_slice().new_dim, encoder.vocabulary.words()
+    (0, 3, ['red', 'wine', 'roses'])
+    >>> encoder.encode(counts).toarray().round(2)
+    array([[0.71, 0.71, 0.  ],
+           [0.71, 0.  , 0.71],
+           [0.  , 0.71, 0.71],
+           [0.  , 0.  , 0.  ]], dtype=float32)
     """
 
     def __init__(
         self,
+        *,
         capacity: int = 50_000,
-        stop_words: str | None = "english",
-        extra_stop_words: Sequence[str] = (),
+        min_df: int = 3,
+        max_df_share: float = 0.5,
+        fade: float = 0.98,
+        stop_words: str | Iterable[str] | None = "english",
+        extra_stop_words: Iterable[str] = (),
         stem: str | None = None,
+        min_length: int = 2,
+        max_length: int = 40,
+        keep_numbers: bool = False,
     ) -> None:
-        self._vocabulary = Vocabulary(capacity, [*_stop_words(stop_words), *extra_stop_words], stem)
+        self.vocabulary = Vocabulary(
+            Tokeniser(min_length, max_length, keep_numbers),
+            capacity=capacity,
+            min_df=min_df,
+            max_df_share=max_df_share,
+            fade=fade,
+            stop_words=stop_words,
+            extra_stop_words=extra_stop_words,
+            stem=stem,
+        )
 
     @property
     def dim(self) -> int:
-        """Number of words with a column."""
-        return self._vocabulary.dim
+        """Number of columns in force."""
+        return len(self.vocabulary)
 
     @property
     def digest(self) -> str:
-        """Identity of the vocabulary and its weights."""
-        return self._vocabulary.digest
+        """Identity of the columns, their words and their idf."""
+        return self.vocabulary.digest
 
-    def count(self, documents: Sequence[Document]) -> TermCounts:
-        """Count the words of documents of the open slice."""
-        tally = self._vocabulary.count([document.text or "" for document in documents])
-        return TermCounts(tally.indptr, tally.words, tally.counts, tally.tokens)
+    def count(self, documents: Sequence[Document]) -> Counts:
+        """Count the words of N documents and take them into the open slice; one without a text has no words."""
+        return self.vocabulary.count([document.text or "" for document in documents])
 
-    def concat(self, parts: Sequence[TermCounts]) -> TermCounts:
-        """Put batches under each other."""
-        starts = np.cumsum([0, *[len(part.terms) for part in parts]])
-        return TermCounts(
-            np.concatenate(
-                [[0], *[part.indptr[1:] + start for part, start in zip(parts, starts, strict=False)]]
-            ).astype(np.int64),
-            np.concatenate([np.zeros(0, np.int32), *[part.terms for part in parts]]),
-            np.concatenate([np.zeros(0, np.uint16), *[part.counts for part in parts]]),
-            np.concatenate([np.zeros(0, np.int32), *[part.tokens for part in parts]]),
-        )
+    def concat(self, parts: Sequence[Counts]) -> Counts:
+        """Put batches under each other, which may be none."""
+        return Counts.concat(parts)
 
-    def counts_from(self, arrays: Arrays) -> TermCounts:
-        """Rebuild counts from their arrays."""
-        return TermCounts(arrays["indptr"], arrays["terms"], arrays["counts"], arrays["tokens"])
+    def counts_from(self, arrays: Arrays) -> Counts:
+        """Rebuild counts from their ``arrays()``."""
+        return Counts.from_arrays(arrays)
 
-    def encode(self, counts: TermCounts) -> csr_array:
-        """Return (N, D) unit rows, canonical CSR in float32; zero rows for documents without known words."""
-        indptr, indices, data = _weigh(
-            counts.indptr, counts.terms, counts.counts, self._vocabulary.column, self._vocabulary.idf
+    def encode(self, counts: Counts) -> csr_array:
+        """Return (N, dim) float32 rows of unit length, canonical; zero rows for documents without a known word.
+
+        Notes
+        -----
+        O(nnz + dim): the entries are sorted by column by counting.
+        """
+        vocabulary = self.vocabulary
+        indptr, indices, data = _encode(
+            counts.indptr, counts.terms, counts.counts, vocabulary.column, vocabulary.idf.astype(np.float64)
         )
         x = csr_array((data, indices, indptr), shape=(len(counts), self.dim))
-        x.sort_indices()
+        x.has_canonical_format = True
         return x
 
-    def unknown_share(self, counts: TermCounts) -> float:
-        """Share of words without a column, NaN without words."""
-        known = counts.counts[self._vocabulary.column[counts.terms] >= 0].sum(dtype=np.int64)
-        total = counts.tokens.sum(dtype=np.int64)
-        return 1.0 - float(known) / float(total) if total else float("nan")
+    def unknown_share(self, counts: Counts) -> float:
+        """Share of the words, stop words aside, that have no column, in [0, 1]; NaN if there are no words."""
+        total = int(counts.tokens.sum(dtype=np.int64))
+        known = _known(counts.terms, counts.counts, self.vocabulary.column)
+        return float(1 - known / total) if total else float("nan")
 
     def close_slice(self) -> Growth:
-        """Let the vocabulary grow and be pruned; weights follow the document frequencies so far."""
-        return self._vocabulary.close_slice()
+        """End the open slice: document frequencies, columns and idf are brought up to date."""
+        return self.vocabulary.close_slice()
 
-    def words(self, m: NDArray[np.float32], top: int, k: int) -> list[list[tuple[str, float]]]:
-        """Strongest words of each topic with their weights."""
+    def words(self, m: NDArray[np.float32], top: int, k: int) -> TopWords:
+        """Return the ``top`` words of largest positive weight of each of the first ``k`` columns of ``m`` (dim, >= k).
+
+        Equal weights are ordered by column of the vocabulary; zero weights are left out.
+        """
+        _check_matrix(m, self.dim, k)
+        rows, weights = _strongest(m, top, k)
         return [
-            [(self._vocabulary.word(j), float(column[j])) for j in strongest(column, top)]
-            for column in np.ascontiguousarray(m[:, :k].T)
+            list(zip(self.vocabulary.words(chosen), values.tolist(), strict=True))
+            for chosen, values in _filled(rows, weights)
         ]
 
     def state(self) -> Arrays:
-        """Return everything that `restore` needs."""
-        return self._vocabulary.state()
+        """Return the vocabulary with the open slice's counts, as flat arrays."""
+        return self.vocabulary.state()
 
     def restore(self, arrays: Arrays) -> None:
-        """Continue from `state`."""
-        self._vocabulary.restore(arrays)
+        """Continue from a stored state.
+
+        Raises
+        ------
+        InputError
+            If it was made with other settings; names them.
+        """
+        self.vocabulary.restore(arrays)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """Dense documents (N, D) as they came."""
+    """N dense documents: ``values`` (N, dim) float32, finite, not normalised."""
 
-    x: NDArray[np.float32]
+    values: NDArray[np.float32]
 
     def __len__(self) -> int:
-        return len(self.x)
+        return len(self.values)
 
-    def remap(self, terms: NDArray[np.int32]) -> Vectors:
-        """Dimensions never change."""
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Vectors:
+        """Return the documents ``rows`` (indices, a mask or a slice), in this order."""
+        return Vectors(np.ascontiguousarray(self.values[rows]))
+
+    def remap(self, terms: NDArray[np.integer] | None) -> Vectors:
+        """Return the same: dimensions are never renumbered."""
         return self
 
     def arrays(self) -> Arrays:
-        """Return flat arrays."""
-        return {"x": self.x}
+        """Return the flat arrays that ``counts_from`` takes."""
+        return {"values": self.values}
 
 
 class VectorEncoder:
-    """Dense vectors as documents; their direction is what counts.
+    """Vectors as dense unit rows.
 
     Parameters
     ----------
-    dim : int >= 2
-        Dimension of all vectors.
+    dim : int
+        Their dimension, >= 2.
+    names : sequence of dim str, optional
+        What the dimensions are called; "x0", "x1", ... if not given.
+
+    Raises
+    ------
+    InputError
+        If the dimension is smaller, or there is not one name per dimension.
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, names: Sequence[str] | None = None) -> None:
         if dim < 2:
             raise InputError(f"dimension: expected at least 2, got {dim}")
-        self.dim = dim
-        self.digest = f"vectors-{dim}"
+        if names is not None and len(names) != dim:
+            raise InputError(f"names: expected {dim}, one per dimension, got {len(names)}")
+        self._dim = dim
+        self._names = [f"x{i}" for i in range(dim)] if names is None else list(names)
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the vectors."""
+        return self._dim
+
+    @property
+    def digest(self) -> str:
+        """Identity of the space, which never changes."""
+        return f"vectors-{self._dim}"
 
     def count(self, documents: Sequence[Document]) -> Vectors:
-        """Take the vectors of documents."""
-        x = np.zeros((len(documents), self.dim), np.float32)
-        for i, document in enumerate(documents):
-            found = None if document.vector is None else document.vector.shape
-            if document.vector is None or found != (self.dim,):
-                raise InputError(f"document {document.id!r}: expected a vector of {self.dim} numbers, found {found}")
-            x[i] = document.vector
-        return Vectors(x)
+        """Check the vectors of N documents and put them under each other.
+
+        Raises
+        ------
+        InputError
+            If a document has no vector, one of another dimension, or one that is not finite in float32; names the
+            document, what was expected and what was found.
+        """
+        values = np.empty((len(documents), self._dim), dtype=np.float32)
+        for row, document in enumerate(documents):
+            found = None if document.vector is None else np.shape(document.vector)
+            if document.vector is None or found != (self._dim,):
+                raise InputError(f"document {document.id!r}: expected a vector of {self._dim} numbers, found {found}")
+            with np.errstate(over="ignore"):
+                values[row] = document.vector
+        rows, columns = np.nonzero(~np.isfinite(values))
+        if rows.size:
+            row, column = int(rows[0]), int(columns[0])
+            raise InputError(
+                f"document {documents[row].id!r}: expected finite float32 numbers, found {values[row, column]} "
+                f"at place {column} of its vector"
+            )
+        return Vectors(values)
 
     def concat(self, parts: Sequence[Vectors]) -> Vectors:
-        """Put batches under each other."""
-        return Vectors(np.concatenate([np.zeros((0, self.dim), np.float32), *[part.x for part in parts]]))
+        """Put batches under each other, which may be none."""
+        return Vectors(np.concatenate([np.zeros((0, self._dim), dtype=np.float32), *(part.values for part in parts)]))
 
     def counts_from(self, arrays: Arrays) -> Vectors:
-        """Rebuild from arrays."""
-        return Vectors(arrays["x"])
+        """Rebuild vectors from their ``arrays()``."""
+        return Vectors(np.ascontiguousarray(arrays["values"], dtype=np.float32))
 
     def encode(self, counts: Vectors) -> Rows:
-        """Return (N, D) unit rows."""
-        return unit_rows(counts.x)[0]
+        """Return (N, dim) float32 rows of unit length; zero rows stay zero."""
+        return unit_rows(counts.values)[0]
 
     def unknown_share(self, counts: Vectors) -> float:
-        """Nothing is unknown."""
+        """Return 0: every dimension has its column."""
         return 0.0
 
     def close_slice(self) -> Growth:
-        """Change nothing."""
-        return Growth(np.arange(self.dim, dtype=np.int32), None)
+        """Return that nothing changed."""
+        return Growth.none(self._dim)
 
-    def words(self, m: NDArray[np.float32], top: int, k: int) -> list[list[tuple[str, float]]]:
-        """Strongest coordinates, named x0, x1, ... or -x0, -x1, ... where they are negative."""
-        named = []
-        for column in m[:, :k].T:
-            chosen = strongest(np.abs(column), top)
-            named.append([(f"{'-' if column[j] < 0 else ''}x{j}", float(abs(column[j]))) for j in chosen])
-        return named
+    def words(self, m: NDArray[np.float32], top: int, k: int) -> TopWords:
+        """Return the ``top`` dimensions of largest absolute weight of each of the first ``k`` columns of ``m``.
+
+        A negative dimension has a minus before its name. Equal weights are ordered by dimension, zeros are left out.
+        """
+        _check_matrix(m, self._dim, k)
+        rows, weights = _strongest(np.abs(m), top, k)
+        return [
+            [
+                (("-" if m[row, topic] < 0 else "") + self._names[row], weight)
+                for row, weight in zip(chosen, values.tolist(), strict=True)
+            ]
+            for topic, (chosen, values) in enumerate(_filled(rows, weights))
+        ]
 
     def state(self) -> Arrays:
-        """Nothing changes."""
-        return {}
+        """Return the dimension."""
+        return {"dim": np.array([self._dim], dtype=np.int64)}
 
     def restore(self, arrays: Arrays) -> None:
-        """Nothing to restore."""
+        """Check that the stored state is of the same dimension.
+
+        Raises
+        ------
+        InputError
+            If it is not.
+        """
+        if int(arrays["dim"][0]) != self._dim:
+            raise InputError(f"dimension: the stored run has {int(arrays['dim'][0])}, now {self._dim}")
 
 
-def strongest(weights: NDArray[np.float32], top: int) -> NDArray[np.int64]:
-    """Places of the largest positive weights, largest first, equal ones in their order."""
-    most = min(top, len(weights))
-    if not most:
-        return np.zeros(0, np.int64)
-    edge = np.partition(weights, len(weights) - most)[len(weights) - most]
-    chosen = np.flatnonzero((weights >= edge) & (weights > 0.0))
-    return chosen[np.argsort(-weights[chosen], kind="stable")][:most]
+def _check_matrix(m: NDArray[np.float32], dim: int, k: int) -> None:
+    if m.ndim != 2 or m.shape[0] != dim or m.shape[1] < k:
+        raise ValueError(f"expected m of shape ({dim}, {k} or more), got {m.shape}")
 
 
-def _stop_words(language: str | None) -> frozenset[str]:
-    if language is None:
-        return frozenset()
-    if language != "english":
-        raise InputError(f"stop words: expected 'english' or none, got {language!r}")
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
+def _filled(rows: NDArray[np.int64], weights: NDArray[Any]) -> Iterator[tuple[list[int], NDArray[Any]]]:
+    """The used part of each row of :func:`_strongest`'s answer."""
+    for chosen, values in zip(rows, weights, strict=True):
+        used = int(np.count_nonzero(chosen >= 0))
+        yield chosen[:used].tolist(), values[:used]
 
 
 @njit(cache=True)
-def _weigh(
-    indptr: Any, terms: Any, counts: Any, column: Any, idf: Any
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-    """Rows (1 + log tf) idf of length one, from the terms that have a column."""
-    n = len(indptr) - 1
-    log_tf = np.empty(256)
-    log_tf[0] = 0.0
-    for c in range(1, 256):
-        log_tf[c] = 1.0 + np.log(c)
-    starts = np.zeros(n + 1, np.int32)
-    indices = np.empty(len(terms), np.int32)
-    data = np.empty(len(terms), np.float32)
-    at = 0
+def _strongest(m, top, k):  # type: ignore[no-untyped-def]
+    """Rows of the ``top`` largest positive entries of the first ``k`` columns, largest first, -1 where fewer."""
+    rows = np.full((k, top), -1, dtype=np.int64)
+    weights = np.zeros((k, top), dtype=m.dtype)
+    if top == 0:
+        return rows, weights
+    for row in range(m.shape[0]):
+        for topic in range(k):
+            weight = m[row, topic]
+            # strictly larger: of equal weights the first row wins
+            if weight > weights[topic, top - 1]:
+                place = top - 1
+                while place > 0 and weight > weights[topic, place - 1]:
+                    rows[topic, place] = rows[topic, place - 1]
+                    weights[topic, place] = weights[topic, place - 1]
+                    place -= 1
+                rows[topic, place] = row
+                weights[topic, place] = weight
+    return rows, weights
+
+
+@njit(cache=True)
+def _known(terms, counts, column):  # type: ignore[no-untyped-def]
+    known = 0
+    for i in range(terms.size):
+        if terms[i] < column.size and column[terms[i]] >= 0:
+            known += counts[i]
+    return known
+
+
+@njit(cache=True)
+def _encode(indptr, terms, counts, column, idf):  # type: ignore[no-untyped-def]
+    n = indptr.size - 1
+    out_indptr = np.zeros(n + 1, dtype=np.int32)
+    ends = np.zeros(idf.size + 1, dtype=np.int64)
+    scale = np.zeros(n)
+    # 1 + log tf of the tf that nearly all terms have
+    local = 1 + np.log(np.arange(1, 65).astype(np.float64))
     for i in range(n):
-        first = at
         square = 0.0
+        kept = 0
         for j in range(indptr[i], indptr[i + 1]):
-            col = column[terms[j]]
-            if col >= 0:
-                c = counts[j]
-                weight = (log_tf[c] if c < 256 else 1.0 + np.log(c)) * idf[col]
-                indices[at] = col
-                data[at] = weight
+            term = terms[j]
+            c = column[term] if term < column.size else -1
+            if c >= 0:
+                tf = counts[j]
+                weight = (local[tf - 1] if tf <= 64 else 1 + np.log(np.float64(tf))) * idf[c]
                 square += weight * weight
-                at += 1
-        if square > 0.0:
-            norm = np.sqrt(square)
-            for j in range(first, at):
-                data[j] /= norm
-        starts[i + 1] = at
-    return starts, indices[:at].copy(), data[:at].copy()
+                ends[c + 1] += 1
+                kept += 1
+        if kept:
+            scale[i] = 1 / np.sqrt(square)
+        out_indptr[i + 1] = out_indptr[i] + kept
+    for c in range(idf.size):
+        ends[c + 1] += ends[c]
+    # first by column, in the order of documents, then back by document: each row comes out sorted
+    rows = np.empty(out_indptr[n], dtype=np.int32)
+    weights = np.empty(out_indptr[n], dtype=np.float32)
+    for i in range(n):
+        for j in range(indptr[i], indptr[i + 1]):
+            term = terms[j]
+            c = column[term] if term < column.size else -1
+            if c >= 0:
+                tf = counts[j]
+                weight = (local[tf - 1] if tf <= 64 else 1 + np.log(np.float64(tf))) * idf[c]
+                rows[ends[c]] = i
+                weights[ends[c]] = weight * scale[i]
+                ends[c] += 1
+    indices = np.empty_like(rows)
+    data = np.empty_like(weights)
+    place = out_indptr[:-1].copy()
+    position = 0
+    for c in range(idf.size):
+        while position < ends[c]:
+            row = rows[position]
+            indices[place[row]] = c
+            data[place[row]] = weights[position]
+            place[row] += 1
+            position += 1
+    return out_indptr, indices, data

@@ -20,8 +20,9 @@ _LOW = np.uint64(0xFFFFFFFF)
 class Words(NamedTuple):
     """The arrays of a :class:`WordTable` as compiled code sees them.
 
-    ``slots`` is an open-addressing index of 2^b pairs (key, length and id + 1; 0 where free). The key of a word of up to
-    eight bytes is the word itself, of a longer one its hash. Word ``i`` is ``pool[starts[i] : starts[i + 1]]``. ``size`` holds how many words there are and how many there may ever be.
+    ``slots`` is an open-addressing index of 2^b pairs (key, length and id + 1; 0 where free). The key of a word of up
+    to eight bytes is the word itself, of a longer one its hash. Word ``i`` is ``pool[starts[i] : starts[i + 1]]``.
+    ``size`` holds how many words there are and how many there may ever be.
     """
 
     slots: NDArray[np.uint64]
@@ -45,11 +46,26 @@ def push_bytes(text, begin, end):  # type: ignore[no-untyped-def]
     return last
 
 
+@njit(cache=True, inline="always")
+def find_short(slots, last, length):  # type: ignore[no-untyped-def]
+    """Id of a word of at most eight bytes, or -1; the inlined half of :func:`find_or_add`, which nearly always does."""
+    mask = (slots.size >> 1) - 1
+    tag = np.uint64(length) << _HALF
+    slot = np.int64(((last ^ (last >> _HALF)) * _MIX) >> _HALF) & mask
+    entry = slots[2 * slot + 1]
+    while entry != 0 and (slots[2 * slot] != last or entry & ~_LOW != tag):
+        slot = (slot + 1) & mask
+        entry = slots[2 * slot + 1]
+    return np.int64(entry & _LOW) - 1
+
+
 @njit(cache=True)
-def find_or_add(words, last, text, begin, end):  # type: ignore[no-untyped-def]
+def find_or_add(slots, starts, pool, size, last, text, begin, end):  # type: ignore[no-untyped-def]
     """Id of ``text[begin:end]``, which is added if it is new; -1 if it is new and the table is full.
 
-    ``last`` is what :func:`push_bytes` makes of it. The caller has made room (:meth:`WordTable.reserve`).
+    ``slots, starts, pool, size`` are the fields of :class:`Words`; handed over as a tuple they would be unpacked, with
+    their reference counts, for every word. ``last`` is what :func:`push_bytes` makes of the word. The caller has made
+    room (:meth:`WordTable.reserve`).
     """
     length = end - begin
     key = last
@@ -57,7 +73,6 @@ def find_or_add(words, last, text, begin, end):  # type: ignore[no-untyped-def]
         key = _BASIS
         for i in range(begin, end):
             key = (key ^ np.uint64(text[i])) * _PRIME
-    slots = words.slots
     mask = (slots.size >> 1) - 1
     slot = np.int64(((key ^ (key >> _HALF)) * _MIX) >> _HALF) & mask
     tag = np.uint64(length) << _HALF
@@ -70,32 +85,33 @@ def find_or_add(words, last, text, begin, end):  # type: ignore[no-untyped-def]
             word = np.int64(entry & _LOW) - 1
             if length <= 8:
                 return word
-            first = words.starts[word]
+            first = starts[word]
             same = True
             for i in range(length):
-                if words.pool[first + i] != text[begin + i]:
+                if pool[first + i] != text[begin + i]:
                     same = False
                     break
             if same:
                 return word
         slot = (slot + 1) & mask
-    word = words.size[0]
-    if word >= words.size[1]:
+    word = size[0]
+    if word >= size[1]:
         return np.int64(-1)
-    first = words.starts[word]
+    first = starts[word]
     for i in range(length):
-        words.pool[first + i] = text[begin + i]
-    words.starts[word + 1] = first + length
+        pool[first + i] = text[begin + i]
+    starts[word + 1] = first + length
     slots[2 * slot] = key
     slots[2 * slot + 1] = tag | np.uint64(word + 1)
-    words.size[0] = word + 1
+    size[0] = word + 1
     return word
 
 
 @njit(cache=True)
-def _add_all(words, starts, pool, ids):  # type: ignore[no-untyped-def]
-    for i in range(starts.size - 1):
-        ids[i] = find_or_add(words, push_bytes(pool, starts[i], starts[i + 1]), pool, starts[i], starts[i + 1])
+def _add_all(slots, starts, pool, size, new_starts, text, ids):  # type: ignore[no-untyped-def]
+    for i in range(new_starts.size - 1):
+        begin, end = new_starts[i], new_starts[i + 1]
+        ids[i] = find_or_add(slots, starts, pool, size, push_bytes(text, begin, end), text, begin, end)
 
 
 @njit(cache=True)
@@ -140,7 +156,7 @@ class WordTable:
             max(wanted, min(2 * count, self.limit)), max(used + more_bytes, used * 3 // 2), self.limit
         )
         starts, pool = old.starts[: count + 1], old.pool[:used]
-        _add_all(self.words, starts, pool, np.empty(count, dtype=np.int64))
+        _add_all(*self.words, starts, pool, np.empty(count, dtype=np.int64))
 
     def add(self, words: Iterable[str]) -> NDArray[np.int64]:
         """Return the ids of ``words``, adding the new ones; -1 where the table is full."""
@@ -163,6 +179,11 @@ class WordTable:
         _gather(self.words.starts, self.words.pool, ids, starts, pool)
         return starts, pool
 
+    def content(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return a copy of all words, for :meth:`refill`."""
+        starts = self.words.starts[: len(self) + 1].copy()
+        return starts, self.words.pool[: starts[-1]].copy()
+
     def keep(self, ids: NDArray[np.int64]) -> None:
         """Forget all words but ``ids``, which become 0, 1, 2, ... in this order."""
         self.refill(*self.take(ids))
@@ -175,7 +196,7 @@ class WordTable:
     def _add(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
         self.reserve(starts.size - 1, pool.size)
         ids = np.empty(starts.size - 1, dtype=np.int64)
-        _add_all(self.words, starts, pool, ids)
+        _add_all(*self.words, starts, pool, ids)
         return ids
 
 

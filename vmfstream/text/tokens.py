@@ -6,10 +6,11 @@ What a word is:
   their soft hyphens.
 - A word is a longest run of letters, numbers and combining marks (Unicode categories L, N, M and the two zero-width
   joiners) that begins with a letter or a number. Everything else separates, the underscore and the hyphen included.
-- An apostrophe (' or ’) separates too. After one the English endings *s, t, d, m, ll, re, ve* are dropped; *n't* takes its
-  verb along, which says nothing about a topic either: "Peter's" is *peter*, "don't" is nothing, "l'été" is *l*, *été*.
-- Runs of Chinese characters and kana, which are written without spaces, become overlapping pairs of characters; a single
-  one is a word of length one. (Thai, Lao, Khmer and Burmese runs are taken as they stand.)
+- An apostrophe (' or ’) separates too. After one the English endings *s, t, d, m, ll, re, ve* are dropped; *n't* takes
+  its verb along, which says nothing about a topic either: "Peter's" is *peter*, "don't" is nothing, "l'été" is *l* and
+  *été*.
+- Runs of Chinese characters and kana, which are written without spaces, become overlapping pairs of characters; a
+  single one is a word of length one. (Thai, Lao, Khmer and Burmese runs are taken as they stand.)
 - Words shorter than ``min_length`` or longer than ``max_length`` characters are dropped (pairs are not), and so are
   numbers, that is words without a letter, unless ``keep_numbers``.
 """
@@ -25,7 +26,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.text.table import WordTable, find_or_add, push_byte, push_bytes
+from vmfstream.text.counts import Counts
+from vmfstream.text.table import WordTable, find_or_add, find_short, push_byte, push_bytes
 
 _LETTER, _NUMBER, _MARK, _IDEOGRAPH, _APOSTROPHE, _WIDE = 1, 2, 4, 8, 16, 32
 _WORD = _LETTER | _NUMBER | _MARK
@@ -47,26 +49,6 @@ class Options(NamedTuple):
     min_length: int
     max_length: int
     keep_numbers: bool
-
-
-class Tally(NamedTuple):
-    """Words counted per document: document ``i`` has the words ``words[indptr[i] : indptr[i + 1]]``, each once.
-
-    Attributes
-    ----------
-    indptr : (N + 1,) int64
-    words : (nnz,) int32
-        Ids in the table, in the order of their first appearance in the document.
-    counts : (nnz,) uint16
-        How often; 65,535 stands for that or more.
-    tokens : (N,) int32
-        Words of each document altogether, with those that found no room in the table, without the skipped ones.
-    """
-
-    indptr: NDArray[np.int64]
-    words: NDArray[np.int32]
-    counts: NDArray[np.uint16]
-    tokens: NDArray[np.int32]
 
 
 class Tokeniser:
@@ -98,7 +80,7 @@ class Tokeniser:
         count = _cut(pool, int(ends[0]), _classes(False)[0], wide, self.options, marks)
         return [pool[begin:end].tobytes().decode() for begin, end in marks[:count]]
 
-    def count(self, texts: Sequence[str], table: WordTable, skip: int = 0) -> Tally:
+    def count(self, texts: Sequence[str], table: WordTable, skip: int = 0) -> Counts:
         """Count the words of ``texts``; new words enter the table.
 
         Parameters
@@ -109,6 +91,11 @@ class Tokeniser:
             Gives the words their ids.
         skip : int
             Words with ids below it are not counted (stop words that were put into the table first).
+
+        Returns
+        -------
+        Counts
+            The terms are ids of ``table``.
 
         Raises
         ------
@@ -129,10 +116,10 @@ class Tokeniser:
             table.reserve(size // 2 + 1, 2 * size)
             seen = np.zeros(table.words.starts.size, dtype=np.uint32)
             done = _count(
-                pool, ends, done, narrow, wide, self.options, table.words, skip, seen, indptr, words, counts, tokens
+                pool, ends, done, narrow, wide, self.options, *table.words, skip, seen, indptr, words, counts, tokens
             )
         total = int(indptr[-1])
-        return Tally(indptr, words[:total].copy(), counts[:total].copy(), tokens)
+        return Counts(indptr, words[:total].copy(), counts[:total].copy(), tokens)
 
 
 def _bytes(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -216,20 +203,20 @@ def _ending(text, i, narrow, wide):  # type: ignore[no-untyped-def]
 def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-def]
     """Find the next word in ``text[i:end]``, whose last byte is a line break.
 
-    Returns where it begins and ends, its bytes as a number (the last eight of them), and where to go on; begins at -1 if there is none.
+    Returns where it begins and ends, its last eight bytes as a number, and where to go on; it begins at -1 if there is
+    none.
     """
     while i < end:
-        kind = np.int64(narrow[text[i]])
-        width = 1
+        kind, width = np.int64(narrow[text[i]]), 1
         if kind == _WIDE:
             kind, width = _class_at(text, i, narrow, wide)
         if kind & _IDEOGRAPH:
             after = i + width
             follow, more = _class_at(text, after, narrow, wide)
             if follow & _IDEOGRAPH:
-                last = after + more
-                beyond, _ = _class_at(text, last, narrow, wide)
-                return i, last, push_bytes(text, i, last), after if beyond & _IDEOGRAPH else last
+                stop = after + more
+                beyond, _ = _class_at(text, stop, narrow, wide)
+                return i, stop, push_bytes(text, i, stop), after if beyond & _IDEOGRAPH else stop
             if options.min_length == 1:
                 return i, after, push_bytes(text, i, after), after
             i = after
@@ -238,22 +225,17 @@ def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-
             i += width
             continue
         begin = i
-        state = np.uint64(0)
+        last = np.uint64(0)
         kinds = np.int64(0)
-        while kind & _START and width == 1:
-            state = push_byte(state, text[i])
+        length = 0
+        while kind & _WORD:
+            for _ in range(width):
+                last = push_byte(last, text[i])
+                i += 1
             kinds |= kind
-            i += 1
-            kind = np.int64(narrow[text[i]])
-        length = i - begin
-        if kind == _WIDE or width > 1:
-            kind, width = _class_at(text, i, narrow, wide)
-            while kind & _WORD:
-                for _ in range(width):
-                    state = push_byte(state, text[i])
-                    i += 1
-                kinds |= kind
-                length += 1
+            length += 1
+            kind, width = np.int64(narrow[text[i]]), 1
+            if kind == _WIDE:
                 kind, width = _class_at(text, i, narrow, wide)
         stop = i
         negated = False
@@ -270,14 +252,13 @@ def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-
             and (kinds & _LETTER or options.keep_numbers)
             and not negated
         ):
-            return begin, stop, state, i
+            return begin, stop, last, i
     return np.int64(-1), np.int64(-1), np.uint64(0), end
 
 
 @njit(cache=True)
 def _cut(text, end, narrow, wide, options, marks):  # type: ignore[no-untyped-def]
-    i = np.int64(0)
-    count = 0
+    i = count = 0
     while True:
         begin, stop, _, i = _next_word(text, i, end, narrow, wide, options)
         if begin < 0:
@@ -288,22 +269,45 @@ def _cut(text, end, narrow, wide, options, marks):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True)
-def _count(text, ends, done, narrow, wide, options, table, skip, seen, indptr, words, counts, tokens):  # type: ignore[no-untyped-def]
+def _count(  # type: ignore[no-untyped-def]
+    text, ends, done, narrow, wide, options, slots, starts, known, size, skip, seen, indptr, words, counts, tokens
+):
     """Count from document ``done`` on; return the first one for which the table must grow before, or their number."""
+    shortest, longest, keep_numbers = options
+    wanted = _LETTER | _NUMBER if keep_numbers else _LETTER
     for document in range(done, ends.size):
         i = ends[document - 1] if document else np.int64(0)
         end = ends[document]
-        room = min(table.size[0] + (end - i) // 2 + 1, table.size[1])
-        if room >= table.starts.size or table.starts[table.size[0]] + 2 * (end - i) > table.pool.size:
+        room = min(size[0] + (end - i) // 2 + 1, size[1])
+        if room >= starts.size or starts[size[0]] + 2 * (end - i) > known.size:
             return document
         first = indptr[document]
         position = first
         total = 0
-        while True:
-            begin, stop, state, i = _next_word(text, i, end, narrow, wide, options)
-            if begin < 0:
-                break
-            word = find_or_add(table, state, text, begin, stop)
+        while i < end:
+            # calling a function costs as much as counting a word: plain ASCII words are found and looked up right here
+            begin = stop = i
+            kind = np.int64(narrow[text[i]])
+            kinds = np.int64(0)
+            last = np.uint64(0)
+            while kind & _START:
+                last = push_byte(last, text[stop])
+                kinds |= kind
+                stop += 1
+                kind = np.int64(narrow[text[stop]])
+            if kind < _APOSTROPHE:
+                i = stop + 1
+                length = stop - begin
+                if length < shortest or length > longest or not kinds & wanted:
+                    continue
+            else:
+                begin, stop, last, i = _next_word(text, i, end, narrow, wide, options)
+                if begin < 0:
+                    break
+                length = stop - begin
+            word = find_short(slots, last, length) if length <= 8 else np.int64(-1)
+            if word < 0:
+                word = find_or_add(slots, starts, known, size, last, text, begin, stop)
             if 0 <= word < skip:
                 continue
             total += 1

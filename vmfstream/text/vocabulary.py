@@ -11,13 +11,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.errors import MissingExtra
+from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Arrays
 from vmfstream.text.counts import Counts
 from vmfstream.text.table import WordTable
 from vmfstream.text.tokens import Tokeniser
 
-# the term table, in multiples of the capacity: never beyond FULL; beyond CROWDED it is cut back to ROOMY when a slice ends
+# size of the term table in capacities: never above FULL; if above CROWDED when a slice ends, cut back to ROOMY
 _FULL, _CROWDED, _ROOMY = 8, 4, 2
 # a document frequency below min_df is accepted while the stream is shorter than this
 _YOUNG = 1000
@@ -51,8 +51,8 @@ class Growth:
 class Vocabulary:
     """The growing, bounded vocabulary of a stream.
 
-    Every word seen becomes a *term*, a candidate with a document frequency; frequent terms are admitted to a *column* of
-    the document vectors. Columns and document frequencies change only in :meth:`close_slice`.
+    Every word seen becomes a *term*, a candidate with a document frequency; frequent terms are admitted to a *column*
+    of the document vectors. Columns and document frequencies change only in :meth:`close_slice`.
 
     Parameters
     ----------
@@ -68,6 +68,8 @@ class Vocabulary:
         What is left of a recent document frequency after one more slice with documents, in (0, 1].
     stop_words : "english", iterable of str, or None
         Words that are never terms; "english" is scikit-learn's list.
+    extra_stop_words : iterable of str
+        Further words that are never terms.
     stem : str, optional
         Snowball algorithm, such as "english": words with one stem are one term, shown to people as the one of them that
         is in most documents. Needs the extra ``stemming``.
@@ -75,7 +77,9 @@ class Vocabulary:
     Raises
     ------
     ValueError
-        If a number is outside its range or a stop list or an algorithm is unknown.
+        If a number is outside its range.
+    InputError
+        If a stop list or an algorithm is unknown.
     MissingExtra
         If ``stem`` is given and PyStemmer is not installed.
     """
@@ -89,6 +93,7 @@ class Vocabulary:
         max_df_share: float = 0.5,
         fade: float = 0.98,
         stop_words: str | Iterable[str] | None = "english",
+        extra_stop_words: Iterable[str] = (),
         stem: str | None = None,
     ) -> None:
         if capacity < 1 or min_df < 1:
@@ -99,7 +104,9 @@ class Vocabulary:
         self.capacity, self.min_df, self.max_df_share, self.fade = capacity, min_df, max_df_share, fade
         self.stem = stem
         self._stem = None if stem is None else _stemmer(stem)
-        stops = sorted({token for word in _stop_words(stop_words) for token in self.tokeniser.tokens(word)})
+        stops = sorted(
+            {token for word in [*_stop_words(stop_words), *extra_stop_words] for token in self.tokeniser.tokens(word)}
+        )
         self._stops = len(stops)
         self._stop_digest = hashlib.blake2b("\n".join(stops).encode(), digest_size=8).hexdigest()
         # the surface forms, stop words first; without stemming a form is a term
@@ -144,10 +151,11 @@ class Vocabulary:
         if self._stem is not None:
             counts = self._stemmed(counts, self._stem)
         more = len(self._terms) - self._df.size
-        self._df = np.pad(self._df, (0, more))
-        self._recent = np.pad(self._recent, (0, more))
-        self._pending = np.pad(self._pending, (0, more))
-        self._pending += np.bincount(counts.terms, minlength=self._pending.size).astype(np.int32)
+        if more:
+            self._df = np.pad(self._df, (0, more))
+            self._recent = np.pad(self._recent, (0, more))
+            self._pending = np.pad(self._pending, (0, more))
+        _count_documents(self._pending, counts.terms)
         self._pending_documents += len(counts)
         return counts
 
@@ -185,8 +193,14 @@ class Vocabulary:
     def words(self, columns: Iterable[int] | None = None) -> list[str]:
         """Return the word of each column, or of the given columns."""
         chosen = range(len(self)) if columns is None else columns
-        forms = self._columns if self._stem is None else self._shown
-        return [self._forms.word(int(forms[column])) for column in chosen]
+        if self._stem is None:
+            return [self._terms.word(int(self._columns[column])) for column in chosen]
+        return [
+            self._forms.word(int(self._shown[column]))
+            if self._shown[column] >= 0
+            else self._terms.word(int(self._columns[column]))
+            for column in chosen
+        ]
 
     def state(self) -> Arrays:
         """Return all that :meth:`restore` needs, as flat arrays that later counting does not touch."""
@@ -213,13 +227,13 @@ class Vocabulary:
 
         Raises
         ------
-        ValueError
+        InputError
             If the state was made with other settings; names them.
         """
         stored = json.loads(np.asarray(arrays["settings"]).tobytes())
         differing = [name for name, value in self._settings().items() if stored.get(name) != value]
         if differing:
-            raise ValueError(
+            raise InputError(
                 "the stored vocabulary was made with other settings: "
                 + ", ".join(f"{name} {stored.get(name)!r}, now {self._settings()[name]!r}" for name in differing)
             )
@@ -266,11 +280,13 @@ class Vocabulary:
     def _stemmed(self, counts: Counts, stem: Callable[[list[str]], list[str]]) -> Counts:
         """Counts of forms to counts of terms; each form is stemmed once, when it is new."""
         known = self._form_term.size
-        stems = stem([self._forms.word(form) for form in range(known, len(self._forms))])
-        self._form_term = np.concatenate((self._form_term, self._terms.add(stems).astype(np.int32)))
-        self._form_df = np.pad(self._form_df, (0, len(stems)))
-        self._form_df += np.bincount(counts.terms, minlength=self._form_df.size)
-        return Counts(*_merge(counts.indptr, counts.terms, counts.counts, self._form_term, len(self._terms)), counts.tokens)
+        if len(self._forms) > known:
+            stems = stem([self._forms.word(form) for form in range(known, len(self._forms))])
+            self._form_term = np.concatenate((self._form_term, self._terms.add(stems).astype(np.int32)))
+            self._form_df = np.pad(self._form_df, (0, len(stems)))
+        _count_documents(self._form_df, counts.terms)
+        merged = _merge(counts.indptr, counts.terms, counts.counts, self._form_term, len(self._terms))
+        return Counts(merged[0], merged[1], merged[2], counts.tokens)
 
     def _prune(self) -> NDArray[np.int32]:
         """Forget the rarest terms without a column; return the new id of each old term."""
@@ -292,8 +308,11 @@ class Vocabulary:
         return terms
 
     def _prune_forms(self) -> None:
+        rank = self._form_df.astype(np.float64)
+        # a column never loses its word
+        rank[_most_frequent_form(self._form_term, self._form_df, self._df.size)[self._columns]] = np.inf
         forms = np.arange(self._stops, self._form_term.size)
-        order = np.argsort(-self._form_df[forms], kind="stable")[: _ROOMY * self.capacity]
+        order = np.argsort(-rank[forms], kind="stable")[: _ROOMY * self.capacity]
         self._keep_forms(np.concatenate((np.arange(self._stops), np.sort(forms[order]))))
 
     def _keep_forms(self, kept: NDArray[np.int64]) -> None:
@@ -307,7 +326,7 @@ def _stop_words(wanted: str | Iterable[str] | None) -> Iterable[str]:
     if not isinstance(wanted, str):
         return wanted
     if wanted != "english":
-        raise ValueError(f"expected stop_words to be 'english', a list of words or None, got {wanted!r}")
+        raise InputError(f"stop words: expected 'english', a list of words or none, got {wanted!r}")
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     words: Iterable[str] = ENGLISH_STOP_WORDS
@@ -320,14 +339,12 @@ def _stemmer(algorithm: str) -> Callable[[list[str]], list[str]]:
     except ImportError:
         raise MissingExtra("stemming needs PyStemmer: pip install 'vmfstream[stemming]'") from None
     if algorithm not in Stemmer.algorithms():
-        raise ValueError(f"expected stem to be one of {', '.join(Stemmer.algorithms())}, got {algorithm!r}")
+        raise InputError(f"stemmer: expected one of {', '.join(Stemmer.algorithms())}, got {algorithm!r}")
     stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(algorithm).stemWords
     return stem
 
 
-def _most_frequent_form(
-    form_term: NDArray[np.int32], form_df: NDArray[np.int64], terms: int
-) -> NDArray[np.int32]:
+def _most_frequent_form(form_term: NDArray[np.int32], form_df: NDArray[np.int64], terms: int) -> NDArray[np.int32]:
     """Form of each term that is in most documents; among equals the first."""
     forms = np.flatnonzero(form_term >= 0)
     order = forms[np.lexsort((-forms, form_df[forms]))]
@@ -335,6 +352,12 @@ def _most_frequent_form(
     # of several assignments to one place the last one stays
     shown[form_term[order]] = order
     return shown
+
+
+@njit(cache=True)
+def _count_documents(df, terms):  # type: ignore[no-untyped-def]
+    for term in terms:
+        df[term] += 1
 
 
 @njit(cache=True)
