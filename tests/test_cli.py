@@ -44,7 +44,7 @@ def lines(n: int = 120, start: int = 2001) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for i in range(n):
         words = SUBJECTS[i % 3].split()
-        text = " ".join(words[(i + j * j) % len(words)] for j in range(6))
+        text = " ".join(words[(i + j) % len(words)] for j in range(6))
         rows.append({"id": f"d{i}", "time": str(start + i * 4 // n), "title": f"Report {i}", "text": text})
     return rows
 

@@ -8,7 +8,6 @@ without direction take no part: their responsibilities are zero and their label 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -23,6 +22,9 @@ from vmfstream.mixtures.concentration import TREATMENTS, Treatment, own_concentr
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
 
 Concentration: TypeAlias = Literal["shared", "own"]
+
+MELTING = (0.001, 0.3)
+"""Limits of the temperature at which annealing starts."""
 
 FROZEN_BELOW = 0.3
 """While the inverse temperature is below this, the concentration stays as it was: soft labels say nothing about it."""
@@ -130,7 +132,7 @@ def fit(
     estimator: Treatment = "marginal",
     kappa: float | None = None,
     anneal: bool = True,
-    beta0: float = 0.01,
+    beta0: float | None = None,
     factor: float = 1.4,
     max_iter: int = 100,
     tol: float = 1e-4,
@@ -151,7 +153,8 @@ def fit(
     concentration : ``"shared"`` (default, right for text) or ``"own"``
     estimator : treatment of the concentration, see `vmfstream.mixtures.concentration`
     kappa : float, the concentration for ``estimator="fixed"``
-    anneal, beta0, factor : the annealing; the concentration is frozen while beta < 0.3
+    anneal, beta0, factor : the annealing; the concentration is frozen while beta < 0.3. By default beta0 is the inverse
+        of the spread of the scores under the start, where topics just begin to differ (0.01 for short texts)
     max_iter : int, largest number of sweeps at beta = 1
     tol : float, stop when the log-likelihood per document changes by less, in nats
     init : ``"k-means++"``, ``"random"``, or responsibilities (N, k) or (N, kp)
@@ -163,9 +166,9 @@ def fit(
         Rows that are neither unit nor zero, k out of range, an unknown option, responsibilities of another shape.
     """
     _check(x, k, concentration, estimator, kappa, beta0, factor, n_init)
-    betas = _temperatures(beta0, factor) if anneal else []
+    heat = (beta0, factor) if anneal else None
     runs = (
-        _em(x, k, _start(x, k, init, rng), betas, concentration, estimator, kappa, max_iter, tol)
+        _em(x, k, _start(x, k, init, rng), heat, concentration, estimator, kappa, max_iter, tol)
         for _ in range(n_init if isinstance(init, str) else 1)
     )
     return max(runs, key=lambda run: float(run.trace[-1]))
@@ -180,7 +183,7 @@ def _em(
     x: Rows,
     k: int,
     resp: Floats,
-    betas: Sequence[float],
+    heat: tuple[float | None, float] | None,
     concentration: Concentration,
     estimator: Treatment,
     fixed: float | None,
@@ -188,6 +191,10 @@ def _em(
     tol: float,
 ) -> MixtureFit:
     mixture = m_step(x, resp, k, estimator=estimator, kappa=fixed)
+    betas: list[float] = []
+    if heat is not None:
+        beta0, factor = heat
+        betas = _temperatures(melting(x, mixture) if beta0 is None else beta0, factor)
     for beta in betas:
         resp, _ = e_step(x, mixture, beta)
         kappa = mixture.kappa if beta < FROZEN_BELOW else fixed
@@ -219,6 +226,16 @@ def _em(
         )
     labels = np.where(held, resp[:, :k].argmax(axis=1), -1)
     return MixtureFit(mixture, resp, np.array(trace), labels, len(betas) + len(trace), converged)
+
+
+def melting(x: Rows, mixture: Mixture) -> float:
+    """Inverse temperature at which the scores kappa x'mu_k of a mixture spread by one nat: colder, topics differ.
+
+    1 / sd_ik(kappa x_i'mu_k), within [0.001, 0.3].
+    """
+    scores = dots(x, mixture.mu)[directed(x), : mixture.k] * mixture.kappa
+    spread = float(scores.std())
+    return float(np.clip(1.0 / spread, *MELTING)) if spread > 0.0 else MELTING[1]
 
 
 def _reseed(resp: Floats, loglik: NDArray[np.float64], dead: NDArray[np.int64]) -> None:
@@ -256,7 +273,7 @@ def _check(
     concentration: str,
     estimator: str,
     kappa: float | None,
-    beta0: float,
+    beta0: float | None,
     factor: float,
     n_init: int,
 ) -> None:
@@ -270,7 +287,7 @@ def _check(
         )
     if kappa is not None and not (np.isfinite(kappa) and kappa > 0):
         raise ValueError(f"kappa must be positive and finite; got {kappa}")
-    if not 0 < beta0 <= 1 or not factor > 1:
+    if not (beta0 is None or 0 < beta0 <= 1) or not factor > 1:
         raise ValueError(f"beta0 must lie in (0, 1] and factor above 1; got beta0 {beta0}, factor {factor}")
     if n_init < 1:
         raise ValueError(f"n_init must be at least 1; got {n_init}")

@@ -21,8 +21,8 @@ from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.movmf import annealed_start, m_step, melting
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 
-REHEAT = 2.5
-"""Where re-heating starts, as a multiple of the inverse temperature at which topics melt: far above it nothing moves."""
+REHEAT = 1.3
+"""Where re-heating starts, as a multiple of the inverse temperature at which topics melt: farther above it less moves."""
 
 COOLING = 1.4
 
