@@ -85,7 +85,7 @@ class Drawings:
             self._rows, Selection(topic=self._topic, reading=reading, measure=measure, all_topics=kind == "all")
         )
         size, widths = (_PHONE, _LABEL_WIDTHS_PHONE) if kind == "phone" else (_WIDE, _LABEL_WIDTHS)
-        figure = _plain(view.figure(frame, size, "light"))
+        figure = _plain(view.drawing(frame, size, "light"))
         bands = stack(frame, size)
         text = figure["data"].pop()  # the page picks the labels of its own width
         fitted = {}
@@ -98,7 +98,7 @@ class Drawings:
     def _words(self, reading: Reading, topic: int, form: Form, size: Size) -> dict[str, Any]:
         view = WordsView()
         return _plain(
-            view.figure(view.frame(self._rows, Selection(topic=topic, reading=reading, form=form)), size, "light")
+            view.drawing(view.frame(self._rows, Selection(topic=topic, reading=reading, form=form)), size, "light")
         )
 
     def _once(self, key: str, draw: Callable[[], dict[str, Any]]) -> Any:
@@ -116,9 +116,7 @@ _FORMS: Mapping[str, tuple[Form, Size]] = {
 _BOTH: Mapping[str, Size] = {"both": _WORDS_WIDE, "both-phone": _WORDS_PHONE}
 
 
-def _plain(figure: Any) -> dict[str, Any]:
-    """Return a figure as plain data without the template, which the page holds once."""
-    out: dict[str, Any] = figure.to_plotly_json()
-    out["layout"] = {key: value for key, value in out["layout"].items() if key != "template"}
-    out["data"] = list(out["data"])
-    return out
+def _plain(drawing: dict[str, Any]) -> dict[str, Any]:
+    """Return a drawing without the template, which the page holds once."""
+    layout = {key: value for key, value in drawing["layout"].items() if key != "template"}
+    return {"data": list(drawing["data"]), "layout": layout}

@@ -34,11 +34,6 @@ class Arrays:
         if isinstance(value, np.ndarray):
             return self.place(value) if value.dtype.kind in "fiu" else value.tolist()
         if isinstance(value, Mapping):
-            if "bdata" in value:
-                array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
-                if "shape" in value:
-                    array = array.reshape([int(n) for n in str(value["shape"]).split(",")])
-                return self.place(array)
             return {key: self.packed(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.packed(item) for item in value]

@@ -50,14 +50,18 @@ class SharesView:
             all_topics=selection.all_topics,
         )
 
-    def figure(self, frame: RiverFrame, size: Size, theme: ThemeName) -> Figure:
-        """Draw the river; ``layout.meta`` holds what a page needs to find slices and bands again."""
-        import plotly.graph_objects as go
-
+    def drawing(self, frame: RiverFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
+        """Return data and layout; ``layout.meta`` holds what a page needs to find slices and bands again."""
         bands = stack(frame, size)
         traces = _band_traces(frame, bands, theme)
         traces.append(label_trace(labels(frame, bands, size), frame, bands, size, theme))
-        return go.Figure({"data": traces, "layout": _layout(frame, bands, size, theme)})
+        return {"data": traces, "layout": _layout(frame, bands, size, theme)}
+
+    def figure(self, frame: RiverFrame, size: Size, theme: ThemeName) -> Figure:
+        """Draw the river."""
+        import plotly.graph_objects as go
+
+        return go.Figure(self.drawing(frame, size, theme))
 
 
 def paleness(history: History) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from vmfstream.log.queries import EventFrame, Reading, SliceFrame, TopicFrame, TypicalFrame, WordFrame
 
@@ -86,6 +86,10 @@ class View(Protocol[F]):
 
     def frame(self, rows: LogRows, selection: Selection) -> F:
         """Turn rows into the columns that the figure needs."""
+        ...
+
+    def drawing(self, frame: F, size: Size, theme: ThemeName) -> dict[str, Any]:
+        """Return data and layout of the figure as plain dicts of numbers, texts and arrays."""
         ...
 
     def figure(self, frame: F, size: Size, theme: ThemeName) -> Figure:

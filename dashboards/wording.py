@@ -44,7 +44,6 @@ PAGE: Mapping[str, str] = {
     "documentsOf": "documents, {share} of {date}",
     "documentOf": "document, {share} of {date}",
     "lastStep": "turned since {date}",
-    "lastStepNone": "first seen here",
     "ofUsual": "of its usual step since {date}",
     "unjudged": "too early to compare its steps",
     "of": "{n} of {all}",
@@ -81,7 +80,6 @@ PAGE: Mapping[str, str] = {
         "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may "
         "stand for something else later."
     ),
-    "none": "No topic is there in {date}.",
     "wordsLadder": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
     "wordsStrips": (
         "Strong colour: strong in the topic. Words sorted by when they mattered. Blank: not among the stored words."
@@ -90,10 +88,6 @@ PAGE: Mapping[str, str] = {
         "Upper half: as known then. Lower half: in hindsight. A bar marks the first time among the eight strongest. "
         "Blank: not among the stored words."
     ),
-    "drift": "{words} changed its words unusually fast",
-    "born": "{words} is born",
-    "words": "words",
-    "weight": "weight",
 }
 
 HOW_TO_READ: Sequence[tuple[str, str]] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -76,14 +76,17 @@ class WordsView:
             other=other,
         )
 
+    def drawing(self, frame: WordsFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
+        """Return data and layout; the height follows the number of rows, whatever the size says."""
+        if not frame.labels:
+            return {"data": [], "layout": words_layout(frame, size, theme, 0, 1, 60, {}, [])}
+        return (ladder if frame.chosen(size) == "ladder" else strips)(frame, size, theme)
+
     def figure(self, frame: WordsFrame, size: Size, theme: ThemeName) -> Figure:
-        """Draw ladder or strips; the figure's own height follows the number of rows."""
+        """Draw ladder or strips."""
         import plotly.graph_objects as go
 
-        if not frame.labels:
-            return go.Figure({"data": [], "layout": words_layout(frame, size, theme, 0, 1, 60, {}, [])})
-        form = frame.chosen(size)
-        return go.Figure(ladder(frame, size, theme) if form == "ladder" else strips(frame, size, theme))
+        return go.Figure(self.drawing(frame, size, theme))
 
 
 def _table(history: History, t: int, a: int, b: int, words: tuple[str, ...]) -> tuple[Floats, Ints]:

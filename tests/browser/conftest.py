@@ -1,0 +1,55 @@
+"""A headless Chromium without network, and a page to open in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dashboards.fakes import gazette
+from vmfstream.dashboards.export import build_page
+
+CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+DRIVER = shutil.which("chromedriver")
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return exported pages by name."""
+    folder = tmp_path_factory.mktemp("pages")
+    rows = {
+        "quarters": gazette(),
+        "years": gazette(slices=13, topics=8, settling=3),
+        "then": gazette(slices=5, topics=4).without_hindsight(),
+    }
+    out = {}
+    for name, log in rows.items():
+        out[name] = folder / f"{name}.html"
+        out[name].write_text(build_page(log)[0], encoding="utf-8")
+    return out
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Return a driver for the whole session; every test opens its own page."""
+    if CHROMIUM is None or DRIVER is None:
+        pytest.fail("the browser tests need chromium and chromedriver on the path")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.execute_cdp_cmd("Network.enable", {})
+    driver.execute_cdp_cmd(
+        "Network.emulateNetworkConditions",
+        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
+    )
+    yield driver
+    driver.quit()

@@ -1,0 +1,225 @@
+"""The exported page: complete, small, safe, the same every time."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dashboards.fakes import FakeRows, gazette, write_log
+from tests.dashboards.test_views import HOSTILE, LOGS
+from vmfstream.dashboards import wording
+from vmfstream.dashboards.escape import clean, for_json, for_plotly
+from vmfstream.dashboards.export import build_page, export_page, opening_topic
+from vmfstream.dashboards.history import read_history
+from vmfstream.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return build_page(gazette())[0]
+
+
+def test_thirty_by_thirty_stays_under_eight_megabytes() -> None:
+    text, report = build_page(gazette())
+    assert report.bytes == len(text.encode("utf-8")) < 7.5e6
+    assert report.dropped == ()
+
+
+def test_same_log_same_bytes(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
+    one, two = tmp_path / "one.html", tmp_path / "two.html"
+    export_page(log, one)
+    report = export_page(str(log), two)
+    assert one.read_bytes() == two.read_bytes()
+    assert report.bytes == two.stat().st_size
+    assert sorted(path.name for path in tmp_path.glob("*.html*")) == ["one.html", "two.html"]
+    assert "Harbour Gazette" in two.read_text(encoding="utf-8")
+
+
+def test_a_log_gives_the_page_of_its_rows(tmp_path: Path) -> None:
+    rows = gazette(slices=5, topics=4)
+    log = write_log(tmp_path / "run.duckdb", rows)
+    export_page(log, tmp_path / "page.html")
+    from_log, from_rows = _data((tmp_path / "page.html").read_text(encoding="utf-8")), _data(build_page(rows)[0])
+    for key in ("labels", "n", "order", "topics", "settling", "open", "vocabulary", "events"):
+        assert from_log[key] == from_rows[key]
+
+
+def test_nothing_is_asked_of_the_network(page: str) -> None:
+    own = re.sub(
+        r"<script>.{1000000,}?</script>", "", page, flags=re.S
+    )  # plotly names its public servers, see the policy
+    assert "default-src 'none'" in own
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", own)
+    assert "@import" not in own
+    assert "url(" not in own
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_every_log_gives_a_page(name: str) -> None:
+    rows = LOGS[name]()
+    text, _ = build_page(rows)
+    parser = _Parser()
+    parser.feed(text)
+    assert parser.open == []
+    assert parser.scripts == 5
+
+
+def test_strangers_cannot_leave_their_place() -> None:
+    rows = gazette(slices=5, topics=3, words=HOSTILE, settling=0)
+    title = "</script><script>alert(2)</script>"
+    rows.settings["title"] = title
+    rows.settings["licence"] = '"><img src=x onerror=alert(3)>'
+    rows.typical_frame.title[:] = title
+    rows.typical_frame.id[:] = "javascript:alert(4)"
+    text, _ = build_page(rows)
+    parser = _Parser()
+    parser.feed(text)
+    assert parser.scripts == 5
+    assert parser.images == 0
+    assert "javascript:" not in text.replace("plotly", "")[-100000:]
+    assert all(row[5] == "" for row in _data(text)["documents"])
+
+
+def test_links_are_http_only() -> None:
+    rows = gazette(slices=3, topics=2)
+    rows.typical_frame.id[:] = "https://example.org/a?b=1&c=2"
+    assert {row[5] for row in _data(build_page(rows)[0])["documents"]} == {"https://example.org/a?b=1&c=2"}
+
+
+def test_banned_words_stay_out(page: str) -> None:
+    own = re.sub(r"<script[^>]*>.*?</script>|<style>.*?</style>", "", page, flags=re.S).lower()
+    said = own + " " + " ".join(_strings(_data(page)["wording"])).lower()
+    for word in wording.BANNED:
+        assert word not in said
+    assert "!" not in re.sub(r"<!doctype html>", "", re.sub(r"<[^>]+>", "", own))
+
+
+def test_scripts_stay_small() -> None:
+    folder = resources.files("vmfstream.dashboards")
+    sizes = {name: len(folder.joinpath(name).read_bytes()) for name in ("page.js", "river.js", "words.js", "tables.js")}
+    assert sizes["page.js"] < 20_000
+    assert sum(sizes.values()) < 40_000
+
+
+def test_every_sentence_of_the_script_exists_and_is_used() -> None:
+    folder = resources.files("vmfstream.dashboards")
+    code = "".join(
+        folder.joinpath(n).read_text(encoding="utf-8") for n in ("page.js", "river.js", "words.js", "tables.js")
+    )
+    used = set(re.findall(r"\bW\.(\w+)", code))
+    assert used | {"then", "hindsight", "rest"} == set(wording.PAGE)
+
+
+def test_large_logs_lose_parts_in_the_stated_order_and_say_so() -> None:
+    rows = gazette(slices=12, topics=8)
+    full, report = build_page(rows)
+    limit = report.bytes / 1e6
+    small, lost = build_page(rows, max_mb=limit - 0.01)
+    assert lost.dropped == ("the river of shares",)
+    assert wording.dropped_sentence(lost.dropped) in small
+    assert "Left out" not in full
+    _, least = build_page(rows, max_mb=0.1)
+    assert [what.split()[-1] for what in least.dropped] == ["shares", "two", "%", "strongest", "topics"]
+
+
+def test_settings_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="max_mb"):
+        build_page(gazette(slices=2, topics=2), max_mb=0)
+    with pytest.raises(InputError):
+        export_page(tmp_path / "none.duckdb", tmp_path / "page.html")
+
+
+def test_opening_topic_turned_lately() -> None:
+    rows = gazette(slices=20, topics=6)
+    late = rows.topic_frames["hindsight"]
+    late.speed[:] = 1.0
+    late.n[:] = 50.0
+    late.speed[(late.topic == 3) & (late.slice >= 18)] = 20.0
+    late.speed[(late.topic == 1) & (late.slice < 10)] = 40.0
+    assert opening_topic(read_history(rows, "hindsight")) == 3
+
+
+def test_without_hindsight_the_switch_is_off_and_says_why() -> None:
+    text, _ = build_page(gazette(slices=4, topics=3).without_hindsight())
+    assert re.search(r'<button data-value="hindsight" disabled title="Not computed[^"]+"', text)
+    assert _data(text)["open"]["reading"] == "then"
+
+
+def test_slices_not_yet_smoothed_are_shown_as_known_then() -> None:
+    rows = gazette(slices=6, topics=3)
+    keep = rows.topic_frames["hindsight"].slice < 5
+    late = rows.topic_frames["hindsight"]
+    columns = {name: getattr(late, name)[keep] for name in late.__slots__}
+    cut = FakeRows(
+        rows.slice_frame,
+        {"then": rows.topic_frames["then"], "hindsight": type(late)(**columns)},
+        rows.word_frames,
+        rows.typical_frame,
+        rows.event_frame,
+        rows.settings,
+    )
+    then, mixed = read_history(cut, "then"), read_history(cut, "hindsight")
+    assert mixed.reading == "hindsight"
+    assert (mixed.certainty[5] == then.certainty[5]).all()
+    assert (mixed.certainty[4] != then.certainty[4]).any()
+    assert mixed.strongest(5, 0, 5) == then.strongest(5, 0, 5)
+
+
+def test_escaping() -> None:
+    assert clean("  a\tb\x00\u202ec  ") == "a bc"
+    assert clean("x" * 200) == "x" * 79 + "…"
+    assert for_plotly("<b>$") == "&lt;b&gt;$"
+    assert for_plotly("$x$") == "\u200b$x$"
+    assert for_json({"b": "</script>&\u2028", "a": 1}) == '{"a":1,"b":"\\u003c/script\\u003e\\u0026\\u2028"}'
+
+
+def test_numbers_in_words() -> None:
+    assert [wording.percent(v) for v in (0.1234, 0.0999, 0.04, 0.0001, 0.0)] == [
+        "12 %",
+        "10 %",
+        "4.0 %",
+        "under 0.1 %",
+        "0.0 %",
+    ]
+    assert wording.period(("1987", "1988")) == "year"
+    assert wording.period(("2004 Q1",)) == "quarter"
+    assert wording.period(("documents 1-500",)) == "step"
+    assert wording.count(1, "topic", "topics") == "1 topic"
+
+
+class _Parser(html.parser.HTMLParser):
+    """Counts what a browser would run or load, and checks that elements close."""
+
+    _VOID = frozenset({"meta", "link", "input", "br", "img"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.scripts = 0
+        self.images = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.scripts += tag == "script"
+        self.images += tag == "img"
+        if tag not in self._VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def _data(text: str) -> Any:
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert match
+    return json.loads(match[1])
+
+
+def _strings(value: object) -> list[str]:
+    return list(value.values()) if isinstance(value, dict) else []
