@@ -112,11 +112,12 @@ def test_open_slice_is_prediction_plus_what_it_gathered() -> None:
     assert (view.speed > 1).all()
 
 
-def test_committed_slices_predict_as_if_they_were_still_there() -> None:
+@pytest.mark.parametrize("left", [2, 1])
+def test_committed_slices_predict_as_if_they_were_still_there(left: int) -> None:
     xs = texts(slices=7)
-    short, long = FILTER, replace(FILTER, window=10_000)
+    short, long = replace(FILTER, window=50 * left), replace(FILTER, window=10_000)
     (a, seen_a), (b, seen_b) = follow(xs, short), follow(xs, long)
-    assert (len(a.window), len(b.window)) == (2, 7)
+    assert (len(a.window), len(b.window)) == (left, 7)
     assert a.past is not None
     assert b.past is None
     assert np.abs(a.base - b.base).max() < 1e-5 * np.abs(b.base).max()
@@ -287,11 +288,14 @@ def test_slices_leave_the_window_oldest_first() -> None:
     assert np.isfinite(tracker.hindsight(state, PLAIN)[0].speed).all()
 
 
-def test_short_documents_stay_longer_unless_a_window_is_asked_for() -> None:
-    xs = texts(slices=4)
-    for window, length in ((100, 2), (None, 4)):
+def test_short_documents_stay_longer_unless_a_window_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = texts(slices=3, n=800, d=20, length=10)
+    lengths = []
+    for window, coordinates in ((1500, 100_000), (None, 100_000), (None, 1_000)):
+        monkeypatch.setattr("vmfstream.online.state.SHORT_WINDOW", coordinates)
         state, _ = follow(xs, replace(PLAIN, window=window, refit=False))
-        assert len(state.window) == length
+        lengths.append(len(state.window))
+    assert lengths == [1, 3, 1]
 
 
 def test_memory_bounds_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -518,6 +522,7 @@ def test_topics_grow_with_the_documents() -> None:
     assert wide.k == 20
     assert closed.filtered.f.shape == wide.base.shape == (300, 32)
     assert closed.filtered.n.shape == closed.filtered.speed.shape == (20,)
+    assert [view.speed.shape for view in tracker.hindsight(wide, settings)] == [(20,)] * len(wide.window)
     assert np.isfinite(learn(wide, x, settings)[1].filtered.gamma).all()
 
 

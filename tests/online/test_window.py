@@ -84,7 +84,7 @@ def test_cold_fits_compete_until_something_is_committed(monkeypatch: pytest.Monk
         return cold(xs, k, settings, omega, rng)
 
     def counted_warm(state, settings, betas):  # type: ignore[no-untyped-def]
-        calls.append(("warm", len(betas)))
+        calls.append(("hot" if len(betas) else "warm", state.k))
         return warm(state, settings, betas)
 
     state = begun(xs, settings)
@@ -92,7 +92,7 @@ def test_cold_fits_compete_until_something_is_committed(monkeypatch: pytest.Monk
     monkeypatch.setattr(window, "_warm", counted_warm)
     for x in xs[1:4]:
         state, _ = learn(state, x, settings)
-    assert calls == [("warm", 0), ("cold", 3), ("warm", 0), ("warm", 11), ("warm", 0), ("warm", 11)]
+    assert calls == [(kind, 3) for kind in ("warm", "cold", "warm", "hot", "warm", "hot")]
     learn(state, xs[4], replace(settings, refit=False))
     assert len(calls) == 6
 
