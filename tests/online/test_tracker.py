@@ -285,7 +285,13 @@ def test_slices_leave_the_window_oldest_first() -> None:
         assert [view.slice for view in closed.smoothed] == ([t - 2] if t > 1 else [])
         assert closed.filtered.slice == t
     assert [view.slice for view in tracker.hindsight(state, PLAIN)] == [5, 6]
-    assert np.isfinite(tracker.hindsight(state, PLAIN)[0].speed).all()
+    cosine = closed.cosine
+    assert np.abs(cosine - xs[6] @ unit(closed.filtered.f).T).max() < 1e-5
+    first, second = tracker.hindsight(state, PLAIN)
+    assert np.isfinite(first.speed).all()
+    turned = np.clip((unit(first.f) * unit(second.f)).sum(axis=1), -1, 1)
+    assert second.speed == pytest.approx(np.degrees(np.arccos(turned)), abs=0.05)
+    assert (second.speed > 0.1).all()
 
 
 def test_short_documents_stay_longer_unless_a_window_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,9 +501,11 @@ def test_rows_without_direction_change_nothing() -> None:
 
 def test_slice_of_rows_without_direction() -> None:
     xs = texts()
-    for slices in (2, 5):
-        state, _ = follow(xs[:slices], PLAIN)
-        after, closed = learn(state, sparse(np.zeros((7, 300))), PLAIN)
+    for slices, window in ((2, 100), (5, 100), (5, 5)):
+        state, _ = follow(xs[:slices], replace(PLAIN, window=window))
+        after, closed = learn(state, sparse(np.zeros((7, 300))), replace(PLAIN, window=window))
+        assert len(after.window) == {100: min(slices + 1, 3), 5: 1}[window]
+        assert after.kappa == state.kappa
         assert np.isnan(closed.predicted)
         assert closed.resp.shape == (7, 16)
         assert not closed.resp.any()

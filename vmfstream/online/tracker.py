@@ -219,7 +219,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         while _overfull(state, settings):
             state, final = _commit_oldest(state, settings)
             smoothed.append(final)
-        if settings.refit and gathered.documents:
+        if settings.refit and gathered.n.any():
             rng = np.random.default_rng([settings.seed, state.slice, 2])
             state = _adopt(state, refit(state, settings, rng), settings)
         resp = state.window[-1].resp

@@ -22,7 +22,7 @@ from vmfstream.mixtures.movmf import annealed_start, m_step, melting
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 
 REHEAT = 1.3
-"""Where re-heating starts, as a multiple of the inverse temperature at which topics melt: farther above it less moves."""
+"""Where re-heating starts, as a multiple of the inverse temperature at which topics melt; farther above, less moves."""
 
 COOLING = 1.4
 
@@ -94,7 +94,7 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
     candidates = [_warm(state, settings, ())]
     if not state.settling:
         candidates.append(_warm(state, settings, _reheating(state)))
-    elif sum(directed_rows(x) for x in xs) >= state.k:  # growing vocabularies may have emptied some
+    elif sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
         cold = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
         if cold.k > state.k:
             return cold
