@@ -25,7 +25,7 @@ CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
 EPOCH_DOCUMENTS = 70
 
 _servers = multiprocessing.get_context("forkserver")
-_servers.set_forkserver_preload(["tests.test_recovery", "vmfstream.engine.follow", "vmfstream.replay.planted"])
+_servers.set_forkserver_preload(["tests.warmed"])
 
 
 class Killed(Log):

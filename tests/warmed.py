@@ -1,0 +1,16 @@
+"""Imported by the server that forks test processes: compiled code is loaded once there, not in every process."""
+
+from __future__ import annotations
+
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.engine.follow import RunSettings, follow
+from vmfstream.log import writer  # noqa: F401
+from vmfstream.log.memory import MemoryLog
+from vmfstream.replay.planted import PlantedSource, PlantedStream
+
+follow(
+    PlantedSource(PlantedStream(slices=12, documents_per_slice=20)),
+    FieldCodec(),
+    MemoryLog(),
+    RunSettings(topics=3, slices="month", threads=1, window=60),
+)
