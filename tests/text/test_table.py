@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vmfstream.text.table import WordTable
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12), max_size=60))
+def test_ids_are_those_of_a_dictionary(words: list[str]) -> None:
+    numbers: dict[str, int] = {}
+    expected = [numbers.setdefault(word, len(numbers)) for word in words]
+    table = WordTable(1000)
+    assert table.add(words).tolist() == expected
+    assert [table.word(i) for i in range(len(table))] == list(numbers)
+
+
+def test_words_with_one_key_are_not_confused() -> None:
+    # the key of nine bytes and more is a hash, that of fewer the word itself: equal bytes, different lengths
+    table = WordTable(10)
+    assert table.add(["\x00a", "a", "\x00\x00a", "a"]).tolist() == [0, 1, 2, 1]
+
+
+def test_growth_keeps_the_ids() -> None:
+    table = WordTable(100_000)
+    words = [f"{'long' * (i % 3)}word{i}" for i in range(20_000)]
+    for first in range(0, 20_000, 777):
+        table.add(words[first : first + 777])
+    assert table.add(words).tolist() == list(range(20_000))
+
+
+def test_the_limit_holds() -> None:
+    table = WordTable(3)
+    assert table.add(["a", "b", "c", "d", "a", "e"]).tolist() == [0, 1, 2, -1, 0, -1]
+    assert len(table) == 3
+
+
+def test_keeping_some_words() -> None:
+    table = WordTable(100)
+    table.add(["a", "b", "c", "d"])
+    table.keep(np.array([0, 2, 3]))
+    assert table.add(["d", "b", "c", "a"]).tolist() == [2, 3, 1, 0]
+
+
+def test_content_refills_another_table() -> None:
+    table, copy = WordTable(100), WordTable(100)
+    table.add(["one", "two", "drei" * 9])
+    copy.refill(*table.content())
+    assert copy.add(["drei" * 9, "two", "new"]).tolist() == [2, 1, 3]
+    assert len(table) == 3
