@@ -17,7 +17,7 @@ from vmfstream.dashboards.history import NO_WORD, History, Snapshot
 from vmfstream.dashboards.markup import Parts, page
 from vmfstream.dashboards.packing import Arrays
 from vmfstream.dashboards.theme import Theme, config, repaint_table, template, theme
-from vmfstream.dashboards.view import LogRows
+from vmfstream.dashboards.view import LogRows, Measure
 from vmfstream.errors import InputError
 from vmfstream.log.queries import Reader, Reading
 
@@ -119,7 +119,11 @@ def _page(rows: Snapshot, plan: Plan, library: str, drawings: Drawings, readings
         "labels": list(history.labels),
         "many": many,
         "n": history.n.tolist(),
-        "open": {"reading": readings[0], "topic": opening_topic(history)},
+        "open": {
+            "measure": opening_measure(history) if plan.share else "documents",
+            "reading": readings[0],
+            "topic": opening_topic(history),
+        },
         "period": wording.period(history.labels),
         "readings": {name: _columns(rows.history(name), history, plan, table) for name in readings},
         "repaint": dict(repaint_table()),
@@ -164,6 +168,15 @@ def opening_topic(history: History) -> int | None:
     if score.max() <= 0:
         score = documents
     return int(history.topic[int(np.argmax(score))])
+
+
+def opening_measure(history: History) -> Measure:
+    """Return what thickness means at first: shares if the fullest slice has over three times the usual documents.
+
+    A stream that grew a lot is a trumpet in documents: its beginning is too thin to be seen, let alone labelled.
+    """
+    full = history.n[history.n > 0]
+    return "share" if full.size > 1 and full.max() > 3 * np.median(full) else "documents"
 
 
 def _columns(history: History, whole: History, plan: Plan, table: Arrays) -> dict[str, Any]:
@@ -219,6 +232,7 @@ def _documents(rows: Snapshot, history: History, plan: Plan) -> list[list[Any]]:
     if not history.index.size:
         return []
     frame = rows.typical()
+    shown = _precision(frame.time)
     out = []
     for k in range(frame.slice.size):
         s = int(frame.slice[k] - history.index[0])
@@ -226,10 +240,18 @@ def _documents(rows: Snapshot, history: History, plan: Plan) -> list[list[Any]]:
             continue
         address = str(frame.id[k])
         safe = address if address.startswith(("https://", "http://")) else ""
-        date = "" if np.isnat(frame.time[k]) else str(frame.time[k].astype("datetime64[D]"))
+        date = "" if np.isnat(frame.time[k]) else str(frame.time[k].astype("datetime64[D]"))[:shown]
         score = None if np.isnan(frame.score[k]) else round(float(frame.score[k]), 2)
         out.append([s, int(frame.topic[k]), clean(str(frame.title[k]), 160) or clean(address), date, score, safe])
     return out
+
+
+def _precision(times: NDArray[np.datetime64]) -> int:
+    """Return how many characters of an ISO date tell something: none if all dates begin a year, else month or day."""
+    days = times[~np.isnat(times)].astype("datetime64[D]")
+    if (days == days.astype("datetime64[Y]")).all():
+        return 0
+    return 7 if (days == days.astype("datetime64[M]")).all() else 10
 
 
 def _events(rows: Snapshot, history: History) -> list[list[Any]]:

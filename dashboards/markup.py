@@ -72,6 +72,7 @@ def _body(parts: Parts, title: str) -> str:
     history = parts.history
     reading = "" if parts.hindsight else f' disabled title="{for_html(wording.no_hindsight())}"'
     both = '<button data-value="both">then and hindsight</button>' if parts.hindsight else ""
+    caption = wording.PAGE["river"].replace("{measure}", wording.PAGE["thicknessDocuments"])
     newest = history.index.size - 1
     settling = [history.labels[s] for s in np.flatnonzero(history.settling)]
     return f"""<header>
@@ -98,7 +99,7 @@ def _body(parts: Parts, title: str) -> str:
 <figure role="group" aria-labelledby="river-title" aria-describedby="river-words">
 <div class="head"><h2 id="river-title">{wording.RIVER}</h2>
 <div class="choices">{_scope(parts)}{_measure(parts)}</div></div>
-<figcaption>{wording.RIVER_CAPTION}</figcaption>
+<figcaption id="river-caption">{caption}</figcaption>
 <p class="only-read" id="river-words">{for_html(_river_sentence(history))}</p>
 <p class="note" id="notice"><span>{wording.NOTICE}</span><button class="quiet">Got it</button></p>
 {f'<p class="note" id="settling" hidden>{for_html(wording.settling_sentence(settling))}</p>' if settling else ""}

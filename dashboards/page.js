@@ -79,14 +79,14 @@ function swatch(e, t) { const c = D.colours[st.th]; e.style.background = c.fill[
 const hideTip = () => { tip.hidden = true; };
 
 // the one selection -------------------------------------------------------------------------------------------------
-const plain = { d: S - 1, t: D.open.topic, r: D.open.reading, m: "documents", v: "", all: false, picked: false };
+const plain = { d: S - 1, t: D.open.topic, r: D.open.reading, m: D.open.measure, v: "", all: false, picked: false };
 const st = { ...plain, th: "light" };
 const tag = (label) => label.replace(/\s+/g, "-");
 function readHash() {
   const h = new URLSearchParams(location.hash.slice(1)), said = [];
   Object.assign(st, plain);
   if (["then", "hindsight"].includes(h.get("r"))) readings[h.get("r")] ? st.r = h.get("r") : said.push(W.noHindsight);
-  if (h.get("m") === "share" && D.share) st.m = "share";
+  if (["documents", "share"].includes(h.get("m")) && (h.get("m") === "documents" || D.share)) st.m = h.get("m");
   if (["ladder", "strips", "both"].includes(h.get("v")) && (h.get("v") !== "both" || readings.hindsight)) st.v = h.get("v");
   if (h.has("all") && D.many) st.all = true;
   const d = h.get("d");
@@ -208,6 +208,7 @@ function drawAll() {
   if (!S) return;
   for (const [id, value] of [["reading", st.r], ["measure", st.m], ["scope", st.all ? "all" : "top"]])
     for (const b of $("#" + id)?.children ?? []) b.setAttribute("aria-pressed", String(b.dataset.value === value));
+  $("#river-caption").textContent = fill(W.river, { measure: st.m === "share" ? W.thicknessShare : W.thicknessDocuments });
   if ($("#settling")) $("#settling").hidden = st.r !== "then";
   drawRiver(); drawTopic(); if (st.t !== null) drawWords(); bar(); drawRail();
 }

@@ -198,22 +198,13 @@ def contrast(one: str, two: str) -> float:
 
 @cache
 def _themes() -> tuple[Theme, Theme]:
-    """Mix both themes side by side, so that no light colour stands for two dark ones."""
-    dark_of: dict[str, str] = {}
-
-    def pair(light: str, dark: str) -> tuple[str, str]:
-        while dark_of.get(light, dark) != dark:  # two tones met: move one by an invisible step
-            step = -1 if light.endswith("ff") else 1
-            light = f"#{int(light[1:], 16) + step:06x}"
-        dark_of[light] = dark
-        return light, dark
-
-    surfaces = {name: pair(*tones) for name, tones in _SURFACES.items()}
+    """Mix both themes side by side."""
+    surfaces = dict(_SURFACES)
     page = surfaces["page"]
-    fixed = [(pair(s[0], s[2]), pair(s[1], s[3])) for s in _SLOTS]  # the printed table is never moved
+    fixed = [((s[0], s[2]), (s[1], s[3])) for s in _SLOTS]
 
     def mixed(tones: tuple[str, str], part: float) -> tuple[str, str]:
-        return pair(mix(tones[0], page[0], part), mix(tones[1], page[1], part))
+        return mix(tones[0], page[0], part), mix(tones[1], page[1], part)
 
     def steps(ink: tuple[str, str]) -> list[tuple[str, str]]:
         return [page, *(mixed(ink, 1.0 - STRIP_TOP * k / STRIP_STEPS) for k in range(1, STRIP_STEPS + 1))]

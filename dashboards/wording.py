@@ -14,10 +14,6 @@ TYPICAL = "Typical documents"
 TABLE = "All topics as a table"
 SETTLING = "still finding its topics"
 CERTAINTY = "sure of it"
-RIVER_CAPTION = (
-    "Each band is a topic. Thickness: number of documents. The words inside are typical of that moment. "
-    "Strong colour: the topic’s words were changing; pale: they stood still."
-)
 NO_SCRIPT = "The pictures need JavaScript, which runs inside this file only. The words of every topic:"
 OFFLINE = "This page is one file: it works without network and asks no server."
 NO_DOCUMENTS = "no documents"
@@ -34,6 +30,12 @@ _PERIODS = (
 PAGE: Mapping[str, str] = {
     "then": "as known then",
     "hindsight": "in hindsight",
+    "river": (
+        "Each band is a topic. Thickness: {measure}. The words inside are typical of that moment. "
+        "Strong colour: the topic’s words were changing; pale: they stood still."
+    ),
+    "thicknessDocuments": "number of documents",
+    "thicknessShare": "part of all documents",
     "play": "Play",
     "pause": "Pause",
     "dark": "dark",

@@ -15,7 +15,7 @@ from tests.dashboards.fakes import FakeRows, gazette, write_log
 from tests.dashboards.test_views import HOSTILE, LOGS
 from vmfstream.dashboards import wording
 from vmfstream.dashboards.escape import clean, for_json, for_plotly
-from vmfstream.dashboards.export import build_page, export_page, opening_topic
+from vmfstream.dashboards.export import build_page, export_page, opening_measure, opening_topic
 from vmfstream.dashboards.history import read_history
 from vmfstream.errors import InputError
 
@@ -144,6 +144,20 @@ def test_opening_topic_turned_lately() -> None:
     late.speed[(late.topic == 3) & (late.slice >= 18)] = 20.0
     late.speed[(late.topic == 1) & (late.slice < 10)] = 40.0
     assert opening_topic(read_history(rows, "hindsight")) == 3
+
+
+def test_streams_that_grew_open_with_shares() -> None:
+    rows = gazette(slices=8, topics=4)
+    assert opening_measure(read_history(rows, "then")) == "documents"
+    rows.slice_frame.n[-1] *= 5
+    assert opening_measure(read_history(rows, "then")) == "share"
+
+
+def test_dates_are_shown_as_far_as_they_are_known() -> None:
+    rows = gazette(slices=3, topics=2)
+    for unit, length in (("D", 10), ("M", 7), ("Y", 0)):
+        rows.typical_frame.time[:] = rows.typical_frame.time.astype(f"datetime64[{unit}]")
+        assert {len(row[3]) for row in _data(build_page(rows)[0])["documents"]} == {length}
 
 
 def test_without_hindsight_the_switch_is_off_and_says_why() -> None:

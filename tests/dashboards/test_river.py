@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.dashboards.fakes import gazette
 from vmfstream.dashboards.bands import REST, RiverFrame, least_wiggle, stack
 from vmfstream.dashboards.history import Snapshot, read_history, ticks
-from vmfstream.dashboards.labels import LINE, OVERHANG, Label
+from vmfstream.dashboards.labels import LINE, OVERHANG, Label, place_labels
 from vmfstream.dashboards.shares import BOTTOM, TOP, SharesView, labels, paleness
 from vmfstream.dashboards.view import Measure, Selection, Size
 
@@ -57,6 +59,43 @@ def test_words_of_one_label_do_not_begin_alike() -> None:
     for label in labels(river, stack(river, WIDE), WIDE):
         words = label.text.replace("<br>", " ").split()
         assert len({word[:4] for word in words}) == len(words)
+
+
+def bands_of(*thick: float) -> dict[str, Any]:
+    """Return straight bands of the given heights over 1000 pixels, as the placement wants them."""
+    edges = np.concatenate([[0.0], np.cumsum(thick)])[:, None].repeat(101, axis=1)
+    columns = np.linspace(18, 982, 5)
+    return {
+        "x": np.linspace(18, 982, 101),
+        "edges": edges,
+        "columns": columns,
+        "thickness": np.array(thick)[None, :].repeat(5, axis=0),
+        "fixed": {},
+        "width": 1000.0,
+        "inset": 18.0,
+        "apart": 170.0,
+    }
+
+
+def test_overhanging_labels_of_neighbours_do_not_touch() -> None:
+    words = [[["gypsy", "query"]] * 5] * 3
+    found = place_labels(words=words, **bands_of(11.0, 11.0, 11.0))
+    assert {label.band for label in found} >= {0, 2}
+    assert not any(_touch(one, other) for k, one in enumerate(found) for other in found[k + 1 :])
+
+
+def test_a_label_never_says_a_word_twice_in_two_forms() -> None:
+    words = [[["election", "elections", "elected", "vote"]] * 5]
+    texts = {label.text for label in place_labels(words=words, **bands_of(30.0))}
+    assert texts
+    assert all("elections" not in text.split() for text in texts if "election" in text.split())
+    assert "election vote" in texts
+
+
+def test_later_labels_of_a_band_say_something_new() -> None:
+    words = [[["alpha", "bravo", "charlie", "delta"]] * 5]
+    first, second = [label.text for label in place_labels(words=words, **bands_of(30.0))][:2]
+    assert set(first.split()) != set(second.split())
 
 
 def test_half_of_the_river_is_labelled() -> None:
