@@ -10,7 +10,7 @@ STRANGE = (
     "",
     " \n\t",
     "Don't PANIC: Peter's well-known U-boat, 1943; l'été, aujourd’hui, O'Brien, they'd've, rock'n'roll ''quoted'' 'tis",
-    "n't isn't' isn't's can't2 x't dann't’s n'n't",
+    "n't isn't' isn't's can't2 x't dann't’s n'n't boston's't",
     "snake_case CamelCase 3d 42nd 1996 ½ x² a b",
     "Die Straße führt über Größenordnungen. ÄÖÜ ẞ",
     "Ο ΟΔΥΣΣΕΥΣ ταξίδεψε δέκα χρόνια· Ο Σίσυφος όχι.",

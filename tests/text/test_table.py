@@ -18,9 +18,10 @@ def test_ids_are_those_of_a_dictionary(words: list[str]) -> None:
 
 
 def test_words_with_one_key_are_not_confused() -> None:
-    # the key of nine bytes and more is a hash, that of fewer the word itself: equal bytes, different lengths
-    table = WordTable(10)
-    assert table.add(["\x00a", "a", "\x00\x00a", "a"]).tolist() == [0, 1, 2, 1]
+    # the key of up to eight bytes is the word itself, which says nothing about leading zeros
+    assert WordTable(10).add(["\x00a", "a", "\x00\x00a", "a"]).tolist() == [0, 1, 2, 1]
+    # that of more bytes is their FNV-1a hash, which is the same for these two
+    assert WordTable(10).add(["7mohtcOFVz", "c1E51sSEyx", "7mohtcOFVz"]).tolist() == [0, 1, 0]
 
 
 def test_growth_keeps_the_ids() -> None:

@@ -28,6 +28,12 @@ def test_tokens_of_strange_texts(text: str, options: tuple[int, int, bool]) -> N
     assert Tokeniser(*options).tokens(text) == oracles.tokens(text, *options)
 
 
+@pytest.mark.parametrize(("first", "last"), [(0, 0x10000), (0x1AFE0, 0x1B180), (0x1FFF0, 0x20010), (0x33400, 0x33500)])
+def test_the_class_of_every_character(first: int, last: int) -> None:
+    text = " ".join(f"x{chr(code)}y {chr(code)}" for code in range(first, last))
+    assert Tokeniser(1).tokens(text) == oracles.tokens(text, 1)
+
+
 def test_what_a_word_is() -> None:
     words = Tokeniser().tokens("Don't panic: Peter's well-known U-boat, 1943, 42nd; l'été cafe\u0301 可口可乐")
     assert words == ["panic", "peter", "well", "known", "boat", "42nd", "été", "café", "可口", "口可", "可乐"]

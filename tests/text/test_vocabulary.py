@@ -184,6 +184,14 @@ def test_pruning_keeps_columns_and_what_was_often() -> None:
     assert moved.tokens.tolist() == [2, 1, 3]
 
 
+def test_pruning_spares_columns_that_have_faded() -> None:
+    vocabulary = plain(capacity=2, fade=0.1)
+    slice_of(vocabulary, ["aa", "aa"])
+    growth = slice_of(vocabulary, random_words(np.random.default_rng(4), 10))
+    assert growth.terms is not None
+    assert vocabulary.words() == ["aa"]
+
+
 def test_memory_is_bounded() -> None:
     rng = np.random.default_rng(2)
     vocabulary = plain(capacity=50)
@@ -199,6 +207,13 @@ def test_memory_is_bounded() -> None:
     assert most == 8 * 50
     assert max(sizes[2:]) == min(sizes[2:])
     assert vocabulary.words() == ["steady", "words"]
+
+
+def test_a_huge_document_takes_no_more_room_than_the_limit() -> None:
+    vocabulary = plain(capacity=50)
+    vocabulary.count([" ".join(random_words(np.random.default_rng(5), 100_000))])
+    assert vocabulary.terms == 8 * 50
+    assert vocabulary.nbytes < 200_000
 
 
 @pytest.mark.parametrize("stem", [None, "english"])
@@ -221,6 +236,17 @@ def test_a_restored_vocabulary_goes_on_as_if_nothing_happened(stem: str | None, 
         assert one.digest == other.digest
         assert one.words() == other.words()
         assert_equal_states(one.state(), other.state())
+    assert_equal_states(stored, frozen)
+
+
+def test_a_state_is_a_copy() -> None:
+    vocabulary = plain()
+    slice_of(vocabulary, ["aa bb"] * 2)
+    vocabulary.count(["aa"])
+    stored = vocabulary.state()
+    frozen = {name: array.copy() for name, array in stored.items()}
+    vocabulary.count(["bb"])
+    vocabulary.close_slice()
     assert_equal_states(stored, frozen)
 
 
@@ -266,6 +292,14 @@ def test_stemmed_tables_are_bounded_and_keep_the_words_of_columns(stemmer: list[
     assert {"rains", "weather"} <= set(vocabulary.words())
     assert vocabulary.count(["the raining weather"]).tokens.tolist() == [2]
     assert vocabulary.count(["rain"]).terms.tolist() == vocabulary.count(["rains"]).terms.tolist()
+
+
+def test_a_column_does_not_lose_its_word(stemmer: list[str]) -> None:
+    vocabulary = Vocabulary(stop_words=None, stem="english", max_df_share=0.01, capacity=1)
+    slice_of(vocabulary, ["rains"] * 2 + ["aa aas aaing cc ccs ccing"] * 3)
+    assert vocabulary.words() == ["rains"]
+    slice_of(vocabulary, [])
+    assert vocabulary.words() == ["rains"]
 
 
 def test_an_unknown_or_missing_stemmer(stemmer: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

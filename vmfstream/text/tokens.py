@@ -113,7 +113,9 @@ class Tokeniser:
         while done < ends.size:
             begin = int(ends[done - 1]) if done else 0
             size = int(ends[done]) - begin
-            table.reserve(size // 2 + 1, 2 * size)
+            table.reserve(
+                size // 2 + 1, min(2 * size, (table.limit - len(table)) * 4 * max(2, self.options.max_length))
+            )
             seen = np.zeros(table.words.starts.size, dtype=np.uint32)
             done = _count(
                 pool, ends, done, narrow, wide, self.options, *table.words, skip, seen, indptr, words, counts, tokens
@@ -279,7 +281,9 @@ def _count(  # type: ignore[no-untyped-def]
         i = ends[document - 1] if document else np.int64(0)
         end = ends[document]
         room = min(size[0] + (end - i) // 2 + 1, size[1])
-        if room >= starts.size or starts[size[0]] + 2 * (end - i) > known.size:
+        # pairs repeat bytes, hence twice the text; but no word is longer than its characters at four bytes each
+        more_bytes = min(2 * (end - i), (size[1] - size[0]) * 4 * max(2, longest))
+        if room >= starts.size or starts[size[0]] + more_bytes > known.size:
             return document
         first = indptr[document]
         position = first
