@@ -1,1 +1,1 @@
-
+"""Drives a source through encoder and tracker into a store."""

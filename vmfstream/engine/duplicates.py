@@ -43,7 +43,8 @@ class RecentIds:
         return np.roll(self._ring, -self._next)
 
     def restore(self, ids: NDArray[np.uint64]) -> None:
-        """Continue from `state`."""
+        """Continue from `state`, of which the newest are kept if it held more."""
+        ids = ids[-len(self._ring) :]
         count = len(ids)
         self._ring[:count] = ids
         self._next = count % len(self._ring)

@@ -33,6 +33,7 @@ from vmfstream.records import (
     Event,
     Message,
     Rejected,
+    Slice,
     SliceReport,
     SmoothedSlice,
     TopicRows,
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 
 
 _NO_SLICE = -(2**62)
+_NOT_BEGUN = Slice(0, "not begun")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ class Engine:
         self._epoch = 0
         self._slice: int | None = None
         self._in_slice = 0
+        self._announced = 0
         self._read = 0
         self._refused = 0
         self.finished = False
@@ -186,52 +189,53 @@ class Engine:
                     if time.monotonic() > deadline:
                         return batch
                 continue
-            record = self._place(self._codec.decode(self._queue[0]))
-            if isinstance(record, int):
-                batch.next_slice = record
+            message = self._queue[0]
+            record = self._codec.decode(message)
+            ahead = self._ahead(record) if isinstance(record, Document) else 0
+            if 0 < ahead <= self._settings.max_gap:
+                batch.next_slice = (self._slice or 0) + ahead
                 return batch
-            message = self._queue.popleft()
+            self._queue.popleft()
             self._position[message.part] = message.offset + 1
+            if isinstance(record, Document):
+                record = self._admit(record, ahead)
             if isinstance(record, Rejected):
                 batch.rejected.append(record)
                 continue
-            batch.late += self._is_late(record)
+            batch.late += ahead < 0
             batch.documents.append(record)
             self._in_slice += 1
         return batch
 
-    def _place(self, record: Document | Rejected) -> Document | Rejected | int:
-        """Tell whether a document belongs to the open slice, ends it (the next slice's number), or is refused."""
-        if isinstance(record, Rejected):
-            return record
+    def _ahead(self, document: Document) -> int:
+        """How many slices a document lies ahead of the open one, which the very first document opens."""
         slicing = self._settings.slices
         if slicing.unit == "documents":
-            index = (self._slice or 0) + (1 if self._in_slice >= slicing.documents else 0)
+            index = (self._slice or 0) + (self._in_slice >= slicing.documents)
         else:
-            index = slicing.index(record.time)
+            index = slicing.index(document.time)
         if self._slice is None:
             self._slice = index
-        ahead = index - self._slice
-        if ahead > self._settings.max_gap:
-            reason = f"time {record.time.isoformat()} lies {ahead} slices ahead of the open one"
-            return Rejected(record.part, record.offset, reason, record.title[:200])
-        if ahead > 0:
-            return index
-        if self._recent.seen(record.id):
-            return Rejected(record.part, record.offset, f"id {record.id!r} was read before", record.title[:200])
-        return record
+        return index - self._slice
 
-    def _is_late(self, document: Document) -> bool:
-        slicing = self._settings.slices
-        return slicing.unit != "documents" and self._slice is not None and slicing.index(document.time) < self._slice
+    def _admit(self, document: Document, ahead: int) -> Document | Rejected:
+        """Refuse a document that lies too far ahead or was read before."""
+        if ahead > 0:
+            reason = f"time {document.time.isoformat()} lies {ahead} slices ahead of the open one"
+        elif self._recent.seen(document.id):
+            reason = f"id {document.id!r} was read before"
+        else:
+            return document
+        return Rejected(document.part, document.offset, reason, document.title[:200])
 
     def _commit(self, batch: Batch, stop: Callable[[], bool]) -> Progress:
         began = time.perf_counter()
-        index = self._slice if self._slice is not None else 0
-        described = self._settings.slices.slice(index)
-        waiting = self._state is None
+        described = _NOT_BEGUN if self._slice is None else self._settings.slices.slice(self._slice)
+        if batch.documents:
+            self.finished = False
+        waiting, held = self._state is None, self._held
         heldout, unknown, empty = self._learn(batch.documents)
-        started = waiting and self._state is not None
+        started = waiting and (self._state is not None or self._held is not held)
         topics = self._epoch_topics()
         closed: list[SliceReport] = []
         smoothed: list[SmoothedSlice] = []
@@ -296,7 +300,8 @@ class Engine:
             self._held.add(documents, counts)
             if self._held.documents >= self._track.slice_limit:
                 self._grow()
-                self._start(self._slice or 0)
+                if not self._start(self._slice or 0):
+                    self._held = Held()  # so many documents without a word that counts are not worth their memory
             return float("nan"), float("nan"), 0
         x = self._encoder.encode(counts)
         kept = len(self._state.open.kept)
@@ -326,7 +331,6 @@ class Engine:
     def _close_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
         """End the open slice: let the vocabulary grow and the tracker learn, and report what is known now."""
         index, n = self._slice or 0, self._in_slice
-        began = 0 if self._state is None else self._state.next_id
         predicted, result = float("nan"), None
         if self._state is None:
             self._grow()
@@ -346,6 +350,8 @@ class Engine:
         described = self._settings.slices.slice(index)
         if self._state is None or result is None:
             return SliceReport(described, n, predicted, float("nan"), True, self._encoder.dim, None, None), []
+        started = [Event("started", topic) for topic in range(self._announced, self._state.next_id)]
+        self._announced = self._state.next_id
         report = SliceReport(
             slice=described,
             n=n,
@@ -355,7 +361,7 @@ class Engine:
             dimension=self._encoder.dim,
             topics=topic_rows(result.filtered, self._encoder, self._settings.slice_words),
             typical=typical(result, kept, self._settings.typical_documents),
-            events=[Event("started", topic) for topic in range(began, self._state.next_id)],
+            events=started,
         )
         return report, [self._smoothed(view) for view in result.smoothed]
 
@@ -370,7 +376,8 @@ class Engine:
 
     def _states(self, slice_ended: bool) -> tuple[Arrays, Arrays | None]:
         """Everything that is needed to go on after this commit, as flat arrays."""
-        counters = [self._slice if self._slice is not None else _NO_SLICE, self._in_slice, self._read, self._refused]
+        index = _NO_SLICE if self._slice is None else self._slice
+        counters = [index, self._in_slice, self._announced, self._read, self._refused]
         open_part: Arrays = {"engine.counters": np.array(counters, np.int64), "engine.recent": self._recent.state()}
         open_part |= {f"encoder.{name}": a for name, a in self._encoder.state().items()}
         open_part |= self._held.open_arrays(self._encoder)
@@ -383,7 +390,8 @@ class Engine:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         open_part, slice_part = checkpoint.open_state, checkpoint.slice_state or {}
-        index, self._in_slice, self._read, self._refused = (int(v) for v in open_part["engine.counters"])
+        counters = (int(v) for v in open_part["engine.counters"])
+        index, self._in_slice, self._announced, self._read, self._refused = counters
         self._slice = None if index == _NO_SLICE else index
         self._epoch, self.finished = checkpoint.epoch, checkpoint.finished
         self._position = dict(checkpoint.position)

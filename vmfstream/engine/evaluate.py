@@ -16,7 +16,7 @@ from vmfstream.engine.engine import Engine
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import tracker
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
-from vmfstream.online.window import from_static, static_fit, topics_for
+from vmfstream.online.window import from_static, static_fits, topics_for
 from vmfstream.records import SliceReport, SmoothedSlice
 from vmfstream.text.vocabulary import Growth
 
@@ -51,8 +51,8 @@ class Comparison:
     rows: list[Compared]
 
     def mean(self, method: str) -> float:
-        """Mean over slices after the warm-up."""
-        return float(np.mean([row.scores[method] for row in self._counted]))
+        """Mean over slices after the warm-up; NaN if there is no slice."""
+        return float(np.mean([row.scores[method] for row in self._counted])) if self.rows else float("nan")
 
     @property
     def _counted(self) -> list[Compared]:
@@ -60,11 +60,13 @@ class Comparison:
 
     def render(self) -> str:
         """Format as a table for a terminal."""
+        if not self.rows:
+            return "nothing to compare: no slice came after the first topics"
         head = f"{'slice':<12}{'documents':>10}" + "".join(f"{m:>10}" for m in METHODS)
         lines = ["log-density of the next slice, nats per document relative to uniform", head]
         for row in self.rows:
             lines.append(f"{row.label:<12}{row.documents:>10,}" + "".join(f"{row.scores[m]:>10.1f}" for m in METHODS))
-        span = f"{self._counted[0].label} on" if self.rows else ""
+        span = f"{self._counted[0].label} on"
         lines.append(f"{'mean, ' + span:<22}" + "".join(f"{self.mean(m):>10.1f}" for m in METHODS))
         lines += [f"{name:<10}{meaning}" for name, meaning in METHODS.items()]
         return "\n".join(lines)
@@ -136,7 +138,7 @@ def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: Tracke
     omega = settings.persistences[state.leader]
     rows = stack(list(past), state.dim)
     k = topics_for(past, settings)
-    fits = [static_fit(rows, k, settings, rng) for _ in range(settings.cold_starts)]
+    fits = list(static_fits(rows, k, settings, rng))
     fit, _ = max(fits, key=lambda f: f[0].trace[-1])
     held = directed(x)
     weights = np.log(fit.rho / fit.rho.sum())

@@ -31,7 +31,7 @@ class Slicing:
         word = text.strip().lower()
         if word in UNITS:
             return cls(word)
-        if word.isdigit() and int(word) > 0:
+        if word.isdecimal() and len(word) <= 12 and int(word) > 0:
             return cls("documents", int(word))
         raise InputError(f"slices: expected one of {', '.join(UNITS)} or a number of documents, got {text!r}")
 
@@ -61,7 +61,7 @@ class Slicing:
         if self.unit == "documents":
             return Slice(index, f"{index * self.documents + 1:,} to {(index + 1) * self.documents:,}")
         begins = self._begins(index)
-        return Slice(index, self._label(begins), begins, self._begins(index + 1))
+        return Slice(index, self._label(begins), begins, self._ends(index))
 
     def _begins(self, index: int) -> datetime:
         match self.unit:
@@ -78,6 +78,12 @@ class Slicing:
             case _:
                 return _EPOCH + timedelta(hours=index)
 
+    def _ends(self, index: int) -> datetime:
+        try:
+            return self._begins(index + 1)
+        except (ValueError, OverflowError):
+            return datetime.max.replace(tzinfo=UTC)  # the calendar ends with the year 9999
+
     def _label(self, begins: datetime) -> str:
         match self.unit:
             case "year":
@@ -85,11 +91,11 @@ class Slicing:
             case "quarter":
                 return f"{begins.year} Q{(begins.month + 2) // 3}"
             case "month":
-                return f"{begins:%Y-%m}"
+                return begins.date().isoformat()[:7]
             case "week":
                 year, week, _ = begins.isocalendar()
                 return f"{year} W{week:02d}"
             case "day":
-                return f"{begins:%Y-%m-%d}"
+                return begins.date().isoformat()
             case _:
-                return f"{begins:%Y-%m-%d %H}h"
+                return f"{begins.date()} {begins.hour:02d}h"

@@ -81,9 +81,12 @@ class TopicTracker:
         """
         if self._feed.closed:
             raise InputError("this tracker was finished; make a new one to read more")
-        moments = [times] * len(texts) if isinstance(times, Time) else list(times)
-        if len(moments) != len(texts):
-            raise InputError(f"times: expected one per text ({len(texts)}), got {len(moments)}")
+        if isinstance(texts, str):
+            raise InputError("texts: expected a sequence of texts, got one string")
+        moments = [times] * len(texts) if isinstance(times, Time | np.integer | str) else list(times)
+        for name, given in (("times", moments), ("ids", texts if ids is None else ids)):
+            if len(given) != len(texts):
+                raise InputError(f"{name}: expected one per text ({len(texts)}), got {len(given)}")
         self._feed.add(texts, [_moment(t) for t in moments], ids)
         self._engine.run(stop=lambda: self._feed.empty)
         return self
@@ -135,6 +138,8 @@ def _rows(label: str, topics: TopicRows, words: int) -> list[dict[str, Any]]:
 
 def _moment(time: Time) -> datetime:
     if isinstance(time, datetime):
+        if time != time:  # the missing time of pandas
+            raise InputError("times: NaT is no time")
         return time if time.tzinfo else time.replace(tzinfo=UTC)
     if isinstance(time, date):
         return datetime(time.year, time.month, time.day, tzinfo=UTC)
@@ -142,7 +147,7 @@ def _moment(time: Time) -> datetime:
         if np.isnat(time):
             raise InputError("times: NaT is no time")
         return _moment(time.astype("datetime64[us]").item())
-    if float(time).is_integer() and 1 <= time <= 9999:
+    if isinstance(time, int | float | np.number) and 1 <= time <= 9999 and time == int(time):
         return datetime(int(time), 1, 1, tzinfo=UTC)
     raise InputError(f"times: expected a datetime, a date or a year, got {time!r}")
 
