@@ -79,8 +79,9 @@ class FlatFit:
 def moment_prior(x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: float = 1.0) -> Prior:
     """Estimate the common prior of the directions from a partition.
 
-    mu_0 is the normalised corpus mean and C_0 = A^-1( clip(r_corpus / r_within, 0.1, 0.95) ): documents of different
-    topics have the expected cosine A^2 a_0^2, of the same topic A^2, where a_0 is the cosine of a topic to mu_0.
+    mu_0 is the normalised corpus mean and C_0 = A^-1( clip(a_0, 0.1, 0.95) ). Documents of different topics have the
+    expected cosine A^2 a_0^2, of the same topic A^2, where a_0 is the cosine of a topic to mu_0; so a_0^2 is the mean
+    cosine of pairs across topics, (|sum_k S_k|^2 - sum_k |S_k|^2) / (n^2 - sum_k n_k^2), over that of pairs within.
 
     Parameters
     ----------
@@ -98,9 +99,10 @@ def moment_prior(x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: fl
     s = accumulate(x, resp)
     within = _debiased(s, resp, k)
     total = s.sum(axis=1, dtype=np.float64)
-    norm, n = float(np.linalg.norm(total)), float(resp.sum(dtype=np.float64))
-    corpus = debiased_resultant([norm], [n])
-    a0 = np.clip(corpus / within if within > 0 else 1.0, *COSINE_LIMITS)
+    norm, nk = float(np.linalg.norm(total)), resp.sum(axis=0, dtype=np.float64)[:k]
+    pairs = float(nk.sum() ** 2 - nk @ nk)
+    across = max(norm**2 - float((column_norms(s)[:k] ** 2).sum()), 0.0) / pairs if pairs > 0 else within**2
+    a0 = np.clip(np.sqrt(across) / within if within > 0 else 1.0, *COSINE_LIMITS)
     c0 = float(inv_bessel_ratio(x.shape[1], a0))
     b = c0 * total / norm if norm > 0 else np.zeros_like(total)
     return Prior(alpha, b.astype(x.dtype))

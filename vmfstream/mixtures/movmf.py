@@ -26,6 +26,9 @@ Concentration: TypeAlias = Literal["shared", "own"]
 MELTING = (0.001, 0.3)
 """Limits of the temperature at which annealing starts."""
 
+ANNEAL = 0.5
+"""Where annealing starts, as a multiple of the inverse temperature at which topics melt."""
+
 FROZEN_BELOW = 0.3
 """While the inverse temperature is below this, the concentration stays as it was: soft labels say nothing about it."""
 
@@ -154,7 +157,7 @@ def fit(
     estimator : treatment of the concentration, see `vmfstream.mixtures.concentration`
     kappa : float, the concentration for ``estimator="fixed"``
     anneal, beta0, factor : the annealing; the concentration is frozen while beta < 0.3. By default beta0 is the inverse
-        of the spread of the scores under the start, where topics just begin to differ (0.01 for short texts)
+        of the spread of the scores under the start, where topics just begin to differ, times `ANNEAL`
     max_iter : int, largest number of sweeps at beta = 1
     tol : float, stop when the log-likelihood per document changes by less, in nats
     init : ``"k-means++"``, ``"random"``, or responsibilities (N, k) or (N, kp)
@@ -174,9 +177,14 @@ def fit(
     return max(runs, key=lambda run: float(run.trace[-1]))
 
 
-def annealed_start(x: Rows, k: int, rng: np.random.Generator, *, max_iter: int = 50) -> Floats:
-    """Responsibilities (N, kp) of annealed EM with a shared concentration: where Bayesian fits and streams start."""
-    return fit(x, k, rng=rng, max_iter=max_iter).resp
+def annealed_start(x: Rows, k: int, rng: np.random.Generator, *, heat: float = ANNEAL, max_iter: int = 50) -> Floats:
+    """Responsibilities (N, kp) of annealed EM with a shared concentration: where Bayesian fits and streams start.
+
+    ``heat`` is where annealing starts, as a multiple of the inverse temperature at which topics melt.
+    """
+    start = _start(x, k, "k-means++", rng)
+    beta0 = heat * melting(x, m_step(x, start, k))
+    return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter).resp
 
 
 def _em(
@@ -194,7 +202,7 @@ def _em(
     betas: list[float] = []
     if heat is not None:
         beta0, factor = heat
-        betas = _temperatures(melting(x, mixture) if beta0 is None else beta0, factor)
+        betas = _temperatures(ANNEAL * melting(x, mixture) if beta0 is None else beta0, factor)
     for beta in betas:
         resp, _ = e_step(x, mixture, beta)
         kappa = mixture.kappa if beta < FROZEN_BELOW else fixed

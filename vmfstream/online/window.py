@@ -7,7 +7,7 @@ and, while nothing has left the window, from fresh annealed fits. The largest bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,9 @@ REHEAT = 1.3
 """Where re-heating starts, as a multiple of the inverse temperature at which topics melt; farther above, less moves."""
 
 COOLING = 1.4
+
+HEATS = (1.0, 0.5)
+"""Where cold starts begin to anneal, in turn, as such multiples: long documents want the first, short ones the second."""
 
 WARM_SWEEPS = 3
 COLD_SWEEPS = 6
@@ -49,17 +52,18 @@ class Refit:
 def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
     """Fit slices from nothing, ``settings.cold_starts`` times, and return the best: a static fit, then the smoother."""
     x = stack(list(xs), int(xs[0].shape[1]))
-    candidates = [
-        from_static(xs, *static_fit(x, k, settings, rng), settings, omega) for _ in range(settings.cold_starts)
-    ]
+    candidates = (from_static(xs, *fit, settings, omega) for fit in static_fits(x, k, settings, rng))
     return max(candidates, key=lambda c: c.bound)
 
 
-def static_fit(x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator) -> tuple[flat.FlatFit, flat.Prior]:
-    """Fit one variational B-vMFmix to rows of all times: cosine k-means++, annealed EM, then the Bayesian sweeps."""
-    resp = annealed_start(x, k, rng)
-    prior = flat.moment_prior(x, resp, k, alpha=settings.alpha)
-    return flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior
+def static_fits(
+    x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator
+) -> Iterator[tuple[flat.FlatFit, flat.Prior]]:
+    """Fit variational B-vMFmix to rows of all times, once per cold start: annealed EM, then the Bayesian sweeps."""
+    for start in range(settings.cold_starts):
+        resp = annealed_start(x, k, rng, heat=HEATS[start % len(HEATS)])
+        prior = flat.moment_prior(x, resp, k, alpha=settings.alpha)
+        yield flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior
 
 
 def from_static(
