@@ -105,7 +105,7 @@ def test_replay_sorts_by_time(run: Run, tmp_path: Path) -> None:
     rows = lines()
     file = write(tmp_path / "mixed.jsonl", rows[60:] + rows[:60])
     log = tmp_path / "run.duckdb"
-    code, out, _ = run("replay", file, "--slices", "year", "-k", 3, "--out", log)
+    code, _, _ = run("replay", file, "--slices", "year", "-k", 3, "--out", log)
     assert code == 0
     with duckdb.connect(str(log), read_only=True) as connection:
         assert connection.execute("select sum(late) from epoch").fetchall() == [(0,)]
@@ -154,7 +154,7 @@ def test_time_going_backwards_is_counted_as_late(run: Run, tmp_path: Path) -> No
     rows = lines()
     rows[100]["time"] = "1999"
     log = tmp_path / "run.duckdb"
-    code, out, _ = run("run", write(tmp_path / "late.jsonl", rows), "--slices", "year", "-k", 3, "--out", log)
+    code, _, _ = run("run", write(tmp_path / "late.jsonl", rows), "--slices", "year", "-k", 3, "--out", log)
     assert code == 0
     with duckdb.connect(str(log), read_only=True) as connection:
         assert connection.execute("select sum(late), sum(n) from epoch").fetchall() == [(1, 120)]

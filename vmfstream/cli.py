@@ -89,15 +89,16 @@ def demo(
     from vmfstream.replay.run import replay_planted
 
     _logging(verbose)
-    out.mkdir(parents=True, exist_ok=True) if not out.is_file() else _refuse(f"{out} is a file, a folder is needed")
+    if out.is_file():
+        raise InputError(f"{out} is a file; --out names the folder for the page and the log")
+    out.mkdir(parents=True, exist_ok=True)
     log, page = out / "planted.duckdb", out / "planted.html"
     log.unlink(missing_ok=True)
     with _progress("planted newswire") as (observe, stop):
         result = replay_planted(Log(log), topics=topics, seed=seed, observe=observe, stop=stop)
     _tell(result.engine, log)
-    typer.echo(
-        f"known truth recovered: NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect), {result.documents:,} documents"
-    )
+    found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"
+    typer.echo(f"known truth recovered: {found}, {result.documents:,} documents labelled as they came")
     if result.engine.finished:
         _export(log, page)
 
@@ -316,10 +317,6 @@ def _settings(**given: Any) -> RunSettings:
     from vmfstream.engine.follow import RunSettings
 
     return RunSettings(**given)
-
-
-def _refuse(reason: str) -> None:
-    raise InputError(reason)
 
 
 def _logging(verbose: bool) -> None:

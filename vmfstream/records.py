@@ -108,7 +108,7 @@ class Typical:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """Something that happened to a topic: ``started``, ``born``, ``merged``, ``dormant``, ``woken``, ``split``, ``drift``."""
+    """Something that happened to a topic: ``started`` when it was first fitted."""
 
     kind: str
     topic: int
@@ -140,9 +140,9 @@ class EpochReport:
 class SliceReport:
     """A closed slice as known then: the filtered topics, their typical documents and what happened.
 
-    ``predicted`` is the mean log-density per document under the prediction made before the slice began (nats relative to
-    uniform); ``settling`` tells that the start-up window is still being refitted as a whole, so that ids may yet change
-    their meaning.
+    ``predicted`` is the mean log-density per document under the prediction made before the slice began, in nats relative
+    to uniform; ``settling`` tells that the start-up window is still being refitted as a whole, so that ids may yet
+    change their meaning.
     """
 
     slice: Slice

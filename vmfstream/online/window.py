@@ -27,7 +27,7 @@ REHEAT = 1.3
 COOLING = 1.4
 
 HEATS = (1.0, 0.5)
-"""Where cold starts begin to anneal, in turn, as such multiples: long documents want the first, short ones the second."""
+"""Where cold starts begin to anneal, in turn, as such multiples: long documents want the first, short ones the next."""
 
 WARM_SWEEPS = 3
 COLD_SWEEPS = 6
