@@ -218,8 +218,8 @@ def _columns(history: History, whole: History, plan: Plan, table: Arrays) -> dic
         else [],
         "count": table.place(stored.sum(axis=2).astype(np.uint8)),
         "word": table.place(word[stored].astype(np.uint16 if len(history.vocabulary) < 65536 else np.uint32)),
-        "weight": table.place(np.rint(weight[stored] / scale * 65535).astype(np.uint16)),
-        "scale": round(scale / 65535, 12),
+        "weight": table.place(np.rint(np.sqrt(weight[stored] / scale) * 255).astype(np.uint8)),  # small ones finer
+        "scale": round(scale / 255**2, 12),
     }
 
 

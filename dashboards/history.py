@@ -206,7 +206,8 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
     """Choose the slices whose labels are written below an axis of ``width`` pixels, one per ``least`` pixels at most.
 
     Where every slice fits, all are named; otherwise the first slice of each year is, by its year alone, every second,
-    fifth, tenth of them; slices without years are thinned by counting back from the newest.
+    fifth, tenth of them, or several slices of each year if there is room; slices without years are thinned by counting
+    back from the newest.
     """
     count = len(labels)
     if count == 0:
@@ -221,9 +222,16 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
     else:
         chosen = list(enumerate(labels))
     by_year = len(chosen) < count
+    if (
+        by_year and len(starts) <= 5 and (len(starts) - 1) * 2 * least <= width
+    ):  # room for more than years: every second, third ... slice
+        for every in (2, 3, 4, 6, 12, 13, 26):
+            kept = [(i, labels[i]) for i in range(count) if (i - starts[-1]) % every == 0]
+            if every * step >= least and len(kept) >= 2 * (len(starts) - 1):
+                return kept
     for every in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000):
         kept = chosen[(count - 1) % every :: every]
-        if by_year:
+        if by_year or list(labels) == years:
             kept = [item for item in chosen if int(item[1]) % every == 0]
         gaps = [(b[0] - a[0]) * step for a, b in itertools.pairwise(kept)]
         if by_year and len(gaps) > 1 and gaps[0] < least <= min(gaps[1:]):  # the first year may be cut short

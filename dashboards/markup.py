@@ -238,7 +238,7 @@ def _footer(parts: Parts) -> str:
     lines = []
     licence = parts.meta.get("licence") or parts.meta.get("license")
     if licence:
-        lines.append(f"Documents: {for_html(clean(licence, 300))}")
+        lines.append(f"{wording.LICENCE}: {for_html(clean(licence, 300))}")
     settings = wording.settings_in_words({key: clean(value, 200) for key, value in parts.meta.items()})
     if settings:
         lines.append(for_html("; ".join(settings)))

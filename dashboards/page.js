@@ -40,7 +40,7 @@ const there = (s, t) => t !== null && !Number.isNaN(now().documents[cell(s, t)])
 const now = () => readings[st.r];
 function words(s, t, top = 60, r = now()) {
   const i = cell(s, t), out = [];
-  for (let k = r.start[i]; k < r.start[i + 1] && out.length < top; k++) out.push([r.vocabulary[r.word[k]], r.weight[k] * r.scale]);
+  for (let k = r.start[i]; k < r.start[i + 1] && out.length < top; k++) out.push([r.vocabulary[r.word[k]], r.weight[k] ** 2 * r.scale]);
   return out;
 }
 const docs = new Map();

@@ -28,7 +28,7 @@ function outline() {
   chosen.setAttribute("d", own ? shape(own) : ""); chosen.style.stroke = own ? ink[st.t % 24] : "";
   hover.setAttribute("d", over ? shape(over) : ""); hover.style.stroke = over ? over.meta < 0 ? D.colours[st.th].muted : ink[over.meta % 24] : "";
   const { t, b } = river.fig.layout.margin, w = river.el.clientWidth, h = river.el.clientHeight;
-  veil.setAttribute("d", own && st.picked ? `M0 ${t - 6}H${w}V${h - b + 1}H0Z` + shape(own) : "");
+  veil.setAttribute("d", own && st.picked ? `M0 ${t - 1}H${w}V${h - b + 1}H0Z` + shape(own) : "");
 }
 function moveCursor() {
   const c = river.el.querySelector(".cursor"), flag = c.firstElementChild, w = river.el.clientWidth;

@@ -36,32 +36,35 @@ def strips(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     halves = [_levels(weight[:, found], rank[:, found], strongest) for weight, rank in tables]
     row = _ROW_BOTH if both else _ROW
     gap = 1.0 if wide / slices >= 6 else 0.0
-    traces: list[dict[str, Any]] = []
     if both:  # two rows of cells per word and an empty one between words
         z = np.zeros((3 * found.size, slices), dtype=np.uint8)
         z[0::3], z[1::3] = halves[0].T, halves[1].T
         y = (np.arange(found.size)[:, None] + np.array([-0.2, 0.2, 0.5])).ravel()
     else:
         z, y = halves[0].T, np.arange(found.size, dtype=np.float64)
-    scale = [[k / STRIP_STEPS, tone] for k, tone in enumerate(slot.strip)]
-    traces.append(
-        {
-            "type": "heatmap",
-            "name": "words",
-            "hoverinfo": "skip",
-            "showscale": False,
-            "zsmooth": False,
-            "zmin": 0,
-            "zmax": STRIP_STEPS,
-            "xgap": gap,
-            "ygap": 0.5 if both else 2,
-            "colorscale": scale,
-            "x0": 0,
-            "dx": 1,
-            "y": np.round(y, 2).astype(np.float32),
-            "z": z,
-        }
-    )
+    # what a settling slice said may have been about something else: it is shown, but not in the topic's colour
+    open_until = int(np.flatnonzero(~frame.settled)[-1]) + 1 if not frame.settled.all() else 0
+    grey = np.zeros(z.shape, dtype=np.bool_)
+    grey[0 :: 3 if both else 1, :open_until] = ~frame.settled[:open_until]
+    cells = {
+        "type": "heatmap",
+        "hoverinfo": "skip",
+        "showscale": False,
+        "zsmooth": False,
+        "zmin": 0,
+        "zmax": STRIP_STEPS,
+        "xgap": gap,
+        "ygap": 0.5 if both else 2,
+        "x0": 0,
+        "dx": 1,
+        "y": np.round(y, 2).astype(np.float32),
+    }
+    traces: list[dict[str, Any]] = [
+        cells | {"name": "words", "colorscale": _scale(slot.strip), "z": np.where(grey, 0, z).astype(np.uint8)}
+    ]
+    if open_until:
+        early = np.where(grey & (z > 0), z.astype(np.float32), np.nan)[:, :open_until].astype(np.float32)
+        traces.append(cells | {"name": "settling", "colorscale": _scale(colours.rail), "z": early})
     if both:
         traces += _entries(frame, found, tables, colours)
     rail_y = found.size - 0.5 + (RAIL / 2) / row
@@ -87,6 +90,10 @@ def strips(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
+def _scale(tones: tuple[str, ...]) -> list[list[Any]]:
+    return [[k / STRIP_STEPS, tone] for k, tone in enumerate(tones)]
+
+
 def _levels(weight: Floats, rank: Ints, strongest: float) -> NDArray[np.uint8]:
     """Return steps 1 to 9 of strength, 0 where a word is not among the stored ones."""
     steps = np.clip(np.ceil(STRIP_STEPS * weight / strongest), 1, STRIP_STEPS)
@@ -99,6 +106,8 @@ def _entries(frame: WordsFrame, found: Ints, tables: list[tuple[Floats, Ints]], 
     y: list[float | None] = []
     for half, (_, rank) in enumerate(tables):
         strong = (rank[:, found] > 0) & (rank[:, found] <= RANKS)
+        if half == 0:
+            strong &= frame.settled[:, None]
         for k in np.flatnonzero(strong.any(axis=0)):
             s = float(np.argmax(strong[:, k])) - 0.5
             top = k - 0.4 + 0.4 * half
@@ -123,8 +132,10 @@ def strip_words(frame: WordsFrame) -> Ints:
     """Return the words of the strips in order of the weighted middle of their time.
 
     These are the words that ever were among the eight strongest, at most 24: those with the highest weight times stay.
+    Settling slices have no say as long as there are others.
     """
-    tables = [(frame.weight, frame.rank)] + ([frame.other] if frame.other else [])
+    settled = frame.settled if frame.settled.any() else np.ones_like(frame.settled)
+    tables = [(frame.weight[settled], frame.rank[settled])] + ([frame.other] if frame.other else [])
     strong = np.zeros(len(frame.words), dtype=np.bool_)
     total = np.zeros(len(frame.words))
     for weight, rank in tables:
@@ -134,6 +145,6 @@ def strip_words(frame: WordsFrame) -> Ints:
     if found.size > MOST_STRIPS:
         found = np.sort(found[np.argsort(-total[found], kind="stable")[:MOST_STRIPS]])
     weight = tables[-1][0][:, found] ** 2
-    time = np.arange(weight.shape[0])[:, None]
+    time = np.flatnonzero(settled)[:, None] if frame.other is None else np.arange(weight.shape[0])[:, None]
     middle = (weight * time).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-12)
     return found[np.argsort(middle, kind="stable")]

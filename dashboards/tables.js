@@ -12,7 +12,7 @@ function csv(what) {
     if (!there(s, t)) continue;
     const i = cell(s, t);
     if (what === "river") rows.push([safe(D.labels[s]), t, safe(called(s, t)), Math.round(now().documents[i] || 0), (now().share[i] || 0).toFixed(4)].join());
-    else words(s, t).forEach(([w, v], k) => rows.push([safe(D.labels[s]), t, k + 1, safe(w), v.toFixed(4)].join()));
+    else words(s, t).forEach(([w, v], k) => rows.push([safe(D.labels[s]), t, k + 1, safe(w), v.toFixed(3)].join()));
   }
   save(`${what}.csv`, "\ufeff" + rows.join("\r\n") + "\r\n", "text/csv");
 }

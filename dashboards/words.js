@@ -38,7 +38,8 @@ function moveColumn() {
   bar.style.width = wide + "px";
   bar.style.transform = `translateX(${g.x(k + between) - wide / 2}px)`;
 }
-function firstStrong(r, t, word) { for (let s = 0; s < S; s++) if (words(s, t, 8, r).some((w) => w[0] === word)) return D.labels[s]; return null; }
+const settled = (r, s) => r !== readings.then || !D.settling[s];
+function firstStrong(r, t, word) { for (let s = 0; s < S; s++) if (settled(r, s) && words(s, t, 8, r).some((w) => w[0] === word)) return D.labels[s]; return null; }
 function wordTip(s, word) {
   const found = words(s, st.t).findIndex((w) => w[0] === word), lines = [];
   const title = found < 0 ? fill(W.wordBlank, { word, date: D.labels[s] })

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.dashboards.fakes import gazette
+from tests.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.history import Snapshot
 from vmfstream.dashboards.ladder import ladder_columns, standing
 from vmfstream.dashboards.strips import strip_words
@@ -124,3 +124,25 @@ def test_slices_without_documents_are_hollow_rings() -> None:
     frame = view.frame(gazette(slices=12, topics=3, empty=(4, 5)), Selection(topic=1, form="strips"))
     rings = [t for t in view.figure(frame, WIDE, "light").data if t.name == "empty"]
     assert list(rings[0].x) == [4, 5]
+
+
+def test_settling_slices_are_grey_and_have_no_say() -> None:
+    view = WordsView()
+    rows = gazette(slices=12, topics=3, settling=3)
+    early = {w for s, w, r in _stored(rows, 1) if s < 3 and r <= 8} - {w for s, w, r in _stored(rows, 1) if s >= 3}
+    frame = view.frame(rows, Selection(topic=1, reading="then", form="strips"))
+    assert not early & {frame.words[w] for w in strip_words(frame)}
+    traces = {t.name: t for t in view.figure(frame, WIDE, "light").data}
+    assert not np.array(traces["words"].z)[:, :3].any()
+    assert np.array(traces["words"].z)[:, 3:].any()
+    grey = np.array(traces["settling"].z)
+    assert grey.shape[1] == 3
+    assert np.nansum(grey) > 0
+    assert [tone for _, tone in traces["settling"].colorscale] == list(theme("light").rail)
+    late = view.frame(rows, Selection(topic=1, reading="hindsight", form="strips"))
+    assert "settling" not in {t.name for t in view.figure(late, WIDE, "light").data}
+
+
+def _stored(rows: FakeRows, topic: int) -> list[tuple[int, str, int]]:
+    words = rows.words("then", topic=topic)
+    return list(zip(words.slice, words.word, words.rank, strict=True))
