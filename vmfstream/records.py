@@ -140,8 +140,8 @@ class EpochReport:
 class SliceReport:
     """A closed slice as known then: the filtered topics, their typical documents and what happened.
 
-    ``predicted`` is the mean log-density per document under the prediction made before the slice began, in nats relative
-    to uniform; ``settling`` tells that the start-up window is still being refitted as a whole, so that ids may yet
+    ``predicted`` is the mean log-density per document under the prediction made before the slice began (nats relative
+    to uniform); ``settling`` tells that the start-up window is still refitted as a whole, so that ids may yet
     change their meaning.
     """
 
