@@ -17,7 +17,7 @@ from vmfstream.dashboards.words import WordsView
 from vmfstream.log.queries import Reading
 
 _WIDE = Size(1240, 486)
-_PHONE = Size(362, 400)
+_PHONE = Size(362, 480)
 _LABEL_WIDTHS = (1240, 1000, 760, 560)
 _LABEL_WIDTHS_PHONE = (450, 362, 320)
 _WORDS_WIDE = Size(800, 0)

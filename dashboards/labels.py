@@ -21,6 +21,7 @@ OVERHANG = 0.2
 _PAIR_LEAST = 11.0
 _BOLD_FROM = 13.0
 _SIDE = 3.0
+_QUIET = 12.0  # largest size of texts that are no words of a topic
 _MOST_PER_BAND = 12
 
 
@@ -124,7 +125,8 @@ def _in_band(
         if any(abs(columns[c] - label.x) < apart for label in mine):
             continue
         texts = [[_text((fixed,))]] * 3 if fixed else _choices(words[c], said)
-        found = _best(texts, float(columns[c]), float(thickness[c]), x, upper, lower, width, inset)
+        room = min(float(thickness[c]), _QUIET * LINE) if fixed else float(thickness[c])
+        found = _best(texts, float(columns[c]), room, x, upper, lower, width, inset)
         if found is None:
             continue
         text, size, cx, cy = found
