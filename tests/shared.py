@@ -11,7 +11,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 
 def shared(path: str) -> Path:
-    """Return ``path``, such as ``"golden/watson.csv"``: beside the checkout, or in the folder that $VMFSTREAM_DATA names.
+    """Return ``path``, such as ``"golden/watson.csv"``: beside the checkout, or under $VMFSTREAM_DATA.
 
     Without the data a test that needs it is left out on a user's machine, and fails where everything must be there.
     """
