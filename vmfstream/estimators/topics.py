@@ -83,7 +83,7 @@ class TopicTracker:
             raise InputError("this tracker was finished; make a new one to read more")
         if isinstance(texts, str):
             raise InputError("texts: expected a sequence of texts, got one string")
-        moments = [times] * len(texts) if isinstance(times, Time | np.integer | str) else list(times)
+        moments = [times] * len(texts) if isinstance(times, Time | np.number | str) else list(times)
         for name, given in (("times", moments), ("ids", texts if ids is None else ids)):
             if len(given) != len(texts):
                 raise InputError(f"{name}: expected one per text ({len(texts)}), got {len(given)}")
