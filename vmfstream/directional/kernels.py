@@ -13,29 +13,31 @@ which for the mixture of von Mises-Fisher distributions is of degree one: ``coef
 A document without any word carries no direction: its label is -1, its log-likelihood 0, its responsibilities are zero,
 and it enters no sum. The same holds for a document whose scores are not finite.
 
-Sparse rows are split into exactly ``threads`` contiguous chunks, one thread each, and the chunks' sums are added in
-order: a result depends on ``threads`` but not on timing.
+Sparse documents are scored in exactly ``threads`` chunks of rows, one thread each; their sums over words are then made
+in as many ranges of words, so that no thread needs a matrix of its own and every sum runs in the order of documents.
+Results do not depend on timing, and on ``threads`` only by the rounding of ``nk`` and ``q``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.directional.lanes import NARROW, WIDE, dot_narrow, dot_wide, scatter_narrow
+from vmfstream.directional.lanes import NARROW, WIDE, dot_narrow, dot_wide, scatter_narrow, score_narrow
 from vmfstream.directional.params import Rows as Rows
 
 TOP = 4
 """How many topics the compact form of the responsibilities keeps."""
 
 _NEGLIGIBLE = -50.0  # a difference of log scores whose exponential does not change a double-precision sum
+_BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
 _MANY = 5  # active topics in 16 columns from which adding the whole row is faster than adding single entries
 
 
@@ -110,54 +112,62 @@ def _dot_row(indices: Any, data: Any, start: int, stop: int, m: Any, out: Any) -
 
 
 @njit(cache=True)
-def _score(c: Any, coef: Any, centre: Any, slope: Any, k: int, score: Any) -> None:
-    """score[t] = Horner's scheme in u = (c[t] - centre[t]) slope[t], with the topics innermost."""
-    degree = coef.shape[0] - 1
-    for t in range(k):
-        score[t] = coef[degree, t]
-    for p in range(degree - 1, -1, -1):
-        for t in range(k):
-            score[t] = score[t] * ((c[t] - centre[t]) * slope[t]) + coef[p, t]
+def _scratch(kp: int) -> tuple[Any, Any, Any, Any]:
+    """Room for one document: scores, responsibilities, active topics, and the largest score of every lane."""
+    return np.empty(kp), np.empty(kp), np.empty(kp, np.int64), np.empty(NARROW)
 
 
 @njit(cache=True)
-def _softmax(score: Any, k: int, r: Any) -> tuple[int, float]:
-    """Fill r with the responsibilities and return (argmax, log sum exp); (-1, 0) if the scores are not finite."""
-    label = 0
-    best = score[0]
-    for t in range(1, k):
-        if score[t] > best:
-            best = score[t]
-            label = t
+def _score(c: Any, coef: Any, centre: Any, slope: Any, score: Any, lanes: Any) -> float:
+    """Fill score with Horner's scheme in u = (c - centre) slope and return the largest."""
+    lanes[:] = -math.inf
+    for column in range(0, len(score), NARROW):
+        score_narrow(c, column, coef, centre, slope, score, lanes)
+    best: float = lanes[0]
+    for lane in range(1, NARROW):
+        best = max(best, lanes[lane])
+    return best
+
+
+@njit(cache=True)
+def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, float]:
+    """Fill r with the responsibilities of the topics that have any, listed in ``active``; the others are not written.
+
+    Returns how many they are, the topic of the largest score and log sum exp; (0, -1, 0) if the scores are not finite.
+    """
     if not -math.inf < best < math.inf:
-        r[:k] = 0.0
-        return -1, 0.0
+        return 0, -1, 0.0
+    count = 0
+    for t in range(len(score)):
+        active[count] = t  # without a branch: which topics are near the best is hard to foretell
+        count += score[t] - best > _NEGLIGIBLE
+    label = -1
     total = 0.0
-    for t in range(k):
-        difference = score[t] - best
-        e = math.exp(difference) if difference > _NEGLIGIBLE else 0.0
-        r[t] = e
-        total += e
-    for t in range(k):
-        r[t] /= total
-    return label, best + math.log(total)
+    for a in range(count):
+        t = active[a]
+        if label < 0 and score[t] == best:
+            label = t
+        r[t] = math.exp(score[t] - best)
+        total += r[t]
+    for a in range(count):
+        r[active[a]] /= total
+    return count, label, best + math.log(total)
 
 
 @njit(cache=True)
-def _truncate(r: Any, k: int, label: int, threshold: float, active: Any) -> int:
-    """Set r below the threshold to zero, let the rest sum to one, list it in ``active``; the largest always stays."""
-    count = 0
-    kept = 0.0
-    for t in range(k):
-        if t == label or (r[t] >= threshold and r[t] > 0.0):
-            active[count] = t
-            count += 1
-            kept += r[t]
-        else:
-            r[t] = 0.0
+def _truncate(r: Any, active: Any, count: int, label: int, threshold: float) -> int:
+    """Keep those active topics that reach the threshold, and always the largest; let them sum to one."""
+    kept = 0
+    total = 0.0
     for a in range(count):
-        r[active[a]] /= kept
-    return count
+        t = active[a]
+        if t == label or (r[t] >= threshold and r[t] > 0.0):
+            active[kept] = t
+            kept += 1
+            total += r[t]
+    for a in range(kept):
+        r[active[a]] /= total
+    return kept
 
 
 @njit(cache=True)
@@ -219,44 +229,43 @@ def _posterior_chunk(
     coef: Any,
     centre: Any,
     slope: Any,
-    k: int,
     loglik: Any,
     label: Any,
     resp: Any,
 ) -> None:
     c = np.empty(m.shape[1], m.dtype)
-    score = np.empty(k)
-    r = np.empty(k)
+    score, r, active, lanes = _scratch(coef.shape[1])
     for i in range(low, high):
         start, stop = indptr[i], indptr[i + 1]
         if _is_empty(data[start:stop]):
             continue
         _dot_row(indices, data, start, stop, m, c)
-        _score(c, coef, centre, slope, k, score)
-        label[i], loglik[i] = _softmax(score, k, r)
-        for t in range(k):
-            resp[i, t] = r[t]
+        best = _score(c, coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        for a in range(count):
+            resp[i, active[a]] = r[active[a]]
 
 
 @njit(cache=True)
 def _posterior_of_dots(
-    dots: Any, empty: Any, coef: Any, centre: Any, slope: Any, k: int, loglik: Any, label: Any, resp: Any
+    dots: Any, empty: Any, coef: Any, centre: Any, slope: Any, loglik: Any, label: Any, resp: Any
 ) -> None:
-    score = np.empty(k)
-    r = np.empty(k)
+    score, r, active, lanes = _scratch(coef.shape[1])
     for i in range(dots.shape[0]):
         if empty[i]:
             continue
-        _score(dots[i], coef, centre, slope, k, score)
-        label[i], loglik[i] = _softmax(score, k, r)
-        for t in range(k):
-            resp[i, t] = r[t]
+        best = _score(dots[i], coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        for a in range(count):
+            resp[i, active[a]] = r[active[a]]
 
 
 @njit(cache=True, nogil=True)
 def _pass_chunk(
     low: int,
     high: int,
+    nk: Any,
+    q: Any,
     indptr: Any,
     indices: Any,
     data: Any,
@@ -264,35 +273,35 @@ def _pass_chunk(
     coef: Any,
     centre: Any,
     slope: Any,
-    k: int,
     threshold: float,
-    s: Any,
-    nk: Any,
-    q: Any,
+    begin: Any,
+    topic: Any,
+    share: Any,
     loglik: Any,
     label: Any,
     top: Any,
     weight: Any,
 ) -> None:
-    c = np.empty(m.shape[1], m.dtype)
-    weights = np.zeros(m.shape[1], m.dtype)
-    score = np.empty(k)
-    r = np.empty(k)
-    active = np.empty(k, np.int64)
+    """Score documents and list their responsibilities: those of i from ``begin[i, 0]`` to ``begin[i, 1]``."""
+    kp = m.shape[1]
+    c = np.empty(kp, m.dtype)
+    score, r, active, lanes = _scratch(kp)
+    at = low * kp
     for i in range(low, high):
+        begin[i] = at
         start, stop = indptr[i], indptr[i + 1]
         if _is_empty(data[start:stop]):
             continue
         _dot_row(indices, data, start, stop, m, c)
-        _score(c, coef, centre, slope, k, score)
-        label[i], loglik[i] = _softmax(score, k, r)
-        if label[i] < 0:
-            continue
-        count = _truncate(r, k, label[i], threshold, active)
+        best = _score(c, coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        count = _truncate(r, active, count, label[i], threshold)
         _tally(r, active, count, nk, q, top[i], weight[i])
-        for t in range(k):
-            weights[t] = r[t]
-        _scatter_row(indices, data, start, stop, weights, active, count, s)
+        for a in range(count):
+            topic[at] = active[a]
+            share[at] = r[active[a]]
+            at += 1
+        begin[i, 1] = at
 
 
 @njit(cache=True)
@@ -302,7 +311,6 @@ def _pass_of_dots(
     coef: Any,
     centre: Any,
     slope: Any,
-    k: int,
     threshold: float,
     resp: Any,
     nk: Any,
@@ -312,49 +320,78 @@ def _pass_of_dots(
     top: Any,
     weight: Any,
 ) -> None:
-    score = np.empty(k)
-    r = np.empty(k)
-    active = np.empty(k, np.int64)
+    score, r, active, lanes = _scratch(coef.shape[1])
     for i in range(dots.shape[0]):
         if empty[i]:
             continue
-        _score(dots[i], coef, centre, slope, k, score)
-        label[i], loglik[i] = _softmax(score, k, r)
-        if label[i] < 0:
-            continue
-        count = _truncate(r, k, label[i], threshold, active)
+        best = _score(dots[i], coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        count = _truncate(r, active, count, label[i], threshold)
         _tally(r, active, count, nk, q, top[i], weight[i])
-        for t in range(k):
-            resp[i, t] = r[t]
+        for a in range(count):
+            resp[i, active[a]] = r[active[a]]
 
 
 @njit(cache=True, nogil=True)
-def _accumulate_chunk(low: int, high: int, indptr: Any, indices: Any, data: Any, resp: Any, s: Any) -> None:
-    kp = s.shape[1]
-    weights = np.empty(kp, s.dtype)
-    active = np.empty(kp, np.int64)
+def _list_chunk(low: int, high: int, resp: Any, begin: Any, topic: Any, share: Any) -> None:
+    """List the responsibilities that are not zero, in the form of `_pass_chunk`."""
+    kp = resp.shape[1]
+    at = low * kp
     for i in range(low, high):
-        count = 0
+        begin[i, 0] = at
         for t in range(kp):
-            weights[t] = resp[i, t]
-            if weights[t] != 0:
-                active[count] = t
-                count += 1
-        _scatter_row(indices, data, indptr[i], indptr[i + 1], weights, active, count, s)
+            if resp[i, t] != 0:
+                topic[at] = t
+                share[at] = resp[i, t]
+                at += 1
+        begin[i, 1] = at
 
 
 @njit(cache=True, nogil=True)
-def _accumulate_top_chunk(
-    low: int, high: int, indptr: Any, indices: Any, data: Any, top: Any, weight: Any, s: Any
-) -> None:
+def _list_top_chunk(low: int, high: int, top: Any, weight: Any, begin: Any, topic: Any, share: Any) -> None:
+    """List responsibilities given in their compact form, by rising topic, in the form of `_pass_chunk`."""
+    at = low * top.shape[1]
     for i in range(low, high):
+        begin[i, 0] = at
         for place in range(top.shape[1]):
-            t = top[i, place]
-            if t < 0:
+            if top[i, place] < 0:
                 break
-            value = s.dtype.type(weight[i, place])
-            for j in range(indptr[i], indptr[i + 1]):
-                s[indices[j], t] += value * data[j]
+            here = at
+            while here > begin[i, 0] and topic[here - 1] > top[i, place]:
+                topic[here], share[here] = topic[here - 1], share[here - 1]
+                here -= 1
+            topic[here], share[here] = top[i, place], weight[i, place]
+            at += 1
+        begin[i, 1] = at
+
+
+@njit(cache=True, nogil=True)
+def _scatter_words(
+    first: int, last: int, indptr: Any, indices: Any, data: Any, begin: Any, topic: Any, share: Any, s: Any
+) -> None:
+    """s[w] += sum_i r_i x_iw for the words from ``first`` to ``last``; of sorted rows that is one run each."""
+    weights = np.zeros(s.shape[1], s.dtype)
+    whole = first == 0 and last == s.shape[0]
+    for i in range(begin.shape[0]):
+        low, high = begin[i]
+        if low == high:
+            continue
+        for a in range(low, high):
+            weights[topic[a]] = share[a]
+        stop, end = indptr[i], indptr[i + 1]
+        while stop < end:
+            start = stop
+            if whole:
+                stop = end
+            else:
+                while start < end and not first <= indices[start] < last:
+                    start += 1
+                stop = start
+                while stop < end and first <= indices[stop] < last:
+                    stop += 1
+            _scatter_row(indices, data, start, stop, weights, topic[low:high], high - low, s)
+        for a in range(low, high):
+            weights[topic[a]] = 0.0
 
 
 # --- the public face ------------------------------------------------------------------------------------------------
@@ -388,7 +425,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
         product: NDArray[Any] = x @ m
         return product
     out = np.zeros((x.shape[0], m.shape[1]), m.dtype)
-    _run(_dots_chunk, x.shape[0], threads, lambda _: (x.indptr, x.indices, x.data, m, out))
+    _run(_dots_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, out)
     return out
 
 
@@ -435,9 +472,9 @@ def posterior(
     n = x.shape[0]
     out = Responsibilities(np.zeros(n), np.full(n, -1, np.int32), np.zeros((n, m.shape[1]), np.float32))
     if isinstance(x, csr_array):
-        _run(_posterior_chunk, n, threads, lambda _: (x.indptr, x.indices, x.data, m, *polynomial, *out))
+        _run(_posterior_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
     else:
-        _posterior_of_dots(x @ m, ~np.any(x, axis=1), *polynomial, *out)
+        _posterior_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, *out)
     return out
 
 
@@ -469,7 +506,7 @@ def posterior_accumulate(
 
     Notes
     -----
-    O(nnz kp) for the scores and O(nnz) for every topic that stays active. Each thread needs its own ``(d, kp)`` sum.
+    O(nnz kp) for the scores and O(nnz) for every topic that stays active.
     """
     _check_rows(x, threads)
     _check_topics("m", m, x)
@@ -481,20 +518,23 @@ def posterior_accumulate(
     n, kp = x.shape[0], m.shape[1]
     row = (np.zeros(n), np.full(n, -1, np.int32), np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
     if isinstance(x, csr_array):
-        chunks = min(threads, max(n, 1))
-        s = [np.zeros(m.shape, m.dtype) for _ in range(chunks)]
-        nk, q = np.zeros((chunks, kp)), np.zeros((chunks, kp))
-        _run(
-            _pass_chunk,
-            n,
-            threads,
-            lambda c: (x.indptr, x.indices, x.data, m, *polynomial, threshold, s[c], nk[c], q[c], *row),
-        )
-        return Pass(_sum(s), nk.sum(axis=0), q.sum(axis=0), *row)
+        nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
+
+        def score(block: slice, lists: _Lists) -> None:
+            rows = x.indptr[block.start : block.stop + 1], x.indices, x.data
+            outputs = tuple(values[block] for values in row)
+            _run(
+                _pass_chunk,
+                _parts(block.stop - block.start, threads),
+                *(*rows, m, *polynomial, threshold, *lists, *outputs),
+                own=list(zip(nk, q, strict=True)),
+            )
+
+        return Pass(_summed(x, kp, kp, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
     resp = np.zeros((n, kp), m.dtype)
-    nk, q = np.zeros(kp), np.zeros(kp)
-    _pass_of_dots(x @ m, ~np.any(x, axis=1), *polynomial, threshold, resp, nk, q, *row)
-    return Pass(np.ascontiguousarray(x.T @ resp), nk, q, *row)
+    nk, q = np.zeros((1, kp)), np.zeros((1, kp))
+    _pass_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, resp, nk[0], q[0], *row)
+    return Pass(np.ascontiguousarray(x.T @ resp), nk[0], q[0], *row)
 
 
 def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
@@ -527,7 +567,14 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
         product: NDArray[Any] = np.ascontiguousarray(x.T @ resp.astype(x.dtype, copy=False))
         return product
     resp = np.ascontiguousarray(resp)
-    return _accumulated(_accumulate_chunk, x, resp.shape[1], threads, resp)
+    kp = resp.shape[1]
+    return _summed(
+        x,
+        kp,
+        kp,
+        threads,
+        lambda block, lists: _run(_list_chunk, _parts(block.stop - block.start, threads), resp[block], *lists),
+    )
 
 
 def accumulate_top(
@@ -568,36 +615,70 @@ def accumulate_top(
         row, place = np.nonzero(top >= 0)
         resp[row, top[row, place]] = weight[row, place]
         return accumulate(x, resp)
-    return _accumulated(_accumulate_top_chunk, x, kp, threads, top, weight)
+    top, weight = np.ascontiguousarray(top), np.ascontiguousarray(weight)
+    return _summed(
+        x,
+        kp,
+        top.shape[1],
+        threads,
+        lambda block, lists: _run(
+            _list_top_chunk, _parts(block.stop - block.start, threads), top[block], weight[block], *lists
+        ),
+    )
 
 
-def _accumulated(chunk: Callable[..., None], x: Any, kp: int, threads: int, *weights: Any) -> NDArray[Any]:
-    s = [np.zeros((x.shape[1], kp), x.dtype) for _ in range(min(threads, max(x.shape[0], 1)))]
-    _run(chunk, x.shape[0], threads, lambda c: (x.indptr, x.indices, x.data, *weights, s[c]))
-    return _sum(s)
+_Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
+"""Bounds (n, 2) of every document's part of a list of topics and their responsibilities."""
 
 
-def _run(chunk: Callable[..., None], n: int, threads: int, arguments: Callable[[int], tuple[Any, ...]]) -> None:
-    """Call ``chunk(low, high, *arguments(c))`` for the chunks c of n rows, one thread each.
+def _summed(x: Any, kp: int, most: int, threads: int, fill: Callable[[slice, _Lists], None]) -> NDArray[Any]:
+    """Sum documents by their responsibilities, which ``fill(block, lists)`` lists for one block of rows after another.
+
+    ``most`` is the number of topics that a document can have.
+    """
+    n, d = x.shape
+    s = np.zeros((d, kp), x.dtype)
+    size = min(n, _BLOCK)
+    lists = np.empty((size, 2), np.int64), np.empty(size * most, np.int32), np.empty(size * most, x.dtype)
+    words = _word_ranges(x.indices, d, threads)
+    for low in range(0, n, _BLOCK):
+        block = slice(low, min(low + _BLOCK, n))
+        rows = block.stop - low
+        fill(block, lists)
+        _run(_scatter_words, words, x.indptr[low : block.stop + 1], x.indices, x.data, lists[0][:rows], *lists[1:], s)
+    return s
+
+
+def _word_ranges(indices: NDArray[Any], d: int, threads: int) -> list[int]:
+    """Bounds of ranges of words with about as many coordinates each, by a sample."""
+    sample = np.sort(indices[:: max(1, len(indices) // 4096)])
+    if threads == 1 or not len(sample):
+        return [0, d]
+    cuts = {int(sample[len(sample) * c // threads]) for c in range(1, threads)}
+    return [0, *sorted(cuts - {0}), d]
+
+
+def _parts(n: int, parts: int) -> list[int]:
+    """Bounds of contiguous parts of n rows."""
+    parts = min(parts, max(n, 1))
+    return [n * c // parts for c in range(parts + 1)]
+
+
+def _run(chunk: Callable[..., None], bounds: Sequence[int], *shared: Any, own: Sequence[tuple[Any, ...]] = ()) -> None:
+    """Call ``chunk(bounds[c], bounds[c + 1], *own[c], *shared)`` for all c at once, one thread each.
 
     Plain threads, not numba's: its portable threading layer ends the process when two threads of a program enter it.
     """
-    chunks = min(threads, max(n, 1))
-    bounds = [n * c // chunks for c in range(chunks + 1)]
-    if chunks == 1:
-        chunk(0, n, *arguments(0))
+    last = len(bounds) - 2
+    if last == 0:
+        chunk(*bounds, *(own[0] if own else ()), *shared)
         return
-    with ThreadPoolExecutor(chunks) as pool:
-        running = [pool.submit(chunk, bounds[c], bounds[c + 1], *arguments(c)) for c in range(chunks)]
+    with ThreadPoolExecutor(last) as pool:
+        calls = [(bounds[c], bounds[c + 1], *(own[c] if own else ()), *shared) for c in range(last + 1)]
+        running = [pool.submit(chunk, *call) for call in calls[:last]]
+        chunk(*calls[last])
     for future in running:
         future.result()
-
-
-def _sum(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
 
 
 def _check_rows(x: Rows, threads: int) -> None:
@@ -627,13 +708,11 @@ def _check_per_row(name: str, given: NDArray[Any], x: Rows) -> None:
 
 def _polynomial(
     m: NDArray[Any], coef: NDArray[np.float64], centre: NDArray[np.float64], scale: NDArray[np.float64], k: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the checked coefficients, origin, inverse unit, and number of topics."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the checked coefficients, origin and inverse unit, one column each for every column of m."""
     if not 1 <= k <= m.shape[1]:
         raise ValueError(f"k: expected 1 to {m.shape[1]}, the columns of m, got {k}")
-    coef = np.ascontiguousarray(coef, dtype=np.float64)
-    centre = np.ascontiguousarray(centre, dtype=np.float64)
-    scale = np.ascontiguousarray(scale, dtype=np.float64)
+    coef, centre, scale = (np.asarray(given, np.float64) for given in (coef, centre, scale))
     if coef.ndim != 2 or coef.shape[0] < 1 or coef.shape[1] < k:
         raise ValueError(f"coef: expected the shape (degree + 1, at least {k}), got {coef.shape}")
     for name, values in (("centre", centre), ("scale", scale)):
@@ -641,4 +720,7 @@ def _polynomial(
             raise ValueError(f"{name}: expected at least {k} values, got the shape {values.shape}")
     if not np.all(scale[:k] > 0):
         raise ValueError(f"scale: expected positive values, got {scale[:k].min()}")
-    return coef, centre, 1.0 / scale[:k], k
+    powers, origin, slope = np.zeros((len(coef), m.shape[1])), np.zeros(m.shape[1]), np.zeros(m.shape[1])
+    powers[0, k:] = -np.inf  # padded columns are no topics
+    powers[:, :k], origin[:k], slope[:k] = coef[:, :k], centre[:k], 1.0 / scale[:k]
+    return powers, origin, slope

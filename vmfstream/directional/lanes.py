@@ -40,6 +40,9 @@ class _Row:
     def address(self, offset: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(self.data, [offset]), self.vector.as_pointer())
 
+    def data_address(self) -> Any:
+        return self.builder.bitcast(self.data, self.vector.as_pointer())
+
     def at(self, row: Any, column: Any) -> Any:
         return self.address(self.builder.add(self.builder.mul(row, self.columns), column))
 
@@ -121,6 +124,46 @@ def _make_scatter(width: int) -> Callable[..., None]:
     return scatter
 
 
+def _make_score(width: int) -> Callable[..., None]:
+    @intrinsic
+    def score_lanes(typingctx, c, column, coef, centre, slope, score, best):  # type: ignore[no-untyped-def]
+        """Score ``width`` topics by Horner's scheme in u = (c - centre) slope, and let best = max(best, score).
+
+        All in double precision; ``best`` has as many values. A score that is not a number is never the largest.
+        """
+
+        def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            kinds = signature.args
+            column = args[1]
+            dots, target = (_Row(context, builder, kinds[at], args[at], width) for at in (0, 5))
+            rows, origin, unit, largest = (_Row(context, builder, kinds[at], args[at], width) for at in (2, 3, 4, 6))
+            value = dots.load(dots.address(column))
+            if kinds[0].dtype == types.float32:
+                value = builder.fpext(value, rows.vector)
+            u = builder.fmul(builder.fsub(value, origin.load(origin.address(column))), unit.load(unit.address(column)))
+            with builder.goto_entry_block():
+                total = builder.alloca(rows.vector)
+            one = ir.Constant(column.type, 1)
+            powers = builder.extract_value(context.make_array(kinds[2])(context, builder, args[2]).shape, 0)
+            degree = builder.sub(powers, one)
+            builder.store(rows.load(rows.at(degree, column)), total)
+            with cgutils.for_range(builder, degree) as loop:
+                power = builder.sub(builder.sub(degree, one), loop.index)
+                product = builder.fmul(builder.load(total), u, flags=_FUSE)
+                builder.store(builder.fadd(product, rows.load(rows.at(power, column)), flags=_FUSE), total)
+            found = builder.load(total)
+            target.store(found, target.address(column))
+            held = largest.load(largest.data_address())
+            larger = builder.fcmp_ordered(">", found, held)
+            largest.store(builder.select(larger, found, held), largest.data_address())
+            return context.get_dummy_value()
+
+        return types.void(c, types.intp, coef, centre, slope, score, best), emit
+
+    return score_lanes
+
+
 dot_narrow = _make_dot(NARROW)
 dot_wide = _make_dot(WIDE)
 scatter_narrow = _make_scatter(NARROW)
+score_narrow = _make_score(NARROW)
