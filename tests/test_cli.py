@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -316,3 +318,35 @@ def test_corpora_are_listed(run: Run) -> None:
     assert code == 0
     for name in ("planted", "nips", "nyt"):
         assert name in out
+
+
+def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path) -> None:
+    """Ctrl-C while standard input is still open: the documents read so far are committed."""
+    log = tmp_path / "run.duckdb"
+    command = [sys.executable, "-m", "vmfstream", "run", "-", "--slices", "year", "-k", "3", "--out", str(log)]
+    text = good.read_bytes().splitlines(keepends=True)
+    with subprocess.Popen(
+        [*command, "--linger", "0.2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdin is not None
+        child.stdin.write(b"".join(text[:70]))
+        child.stdin.flush()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (log.exists() and read(log) >= 70):
+            time.sleep(0.2)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate()
+    assert child.returncode == 130, err
+    assert b"interrupted" in out
+    assert b"Traceback" not in err
+    again = subprocess.run(command, input=b"".join(text), capture_output=True, check=True)
+    assert b"finished: 120 documents, 0 rejected" in again.stdout
+
+
+def read(log: Path) -> int:
+    """Documents in the log so far; 0 while it is being made."""
+    try:
+        with duckdb.connect(str(log), read_only=True) as connection:
+            return int(connection.execute("select coalesce(sum(n), 0) from epoch").fetchall()[0][0])
+    except duckdb.Error:
+        return 0

@@ -28,6 +28,7 @@ FLOORS = {
     "vmfstream.dashboards": 7,
     "vmfstream.replay": 7,
     "vmfstream.cli": 8,
+    "vmfstream.__main__": 8,
 }
 ONLY = {
     "vmfstream.connectors": ("vmfstream.connectors", "vmfstream.records", "vmfstream.protocols", "vmfstream.errors"),

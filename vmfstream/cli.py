@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from vmfstream.engine.engine import Engine, Observer
     from vmfstream.engine.follow import RunSettings
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
 app = typer.Typer(
     name="vmfstream",
     help="Follow topics in a stream of documents and see how their words change.\n\n"
@@ -96,11 +99,9 @@ def demo(
     log.unlink(missing_ok=True)
     with _progress("planted newswire") as (observe, stop):
         result = replay_planted(Log(log), topics=topics, seed=seed, observe=observe, stop=stop)
-    _tell(result.engine, log)
     found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"
     typer.echo(f"known truth recovered: {found}, {result.documents:,} documents labelled as they came")
-    if result.engine.finished:
-        _export(log, page)
+    _conclude(result.engine, log, page)
 
 
 @app.command()
@@ -166,9 +167,7 @@ def replay(
     if evaluate:
         typer.echo(comparison.render())
         return
-    _tell(engine, out)
-    if html is not None:
-        _export(out, html)
+    _conclude(engine, out, html)
 
 
 @app.command()
@@ -237,9 +236,7 @@ def run(
     )
     with closing(opened), _progress(opened.name, opened.total) as (observe, stop):
         engine = follow(opened, codec, Log(out), settings, linger=linger, observe=observe, stop=stop)
-    _tell(engine, out)
-    if html is not None:
-        _export(out, html)
+    _conclude(engine, out, html)
 
 
 @app.command()
@@ -323,13 +320,17 @@ def _logging(verbose: bool) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s")
 
 
-def _tell(engine: Engine, log: Path) -> None:
-    """Say in two lines what happened and where it lies."""
+def _conclude(engine: Engine, log: Path, page: Path | None) -> None:
+    """Say what happened and where it lies, write the page if one is wanted; an interrupted run ends with code 130."""
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
     typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
     typer.echo(f"log: {log.resolve()}")
     if engine.finished and engine.state is None:
         typer.echo("no topics: too few documents with words that occur in more than one of them")
+    if page is not None and engine.epoch:
+        _export(log, page)
+    if not engine.finished and engine.epoch:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _export(log: Path, page: Path, max_mb: float = 8.0) -> None:
