@@ -15,10 +15,36 @@ from vmfstream.mixtures.columns import Floats
 Vector = NDArray[np.float64]
 
 
-def shrunk(h: Floats, norms: Vector, omega: float) -> Floats:
-    """Return A^-1( A(|h|) omega ) h / |h| for columns of the given ``norms``; zero columns stay zero."""
+def shrunk(h: Floats, norms: Vector, omega: float, out: Floats | None = None) -> Floats:
+    """Return A^-1( A(|h|) omega ) h / |h| for columns of the given ``norms``, in ``out``; zero columns stay zero."""
     gamma = conv_concentration(h.shape[0], norms, omega)
-    return np.asarray(h * np.divide(gamma, norms, out=np.zeros_like(norms), where=norms > 0).astype(h.dtype))
+    factor = np.divide(gamma, norms, out=np.zeros_like(norms), where=norms > 0).astype(h.dtype)
+    out = np.empty_like(h) if out is None else out
+    _scale(h, factor, out)
+    return out
+
+
+@njit(cache=True)
+def _scale(h: Floats, factor: Floats, out: Floats) -> None:
+    for i in range(h.shape[0]):
+        for j in range(h.shape[1]):
+            out[i, j] = h[i, j] * factor[j]
+
+
+@njit(cache=True)
+def anchored(b: Floats, p: Floats, k: int) -> tuple[Floats, Vector]:
+    """Return B + p for the first ``k`` columns of p, the others as they are, and the column norms."""
+    out = np.empty_like(p)
+    square = np.zeros(p.shape[1])
+    part = np.zeros(p.shape[1], p.dtype)
+    part[:k] = 1
+    for i in range(p.shape[0]):
+        anchor = b[i]
+        for j in range(p.shape[1]):
+            v = p[i, j] + anchor * part[j]
+            out[i, j] = v
+            square[j] += np.float64(v) * np.float64(v)
+    return out, np.sqrt(square)
 
 
 @njit(cache=True)
@@ -32,6 +58,19 @@ def learn(p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector]:
             h[i, j] = v
             square[j] += v * v
     return h, np.sqrt(square)
+
+
+@njit(cache=True)
+def turned(a: Floats, b: Floats) -> tuple[Vector, Vector, Vector]:
+    """Return the column norms of a and of b and the inner products of their columns."""
+    first, second, cross = np.zeros(a.shape[1]), np.zeros(a.shape[1]), np.zeros(a.shape[1])
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            v, w = np.float64(a[i, j]), np.float64(b[i, j])
+            first[j] += v * v
+            second[j] += w * w
+            cross[j] += v * w
+    return np.sqrt(first), np.sqrt(second), cross
 
 
 @njit(cache=True)

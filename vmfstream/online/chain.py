@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from vmfstream.bayes.temporal import convolve
+from vmfstream.bayes import beliefs
+from vmfstream.bayes.beliefs import learn, shrunk
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
@@ -36,8 +37,8 @@ def run(
     for t, s in enumerate(stats):
         if t == len(stats) - 1 and (t or not state.settling):
             before = anchored(state, h if t else _unconvolved(p, omega))
-        h = p + np.float32(state.kappa) * s
-        p = convolve(h, omega)
+        h, norms = learn(p, s, np.full(state.kp, state.kappa))
+        p = shrunk(h, norms, omega)
     return before, h, p
 
 
@@ -48,9 +49,7 @@ def past(state: TrackState, grid: int) -> Matrix:
 
 def anchored(state: TrackState, h: Matrix) -> Matrix:
     """Beliefs about the means from their data parts."""
-    out = h.copy()
-    out[:, : state.k] += state.anchor[:, None]
-    return out
+    return beliefs.anchored(state.anchor, h, state.k)[0]
 
 
 def statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix]:
@@ -60,9 +59,12 @@ def statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix]:
 
 def commit(state: TrackState, s: Matrix, n: Vector, settings: TrackerSettings) -> TrackState:
     """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S)."""
-    kappa = np.float32(state.kappa)
-    committed = tuple(convolve(past(state, j) + kappa * s, omega) for j, omega in enumerate(settings.persistences))
-    return replace(state, past=committed, n_past=state.n_past + n)
+    kappa = np.full(state.kp, state.kappa)
+    committed = []
+    for j, omega in enumerate(settings.persistences):
+        h, norms = learn(past(state, j), s, kappa)
+        committed.append(shrunk(h, norms, omega, out=h))
+    return replace(state, past=tuple(committed), n_past=state.n_past + n)
 
 
 def counts(window: Sequence[WindowSlice], kp: int) -> Vector:

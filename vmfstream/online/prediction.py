@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
@@ -165,11 +166,15 @@ def _exact(x: Rows, belief: Belief) -> tuple[Matrix, Vector, NDArray[np.int32]]:
     return resp, loglik, label
 
 
+@njit(cache=True)
 def _memberships(top: NDArray[Any], weight: NDArray[np.float32], kp: int) -> Matrix:
     """Memberships (N, kp) from their compact form, rows summing to one again although weak topics were left out."""
     out = np.zeros((len(top), kp), np.float32)
-    row, slot = np.nonzero(top >= 0)
-    out[row, top[row, slot]] = weight[row, slot]
-    total = out.sum(axis=1, keepdims=True)
-    np.divide(out, total, out=out, where=total > 0.0)
+    for i in range(len(top)):
+        total = np.float32(0.0)
+        for slot in range(top.shape[1]):
+            total += weight[i, slot]
+        for slot in range(top.shape[1]):
+            if top[i, slot] >= 0:
+                out[i, top[i, slot]] = weight[i, slot] / total
     return out

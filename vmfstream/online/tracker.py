@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.bayes.beliefs import learn
 from vmfstream.bayes.concentration import point_kappa
 from vmfstream.bayes.flat import expected_cosines
 from vmfstream.bayes.temporal import smooth
@@ -109,7 +110,7 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackSt
     if rows_of(x) == 0:
         return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
-    out = gather(x, _belief(state, state.f, state.n + state.open.n, settings), threads=settings.threads)
+    out = gather(x, _belief(state, state.f, state.gamma, state.n + state.open.n, settings), threads=settings.threads)
     np.add(out.s, state.open.s, out=out.s)
     documents = state.open.documents + rows_of(x)
     kept = state.open.kept
@@ -155,7 +156,7 @@ def density(
     """
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     f = state.base if base is None else base
-    loglik, label = score(x, _belief(state, f, state.n, settings), threads=settings.threads)
+    loglik, label = score(x, _belief(state, f, column_norms(f), state.n, settings), threads=settings.threads)
     return np.asarray(loglik[label >= 0])
 
 
@@ -317,8 +318,10 @@ def _predicted(state: TrackState, settings: TrackerSettings) -> TrackState:
 
 def _gathered(state: TrackState) -> TrackState:
     """Refresh f = prediction + kappa S of the open slice."""
-    f = state.base + np.float32(state.kappa) * state.open.s if state.open.documents else state.base
-    return replace(state, f=f, gamma=column_norms(f))
+    if not state.open.documents:
+        return replace(state, f=state.base, gamma=column_norms(state.base))
+    f, gamma = learn(state.base, state.open.s, np.full(state.kp, state.kappa))
+    return replace(state, f=f, gamma=gamma)
 
 
 def _concentration(state: TrackState, settings: TrackerSettings) -> float:
@@ -389,11 +392,11 @@ def _adopt(state: TrackState, fit: Refit, settings: TrackerSettings) -> TrackSta
     return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa)
 
 
-def _belief(state: TrackState, f: Matrix, n: Vector, settings: TrackerSettings) -> Belief:
-    """Belief ``f`` about the means with the weights that the counts ``n`` (kp,) predict."""
+def _belief(state: TrackState, f: Matrix, gamma: Vector, n: Vector, settings: TrackerSettings) -> Belief:
+    """Belief ``f`` of lengths ``gamma`` (kp,) about the means with the weights that the counts ``n`` (kp,) predict."""
     k = state.k
     log_weights = np.log(n[:k] + settings.alpha) - np.log(n[:k].sum() + settings.alpha * k)
-    return Belief(f, column_norms(f)[:k], state.kappa, log_weights, state.lowest_cosine)
+    return Belief(f, gamma[:k], state.kappa, log_weights, state.lowest_cosine)
 
 
 def _directions(m: Matrix) -> Matrix:

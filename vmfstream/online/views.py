@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.bayes.beliefs import turned
 from vmfstream.directional.kernels import dots
-from vmfstream.mixtures.columns import column_dots, column_norms
+from vmfstream.mixtures.columns import column_norms
 from vmfstream.online.state import Matrix, Rows, TrackState, Vector
 
 
@@ -46,8 +47,10 @@ class Closed:
 def view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TopicView:
     """Topics of a slice; their speed is NaN if there is nothing before."""
     k = state.k
-    speed = np.full(k, np.nan) if before is None else _angles(before, f)[:k]
-    return TopicView(index, f, column_norms(f)[:k], n[:k], speed, state.kappa, state.ids)
+    if before is None:
+        return TopicView(index, f, column_norms(f)[:k], n[:k], np.full(k, np.nan), state.kappa, state.ids)
+    lengths, gamma, cross = turned(before, f)
+    return TopicView(index, f, gamma[:k], n[:k], _angles(lengths * gamma, cross)[:k], state.kappa, state.ids)
 
 
 def typicality(x: Rows, view: TopicView) -> Matrix:
@@ -56,8 +59,7 @@ def typicality(x: Rows, view: TopicView) -> Matrix:
     return np.asarray(dots(x, view.f)[:, : len(scale)] * scale.astype(np.float32))
 
 
-def _angles(a: Matrix, b: Matrix) -> Vector:
-    """Angle between corresponding columns in degrees; NaN where one of them is zero."""
-    lengths = column_norms(a) * column_norms(b)
-    cosine = np.divide(column_dots(a, b), lengths, out=np.full_like(lengths, np.nan), where=lengths > 0.0)
+def _angles(lengths: Vector, cross: Vector) -> Vector:
+    """Angles in degrees of inner products of vectors with products of lengths; NaN where one of them is zero."""
+    cosine = np.divide(cross, lengths, out=np.full_like(lengths, np.nan), where=lengths > 0.0)
     return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
