@@ -29,7 +29,7 @@ from vmfstream.bayes.temporal import convolve
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online import tracker
+from vmfstream.online import chain, tracker
 from vmfstream.online.state import Rows, TrackerSettings, TrackState
 
 Matrix = NDArray[np.float32]
@@ -248,6 +248,26 @@ def test_long_silence_forgets_down_to_the_anchor() -> None:
     assert closed.filtered.speed == pytest.approx(0.0, abs=0.2)
     state, closed = learn(state, xs[0], settings)
     assert np.isfinite(closed.filtered.f).all()
+
+
+@pytest.mark.parametrize("gap", [0, 1, 3])
+@pytest.mark.parametrize("settling", [True, False])
+def test_slices_without_documents_are_passed_as_if_their_sums_were_zero(gap: int, settling: bool) -> None:
+    xs, settings = texts(), replace(FILTER, window=200 if settling else 60)
+    state, _ = follow(xs[:4], settings)
+    for x in [*[xs[0][:0]] * gap, xs[4], *[xs[0][:0]] * gap]:
+        state, _ = learn(state, x, settings)
+    assert state.settling == settling
+    stats = chain.statistics(state, settings)
+    assert sum(s is None for s in stats) == 2 * gap
+    full = [np.zeros_like(state.base) if s is None else s for s in stats]
+    for quick, slow in zip(chain.run(state, stats, 0, settings), chain.run(state, full, 0, settings), strict=True):
+        assert quick is not None
+        assert slow is not None
+        assert np.abs(quick - slow).max() < 1e-5 * np.abs(slow).max()
+    views = tracker.hindsight(state, settings)
+    for belief, view in zip(chain.oldest(state, stats, settings), views[:2], strict=True):
+        assert np.abs(belief - view.f).max() < 1e-5 * view.gamma.max()
 
 
 def test_slice_too_large_to_keep_goes_straight_to_the_past() -> None:

@@ -15,20 +15,25 @@ from vmfstream.mixtures.columns import Floats
 Vector = NDArray[np.float64]
 
 
-def shrunk(h: Floats, norms: Vector, omega: float, out: Floats | None = None) -> Floats:
-    """Return A^-1( A(|h|) omega ) h / |h| for columns of the given ``norms``, in ``out``; zero columns stay zero."""
-    gamma = conv_concentration(h.shape[0], norms, omega)
-    factor = np.divide(gamma, norms, out=np.zeros_like(norms), where=norms > 0).astype(h.dtype)
-    out = np.empty_like(h) if out is None else out
-    _scale(h, factor, out)
-    return out
+def shrunk(h: Floats, norms: Vector, omega: float) -> Floats:
+    """Return A^-1( A(|h|) omega ) h / |h| for columns of the given ``norms``; zero columns stay zero."""
+    return resized(h, norms, conv_concentration(h.shape[0], norms, omega))
 
 
-@njit(cache=True)
-def _scale(h: Floats, factor: Floats, out: Floats) -> None:
+def resized(h: Floats, norms: Vector, lengths: Vector) -> Floats:
+    """Give columns of the given ``norms`` new ``lengths``; zero columns stay zero."""
+    factor = np.divide(lengths, norms, out=np.zeros_like(norms), where=norms > 0).astype(h.dtype)
+    scaled: Floats = _scaled(h, factor)
+    return scaled
+
+
+@njit(cache=True, nogil=True)
+def _scaled(h: Floats, factor: Floats) -> Floats:
+    out = np.empty_like(h)
     for i in range(h.shape[0]):
         for j in range(h.shape[1]):
             out[i, j] = h[i, j] * factor[j]
+    return out
 
 
 @njit(cache=True)
@@ -47,7 +52,7 @@ def anchored(b: Floats, p: Floats, k: int) -> tuple[Floats, Vector]:
     return out, np.sqrt(square)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def learn(p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector]:
     """Return h = p + kappa S and its column norms."""
     h = np.empty_like(p)

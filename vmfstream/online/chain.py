@@ -1,21 +1,26 @@
 """The filter over slices that a state describes: its committed past, its window, and the anchor over all.
 
 p_1 = the past's prediction,  h_t = p_t + kappa S_t,  p_{t+1} = conv(h_t);  belief about slice t: anchor + h_t
+
+A slice without documents only shortens beliefs. Its statistics are None, and in a row of such slices nothing but the
+lengths is computed, so that a long silence costs little.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from vmfstream.bayes import beliefs
-from vmfstream.bayes.beliefs import learn, shrunk
-from vmfstream.directional.bessel import R_MAX, bessel_ratio, inv_bessel_ratio
+from vmfstream.bayes.beliefs import learn, resized
+from vmfstream.directional.bessel import R_MAX, bessel_ratio, conv_concentration, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online.state import Matrix, TrackerSettings, TrackState, Vector, WindowSlice
+from vmfstream.online.state import Matrix, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
 
 
 def first(state: TrackState) -> bool:
@@ -24,7 +29,7 @@ def first(state: TrackState) -> bool:
 
 
 def run(
-    state: TrackState, stats: Sequence[Matrix], grid: int, settings: TrackerSettings
+    state: TrackState, stats: Sequence[Matrix | None], grid: int, settings: TrackerSettings
 ) -> tuple[Matrix | None, Matrix, Matrix]:
     """Run the filter from the committed past over slice statistics under one persistence of the grid.
 
@@ -32,14 +37,60 @@ def run(
     the last one, and the prediction p for the slice after it. Only these are held, however long the window is.
     """
     omega = settings.persistences[grid]
-    p = h = past(state, grid)
-    before = None
+    h = _Rays.of(past(state, grid))
+    p, before = h, None
     for t, s in enumerate(stats):
         if t == len(stats) - 1 and (t or not state.settling):
-            before = anchored(state, h if t else _unconvolved(p, omega))
-        h, norms = learn(p, s, np.full(state.kp, state.kappa))
-        p = shrunk(h, norms, omega)
-    return before, h, p
+            before = anchored(state, h.matrix() if t else _unconvolved(p.matrix(), omega))
+        h = p.learnt(s, state)
+        p = h.convolved(omega)
+    return before, h.matrix(), p.matrix()
+
+
+def oldest(state: TrackState, stats: Sequence[Matrix | None], settings: TrackerSettings) -> list[Matrix]:
+    """Beliefs about the first two slices of the window (or the only one) given all of it, anchor included.
+
+    s_t = anchor + h_t + b_t,  b_t = conv(kappa S_{t+1} + b_{t+1}),  b = 0 in the last slice
+    """
+    omega = settings.persistences[state.leader]
+    back = [_Rays.of(np.zeros((state.dim, state.kp), np.float32))]
+    for s in reversed(stats[1:]):
+        back = [back[0].learnt(s, state).convolved(omega), back[0]]
+    out = []
+    p = _Rays.of(past(state, state.leader))
+    for s, b in zip(stats, back, strict=False):
+        h = p.learnt(s, state)
+        out.append(anchored(state, h.matrix() + b.matrix()))
+        p = h.convolved(omega)
+    return out
+
+
+class _Rays(NamedTuple):
+    """Natural vectors by their directions, the columns of ``m`` of the given ``norms``, and their ``lengths``."""
+
+    m: Matrix
+    norms: Vector
+    lengths: Vector
+
+    @classmethod
+    def of(cls, m: Matrix) -> _Rays:
+        norms = column_norms(m)
+        return cls(m, norms, norms)
+
+    def learnt(self, s: Matrix | None, state: TrackState) -> _Rays:
+        return self if s is None else _learnt(self.matrix(), s, state)
+
+    def convolved(self, omega: float) -> _Rays:
+        return self._replace(lengths=conv_concentration(len(self.m), self.lengths, omega))
+
+    def matrix(self) -> Matrix:
+        return self.m if self.lengths is self.norms else resized(self.m, self.norms, self.lengths)
+
+
+def _learnt(p: Matrix, s: Matrix, state: TrackState) -> _Rays:
+    """Return h = p + kappa S."""
+    h, norms = learn(p, s, np.full(state.kp, state.kappa))
+    return _Rays(h, norms, norms)
 
 
 def past(state: TrackState, grid: int) -> Matrix:
@@ -52,19 +103,21 @@ def anchored(state: TrackState, h: Matrix) -> Matrix:
     return beliefs.anchored(state.anchor, h, state.k)[0]
 
 
-def statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix]:
-    """Sums of the documents of each slice of the window by their memberships."""
-    return [accumulate(w.x, w.resp, threads=settings.threads) for w in state.window]
+def statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix | None]:
+    """Sums of the documents of each slice of the window by their memberships; None for slices without documents."""
+    return [accumulate(w.x, w.resp, threads=settings.threads) if rows_of(w.x) else None for w in state.window]
 
 
-def commit(state: TrackState, s: Matrix, n: Vector, settings: TrackerSettings) -> TrackState:
+def commit(state: TrackState, s: Matrix | None, n: Vector, settings: TrackerSettings) -> TrackState:
     """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S)."""
-    kappa = np.full(state.kp, state.kappa)
-    committed = []
-    for j, omega in enumerate(settings.persistences):
-        h, norms = learn(past(state, j), s, kappa)
-        committed.append(shrunk(h, norms, omega, out=h))
-    return replace(state, past=tuple(committed), n_past=state.n_past + n)
+
+    def step(j: int) -> Matrix:
+        h = _Rays.of(past(state, j)) if s is None else _learnt(past(state, j), s, state)
+        return h.convolved(settings.persistences[j]).matrix()
+
+    with ThreadPoolExecutor(settings.threads) as pool:
+        committed = tuple(pool.map(step, range(len(settings.persistences))))
+    return replace(state, past=committed, n_past=state.n_past + n)
 
 
 def counts(window: Sequence[WindowSlice], kp: int) -> Vector:

@@ -128,8 +128,8 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
     predicted). To be called at the end of a slice, before the vocabulary changes.
     """
     x = stack([rows for rows, _ in state.open.kept], state.dim)
-    predicted = density(state, x, settings)
-    if not len(predicted) or chain.first(state):
+    predicted = density(state, x, settings) if rows_of(x) and not chain.first(state) else np.zeros(0)
+    if not len(predicted):
         return state, float("nan")
     sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[:JUDGED_DOCUMENTS]
     judged = x[np.sort(sample)]
@@ -257,7 +257,9 @@ def hindsight(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
     if not state.window:
         return []
     omega, past = settings.persistences[state.leader], chain.past(state, state.leader)
-    beliefs = smooth(statistics(state, settings), state.kappa, past, omega, state.anchor, k=state.k).s
+    nothing = np.zeros((state.dim, state.kp), np.float32)
+    stats = [nothing if s is None else s for s in statistics(state, settings)]
+    beliefs = smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s
     views = [
         view(state, w.index, before, f, counts((w,), state.kp))
         for w, before, f in zip(state.window, [None, *beliefs[:-1]], beliefs, strict=True)
@@ -351,14 +353,14 @@ def _most_slices(state: TrackState) -> int:
 
 def _commit_oldest(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, TopicView]:
     """Move the oldest slice of the window into the past; its topics in hindsight become final."""
-    views = hindsight(state, settings)
-    oldest = state.window[0]
-    n = counts((oldest,), state.kp)
-    s = accumulate(oldest.x, oldest.resp, threads=settings.threads)
+    stats, first = statistics(state, settings), state.window[0]
+    beliefs = chain.oldest(state, stats, settings)
+    n = counts((first,), state.kp)
+    final = replace(view(state, first.index, None, beliefs[0], n), speed=state.smoothed_speed[: state.k])
     speed = np.full(state.kp, np.nan)
-    if len(views) > 1:
-        speed[: state.k] = views[1].speed
-    return replace(chain.commit(state, s, n, settings), window=state.window[1:], smoothed_speed=speed), views[0]
+    if len(beliefs) > 1:
+        speed[: state.k] = view(state, first.index + 1, beliefs[0], beliefs[1], n).speed
+    return replace(chain.commit(state, stats[0], n, settings), window=state.window[1:], smoothed_speed=speed), final
 
 
 def _latest(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Matrix]:
