@@ -9,7 +9,6 @@ lengths is computed, so that a long silence costs little.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -115,8 +114,7 @@ def commit(state: TrackState, s: Matrix | None, n: Vector, settings: TrackerSett
         h = _Rays.of(past(state, j)) if s is None else _learnt(past(state, j), s, state)
         return h.convolved(settings.persistences[j]).matrix()
 
-    with ThreadPoolExecutor(settings.threads) as pool:
-        committed = tuple(pool.map(step, range(len(settings.persistences))))
+    committed = tuple(step(j) for j in range(len(settings.persistences)))
     return replace(state, past=committed, n_past=state.n_past + n)
 
 
