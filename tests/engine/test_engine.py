@@ -112,6 +112,15 @@ def test_a_repeated_id_is_refused_within_its_distance() -> None:
     assert closed(log)[0].n == 31
 
 
+def test_a_repetition_is_recognised_by_the_run_that_continues() -> None:
+    items = years({2001: 40})
+    log = MemoryLog()
+    with pytest.raises(Aborted):
+        engine([*items, ABORT], log, epoch_documents=25).run()
+    engine([*items, items[3]], log, epoch_documents=25).run()
+    assert [r.reason for c in log.commits for r in c.rejected] == ["id 'd3' was read before"]
+
+
 def test_the_document_that_ends_a_slice_is_no_repetition() -> None:
     log = run(years({2001: 20, 2002: 1, 2003: 20}))
     assert [r.n for r in closed(log)] == [20, 1, 20]
@@ -328,20 +337,27 @@ def test_documents_without_known_words_belong_nowhere() -> None:
     assert np.isnan(log.commits[-1].epoch.heldout)
 
 
-def test_documents_that_share_no_word_are_not_kept_for_ever() -> None:
+def noise(sizes: dict[int, int]) -> list[Any]:
+    """Documents of one word each, that no other has."""
     letters = "abcdefghijklmnopqrst"
-    noise: list[Any] = [
-        {"id": f"n{i}", "time": 2001, "text": "".join(letters[(i // 20**j) % 20] for j in range(5))}
-        for i in range(4000)
-    ]
+    items = years(sizes)
+    for i, item in enumerate(items):
+        assert isinstance(item, dict)
+        item["text"] = "".join(letters[(i // 20**j) % 20] for j in range(5))
+    return items
+
+
+def test_documents_that_share_no_word_are_not_kept_for_ever() -> None:
+    items = noise({2001: 1000, 2002: 3000})
     log = MemoryLog()
-    loop = engine(noise, log, epoch_documents=1000)
-    loop.run()
-    assert loop.state is None
-    assert len(loop._held) == 0
-    engine([*noise, *years({2002: 60})], log, epoch_documents=1000).run()
-    assert closed(log)[-1].topics is not None
-    assert [r.n for r in closed(log)] == [4000, 60]
+    with pytest.raises(Aborted):
+        engine([*items, ABORT], log, epoch_documents=1000).run()
+    continued = engine([*items, *years({2002: 4000, 2003: 60})[4000:]], log, epoch_documents=1000)
+    assert continued.documents == 4000
+    assert continued._held.documents == 0
+    continued.run()
+    assert [r.n for r in closed(log)] == [1000, 3000, 60]
+    assert [r.topics is None for r in closed(log)] == [True, True, False]
 
 
 def test_vectors_are_followed_too() -> None:
