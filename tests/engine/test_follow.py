@@ -147,3 +147,15 @@ def test_a_stream_of_one_slice_has_nothing_to_compare() -> None:
     assert not comparison.rows
     assert np.isnan(comparison.mean("tracker"))
     assert "nothing to compare" in comparison.render()
+
+
+def test_forgotten_words_change_no_comparison() -> None:
+    """Words of a single document are pruned from a small vocabulary, which renumbers the others."""
+    letters = str.maketrans("0123456789", "abcdefghij")
+    items: list[Any] = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
+    for i, item in enumerate(items):
+        rare = f"{i:03d}".translate(letters)
+        item["text"] = f"once{rare} single{rare} {item['text']}"
+    small, large = (evaluate(MemorySource(items), FieldCodec(), replace(SETTINGS, vocabulary=v)) for v in (24, 50_000))
+    for few, all_ in zip(small.rows, large.rows, strict=True):
+        assert few.scores == pytest.approx(all_.scores)
