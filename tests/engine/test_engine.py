@@ -250,6 +250,16 @@ def test_the_calendar_ends_with_the_year_9999() -> None:
     assert [r.slice.label for r in closed(run(years({9998: 20, 9999: 20})))] == ["9998", "9999"]
 
 
+def noise(sizes: dict[int, int]) -> list[Any]:
+    """Documents of one word each, that no other has."""
+    letters = "abcdefghijklmnopqrst"
+    items = years(sizes)
+    for i, item in enumerate(items):
+        assert isinstance(item, dict)
+        item["text"] = "".join(letters[(i // 20**j) % 20] for j in range(5))
+    return items
+
+
 HUGE = 4600
 
 
@@ -308,6 +318,18 @@ def test_more_topics_than_documents(documents: int, topics: int) -> None:
         assert report.topics.n.sum() == pytest.approx(documents, abs=1e-3)
 
 
+def test_topics_that_are_added_later_have_new_ids() -> None:
+    strangers = noise({2001: 1004})[1000:]  # without known words: eight documents are left for the first topics
+    log = run([*years({2001: 8}), *strangers, *years({2001: 8, 2002: 40})[8:]], topics=6)
+    first, second = closed(log)
+    assert first.topics is not None
+    assert second.topics is not None
+    assert first.topics.topic.tolist() == [0, 1, 2, 3]
+    assert second.topics.topic.tolist() == [0, 1, 2, 3, 4, 5]
+    assert [event.topic for event in first.events] == [0, 1, 2, 3]
+    assert [event.topic for event in second.events] == [4, 5]
+
+
 def test_words_of_a_new_slice_appear() -> None:
     later = (*SUBJECTS[:2], ["wheat", "barley", "farmer", "drought", "dust", "locust", "famine", "relief"])
     items = years({2001: 60}) + [document(100 + i, 2002, later) for i in range(60)]
@@ -335,16 +357,6 @@ def test_documents_without_known_words_belong_nowhere() -> None:
     assert log.commits[-1].epoch.empty == 4
     assert log.commits[-1].epoch.unknown == 1.0
     assert np.isnan(log.commits[-1].epoch.heldout)
-
-
-def noise(sizes: dict[int, int]) -> list[Any]:
-    """Documents of one word each, that no other has."""
-    letters = "abcdefghijklmnopqrst"
-    items = years(sizes)
-    for i, item in enumerate(items):
-        assert isinstance(item, dict)
-        item["text"] = "".join(letters[(i // 20**j) % 20] for j in range(5))
-    return items
 
 
 def test_documents_that_share_no_word_are_not_kept_for_ever() -> None:
