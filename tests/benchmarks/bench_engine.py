@@ -13,7 +13,6 @@ times slower than its single one.
 
 from __future__ import annotations
 
-# ruff: noqa: E402 (OpenMP reads its settings when it is loaded)
 import os
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -145,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=30_000)
-    parser.add_argument("--topical", type=float, default=0.12, help="mean share of words from the topic")
+    parser.add_argument("--topical", type=float, default=0.2, help="mean share of words from the topic")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--topics", type=int, nargs="+", default=[30, 100])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])

@@ -37,19 +37,16 @@ def _scaled(h: Floats, factor: Floats) -> Floats:
 
 
 @njit(cache=True)
-def anchored(b: Floats, p: Floats, k: int) -> tuple[Floats, Vector]:
-    """Return B + p for the first ``k`` columns of p, the others as they are, and the column norms."""
+def anchored(b: Floats, p: Floats, k: int) -> Floats:
+    """Return B + p for the first ``k`` columns of p, the others as they are."""
     out = np.empty_like(p)
-    square = np.zeros(p.shape[1])
     part = np.zeros(p.shape[1], p.dtype)
     part[:k] = 1
     for i in range(p.shape[0]):
         anchor = b[i]
         for j in range(p.shape[1]):
-            v = p[i, j] + anchor * part[j]
-            out[i, j] = v
-            square[j] += np.float64(v) * np.float64(v)
-    return out, np.sqrt(square)
+            out[i, j] = p[i, j] + anchor * part[j]
+    return out
 
 
 @njit(cache=True, nogil=True)

@@ -99,7 +99,8 @@ def past(state: TrackState, grid: int) -> Matrix:
 
 def anchored(state: TrackState, h: Matrix) -> Matrix:
     """Beliefs about the means from their data parts."""
-    return beliefs.anchored(state.anchor, h, state.k)[0]
+    belief: Matrix = beliefs.anchored(state.anchor, h, state.k)
+    return belief
 
 
 def statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix | None]:
