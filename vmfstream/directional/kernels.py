@@ -21,8 +21,10 @@ Results do not depend on timing, and on ``threads`` only by the rounding of ``nk
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -378,20 +380,30 @@ def _scatter_words(
             continue
         for a in range(low, high):
             weights[topic[a]] = share[a]
-        stop, end = indptr[i], indptr[i + 1]
-        while stop < end:
-            start = stop
-            if whole:
-                stop = end
-            else:
-                while start < end and not first <= indices[start] < last:
-                    start += 1
-                stop = start
-                while stop < end and first <= indices[stop] < last:
-                    stop += 1
-            _scatter_row(indices, data, start, stop, weights, topic[low:high], high - low, s)
+        active, count = topic[low:high], high - low
+        start, stop, is_sorted = 0, indptr[i + 1] - indptr[i], True
+        if not whole:
+            start, stop, is_sorted = _run_of_words(indices[indptr[i] : indptr[i + 1]], first, last)
+        if is_sorted:
+            _scatter_row(indices, data, indptr[i] + start, indptr[i] + stop, weights, active, count, s)
+        else:
+            for j in range(indptr[i], indptr[i + 1]):
+                if first <= indices[j] < last:
+                    _scatter_row(indices, data, j, j + 1, weights, active, count, s)
         for a in range(low, high):
             weights[topic[a]] = 0.0
+
+
+@njit(cache=True)
+def _run_of_words(words: Any, first: int, last: int) -> tuple[int, int, bool]:
+    """Bounds of the words from ``first`` to ``last`` if they are sorted, and whether they are; by counts, no branch."""
+    start, stop, falls = 0, 0, 0
+    for j in range(len(words)):
+        start += words[j] < first
+        stop += words[j] < last
+    for j in range(len(words) - 1):
+        falls += words[j] > words[j + 1]
+    return start, stop, falls == 0
 
 
 # --- the public face ------------------------------------------------------------------------------------------------
@@ -673,12 +685,20 @@ def _run(chunk: Callable[..., None], bounds: Sequence[int], *shared: Any, own: S
     if last == 0:
         chunk(*bounds, *(own[0] if own else ()), *shared)
         return
-    with ThreadPoolExecutor(last) as pool:
-        calls = [(bounds[c], bounds[c + 1], *(own[c] if own else ()), *shared) for c in range(last + 1)]
-        running = [pool.submit(chunk, *call) for call in calls[:last]]
-        chunk(*calls[last])
+    calls = [(bounds[c], bounds[c + 1], *(own[c] if own else ()), *shared) for c in range(last + 1)]
+    running = [_pool(last).submit(chunk, *call) for call in calls[:last]]
+    chunk(*calls[last])
     for future in running:
         future.result()
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for chunks: starting new ones takes as long as scoring hundreds of documents."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="vmfstream")
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of the threads
 
 
 def _check_rows(x: Rows, threads: int) -> None:
