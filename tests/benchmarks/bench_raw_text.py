@@ -2,9 +2,10 @@
 
 The same lines of 20 Newsgroups, repeated to the wanted number, go through
 
-- ``vmfstream``: decode, tokenise, tf-idf over the growing vocabulary, tracker, DuckDB log (two transactions for a slice
-  of 5,000 documents: its documents, its end); the whole run, and ``steady``: without the first slice, whose annealed
-  fits take as long however long the stream is;
+- ``vmfstream``: decode, tokenise, tf-idf over the growing vocabulary, tracker, DuckDB log (one transaction per 5,000
+  documents); the whole run, and ``steady``: without the first slice, whose annealed fits take as long however long the
+  stream is;
+- ``vmfstream, no log``: the same into memory, as the other pipeline, which writes nothing either;
 - ``hashing``: json.loads, HashingVectorizer, TfidfTransformer fitted on the first batch, MiniBatchKMeans.partial_fit,
   which keeps no words, writes nothing and forgets nothing.
 
@@ -23,7 +24,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -47,11 +50,12 @@ def lines(documents: int) -> list[bytes]:
     ]
 
 
-def vmfstream(given: list[bytes], size: int) -> dict[str, float]:
-    """Seconds of a whole run into a log, and of its part after the first slice."""
+def vmfstream(given: list[bytes], size: int, *, written: bool = True) -> dict[str, float]:
+    """Seconds of a whole run into a log (or memory), and of its part after the first slice."""
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.memory import MemorySource
     from vmfstream.engine.follow import RunSettings, follow
+    from vmfstream.log.memory import MemoryLog
     from vmfstream.log.writer import Log
 
     settings = RunSettings(topics=TOPICS, slices=str(size), threads=1, epoch_documents=BATCH)
@@ -60,7 +64,7 @@ def vmfstream(given: list[bytes], size: int) -> dict[str, float]:
         follow(
             MemorySource(given),
             FieldCodec(),
-            Log(Path(folder) / "run.duckdb"),
+            Log(Path(folder) / "run.duckdb") if written else MemoryLog(),
             settings,
             observe=lambda now: marks.append((now.documents, time.perf_counter())),
         )
@@ -86,7 +90,11 @@ def hashing(given: list[bytes], size: int) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began}
 
 
-METHODS = {"vmfstream": vmfstream, "hashing": hashing}
+METHODS: dict[str, Callable[[list[bytes], int], dict[str, float]]] = {
+    "vmfstream": vmfstream,
+    "vmfstream, no log": partial(vmfstream, written=False),
+    "hashing": hashing,
+}
 
 
 def one(method: str, documents: int, size: int) -> None:

@@ -56,8 +56,8 @@ def test_rejected_messages_fill_epochs_but_not_slices() -> None:
     items = [item for i in range(40) for item in (b"{nonsense", document(i, 2001))]
     log = run(items, slices="20", epoch_documents=10)
     assert [r.n for r in closed(log)] == [20, 20]
-    assert sizes(log) == [5, 5, 5, 5, 0, 5, 5, 5, 5]
-    assert [c.epoch.rejected for c in log.commits] == [5, 5, 5, 5, 1, 5, 5, 5, 4]
+    assert sizes(log) == [5, 5, 5, 5, 5, 5, 5, 5, 0]  # the last one ends the source
+    assert [c.epoch.rejected for c in log.commits] == [5, 5, 5, 5, 5, 5, 5, 5, 0]
 
 
 def test_slices_without_documents_are_reported() -> None:

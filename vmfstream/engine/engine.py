@@ -205,15 +205,15 @@ class Engine:
             batch.late += ahead < 0
             batch.documents.append(record)
             self._in_slice += 1
+            if self._in_slice == self._settings.slices.documents:
+                batch.next_slice = (self._slice or 0) + 1
+                return batch
         return batch
 
     def _ahead(self, document: Document) -> int:
         """How many slices a document lies ahead of the open one, which the very first document opens."""
         slicing = self._settings.slices
-        if slicing.unit == "documents":
-            index = (self._slice or 0) + (self._in_slice >= slicing.documents)
-        else:
-            index = slicing.index(document.time)
+        index = (self._slice or 0) if slicing.documents else slicing.index(document.time)
         if self._slice is None:
             self._slice = index
         return index - self._slice
@@ -245,9 +245,10 @@ class Engine:
                 closed.append(report)
                 smoothed += final
         elif batch.end and self._slice is not None and not self.finished:
-            report, final = self._close_slice(last=True)
-            closed.append(report)
-            smoothed += final
+            if self._in_slice or self._state is None:
+                report, final = self._close_slice(last=True)
+                closed.append(report)
+                smoothed += final
             if self._state is not None:
                 smoothed += [self._smoothed(view) for view in tracker.hindsight(self._state, self._track)]
         self.finished = batch.end

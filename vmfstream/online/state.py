@@ -154,7 +154,7 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
     ``base``, ``f`` and ``gamma`` are recomputed by the same code that made them, from the parts stored here.
     """
     open_part: Arrays = {
-        "open.s": state.open.s,
+        "open.s": state.open.s if state.open.documents else state.open.s[:0],  # zeros need no room
         "open.n": state.open.n,
         "open.documents": np.array([state.open.documents]),
         "open.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in state.open.kept]]),

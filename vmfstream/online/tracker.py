@@ -298,7 +298,7 @@ def from_arrays(
         scores=slice_part["scores"],
         leader=leader,
         open=OpenSlice(
-            open_part["open.s"],
+            open_part["open.s"] if len(open_part["open.s"]) else np.zeros((dim, kp), np.float32),
             open_part["open.n"],
             int(open_part["open.documents"][0]),
             ((kept, resp),) if len(resp) else (),
