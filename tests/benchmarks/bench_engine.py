@@ -151,7 +151,8 @@ def main() -> None:
     parser.add_argument("--memory-of", nargs=2, metavar=("FILE", "METHOD"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.memory_of:
-        print(added_memory(*given.memory_of, given.topics[0], given.threads[0]))
+        path, method = given.memory_of
+        print(added_memory(path, method, given.topics[0], given.threads[0]))
         return
     for k in given.topics:
         x, truth = planted(given.documents, given.dimension, k, 100, given.topical)
