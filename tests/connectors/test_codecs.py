@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -200,7 +201,6 @@ def test_says_which_time_it_does_not_understand(value: object) -> None:
 
 
 def test_the_missing_time_of_pandas_is_no_time() -> None:
-    pandas = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match="NaT is neither"):
         parse_time(pandas.NaT)
     assert parse_time(pandas.Timestamp(MOMENT)) == MOMENT
