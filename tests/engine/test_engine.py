@@ -402,3 +402,17 @@ def test_typical_documents_belong_to_their_topic() -> None:
         for topic, id in zip(report.typical.topic, report.typical.id, strict=True):
             words = {word for word, _ in report.topics.words[int(topic)]}
             assert words & set(SUBJECTS[int(id[1:]) % 3])
+
+
+def test_a_slice_larger_than_what_is_kept_is_still_judged_and_shown() -> None:
+    """One epoch may hold more documents than are kept of a slice; the first of them are kept all the same."""
+    items = [document(i, year) for year in (2001, 2002, 2003) for i in range(year * 10_000, year * 10_000 + 4500)]
+    log = run(items, epoch_documents=6000)
+    reports = closed(log)
+    assert [r.n for r in reports] == [4500, 4500, 4500]
+    for report in reports[1:]:
+        assert report.topics is not None
+        assert report.topics.n.sum() == pytest.approx(4500, rel=0.01)
+        assert np.isfinite(report.predicted)
+        assert report.typical is not None
+        assert len(report.typical.id) > 0

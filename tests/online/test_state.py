@@ -59,7 +59,8 @@ def test_large_and_empty_slices_are_stored_too() -> None:
     assert_same(state, through_a_file(state))
     filled, _ = tracker.step(state, xs[2], PLAIN)
     beyond, _ = tracker.step(filled, np.tile(xs[1], (101, 1)), PLAIN)
-    assert_same(beyond, through_a_file(beyond))
+    assert_same(beyond, through_a_file(beyond), leave_out=".kept")  # one batch of kept rows or two
+    assert sum(len(resp) for _, resp in beyond.open.kept) == 4000
     assert beyond.open.documents == 4080
 
 

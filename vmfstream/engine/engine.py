@@ -305,10 +305,10 @@ class Engine:
                     self._held = Held()  # so many documents without a word that counts are not worth their memory
             return float("nan"), float("nan"), 0
         x = self._encoder.encode(counts)
-        kept = len(self._state.open.kept)
         self._state, info = tracker.step(self._state, x, self._track)
-        if len(self._state.open.kept) > kept:
-            self._held.add(documents, counts)
+        room = self._track.slice_limit - len(self._held)
+        if room > 0:
+            self._held.add(documents[:room], counts.take(slice(0, room)))
         scored = info.label >= 0
         if self._assigned is not None:
             self._assigned(documents, np.where(scored, self._state.ids[np.maximum(info.label, 0)], -1))

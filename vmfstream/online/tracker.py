@@ -114,8 +114,9 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackSt
     np.add(out.s, state.open.s, out=out.s)
     documents = state.open.documents + rows_of(x)
     kept = state.open.kept
-    if documents <= settings.slice_limit:
-        kept = (*kept, (x, out.resp))
+    room = settings.slice_limit - sum(rows_of(rows) for rows, _ in kept)
+    if room > 0:
+        kept = (*kept, (x[:room], out.resp[:room]))
     opened = OpenSlice(out.s, state.open.n + out.n, documents, kept)
     return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
 
