@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,7 +60,8 @@ def test_large_and_empty_slices_are_stored_too() -> None:
     assert_same(state, through_a_file(state))
     filled, _ = tracker.step(state, xs[2], PLAIN)
     beyond, _ = tracker.step(filled, np.tile(xs[1], (101, 1)), PLAIN)
-    assert_same(beyond, through_a_file(beyond), leave_out=".kept")  # one batch of kept rows or two
+    whole, again = (replace(s, open=replace(s.open, kept=())) for s in (beyond, through_a_file(beyond)))
+    assert_same(whole, again)  # the kept rows are cut into other batches
     assert sum(len(resp) for _, resp in beyond.open.kept) == 4000
     assert beyond.open.documents == 4080
 
