@@ -39,10 +39,14 @@ def years(sizes: dict[int, int]) -> list[Item]:
 
 
 class OneByOne(MemorySource):
-    """Hands out a single message at a time."""
+    """Hands out a single message at a time and counts them."""
+
+    handed = 0
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
-        return super().poll(1, timeout)
+        messages = super().poll(1, timeout)
+        self.handed += len(messages)
+        return messages
 
 
 def engine(

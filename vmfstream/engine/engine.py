@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -161,16 +162,27 @@ class Engine:
         return self._state
 
     def run(self, observe: Observer | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Follow the source until it is exhausted or ``stop()`` is true; the open epoch is then committed as it is."""
-        while True:
-            batch = self._next_batch(stop)
-            news = bool(batch.documents or batch.rejected) or batch.next_slice is not None
-            if news or (batch.end and not self.finished and (self._slice is not None or self._epoch > 0)):
-                progress = self._commit(batch, stop)
-                if observe is not None:
-                    observe(progress)
-            if batch.end or batch.stopped:
-                return
+        """Follow the source until it is exhausted or ``stop()`` is true; the open epoch is then committed as it is.
+
+        While one epoch is written the next is computed; commits follow each other in order, and all are done or have
+        failed when this returns. ``observe`` is told by the writing thread, after each commit.
+        """
+        written: Future[None] | None = None
+        with ThreadPoolExecutor(1, "vmfstream-writer") as writer:
+            try:
+                while True:
+                    batch = self._next_batch(stop)
+                    news = bool(batch.documents or batch.rejected) or batch.next_slice is not None
+                    if news or (batch.end and not self.finished and (self._slice is not None or self._epoch > 0)):
+                        commit, progress = self._process(batch)
+                        if written is not None:
+                            written.result()
+                        written = writer.submit(self._write, commit, progress, observe, stop)
+                    if batch.end or batch.stopped:
+                        return
+            finally:
+                if written is not None:
+                    written.result()
 
     def _next_batch(self, stop: Callable[[], bool]) -> Batch:
         batch = Batch()
@@ -228,7 +240,8 @@ class Engine:
             return document
         return Rejected(document.part, document.offset, reason, document.title[:200])
 
-    def _commit(self, batch: Batch, stop: Callable[[], bool]) -> Progress:
+    def _process(self, batch: Batch) -> tuple[Commit, Progress]:
+        """Learn a batch, close what it closes, and put together what has to be written."""
         began = time.perf_counter()
         described = _NOT_BEGUN if self._slice is None else self._settings.slices.slice(self._slice)
         if batch.documents:
@@ -278,19 +291,22 @@ class Engine:
             smoothed=smoothed,
             finished=self.finished,
         )
-        self._write(commit, stop)
-        log.info("epoch %d, slice %s: %d documents, heldout %.1f", self._epoch, described.label, epoch.n, heldout)
-        return Progress(self._epoch, described.label, self._read, self._refused, heldout, self.finished)
+        progress = Progress(self._epoch, described.label, self._read, self._refused, heldout, self.finished)
+        return commit, progress
 
-    def _write(self, commit: Commit, stop: Callable[[], bool]) -> None:
+    def _write(self, commit: Commit, progress: Progress, observe: Observer | None, stop: Callable[[], bool]) -> None:
         """Commit; while another process holds the log the epoch is kept and tried again until the run is stopped."""
         while True:
             try:
-                return self._store.commit(commit)
+                self._store.commit(commit)
+                break
             except StoreLocked as error:
                 if stop():
                     raise
                 log.warning("%s; epoch %d waits", error, commit.epoch.epoch)
+        log.info("epoch %d, slice %s: %d documents", progress.epoch, progress.slice, commit.epoch.n)
+        if observe is not None:
+            observe(progress)
 
     def _learn(self, documents: list[Document]) -> tuple[float, float, int]:
         """Count, encode, score and add a batch; returns held-out score, share of unknown words, empty documents."""
