@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, kappa_bounds
-from vmfstream.mixtures.concentration import (
-    Treatment,
-    banerjee,
-    debiased_resultant,
-    newton2,
-    own_concentration,
-    shared_concentration,
-)
+from vmfstream.directional.inverses import banerjee, newton2
+from vmfstream.mixtures.concentration import Treatment, debiased_resultant, own_concentration, shared_concentration
 
 D, KAPPA = 10_000, float(inv_bessel_ratio(10_000, 0.2))
 

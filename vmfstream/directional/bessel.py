@@ -19,12 +19,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
+
+from vmfstream.directional.checks import broadcast, dimensions, first_bad, not_negative, resultants, shaped
 
 FloatArray = NDArray[np.float64]
 
@@ -286,39 +288,6 @@ def _conv_each(d: FloatArray, gamma: FloatArray, omega: FloatArray, omw: FloatAr
         out[i] = inv_ratio(d[i], a * omega[i], oma + omw[i] - oma * omw[i])
 
 
-def _dimension(d: ArrayLike) -> FloatArray:
-    values = np.asarray(d, dtype=np.float64)
-    good = (values >= 2) & np.isfinite(values)
-    if not np.all(good):
-        raise ValueError(f"d: expected dimensions of at least 2, got {_first(values, good)}")
-    return values
-
-
-def _not_negative(name: str, given: ArrayLike) -> FloatArray:
-    values = np.asarray(given, dtype=np.float64)
-    good = (values >= 0) & np.isfinite(values)
-    if not np.all(good):
-        raise ValueError(f"{name}: expected finite values of at least 0, got {_first(values, good)}")
-    return values
-
-
-def _first(values: FloatArray, good: NDArray[np.bool_]) -> str:
-    """Name the first value that is not good, with its position if there is more than one value."""
-    where = tuple(int(i) for i in np.argwhere(~good)[0])
-    place = f" at position {where if len(where) > 1 else where[0]}" if where else ""
-    return f"{values[where]}{place}"
-
-
-def _broadcast(*arrays: FloatArray) -> tuple[tuple[int, ...], list[FloatArray]]:
-    together = np.broadcast_arrays(*arrays)
-    return together[0].shape, [np.array(a, order="C").reshape(-1) for a in together]
-
-
-def _shaped(out: FloatArray, shape: tuple[int, ...]) -> Any:
-    """Give ``out`` its shape; a scalar comes back as np.float64."""
-    return out.reshape(shape)[()]
-
-
 def vmf_terms(d: ArrayLike, kappa: ArrayLike) -> VmfTerms:
     """Return ell, A, A' and 1 - A, broadcast over dimensions and concentrations.
 
@@ -349,10 +318,10 @@ def vmf_terms(d: ArrayLike, kappa: ArrayLike) -> VmfTerms:
     >>> round(float(t.a), 6), round(float(t.one_minus_a), 6)
     (0.537315, 0.462685)
     """
-    shape, (ds, kappas) = _broadcast(_dimension(d), _not_negative("kappa", kappa))
+    shape, (ds, kappas) = broadcast(dimensions(d), not_negative("kappa", kappa))
     out = np.empty((4, ds.size))
     _terms_each(ds, kappas, out)
-    return VmfTerms(*(_shaped(row, shape) for row in out))
+    return VmfTerms(*(shaped(row, shape) for row in out))
 
 
 def log_partition(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
@@ -365,10 +334,10 @@ def log_partition(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
     >>> bool(np.isclose(log_partition(3, 2.0), np.log(np.sinh(2.0) / 2.0)))
     True
     """
-    shape, (ds, kappas) = _broadcast(_dimension(d), _not_negative("kappa", kappa))
+    shape, (ds, kappas) = broadcast(dimensions(d), not_negative("kappa", kappa))
     out = np.empty(ds.size)
     _ell_each(ds, kappas, out)
-    result: FloatArray = _shaped(out, shape)
+    result: FloatArray = shaped(out, shape)
     return result
 
 
@@ -411,19 +380,12 @@ def inv_bessel_ratio(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None =
     >>> bool(np.isclose(inv_bessel_ratio(50_000, bessel_ratio(50_000, 4_000.0)), 4_000.0))
     True
     """
-    dims = _dimension(d)
-    rs = np.asarray(r, dtype=np.float64)
-    good = (rs >= 0) & (rs < 1) if one_minus_r is None else (rs >= 0) & (rs <= 1)
-    if not np.all(good):
-        raise ValueError(f"r: expected mean resultant lengths in [0, 1), got {_first(rs, good)}")
-    omrs = 1.0 - rs if one_minus_r is None else np.asarray(one_minus_r, dtype=np.float64)
-    good = (omrs > 0) & (omrs <= 1)
-    if not np.all(good):
-        raise ValueError(f"one_minus_r: expected values in (0, 1], got {_first(omrs, good)}")
-    shape, (ds, rs, omrs) = _broadcast(dims, rs, omrs)
+    dims = dimensions(d)
+    rs, omrs = resultants(r, one_minus_r)
+    shape, (ds, rs, omrs) = broadcast(dims, rs, omrs)
     out = np.empty(ds.size)
     _inv_ratio_each(ds, rs, omrs, out)
-    result: FloatArray = _shaped(out, shape)
+    result: FloatArray = shaped(out, shape)
     return result
 
 
@@ -435,7 +397,7 @@ def log_c_uniform(d: ArrayLike) -> FloatArray:
     ValueError
         If a dimension is below 2.
     """
-    dims = _dimension(d)
+    dims = dimensions(d)
     result: FloatArray = gammaln(0.5 * dims) - math.log(2.0) - 0.5 * dims * math.log(math.pi)
     return result
 
@@ -473,18 +435,18 @@ def conv_concentration(
     ValueError
         If an argument is outside its domain.
     """
-    dims = _dimension(d)
-    gammas = _not_negative("gamma", gamma)
+    dims = dimensions(d)
+    gammas = not_negative("gamma", gamma)
     omegas = np.asarray(omega, dtype=np.float64)
     omws = 1.0 - omegas if one_minus_omega is None else np.asarray(one_minus_omega, dtype=np.float64)
     for name, values in (("omega", omegas), ("one_minus_omega", omws)):
         good = (values >= 0) & (values <= 1)
         if not np.all(good):
-            raise ValueError(f"{name}: expected values in [0, 1], got {_first(values, good)}")
-    shape, (ds, gammas, omegas, omws) = _broadcast(dims, gammas, omegas, omws)
+            raise ValueError(f"{name}: expected values in [0, 1], got {first_bad(values, good)}")
+    shape, (ds, gammas, omegas, omws) = broadcast(dims, gammas, omegas, omws)
     out = np.empty(ds.size)
     _conv_each(ds, gammas, omegas, omws, out)
-    result: FloatArray = _shaped(out, shape)
+    result: FloatArray = shaped(out, shape)
     return result
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.sparse import csr_array, issparse
 
 from vmfstream.directional.bessel import (
     R_MAX,
@@ -24,11 +23,10 @@ from vmfstream.directional.bessel import (
     log_partition,
     vmf_terms,
 )
+from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
 from vmfstream.directional.params import Rows
 
 Estimator: TypeAlias = Literal["mle", "marginal", "banerjee", "debiased"]
-
-_UNIT = 1e-3  # how far a norm may be from 1: single-precision documents with many words are off by 1e-5
 
 
 def entropy(d: ArrayLike, gamma: ArrayLike) -> FloatArray:
@@ -109,7 +107,7 @@ def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Flo
     ----------
     [U84] Ulrich 1984 and [W94] Wood 1994, rearranged for large d.
     """
-    mu = _unit_vector("mu", mu)
+    mu = unit_vector("mu", mu)
     kappa = _concentration("kappa", kappa)
     if n < 0:
         raise ValueError(f"n: expected the number of vectors, at least 0, got {n}")
@@ -174,7 +172,7 @@ class VonMisesFisher:
     kappa: float
 
     def __init__(self, mu: ArrayLike, kappa: float) -> None:
-        direction = _unit_vector("mu", mu)
+        direction = unit_vector("mu", mu)
         direction.setflags(write=False)
         object.__setattr__(self, "mu", direction)
         object.__setattr__(self, "kappa", _concentration("kappa", kappa))
@@ -211,7 +209,7 @@ class VonMisesFisher:
         ValueError
             If ``x`` does not have d columns or a row is not of unit length.
         """
-        rows = _documents(x, self.d)
+        rows = unit_documents(x, self.d)
         density: FloatArray = self.kappa * np.asarray(rows @ self.mu) - log_partition(self.d, self.kappa)
         return density if relative_to_uniform else density + log_c_uniform(self.d)
 
@@ -281,10 +279,10 @@ class VonMisesFisher:
         """
         if estimator not in get_args(Estimator):
             raise ValueError(f"estimator: expected one of {', '.join(get_args(Estimator))}, got {estimator!r}")
-        rows = _documents(x, None)
+        rows = unit_documents(x, None)
         if rows.ndim != 2:
             raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
-        w = _weights(weights, rows.shape[0])
+        w = checked_weights(weights, rows.shape[0])
         s = np.asarray(rows.T @ w)
         length, n = float(np.linalg.norm(s)), float(w.sum())
         if length <= 1e-12 * n:
@@ -316,41 +314,8 @@ def _estimate(d: int, length: float, n: float, q: float, estimator: Estimator) -
     return math.exp(brentq(gap, *ends, xtol=1e-14))
 
 
-def _unit_vector(name: str, given: ArrayLike) -> FloatArray:
-    vector = np.array(given, dtype=np.float64)
-    if vector.ndim != 1 or vector.size < 2:
-        raise ValueError(f"{name}: expected a vector of at least two numbers, got the shape {vector.shape}")
-    norm = float(np.linalg.norm(vector))
-    if not abs(norm - 1.0) <= _UNIT:
-        raise ValueError(f"{name}: expected a vector of unit length, got length {norm:g}")
-    return vector / norm
-
-
 def _concentration(name: str, given: float) -> float:
     value = float(given)
     if not 0.0 <= value < math.inf:
         raise ValueError(f"{name}: expected a finite concentration of at least 0, got {value}")
     return value
-
-
-def _documents(x: Rows | Sequence[Any], d: int | None) -> Any:
-    """Return ``x`` as csr_array or array after checking that its rows are unit vectors of dimension d."""
-    rows: Any = csr_array(x) if issparse(x) else np.asarray(x, dtype=np.float64)
-    if rows.ndim not in (1, 2) or (d is not None and rows.shape[-1] != d):
-        wanted = "d" if d is None else d
-        raise ValueError(f"x: expected unit vectors in rows, shape (n, {wanted}), got the shape {rows.shape}")
-    squares = rows.multiply(rows) if issparse(rows) else np.square(rows)
-    norms = np.sqrt(np.atleast_1d(np.asarray(squares.sum(axis=-1), dtype=np.float64)))
-    bad = np.flatnonzero(~(np.abs(norms - 1.0) <= _UNIT))
-    if bad.size:
-        raise ValueError(f"x: expected rows of unit length, got length {norms[bad[0]]:g} in row {bad[0]}")
-    return rows
-
-
-def _weights(given: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    weights = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
-    if weights.shape != (n,):
-        raise ValueError(f"weights: expected one weight for each of {n} vectors, got the shape {weights.shape}")
-    if not np.all((weights >= 0) & np.isfinite(weights)) or not weights.any():
-        raise ValueError("weights: expected finite weights of at least 0, one of them positive")
-    return weights

@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, kappa_bounds, terms, vmf_terms
+from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, kappa_bounds, terms
+from vmfstream.directional.inverses import banerjee, newton2
 
 Treatment: TypeAlias = Literal["marginal", "mle", "banerjee", "newton2", "debiased", "fixed"]
 
@@ -122,22 +123,6 @@ def debiased_resultant(norms: ArrayLike, nk: ArrayLike, qk: ArrayLike | None = N
         return 0.0
     squared = float(np.average(_mean_cosine(norms, nk, qk)[held], weights=nk[held]))
     return float(np.sqrt(min(max(squared, 0.0), 1.0)))
-
-
-def banerjee(d: int, rbar: ArrayLike) -> Vector:
-    """Closed-form approximation kappa = rbar (D - rbar^2) / (1 - rbar^2), [BDGS05] eq. (4.4)."""
-    r = np.asarray(rbar, np.float64)
-    return np.asarray(r * (d - r**2) / ((1 - r) * (1 + r)))
-
-
-def newton2(d: int, rbar: ArrayLike) -> Vector:
-    """Two Newton steps towards A(kappa) = rbar from `banerjee`, [Sra] eq. (4.5)."""
-    r = np.asarray(rbar, np.float64)
-    kappa = banerjee(d, r)
-    for _ in range(2):
-        _, a, a_prime, _ = vmf_terms(d, kappa)
-        kappa = kappa - (a - r) / a_prime
-    return np.asarray(kappa)
 
 
 def _from_resultant(d: int, rbar: Vector, treatment: Treatment) -> Vector:

@@ -1,0 +1,100 @@
+"""What the functions and distributions of this folder require of their arguments, and how arrays are broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from vmfstream.directional.params import Rows
+
+FloatArray = NDArray[np.float64]
+
+_UNIT = 1e-3  # how far a norm may be from 1: single-precision documents with many words are off by 1e-5
+
+
+def dimensions(d: ArrayLike) -> FloatArray:
+    """Return the dimensions ``d``, all finite and at least 2, or raise ValueError."""
+    values = np.asarray(d, dtype=np.float64)
+    good = (values >= 2) & np.isfinite(values)
+    if not np.all(good):
+        raise ValueError(f"d: expected dimensions of at least 2, got {first_bad(values, good)}")
+    return values
+
+
+def not_negative(name: str, given: ArrayLike) -> FloatArray:
+    """Return the values ``given``, all finite and at least 0, or raise ValueError."""
+    values = np.asarray(given, dtype=np.float64)
+    good = (values >= 0) & np.isfinite(values)
+    if not np.all(good):
+        raise ValueError(f"{name}: expected finite values of at least 0, got {first_bad(values, good)}")
+    return values
+
+
+def resultants(r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return the mean resultant lengths ``r`` in [0, 1) and 1 - r, or raise ValueError."""
+    rs = np.asarray(r, dtype=np.float64)
+    good = (rs >= 0) & (rs < 1) if one_minus_r is None else (rs >= 0) & (rs <= 1)
+    if not np.all(good):
+        raise ValueError(f"r: expected mean resultant lengths in [0, 1), got {first_bad(rs, good)}")
+    omrs = 1.0 - rs if one_minus_r is None else np.asarray(one_minus_r, dtype=np.float64)
+    good = (omrs > 0) & (omrs <= 1)
+    if not np.all(good):
+        raise ValueError(f"one_minus_r: expected values in (0, 1], got {first_bad(omrs, good)}")
+    return rs, omrs
+
+
+def first_bad(values: FloatArray, good: NDArray[np.bool_]) -> str:
+    """Name the first value that is not good, with its position if there is more than one value."""
+    where = tuple(int(i) for i in np.argwhere(~good)[0])
+    place = f" at position {where if len(where) > 1 else where[0]}" if where else ""
+    return f"{values[where]}{place}"
+
+
+def broadcast(*arrays: FloatArray) -> tuple[tuple[int, ...], list[FloatArray]]:
+    """Return the common shape of ``arrays`` and each of them in that shape, copied and flat."""
+    together = np.broadcast_arrays(*arrays)
+    return together[0].shape, [np.array(a, order="C").reshape(-1) for a in together]
+
+
+def shaped(out: FloatArray, shape: tuple[int, ...]) -> Any:
+    """Give ``out`` its shape; a scalar comes back as np.float64."""
+    return out.reshape(shape)[()]
+
+
+def unit_vector(name: str, given: ArrayLike) -> FloatArray:
+    """Return a copy of the vector ``given`` of exactly unit length, or raise ValueError if it is not nearly so."""
+    vector = np.array(given, dtype=np.float64)
+    if vector.ndim != 1 or vector.size < 2:
+        raise ValueError(f"{name}: expected a vector of at least two numbers, got the shape {vector.shape}")
+    norm = float(np.linalg.norm(vector))
+    if not abs(norm - 1.0) <= _UNIT:
+        raise ValueError(f"{name}: expected a vector of unit length, got length {norm:g}")
+    return vector / norm
+
+
+def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
+    """Return ``x`` as csr_array or array; raise ValueError unless its rows are unit vectors of dimension ``d``."""
+    rows: Any = csr_array(x) if issparse(x) else np.asarray(x, dtype=np.float64)
+    if rows.ndim not in (1, 2) or (d is not None and rows.shape[-1] != d):
+        wanted = "d" if d is None else d
+        raise ValueError(f"x: expected unit vectors in rows, shape (n, {wanted}), got the shape {rows.shape}")
+    squares = rows.multiply(rows) if issparse(rows) else np.square(rows)
+    norms = np.sqrt(np.atleast_1d(np.asarray(squares.sum(axis=-1), dtype=np.float64)))
+    bad = np.flatnonzero(~(np.abs(norms - 1.0) <= _UNIT))
+    if bad.size:
+        raise ValueError(f"x: expected rows of unit length, got length {norms[bad[0]]:g} in row {bad[0]}")
+    return rows
+
+
+def checked_weights(given: ArrayLike | None, n: int) -> FloatArray:
+    """Return one finite weight >= 0 for each of ``n`` vectors, 1 by default, or raise ValueError."""
+    weights = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(f"weights: expected one weight for each of {n} vectors, got the shape {weights.shape}")
+    if not np.all((weights >= 0) & np.isfinite(weights)) or not weights.any():
+        raise ValueError("weights: expected finite weights of at least 0, one of them positive")
+    return weights
