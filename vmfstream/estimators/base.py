@@ -1,0 +1,193 @@
+"""What the scikit-learn estimators share: documents and weights in, labels and log-densities out."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.directional.kernels import padded
+from vmfstream.directional.params import Rows
+from vmfstream.directional.sphere import unit_rows
+from vmfstream.estimators.parameters import Domain, Either, Nothing, Whole, check_parameters
+
+log = logging.getLogger(__name__)
+
+ITERATION: dict[str, Domain] = {"n_components": Whole(1), "max_iter": Whole(0), "n_init": Whole(1)}
+"""Domains that most estimators declare."""
+
+
+class Documents(NamedTuple):
+    """What an estimator is fitted to."""
+
+    rows: Rows
+    """(N, D) unit rows, csr_array or C-contiguous, float32 or float64; rows without direction stay zero."""
+    empty: NDArray[np.bool_]
+    """(N,) which rows have no direction."""
+    weight: NDArray[np.float64] | None
+    """(N,) weights of the rows, at least 0 and not all 0; None if they all count once."""
+
+
+class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators of directions: what they accept, and what every one of them can say afterwards.
+
+    ``X`` may be any matrix scikit-learn accepts; CSR stays sparse, float32 and float64 are kept and everything else
+    becomes float64. Rows are scaled to unit length. A row of zeros has no direction: it takes no part in a fit, its
+    label is -1, and ``n_empty_rows_`` says how many there were.
+
+    Subclasses declare the ``domains`` of their parameters, take ``n_components``, ``random_state`` and ``n_jobs``, and
+    begin ``fit`` with `_read`.
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = {}
+
+    n_components: int
+    n_features_in_: int
+    n_empty_rows_: int
+    means_: NDArray[Any]
+    labels_: NDArray[np.int64]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the label of every row, (N,) int64: its most probable component, -1 for rows without direction."""
+        raise NotImplementedError
+
+    def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Documents:
+        """Check all parameters and the input of ``fit``; return unit rows."""
+        check_parameters(self.get_params(deep=False), {"n_jobs": Either(Whole(-1), Nothing())} | dict(self.domains))
+        given = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_features=2)
+        rows, empty = unit_rows(given)
+        weight = None if sample_weight is None else _weights(sample_weight, rows.shape[0])
+        self._report_empty(empty)
+        held = int((~empty).sum() if weight is None else (~empty & (weight > 0)).sum())
+        if held < self.n_components:
+            raise ValueError(
+                f"n_components: expected at most the {held} rows that have a direction and a weight "
+                f"(n_samples={len(empty)}), got {self.n_components}"
+            )
+        return Documents(rows, empty, weight)
+
+    def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return unit rows of ``X``, and which have no direction, for a fitted estimator."""
+        check_is_fitted(self)
+        return unit_rows(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False))
+
+    def _report_empty(self, empty: NDArray[np.bool_]) -> None:
+        self.n_empty_rows_ = int(empty.sum())
+        if self.n_empty_rows_:
+            log.info("%d of %d rows have no direction and take no part", self.n_empty_rows_, len(empty))
+
+    def _rng(self) -> np.random.Generator:
+        """Return a generator for ``random_state``: None, an int, a RandomState or a Generator."""
+        state: Any = self.get_params(deep=False)["random_state"]
+        if isinstance(state, np.random.RandomState):
+            return np.random.default_rng(state.randint(2**31 - 1))
+        return np.random.default_rng(state)
+
+    def _threads(self) -> int:
+        """Return the number of threads that ``n_jobs`` asks for: one for None or 0, all for -1."""
+        jobs: int | None = self.get_params(deep=False)["n_jobs"]
+        return (os.cpu_count() or 1) if jobs == -1 else max(jobs or 1, 1)
+
+    def _warn_unless(self, converged: bool, max_iter: int) -> None:
+        if not converged:
+            warnings.warn(
+                f"{type(self).__name__} has not converged in max_iter={max_iter} iterations; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class MixtureEstimator(SphereEstimator):
+    """Base of the estimators of mixtures; subclasses give responsibilities and log-densities by `_posterior`."""
+
+    weights_: NDArray[np.float64]
+    concentrations_: NDArray[np.float64]
+    lower_bound_: float
+    lower_bounds_: NDArray[np.float64]
+    n_iter_: int
+    converged_: bool
+
+    def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return responsibilities (N, at least K) and log-densities (N,) relative to uniform of unit rows."""
+        raise NotImplementedError
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the label of every row, (N,) int64: its most probable component, -1 for rows without direction."""
+        rows, empty = self._rows(X)
+        return labels_of(self._posterior(rows)[0][:, : len(self.weights_)], empty)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of every component for every row, (N, K); rows without direction get the weights."""
+        rows, empty = self._rows(X)
+        probability = self._posterior(rows)[0][:, : len(self.weights_)].astype(np.float64)
+        probability[empty] = self.weights_
+        return np.asarray(probability)
+
+    def score_samples(self, X: ArrayLike, *, relative_to_uniform: bool = True) -> NDArray[np.float64]:
+        """Return the log-density of every row, (N,), in nats.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        relative_to_uniform : bool
+            Leave out the log-density of the uniform distribution, which depends on D alone and is 2e5 at D = 5e4.
+
+        Notes
+        -----
+        A row without direction is as likely as under the uniform distribution.
+        """
+        rows, empty = self._rows(X)
+        density = self._posterior(rows)[1]
+        density[empty] = 0.0
+        return density if relative_to_uniform else density + float(log_c_uniform(rows.shape[1]))
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return the mean log-density of the rows that have a direction, in nats relative to the uniform density."""
+        rows, empty = self._rows(X)
+        return float(self._posterior(rows)[1][~empty].mean()) if not empty.all() else 0.0
+
+
+def labels_of(scores: NDArray[Any], empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the column of the largest score of every row, -1 for ``empty`` rows."""
+    return np.where(empty, -1, scores.argmax(axis=1)).astype(np.int64)
+
+
+def components_by_rows(columns: NDArray[Any], k: int) -> NDArray[Any]:
+    """Return the first ``k`` of the columns (D, kp) as rows, (K, D)."""
+    return np.ascontiguousarray(columns[:, :k].T)
+
+
+def padded_columns(means: NDArray[Any], dtype: np.typing.DTypeLike) -> NDArray[Any]:
+    """Return the rows (K, D) as columns (D, kp), padded with zeros: the layout of the compiled passes."""
+    k, d = means.shape
+    columns = np.zeros((d, padded(k)), dtype)
+    columns[:, :k] = means.T
+    return columns
+
+
+def _weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
+    weights = np.array(given, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight: expected one weight for each of {n} rows, got the shape {weights.shape}")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise ValueError(f"sample_weight: expected finite weights of at least 0, got {weights[bad[0]]} in row {bad[0]}")
+    if not weights.any():
+        raise ValueError("sample_weight: expected a positive weight, got only zeros")
+    return weights
