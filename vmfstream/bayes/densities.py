@@ -1,0 +1,111 @@
+"""Densities of one variable, known up to a constant: found on a grid, drawn from by Metropolis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from vmfstream.directional.bessel import ell
+
+Vector: TypeAlias = NDArray[np.float64]
+
+GRID = 400
+"""Points of the trapezoid rule, which converges exponentially for these smooth, vanishing integrands."""
+
+NEGLIGIBLE = np.log(1e-25)
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentrationTarget:
+    """Log-density of u = log kappa, up to a constant, with or without the directions integrated out.
+
+    -n ell(kappa) + T kappa + sum_j ell( sqrt(kappa^2 square_j + 2 kappa cross_j + c0^2) ) - (u - m)^2 / (2 s2), where
+    ``square`` = |S_j|^2 and ``cross`` = c0 S_j'mu_0 belong to the topics whose direction is integrated out.
+    """
+
+    d: int
+    n: float
+    t: float
+    m: float
+    s2: float
+    square: Vector
+    cross: Vector
+    c0: float
+
+    def __call__(self, u: Vector) -> Vector:
+        """Evaluate at each of ``u`` (g,)."""
+        return np.array([_target(v, *self.numbers) for v in u])
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float, float, Vector, Vector, float]:
+        """The arguments of the compiled density."""
+        return float(self.d), self.n, self.t, self.m, self.s2, self.square, self.cross, self.c0
+
+
+def metropolis(target: ConcentrationTarget, u: float, step: float, draws: int, rng: np.random.Generator) -> Vector:
+    """Draw from ``target`` by random-walk Metropolis from ``u``, with normal steps of deviation ``step``; (draws,)."""
+    moves, tests = step * rng.standard_normal(draws), np.log(rng.random(draws))
+    out: Vector = _walk(u, moves, tests, *target.numbers)
+    return out
+
+
+@njit(cache=True)
+def _target(
+    u: float, d: float, n: float, t: float, m: float, s2: float, square: Vector, cross: Vector, c0: float
+) -> float:
+    kappa = np.exp(u)
+    value = -n * ell(d, kappa) + t * kappa - (u - m) ** 2 / (2 * s2)
+    for j in range(len(square)):
+        value += ell(d, np.sqrt(max(kappa * kappa * square[j] + 2 * kappa * cross[j] + c0 * c0, 0.0)))
+    return float(value)
+
+
+@njit(cache=True)
+def _walk(
+    u: float,
+    moves: Vector,
+    tests: Vector,
+    d: float,
+    n: float,
+    t: float,
+    m: float,
+    s2: float,
+    square: Vector,
+    cross: Vector,
+    c0: float,
+) -> Vector:
+    out = np.empty(len(moves))
+    height = _target(u, d, n, t, m, s2, square, cross, c0)
+    for i in range(len(moves)):
+        proposed = _target(u + moves[i], d, n, t, m, s2, square, cross, c0)
+        if tests[i] < proposed - height:
+            u, height = u + moves[i], proposed
+        out[i] = u
+    return out
+
+
+def located_grid(exponent: Callable[[Vector], Vector], low: float, high: float) -> tuple[Vector, Vector]:
+    """Find where exp(exponent) has its mass between ``low`` and ``high``: return a grid there and its exponents.
+
+    The exponent may have two peaks (narrow prior, distant data): the first scan has to see both.
+    """
+    while True:
+        u = np.linspace(low, high, GRID)
+        f = exponent(u)
+        inside = np.flatnonzero(f - f.max() > NEGLIGIBLE)
+        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, GRID - 1)
+        if last - first > 0.5 * GRID:
+            return u, f
+        low, high = float(u[first]), float(u[last])
+
+
+def grid_quantiles(u: Vector, f: Vector, levels: ArrayLike) -> Vector:
+    """Quantiles of the density exp(f), up to a constant, given on the even grid ``u``."""
+    w = np.exp(f - f.max())
+    mass = np.concatenate([[0.0], np.cumsum(w[1:] + w[:-1])])
+    return np.interp(np.asarray(levels, np.float64) * mass[-1], mass, u)
