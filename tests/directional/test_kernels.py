@@ -118,6 +118,22 @@ def test_threshold_limits(sparse: bool) -> None:
     np.testing.assert_array_equal(hard.q, counts)
 
 
+@pytest.mark.parametrize(("sparse", "threads"), [(True, 1), (True, 2), (False, 1)])
+def test_mass_repeats_documents(sparse: bool, threads: int) -> None:
+    case = Case(5, sparse=sparse)
+    mass = np.random.default_rng(0).integers(0, 4, N).astype(np.float64)
+    found = kernels.posterior_accumulate(*case.arguments, threads=threads, threshold=0.0, mass=mass)
+    resp = oracles.posterior(*case.arguments).resp
+    np.testing.assert_allclose(found.s, oracles.accumulate(case.x, mass[:, None] * resp), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found.nk, mass @ resp, rtol=1e-10)
+    np.testing.assert_allclose(found.q, mass**2 @ resp**2, rtol=1e-10)
+    once = kernels.posterior_accumulate(*case.arguments, threads=threads, threshold=0.0)
+    np.testing.assert_array_equal(found.loglik, once.loglik)
+    np.testing.assert_array_equal(found.weight, once.weight)
+    with pytest.raises(ValueError, match="mass: expected one value for each of 60"):
+        kernels.posterior_accumulate(*case.arguments, mass=mass[1:])
+
+
 @every
 def test_accumulate(k: int, dtype: type, sparse: bool, threads: int) -> None:
     case = Case(k, dtype, sparse=sparse)

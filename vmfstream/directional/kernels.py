@@ -173,13 +173,13 @@ def _truncate(r: Any, active: Any, count: int, label: int, threshold: float) -> 
 
 
 @njit(cache=True)
-def _tally(r: Any, active: Any, count: int, nk: Any, q: Any, top: Any, weight: Any) -> None:
+def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any, top: Any, weight: Any) -> None:
     """Add one document to nk and q, and write its largest responsibilities, by insertion."""
     for a in range(count):
         t = active[a]
         value = r[t]
-        nk[t] += value
-        q[t] += value * value
+        nk[t] += mass * value
+        q[t] += (mass * value) ** 2
         place = min(a, TOP)
         while place > 0 and weight[place - 1] < np.float32(value):
             if place < TOP:
@@ -279,6 +279,7 @@ def _pass_chunk(
     begin: Any,
     topic: Any,
     share: Any,
+    mass: Any,
     loglik: Any,
     label: Any,
     top: Any,
@@ -298,10 +299,10 @@ def _pass_chunk(
         best = _score(c, coef, centre, slope, score, lanes)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
         count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, nk, q, top[i], weight[i])
+        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
         for a in range(count):
             topic[at] = active[a]
-            share[at] = r[active[a]]
+            share[at] = mass[i] * r[active[a]]
             at += 1
         begin[i, 1] = at
 
@@ -317,6 +318,7 @@ def _pass_of_dots(
     resp: Any,
     nk: Any,
     q: Any,
+    mass: Any,
     loglik: Any,
     label: Any,
     top: Any,
@@ -329,9 +331,9 @@ def _pass_of_dots(
         best = _score(dots[i], coef, centre, slope, score, lanes)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
         count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, nk, q, top[i], weight[i])
+        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
         for a in range(count):
-            resp[i, active[a]] = r[active[a]]
+            resp[i, active[a]] = mass[i] * r[active[a]]
 
 
 @njit(cache=True, nogil=True)
@@ -500,6 +502,7 @@ def posterior_accumulate(
     *,
     threads: int = 1,
     threshold: float = 1e-3,
+    mass: NDArray[np.float64] | None = None,
 ) -> Pass:
     """Return every document's posterior and the sums it contributes to: E-step and M-step's sums in one pass.
 
@@ -510,6 +513,9 @@ def posterior_accumulate(
     threshold : float
         Responsibilities below it are set to zero and the rest of the row is scaled to sum to one; the largest always
         stays. In [0, 1]: 0 keeps all, 1 assigns each document to its label.
+    mass : ndarray, shape (n,), optional
+        What each document weighs in ``s``, ``nk`` and ``q``, where its responsibilities are multiplied by it; 1 by
+        default.
 
     Raises
     ------
@@ -528,13 +534,16 @@ def posterior_accumulate(
     if k > np.iinfo(np.int16).max:
         raise ValueError(f"k: expected at most {np.iinfo(np.int16).max} topics, got {k}")
     n, kp = x.shape[0], m.shape[1]
+    mass = np.ones(n) if mass is None else np.asarray(mass, np.float64)
+    if mass.shape != (n,):
+        raise ValueError(f"mass: expected one value for each of {n} documents, got the shape {mass.shape}")
     row = (np.zeros(n), np.full(n, -1, np.int32), np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
     if isinstance(x, csr_array):
         nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
 
         def score(block: slice, lists: _Lists) -> None:
             rows = x.indptr[block.start : block.stop + 1], x.indices, x.data
-            outputs = tuple(values[block] for values in row)
+            outputs = tuple(values[block] for values in (mass, *row))
             _run(
                 _pass_chunk,
                 _parts(block.stop - block.start, threads),
@@ -545,7 +554,9 @@ def posterior_accumulate(
         return Pass(_summed(x, kp, kp, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
     resp = np.zeros((n, kp), m.dtype)
     nk, q = np.zeros((1, kp)), np.zeros((1, kp))
-    _pass_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, resp, nk[0], q[0], *row)
+    _pass_of_dots(
+        np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, resp, nk[0], q[0], mass, *row
+    )
     return Pass(np.ascontiguousarray(x.T @ resp), nk[0], q[0], *row)
 
 
