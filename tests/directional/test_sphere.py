@@ -102,6 +102,16 @@ def test_seeds_are_drawn_by_distance() -> None:
     assert np.mean(np.array(second) == 2) == pytest.approx(5 / 6, abs=0.03)
 
 
+def test_weights_draw_seeds_more_often() -> None:
+    # from e1: distance 0.2 seen five times and distance 1 seen once are as likely; what was never seen is never drawn
+    x = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]])
+    rng, weights = np.random.default_rng(4), np.array([1.0, 5.0, 1.0, 0.0])
+    pairs = np.array([cosine_plus_plus(x, 2, rng, weights) for _ in range(6_000)])
+    assert np.bincount(pairs[:, 0], minlength=4) / 6_000 == pytest.approx(weights / 7, abs=0.03)
+    assert np.mean(pairs[pairs[:, 0] == 0, 1] == 1) == pytest.approx(0.5, abs=0.05)
+    assert (pairs != 3).all()
+
+
 def test_opposite_rows_are_far() -> None:
     x = np.array([[1.0, 0.0], [-1.0, 0.0]])
     assert sorted(cosine_plus_plus(x, 3, np.random.default_rng(0)).tolist()) == [0, 1]

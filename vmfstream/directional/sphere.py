@@ -81,7 +81,9 @@ def _normalise(values: Any, bounds: Any, empty: Any) -> None:
             values[j] = float(values[j]) / largest / norm
 
 
-def cosine_plus_plus(x: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def cosine_plus_plus(
+    x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.int64]:
     """Choose up to ``k`` rows that are far apart: k-means++ with the distance 1 - cosine.
 
     The first row is drawn uniformly, each further one with P(i) proportional to 1 - max_j x_i . x_j over the rows j
@@ -95,6 +97,8 @@ def cosine_plus_plus(x: Rows, k: int, rng: np.random.Generator) -> NDArray[np.in
         Number of rows wanted, at least 1.
     rng : numpy.random.Generator
         Source of randomness.
+    weights : ndarray, shape (n,), optional
+        How often each row was seen, >= 0, a factor of its probability; once by default.
 
     Returns
     -------
@@ -120,7 +124,8 @@ def cosine_plus_plus(x: Rows, k: int, rng: np.random.Generator) -> NDArray[np.in
     present = _present(x)
     same = 1e-6 if x.dtype == np.float32 else 1e-12
     distance = np.full(x.shape[0], np.inf)
-    chance = present.astype(np.float64)
+    mass = present if weights is None else present * weights
+    chance = mass.astype(np.float64)
     chosen: list[int] = []
     while len(chosen) < k and chance.any():
         cumulated = np.cumsum(chance)
@@ -130,7 +135,7 @@ def cosine_plus_plus(x: Rows, k: int, rng: np.random.Generator) -> NDArray[np.in
         seed = x[[drawn]].toarray()[0] if isinstance(x, csr_array) else x[drawn]
         np.minimum(distance, 1.0 - x @ seed, out=distance)
         distance[drawn] = 0.0
-        chance = np.where(present & (distance >= same), distance, 0.0)
+        chance = np.where(present & (distance >= same), mass * distance, 0.0)
     return np.array(chosen, dtype=np.int64)
 
 
