@@ -44,7 +44,7 @@ SlicesOption = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
 Window = Annotated[int, typer.Option(min=0, help="Documents refitted together at slice ends; 0: max(1500, 50 K).")]
 Threads = Annotated[int, typer.Option(min=1, help="Parts each batch is split into; part of the result's identity.")]
-Epoch = Annotated[int, typer.Option("--epoch-size", min=1, help="Most documents of one update and transaction.")]
+Epoch = Annotated[int, typer.Option("--epoch-size", min=1, help="Most documents of one transaction.")]
 Vocabulary = Annotated[int, typer.Option(min=2, help="Most words.")]
 Language = Annotated[str, typer.Option(help="Language of the stop words: english or none.")]
 Stem = Annotated[str, typer.Option(help="Stem words of this language (extra: stemming); empty for none.")]
@@ -117,7 +117,7 @@ def replay(
     seed: Seed = 0,
     window: Window = 0,
     threads: Threads = 2,
-    epoch_size: Epoch = 5000,
+    epoch_size: Epoch = 20_000,
     vocabulary: Vocabulary = 50_000,
     language: Language = "english",
     stem: Stem = "",
@@ -182,7 +182,7 @@ def run(
     seed: Seed = 0,
     window: Window = 0,
     threads: Threads = 2,
-    epoch_size: Epoch = 5000,
+    epoch_size: Epoch = 20_000,
     vocabulary: Vocabulary = 50_000,
     language: Language = "english",
     stem: Stem = "",

@@ -2,7 +2,7 @@
 
 The same lines of 20 Newsgroups, repeated to the wanted number, go through
 
-- ``vmfstream``: decode, tokenise, tf-idf over the growing vocabulary, tracker, DuckDB log (one transaction per 5,000
+- ``vmfstream``: decode, tokenise, tf-idf over the growing vocabulary, tracker, DuckDB log (one transaction per 20,000
   documents); the whole run, and ``steady``: without the first slice, whose annealed fits take as long however long the
   stream is;
 - ``vmfstream, no log``: the same into memory, as the other pipeline, which writes nothing either;
@@ -58,7 +58,7 @@ def vmfstream(given: list[bytes], size: int, *, written: bool = True) -> dict[st
     from vmfstream.log.memory import MemoryLog
     from vmfstream.log.writer import Log
 
-    settings = RunSettings(topics=TOPICS, slices=str(size), threads=1, epoch_documents=BATCH)
+    settings = RunSettings(topics=TOPICS, slices=str(size), threads=1)
     with tempfile.TemporaryDirectory() as folder:
         marks = [(0, time.perf_counter())]
         follow(
@@ -68,7 +68,7 @@ def vmfstream(given: list[bytes], size: int, *, written: bool = True) -> dict[st
             settings,
             observe=lambda now: marks.append((now.documents, time.perf_counter())),
         )
-    ready, end = [mark for mark in marks if mark[0] <= max(size, BATCH)][-1], marks[-1]
+    ready, end = [mark for mark in marks if mark[0] <= size][-1], marks[-1]
     steady = (end[0] - ready[0]) / (end[1] - ready[1]) if end[0] > ready[0] else float("nan")
     return {"seconds": end[1] - marks[0][1], "steady_per_second": steady}
 

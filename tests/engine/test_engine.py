@@ -31,6 +31,17 @@ def test_epochs_are_cut_by_count_and_by_slice_ends() -> None:
     assert [c.position["memory"] for c in log.commits] == [25, 40, 65, 80, 105, 120, 145, 160]
 
 
+def test_an_epoch_gathers_batches() -> None:
+    coarse, fine = (run(FOUR_YEARS, epoch_documents=size, batch_documents=10) for size in (20, 10))
+    assert sizes(coarse) == [20, 20, 0] * 4
+    assert sizes(fine) == [10, 10, 10, 10, 0] * 4
+    wholes, parts = ([c.epoch for c in log.commits if c.epoch.n][len(log.commits) // 4 :] for log in (coarse, fine))
+    for whole, one, two in zip(wholes, parts[-2 * len(wholes) :: 2], parts[-2 * len(wholes) + 1 :: 2], strict=True):
+        assert whole.heldout == pytest.approx((one.heldout + two.heldout) / 2)
+        assert min(one.unknown, two.unknown) <= whole.unknown <= max(one.unknown, two.unknown)
+    assert [r.predicted for r in closed(coarse)] == pytest.approx([r.predicted for r in closed(fine)], nan_ok=True)
+
+
 def test_how_messages_arrive_does_not_change_the_cuts() -> None:
     assert told(run(OneByOne(FOUR_YEARS), epoch_documents=25)) == told(run(FOUR_YEARS, epoch_documents=25))
 
@@ -134,12 +145,14 @@ def test_an_epoch_is_closed_after_its_linger_time(linger: float | None, expected
     assert sizes(log) == expected
 
 
-def test_what_an_engine_tells_after_every_commit() -> None:
+def test_what_an_engine_tells_after_every_batch_and_commit() -> None:
     seen: list[Progress] = []
-    engine([*FOUR_YEARS[:60], b"?"], epoch_documents=25).run(seen.append)
+    engine([*FOUR_YEARS[:60], b"?"], epoch_documents=25, batch_documents=16).run(seen.append)
     assert [(p.epoch, p.slice, p.documents, p.rejected, p.finished) for p in seen] == [
+        (0, "2001", 16, 0, False),
         (1, "2001", 25, 0, False),
         (2, "2001", 40, 0, False),
+        (2, "2002", 56, 0, False),
         (3, "2002", 60, 1, True),
     ]
 
@@ -178,9 +191,9 @@ def test_stopped_within_an_epoch_and_continued_only_the_cut_shows() -> None:
 def test_a_source_that_fails_loses_nothing(at: int) -> None:
     log = MemoryLog()
     with pytest.raises(Aborted):
-        engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], log, epoch_documents=25).run()
-    engine(FOUR_YEARS, log, epoch_documents=25).run()
-    assert told(log) == told(run(FOUR_YEARS, epoch_documents=25))
+        engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], log, epoch_documents=25, batch_documents=10).run()
+    engine(FOUR_YEARS, log, epoch_documents=25, batch_documents=10).run()
+    assert told(log) == told(run(FOUR_YEARS, epoch_documents=25, batch_documents=10))
 
 
 def test_a_finished_run_adds_nothing() -> None:

@@ -100,15 +100,15 @@ def test_rows_have_length_one_or_zero(known: list[str], new: list[str]) -> None:
     np.testing.assert_allclose(dense, ltc(counts, encoder).reshape(dense.shape), atol=1e-6)
     norms = np.linalg.norm(dense, axis=1)
     assert np.all((np.abs(norms - 1) < 1e-6) | (norms == 0))
-    share = encoder.unknown_share(counts)
-    assert np.isnan(share) if not counts.tokens.sum() else 0 <= share <= 1
+    unknown, words = encoder.unknown(counts)
+    assert 0 <= unknown <= words == counts.tokens.sum()
 
 
 def test_before_the_first_slice_ends_there_are_no_columns() -> None:
     encoder = TextEncoder()
     counts = encoder.count(documents(["some text", "more text"]))
     assert encoder.encode(counts).shape == (2, 0)
-    assert encoder.unknown_share(counts) == 1.0
+    assert encoder.unknown(counts) == (2, 2)
 
 
 def test_an_empty_batch() -> None:
@@ -116,18 +116,18 @@ def test_an_empty_batch() -> None:
     encoder.count(documents(["some text", "more text"]))
     encoder.close_slice()
     assert encoder.encode(encoder.count([])).shape == (0, 1)
-    assert np.isnan(encoder.unknown_share(encoder.concat([])))
+    assert encoder.unknown(encoder.concat([])) == (0, 0)
 
 
 def test_a_document_without_text_has_no_words() -> None:
     assert TextEncoder().count(vectors([[1.0, 2.0]])).tokens.tolist() == [0]
 
 
-def test_unknown_share_counts_words_and_not_stop_words() -> None:
+def test_unknown_counts_words_and_not_stop_words() -> None:
     encoder = TextEncoder()
     encoder.count(documents(["apple pear", "apple pear", "plum", "fig"]))
     encoder.close_slice()
-    assert encoder.unknown_share(encoder.count(documents(["the apple and the kiwi", "pear pear plum"]))) == 0.4
+    assert encoder.unknown(encoder.count(documents(["the apple and the kiwi", "pear pear plum"]))) == (2, 5)
 
 
 def test_strongest_words_with_ties() -> None:
@@ -193,7 +193,7 @@ def test_vectors_become_unit_rows() -> None:
     assert isinstance(x, np.ndarray)
     assert x.dtype == np.float32
     np.testing.assert_allclose(x, np.array([[0.6, 0, 0.8], [0, 0, 0], [0.5**0.5, 0.5**0.5, 0]]), rtol=1e-6)
-    assert encoder.unknown_share(counts) == 0
+    assert encoder.unknown(counts) == (0, 9)
     assert encoder.close_slice().columns.tolist() == [0, 1, 2]
     assert len(encoder.concat([])) == 0
     assert encoder.encode(encoder.count([])).shape == (0, 3)

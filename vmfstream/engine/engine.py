@@ -1,8 +1,9 @@
 """The loop: documents in, one transaction per epoch out.
 
-An epoch is one engine update: at most ``epoch_documents`` documents of one slice. Epochs are cut by counts and by the
-ends of slices, not by the clock, so that a replay after a crash cuts the same ones (a linger time, if asked for, cuts
-earlier; the cut is then visible in the stored positions). Whatever the engine needs to go on is in the last commit.
+An epoch is at most ``epoch_documents`` documents of one slice, read, scored and added in batches of
+``batch_documents``. Both are cut by counts and by the ends of slices, not by the clock, so that a replay after a crash
+cuts the same ones (a linger time, if asked for, cuts earlier; the cut is then visible in the stored positions).
+Whatever the engine needs to go on is in the last commit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,7 +56,8 @@ class EngineSettings:
     Attributes
     ----------
     slices : calendar unit or number of documents per slice.
-    epoch_documents : most documents of one epoch.
+    epoch_documents : most documents of one epoch, which is one transaction.
+    batch_documents : documents that are scored under the same belief before they are added to it.
     linger : seconds after which an epoch that has documents is closed although more could come; None waits.
     max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
     remembered_ids : documents after which a repeated id is no longer recognised.
@@ -64,7 +65,8 @@ class EngineSettings:
     """
 
     slices: Slicing
-    epoch_documents: int = 5000
+    epoch_documents: int = 20_000
+    batch_documents: int = 5000
     linger: float | None = None
     max_gap: int = 1000
     remembered_ids: int = 65_536
@@ -74,20 +76,38 @@ class EngineSettings:
 
 
 @dataclass(slots=True)
-class Batch:
-    """What one epoch consumes; ``next_slice`` is set when a document of a later slice ended it."""
+class Epoch:
+    """What one commit consumes and shows, gathered batch by batch.
 
-    documents: list[Document] = field(default_factory=list)
+    ``over`` tells why it takes no more: ``next_slice`` is set when a document of a later slice ended it, ``end`` when
+    the source did, ``stopped`` when the user did.
+    """
+
+    documents: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     late: int = 0
+    scored: int = 0
+    loglik: float = 0.0
+    words: int = 0
+    unknown: int = 0
+    empty: int = 0
+    seconds: float = 0.0
+    deadline: float | None = None
+    started: bool = False
     next_slice: int | None = None
     end: bool = False
     stopped: bool = False
+    over: bool = False
+
+    @property
+    def messages(self) -> int:
+        """Messages consumed."""
+        return self.documents + len(self.rejected)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Told after every commit."""
+    """Told after every commit and every batch before it; ``heldout`` is the mean of the epoch so far."""
 
     epoch: int
     slice: str
@@ -162,65 +182,73 @@ class Engine:
         return self._state
 
     def run(self, observe: Observer | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Follow the source until it is exhausted or ``stop()`` is true; the open epoch is then committed as it is.
+        """Follow the source until it is exhausted or ``stop()`` is true; the open epoch is then committed as it is."""
+        while True:
+            epoch = self._next_epoch(observe, stop)
+            news = epoch.messages or epoch.next_slice is not None
+            if news or (epoch.end and not self.finished and (self._slice is not None or self._epoch > 0)):
+                commit = self._finish(epoch)
+                self._write(commit, stop)
+                self._tell(commit.epoch.slice, epoch, observe)
+            if epoch.end or epoch.stopped:
+                return
 
-        While one epoch is written the next is computed; commits follow each other in order, and all are done or have
-        failed when this returns. ``observe`` is told by the writing thread, after each commit.
-        """
-        written: Future[None] | None = None
-        with ThreadPoolExecutor(1, "vmfstream-writer") as writer:
-            try:
-                while True:
-                    batch = self._next_batch(stop)
-                    news = bool(batch.documents or batch.rejected) or batch.next_slice is not None
-                    if news or (batch.end and not self.finished and (self._slice is not None or self._epoch > 0)):
-                        commit, progress = self._process(batch)
-                        if written is not None:
-                            written.result()
-                        written = writer.submit(self._write, commit, progress, observe, stop)
-                    if batch.end or batch.stopped:
-                        return
-            finally:
-                if written is not None:
-                    written.result()
+    def _next_epoch(self, observe: Observer | None, stop: Callable[[], bool]) -> Epoch:
+        """Read and learn batches until the epoch is over."""
+        epoch = Epoch()
+        while True:
+            documents = self._next_batch(epoch, stop)
+            epoch.over |= epoch.messages >= self._settings.epoch_documents
+            if documents:
+                began = time.perf_counter()
+                self.finished = False
+                self._learn(documents, epoch)
+                epoch.seconds += time.perf_counter() - began
+            if epoch.over:
+                return epoch
+            self._tell(self._described(), epoch, observe)
 
-    def _next_batch(self, stop: Callable[[], bool]) -> Batch:
-        batch = Batch()
-        deadline = None
-        while len(batch.documents) + len(batch.rejected) < self._settings.epoch_documents:
+    def _next_batch(self, epoch: Epoch, stop: Callable[[], bool]) -> list[Document]:
+        """Take messages from the source until a batch is full or the epoch is over."""
+        documents: list[Document] = []
+        most = min(epoch.messages + self._settings.batch_documents, self._settings.epoch_documents)
+        while epoch.messages < most:
             if not self._queue:
-                if stop():
-                    batch.stopped = True
-                    return batch
-                if self._source.exhausted:
-                    batch.end = True
-                    return batch
-                self._queue.extend(self._source.poll(self._settings.epoch_documents, 0.2))
-                if self._settings.linger is not None and (batch.documents or batch.rejected):
-                    deadline = deadline or time.monotonic() + self._settings.linger
-                    if time.monotonic() > deadline:
-                        return batch
+                epoch.stopped = stop()
+                epoch.end = not epoch.stopped and self._source.exhausted
+                if epoch.stopped or epoch.end:
+                    epoch.over = True
+                    break
+                self._queue.extend(self._source.poll(self._settings.batch_documents, 0.2))
+                if self._settings.linger is not None and epoch.messages:
+                    epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
+                    if time.monotonic() > epoch.deadline:
+                        epoch.over = True
+                        break
                 continue
             message = self._queue[0]
             record = self._codec.decode(message)
             ahead = self._ahead(record) if isinstance(record, Document) else 0
             if 0 < ahead <= self._settings.max_gap:
-                batch.next_slice = (self._slice or 0) + ahead
-                return batch
+                epoch.next_slice, epoch.over = (self._slice or 0) + ahead, True
+                break
             self._queue.popleft()
             self._position[message.part] = message.offset + 1
             if isinstance(record, Document):
                 record = self._admit(record, ahead)
             if isinstance(record, Rejected):
-                batch.rejected.append(record)
+                epoch.rejected.append(record)
+                self._refused += 1
                 continue
-            batch.late += ahead < 0
-            batch.documents.append(record)
+            epoch.documents += 1
+            self._read += 1
+            epoch.late += ahead < 0
+            documents.append(record)
             self._in_slice += 1
             if self._in_slice == self._settings.slices.documents:
-                batch.next_slice = (self._slice or 0) + 1
-                return batch
-        return batch
+                epoch.next_slice, epoch.over = (self._slice or 0) + 1, True
+                break
+        return documents
 
     def _ahead(self, document: Document) -> int:
         """How many slices a document lies ahead of the open one, which the very first document opens."""
@@ -240,61 +268,77 @@ class Engine:
             return document
         return Rejected(document.part, document.offset, reason, document.title[:200])
 
-    def _process(self, batch: Batch) -> tuple[Commit, Progress]:
-        """Learn a batch, close what it closes, and put together what has to be written."""
+    def _learn(self, documents: list[Document], epoch: Epoch) -> None:
+        """Count, encode, score and add a batch, or hold it until there is enough for the first topics."""
+        counts = self._encoder.count(documents)
+        if self._state is None:
+            self._held.add(documents, counts)
+            if self._held.documents >= self._track.slice_limit:
+                epoch.started = True
+                self._grow()
+                if not self._start(self._slice or 0):
+                    self._held = Held()  # so many documents without a word that counts are not worth their memory
+            return
+        x = self._encoder.encode(counts)
+        self._state, info = tracker.step(self._state, x, self._track)
+        room = self._track.slice_limit - len(self._held)
+        if room > 0:
+            self._held.add(documents[:room], counts.take(slice(0, room)))
+        scored = info.label >= 0
+        if self._assigned is not None:
+            self._assigned(documents, np.where(scored, self._state.ids[np.maximum(info.label, 0)], -1))
+        unknown, words = self._encoder.unknown(counts)
+        epoch.scored += int(np.count_nonzero(scored))
+        epoch.loglik += float(info.loglik[scored].sum())
+        epoch.empty += int(np.count_nonzero(~scored))
+        epoch.unknown += unknown
+        epoch.words += words
+
+    def _finish(self, epoch: Epoch) -> Commit:
+        """Close what an epoch closes, and put together what has to be written."""
         began = time.perf_counter()
-        described = _NOT_BEGUN if self._slice is None else self._settings.slices.slice(self._slice)
-        if batch.documents:
-            self.finished = False
-        waiting, held = self._state is None, self._held
-        heldout, unknown, empty = self._learn(batch.documents)
-        started = waiting and (self._state is not None or self._held is not held)
+        described = self._described()
         topics = self._epoch_topics()
         closed: list[SliceReport] = []
         smoothed: list[SmoothedSlice] = []
-        if batch.next_slice is not None:
-            while self._slice is not None and self._slice < batch.next_slice:
+        if epoch.next_slice is not None:
+            while self._slice is not None and self._slice < epoch.next_slice:
                 report, final = self._close_slice(last=False)
                 closed.append(report)
                 smoothed += final
-        elif batch.end and self._slice is not None and not self.finished:
+        elif epoch.end and self._slice is not None and not self.finished:
             if self._in_slice or self._state is None:
                 report, final = self._close_slice(last=True)
                 closed.append(report)
                 smoothed += final
             if self._state is not None:
                 smoothed += [self._smoothed(view) for view in tracker.hindsight(self._state, self._track)]
-        self.finished = batch.end
+        self.finished = epoch.end
         self._epoch += 1
-        self._read += len(batch.documents)
-        self._refused += len(batch.rejected)
-        open_state, slice_state = self._states(bool(closed) or started or self._epoch == 1)
-        epoch = EpochReport(
-            epoch=self._epoch,
-            slice=described,
-            n=len(batch.documents),
-            rejected=len(batch.rejected),
-            late=batch.late,
-            empty=empty,
-            unknown=unknown,
-            heldout=heldout,
-            seconds=time.perf_counter() - began,
-            topics=topics,
-        )
-        commit = Commit(
-            epoch=epoch,
+        open_state, slice_state = self._states(bool(closed) or epoch.started or self._epoch == 1)
+        return Commit(
+            epoch=EpochReport(
+                epoch=self._epoch,
+                slice=described,
+                n=epoch.documents,
+                rejected=len(epoch.rejected),
+                late=epoch.late,
+                empty=epoch.empty,
+                unknown=_share(epoch.unknown, epoch.words),
+                heldout=_share(epoch.loglik, epoch.scored),
+                seconds=epoch.seconds + time.perf_counter() - began,
+                topics=topics,
+            ),
             closed=closed,
-            rejected=batch.rejected,
+            rejected=epoch.rejected,
             position=dict(self._position),
             open_state=open_state,
             slice_state=slice_state,
             smoothed=smoothed,
             finished=self.finished,
         )
-        progress = Progress(self._epoch, described.label, self._read, self._refused, heldout, self.finished)
-        return commit, progress
 
-    def _write(self, commit: Commit, progress: Progress, observe: Observer | None, stop: Callable[[], bool]) -> None:
+    def _write(self, commit: Commit, stop: Callable[[], bool]) -> None:
         """Commit; while another process holds the log the epoch is kept and tried again until the run is stopped."""
         while True:
             try:
@@ -304,32 +348,12 @@ class Engine:
                 if stop():
                     raise
                 log.warning("%s; epoch %d waits", error, commit.epoch.epoch)
-        log.info("epoch %d, slice %s: %d documents", progress.epoch, progress.slice, commit.epoch.n)
-        if observe is not None:
-            observe(progress)
+        log.info("epoch %d, slice %s: %d documents", commit.epoch.epoch, commit.epoch.slice.label, commit.epoch.n)
 
-    def _learn(self, documents: list[Document]) -> tuple[float, float, int]:
-        """Count, encode, score and add a batch; returns held-out score, share of unknown words, empty documents."""
-        if not documents:
-            return float("nan"), float("nan"), 0
-        counts = self._encoder.count(documents)
-        if self._state is None:
-            self._held.add(documents, counts)
-            if self._held.documents >= self._track.slice_limit:
-                self._grow()
-                if not self._start(self._slice or 0):
-                    self._held = Held()  # so many documents without a word that counts are not worth their memory
-            return float("nan"), float("nan"), 0
-        x = self._encoder.encode(counts)
-        self._state, info = tracker.step(self._state, x, self._track)
-        room = self._track.slice_limit - len(self._held)
-        if room > 0:
-            self._held.add(documents[:room], counts.take(slice(0, room)))
-        scored = info.label >= 0
-        if self._assigned is not None:
-            self._assigned(documents, np.where(scored, self._state.ids[np.maximum(info.label, 0)], -1))
-        heldout = float(info.loglik[scored].mean()) if scored.any() else float("nan")
-        return heldout, self._encoder.unknown_share(counts), int(np.count_nonzero(~scored))
+    def _tell(self, described: Slice, epoch: Epoch, observe: Observer | None) -> None:
+        if observe is not None:
+            heldout = _share(epoch.loglik, epoch.scored)
+            observe(Progress(self._epoch, described.label, self._read, self._refused, heldout, self.finished))
 
     def _start(self, open_slice: int) -> bool:
         """Fit the first topics on everything held; False if there is nothing yet that has a direction."""
@@ -339,6 +363,10 @@ class Engine:
         slices = [(index, x) for (index, _), x in zip(self._held.slices, window, strict=True)]
         self._state = tracker.start(self._track, slices, open_slice, kept)
         return True
+
+    def _described(self) -> Slice:
+        """The open slice, or what stands for it before the first document."""
+        return _NOT_BEGUN if self._slice is None else self._settings.slices.slice(self._slice)
 
     def _grow(self) -> Growth:
         growth = self._encoder.close_slice()
@@ -418,3 +446,7 @@ class Engine:
         if "n" in slice_part:
             window, kept = self._held.encode(self._encoder)
             self._state = tracker.from_arrays(open_part, slice_part, window, kept, self._track)
+
+
+def _share(part: float, whole: int) -> float:
+    return part / whole if whole else float("nan")

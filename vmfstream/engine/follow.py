@@ -47,7 +47,7 @@ class RunSettings:
     seed: int = 0
     threads: int = 2
     window: int = 0
-    epoch_documents: int = 5000
+    epoch_documents: int = 20_000
     vocabulary: int = 50_000
     language: str = "english"
     stop_words: str = ""

@@ -64,8 +64,8 @@ class Encoder(Protocol):
         """Return the documents as (N, dim) float32 unit rows; zero rows for those without a direction."""
         ...
 
-    def unknown_share(self, counts: Counted) -> float:
-        """Share of what was counted that has no column, in [0, 1]; NaN if nothing was."""
+    def unknown(self, counts: Counted) -> tuple[int, int]:
+        """How much of what was counted has no column, and how much was counted."""
         ...
 
     def close_slice(self) -> Growth:
@@ -177,11 +177,10 @@ class TextEncoder:
         x.has_canonical_format = True
         return x
 
-    def unknown_share(self, counts: Counts) -> float:
-        """Share of the words, stop words aside, that have no column, in [0, 1]; NaN if there are no words."""
+    def unknown(self, counts: Counts) -> tuple[int, int]:
+        """How many words, stop words aside, have no column, and how many words there are."""
         total = int(counts.tokens.sum(dtype=np.int64))
-        known = _known(counts.terms, counts.counts, self.vocabulary.column)
-        return float(1 - known / total) if total else float("nan")
+        return total - int(_known(counts.terms, counts.counts, self.vocabulary.column)), total
 
     def close_slice(self) -> Growth:
         """End the open slice: document frequencies, columns and idf are brought up to date."""
@@ -307,9 +306,9 @@ class VectorEncoder:
         """Return (N, dim) float32 rows of unit length; zero rows stay zero."""
         return unit_rows(counts.values)[0]
 
-    def unknown_share(self, counts: Vectors) -> float:
-        """Return 0: every dimension has its column."""
-        return 0.0
+    def unknown(self, counts: Vectors) -> tuple[int, int]:
+        """Return (0, numbers): every dimension has its column."""
+        return 0, counts.values.size
 
     def close_slice(self) -> Growth:
         """Return that nothing changed."""
