@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
-import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from vmfstream.errors import InputError
+from vmfstream.folders import cache_folder, data_folders, find_data
 
-__all__ = ["Columns", "Corpus", "Home", "Progress", "corpora", "data_folders", "get", "word_list"]
+__all__ = ["Columns", "Corpus", "Home", "Progress", "corpora", "get", "word_list"]
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with the bytes fetched so far and the bytes expected, None if the server does not tell."""
@@ -71,7 +71,7 @@ class Corpus:
 
     def find(self) -> Path | None:
         """Return the file of the corpus if it is on this machine: the first of ``data_folders()`` that has it."""
-        return next((folder / self.file for folder in data_folders() if (folder / self.file).is_file()), None)
+        return find_data(self.file)
 
     def path(self, *, progress: Progress | None = None) -> Path:
         """Return the file of the corpus, fetching it first if it is missing and has a public home.
@@ -97,7 +97,7 @@ class Corpus:
                 f"corpus {self.name!r} is not on this machine and its prepared file has no public home: put it as "
                 f"{self.file} (Parquet with {self._asked()}) into {folders}, or name another folder in $VMFSTREAM_DATA"
             )
-        target = _cache() / self.file
+        target = cache_folder() / self.file
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(target.name + ".part")
         if self.home.prepare is None:
@@ -117,13 +117,6 @@ class Corpus:
     def _asked(self) -> str:
         columns = self.columns
         return f"id = {columns.id}, time = {columns.time}, title = {columns.title}, text = {columns.text}"
-
-
-def data_folders() -> tuple[Path, ...]:
-    """Return the folders in which corpora are looked for: ``$VMFSTREAM_DATA``, beside the checkout, the cache."""
-    named = os.environ.get("VMFSTREAM_DATA")
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return (*([Path(named)] if named else []), beside, _cache())
 
 
 def corpora() -> tuple[Corpus, ...]:
@@ -162,11 +155,6 @@ def get(name: str) -> Corpus:
 def word_list(lines: str) -> tuple[str, ...]:
     """Return the words of a text, for lists of stop words."""
     return tuple(lines.split())
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "vmfstream"
 
 
 def _download(home: Home, target: Path, progress: Progress | None) -> None:

@@ -7,23 +7,29 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vmfstream import datasets, metrics
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.estimators.topics import TopicTracker
 
 __version__ = _version("vmfstream")
 
-__all__ = ["TopicTracker", "VonMisesFisher", "__version__"]
+__all__ = ["TopicTracker", "VonMisesFisher", "__version__", "datasets", "metrics"]
 
 _HOMES = {
     "TopicTracker": "vmfstream.estimators.topics",
     "VonMisesFisher": "vmfstream.directional.vmf",
 }
 
+_MODULES = ("datasets", "metrics")
+"""Public modules, imported like the public names."""
+
 
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used, so that ``vmfstream --help`` answers at once."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"vmfstream.{name}")
     raise AttributeError(f"module 'vmfstream' has no attribute {name!r}")
 
 

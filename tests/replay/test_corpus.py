@@ -14,8 +14,9 @@ import pytest
 
 from tests.shared import shared
 from vmfstream.errors import InputError
+from vmfstream.folders import data_folders
 from vmfstream.records import Message
-from vmfstream.replay.corpus import Columns, Corpus, Home, corpora, data_folders, get
+from vmfstream.replay.corpus import Columns, Corpus, Home, corpora, get
 from vmfstream.replay.newsgroups import POSTS
 from vmfstream.replay.source import CorpusSource
 

@@ -1,0 +1,192 @@
+"""Metrics against definitions spelled out pair by pair and document by document."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import combinations, permutations
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import vmfstream
+from vmfstream import metrics
+from vmfstream.directional.sphere import unit_rows
+
+labellings = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(*(st.lists(st.integers(0, 3), min_size=n, max_size=n) for _ in range(2)))
+)
+
+
+def entropy(labels: list[int]) -> float:
+    return -sum(c / len(labels) * math.log(c / len(labels)) for c in Counter(labels).values())
+
+
+def information(a: list[int], b: list[int]) -> float:
+    return entropy(a) + entropy(b) - entropy([10 * i + j for i, j in zip(a, b, strict=True)])
+
+
+def pairs(a: list[int], b: list[int]) -> Counter[tuple[bool, bool]]:
+    return Counter((a[i] == a[j], b[i] == b[j]) for i, j in combinations(range(len(a)), 2))
+
+
+def f1(predicted: list[int | None], truth: list[int]) -> float:
+    scores = []
+    for name in sorted(set(truth)):
+        hits = sum(p == name == t for p, t in zip(predicted, truth, strict=True))
+        scores.append(2 * hits / (predicted.count(name) + truth.count(name)))
+    return sum(scores) / len(scores)
+
+
+@given(labellings)
+def test_information_is_that_of_entropies(labels: tuple[list[int], list[int]]) -> None:
+    found, truth = labels
+    mutual = information(found, truth)
+    assert metrics.mutual_information(found, truth) == pytest.approx(mutual, abs=1e-12)
+    scale = math.sqrt(entropy(found) * entropy(truth))
+    expected = mutual / scale if scale else float(entropy(found) == entropy(truth))
+    assert metrics.normalized_mutual_information(found, truth) == pytest.approx(expected, abs=1e-7)
+
+
+@given(labellings)
+def test_pair_scores_count_pairs(labels: tuple[list[int], list[int]]) -> None:
+    found, truth = labels
+    count = pairs(found, truth)
+    both, total = count[True, True], count.total()
+    by_cluster, by_class = both + count[True, False], both + count[False, True]
+    assert metrics.rand_index(found, truth) == pytest.approx(
+        (total + 2 * both - by_cluster - by_class) / total if total else 1.0
+    )
+    assert metrics.pairwise_f(found, truth) == pytest.approx(
+        2 * both / (by_cluster + by_class) if by_cluster + by_class else 1.0
+    )
+    chance = by_cluster * by_class / total if total else 0.0
+    most = (by_cluster + by_class) / 2
+    expected = (both - chance) / (most - chance) if most != chance else 1.0
+    assert metrics.adjusted_rand_index(found, truth) == pytest.approx(expected, abs=1e-12)
+
+
+@given(labellings)
+def test_purity_and_majority_f1(labels: tuple[list[int], list[int]]) -> None:
+    found, truth = labels
+    size = Counter(truth)
+    name = {}
+    for cluster in set(found):
+        inside = Counter(t for c, t in zip(found, truth, strict=True) if c == cluster)
+        name[cluster] = max(inside, key=lambda label: (inside[label], size[label], -label))
+    agree = sum(name[c] == t for c, t in zip(found, truth, strict=True))
+    assert metrics.purity(found, truth) == pytest.approx(agree / len(found))
+    assert metrics.macro_f1(found, truth) == pytest.approx(f1([name[c] for c in found], truth))
+
+
+def test_one_to_one_f1_is_that_of_the_best_matching() -> None:
+    rng = np.random.default_rng(0)
+    for classes in (2, 3, 4):
+        found, truth = rng.integers(3, size=20).tolist(), rng.integers(classes, size=20).tolist()
+        names = [*range(classes), None, None]
+        agree = {to: sum(to[c] == t for c, t in zip(found, truth, strict=True)) for to in permutations(names, 3)}
+        best = [to for to, hits in agree.items() if hits == max(agree.values())]
+        ours = metrics.macro_f1(found, truth, mapping="hungarian")
+        assert min(abs(ours - f1([to[c] for c in found], truth)) for to in best) < 1e-12
+
+
+def test_a_perfect_clustering_of_equal_classes() -> None:
+    truth = np.repeat(["a", "b", "c", "d"], 5)
+    found = np.repeat([2, 0, 3, 1], 5)
+    assert metrics.mutual_information(found, truth) == pytest.approx(math.log(4))
+    for score in (
+        metrics.normalized_mutual_information,
+        metrics.rand_index,
+        metrics.adjusted_rand_index,
+        metrics.pairwise_f,
+        metrics.purity,
+        metrics.macro_f1,
+    ):
+        assert score(found, truth) == pytest.approx(1.0)
+    assert metrics.contingency(found, truth).tolist() == [[0, 5, 0, 0], [0, 0, 0, 5], [5, 0, 0, 0], [0, 0, 5, 0]]
+
+
+def test_majority_is_no_matching() -> None:
+    found, truth = [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 0, 1]
+    assert metrics.macro_f1(found, truth) == pytest.approx((10 / 11 + 0) / 2)  # the tie goes to the larger class
+    assert metrics.macro_f1(found, truth, mapping="hungarian") == pytest.approx((2 * 2 / 7 + 2 / 3) / 2)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cohesion_is_what_it_says(sparse: bool, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    x = unit_rows(rng.standard_normal((14, 5)).astype(dtype))[0]
+    labels = np.array([4, 0, 0, 2, 2, 2, 4, 4, 0, -1, 2, 4, 4, -1])
+    mu = {k: x[labels == k].sum(axis=0) / np.linalg.norm(x[labels == k].sum(axis=0)) for k in (0, 2, 4)}
+    own = [row @ mu[k] for row, k in zip(x, labels.tolist(), strict=True) if k >= 0]
+    size = Counter(labels.tolist())
+    two = [(size[j] * size[k], mu[j] @ mu[k]) for j, k in permutations(mu, 2)]
+    found = metrics.cohesion(csr_array(x) if sparse else x, labels)
+    expected = (np.mean(own), min(own), sum(w * c for w, c in two) / sum(w for w, _ in two), max(c for _, c in two))
+    assert found == pytest.approx(expected, abs=1e-6 if dtype is np.float32 else 1e-12)
+
+
+def test_one_cluster_has_no_neighbour() -> None:
+    found = metrics.cohesion(np.eye(2), [0, 0])
+    assert found.within == found.worst == pytest.approx(math.sqrt(0.5))
+    assert math.isnan(found.between)
+    assert math.isnan(found.nearest)
+
+
+def test_cancelling_documents_have_no_mean() -> None:
+    assert metrics.cohesion(np.array([[1.0, 0.0], [-1.0, 0.0]]), [0, 0]).within == 0.0
+
+
+def test_held_out_density_of_the_circle() -> None:
+    found = metrics.held_out([0.5, 0.1, 0.0], 2)
+    assert found.relative == pytest.approx(0.2)
+    assert found.per_document == pytest.approx(0.2 - math.log(2 * math.pi))
+    assert found.total == pytest.approx(3 * found.per_document)
+
+
+def test_next_slice_improvement() -> None:
+    assert metrics.next_slice_improvement(-90.0, -100.0, 20) == pytest.approx((0.1, 0.5))
+    assert metrics.next_slice_improvement(90.0, 100.0, 20) == pytest.approx((-0.1, -0.5))
+
+
+def test_perplexity_of_uniform_words_is_their_number() -> None:
+    assert metrics.perplexity([-3 * math.log(7), -5 * math.log(7)], [3, 5]) == pytest.approx(7)
+
+
+def test_perplexity_averages_probabilities_over_samples() -> None:
+    samples = np.log([[0.2, 0.5], [0.4, 0.1]])
+    assert metrics.perplexity(samples, [1, 2]) == pytest.approx((0.3 * 0.3) ** (-1 / 3))
+
+
+def test_posterior_entropy_leaves_zero_rows_out() -> None:
+    assert metrics.posterior_entropy([[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]]) == pytest.approx(math.log(2) / 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: metrics.purity([0, 1], [0]), r"one length, got the shapes \(2,\) and \(1,\)"),
+        (lambda: metrics.rand_index([], []), "one length"),
+        (lambda: metrics.macro_f1([0], [0], mapping=cast(Any, "none")), "'majority' or 'hungarian', got 'none'"),
+        (lambda: metrics.cohesion(np.eye(2), [0]), r"each of 2 rows, got the shape \(1,\)"),
+        (lambda: metrics.cohesion(np.eye(2), [-1, -1]), "got none"),
+        (lambda: metrics.held_out([], 3), "one log-density per document"),
+        (lambda: metrics.next_slice_improvement(1.0, 0.0, 3), "other than 0"),
+        (lambda: metrics.next_slice_improvement(1.0, 1.0, 0), "at least one document"),
+        (lambda: metrics.perplexity([[1.0, 2.0]], [1]), "lengths"),
+        (lambda: metrics.posterior_entropy([[0.2, 0.2]]), "got 0.4 in row 0"),
+        (lambda: metrics.posterior_entropy([[0.0, 0.0]]), "rows that sum to 1"),
+    ],
+)
+def test_bad_input_is_refused(call: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_the_module_is_reached_from_the_package() -> None:
+    assert vmfstream.metrics is metrics

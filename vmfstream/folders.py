@@ -1,0 +1,26 @@
+"""Where data lies on this machine, and where what was computed or fetched is kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["cache_folder", "data_folders", "find_data"]
+
+
+def data_folders() -> tuple[Path, ...]:
+    """Return the folders in which data is looked for: ``$VMFSTREAM_DATA``, beside the checkout, the cache."""
+    named = os.environ.get("VMFSTREAM_DATA")
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return (*([Path(named)] if named else []), beside, cache_folder())
+
+
+def find_data(name: str) -> Path | None:
+    """Return the file of that name below the first of ``data_folders()`` that has it, None if none has."""
+    return next((folder / name for folder in data_folders() if (folder / name).is_file()), None)
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder of this program; it need not exist."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "vmfstream"

@@ -1,0 +1,334 @@
+"""How well clusters agree with known classes, how tight and how separate they are, and how well a model predicts.
+
+Clusters and classes are given as one label per document; any integers or strings, whose values carry no meaning.
+Logarithms are natural: information is in nats, so that a perfect clustering of K equal classes has the mutual
+information log K.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import entr, logsumexp
+from sklearn import metrics as sk
+from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
+
+from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.directional.kernels import accumulate, dots
+from vmfstream.directional.params import Rows
+from vmfstream.mixtures.columns import column_norms
+from vmfstream.mixtures.seeding import one_hot
+
+__all__ = [
+    "Cohesion",
+    "Held",
+    "Improvement",
+    "Mapping",
+    "adjusted_rand_index",
+    "cohesion",
+    "contingency",
+    "held_out",
+    "macro_f1",
+    "mutual_information",
+    "next_slice_improvement",
+    "normalized_mutual_information",
+    "pairwise_f",
+    "perplexity",
+    "posterior_entropy",
+    "purity",
+    "rand_index",
+]
+
+Mapping: TypeAlias = Literal["majority", "hungarian"]
+"""How clusters are given the names of classes: each its largest class, or one to one with most documents agreeing."""
+
+
+class Cohesion(NamedTuple):
+    """Cosines inside clusters (higher is better) and between clusters (lower is better); NaN between fewer than two.
+
+    ``within`` is the mean cosine of a document with the mean direction of its cluster, ``worst`` the smallest;
+    ``between`` the mean cosine of two mean directions, weighted by the pairs of documents, ``nearest`` the largest.
+    """
+
+    within: float
+    worst: float
+    between: float
+    nearest: float
+
+
+class Held(NamedTuple):
+    """Log-likelihood of held-out documents in nats: their sum, its mean, and the mean relative to the uniform density.
+
+    Only the last can be compared between different dimensions.
+    """
+
+    total: float
+    per_document: float
+    relative: float
+
+
+class Improvement(NamedTuple):
+    """How much better one model predicts than another: as a share of the other's log-likelihood, and in nats each."""
+
+    relative: float
+    nats_per_document: float
+
+
+def contingency(clusters: ArrayLike, classes: ArrayLike) -> NDArray[np.int64]:
+    """Count the documents of each cluster and class.
+
+    Parameters
+    ----------
+    clusters, classes : array_like, shape (N,)
+        One label per document, in the same order.
+
+    Returns
+    -------
+    ndarray of int64, shape (clusters, classes)
+        Rows and columns in the order of sorted labels.
+
+    Raises
+    ------
+    ValueError
+        If the two differ in length or are empty.
+    """
+    found, truth = _labels(clusters, classes)
+    table: NDArray[np.int64] = contingency_matrix(truth, found).T
+    return table
+
+
+def mutual_information(clusters: ArrayLike, classes: ArrayLike) -> float:
+    """Return the mutual information of clusters and classes in nats; see `contingency` for arguments and errors.
+
+    References
+    ----------
+    [BDGS05] section 6.2.
+    """
+    found, truth = _labels(clusters, classes)
+    return float(sk.mutual_info_score(truth, found))
+
+
+def normalized_mutual_information(clusters: ArrayLike, classes: ArrayLike) -> float:
+    """Return the mutual information over the geometric mean of both entropies, in [0, 1]; see `contingency`.
+
+    It is 1 if there is but one cluster and one class, 0 if one of them alone is trivial.
+
+    References
+    ----------
+    [Sra] eq. (5.10), [GY14] section 5.
+    """
+    found, truth = _labels(clusters, classes)
+    return float(sk.normalized_mutual_info_score(truth, found, average_method="geometric"))
+
+
+def rand_index(clusters: ArrayLike, classes: ArrayLike) -> float:
+    """Return the share of pairs of documents that clusters and classes treat alike; see `contingency`."""
+    found, truth = _labels(clusters, classes)
+    return float(sk.rand_score(truth, found))
+
+
+def adjusted_rand_index(clusters: ArrayLike, classes: ArrayLike) -> float:
+    """Return the Rand index corrected for chance: 1 is perfect, 0 is what chance gives; see `contingency`."""
+    found, truth = _labels(clusters, classes)
+    return float(sk.adjusted_rand_score(truth, found))
+
+
+def pairwise_f(clusters: ArrayLike, classes: ArrayLike) -> float:
+    """Return F1 over pairs of documents that are together: 2 TP / (P_r + P_s); see `contingency`.
+
+    It is 1 if no two documents are together in either.
+    """
+    found, truth = _labels(clusters, classes)
+    (_, alone), (parted, both) = pair_confusion_matrix(truth, found)
+    return float(2 * both / (2 * both + alone + parted)) if both + alone + parted else 1.0
+
+
+def purity(clusters: ArrayLike, classes: ArrayLike) -> float:
+    """Return the share of documents that belong to the largest class of their cluster; see `contingency`."""
+    table = contingency(clusters, classes)
+    return float(table.max(axis=1).sum() / table.sum())
+
+
+def macro_f1(clusters: ArrayLike, classes: ArrayLike, mapping: Mapping = "majority") -> float:
+    """Return the mean over classes of F1, after each cluster was given the name of a class.
+
+    Parameters
+    ----------
+    clusters, classes : array_like, shape (N,)
+        One label per document, in the same order.
+    mapping : {"majority", "hungarian"}
+        A cluster stands for its most frequent class (of equally frequent ones for the larger class), or clusters and
+        classes are matched one to one so that most documents agree; clusters without a match then predict nothing.
+
+    Raises
+    ------
+    ValueError
+        If the labels differ in length or are empty, or the mapping is unknown.
+
+    Notes
+    -----
+    A class that no cluster stands for has F1 = 0.
+    """
+    table = contingency(clusters, classes)
+    if mapping == "majority":
+        by_size = np.argsort(-table.sum(axis=0), kind="stable")
+        rows, columns = np.arange(len(table)), by_size[table[:, by_size].argmax(axis=1)]
+    elif mapping == "hungarian":
+        rows, columns = linear_sum_assignment(table, maximize=True)
+    else:
+        raise ValueError(f"mapping: expected 'majority' or 'hungarian', got {mapping!r}")
+    hits, named = np.zeros(table.shape[1]), np.zeros(table.shape[1])
+    np.add.at(hits, columns, table[rows, columns])
+    np.add.at(named, columns, table[rows].sum(axis=1))
+    return float((2 * hits / (named + table.sum(axis=0))).mean())
+
+
+def cohesion(x: Rows, clusters: ArrayLike) -> Cohesion:
+    """Return how close documents are to the mean direction of their cluster, and these directions to each other.
+
+    H_avg = (1/N) sum_i x_i'mu_{z_i}, H_min its smallest term; S_avg = sum_{k != j} n_k n_j mu_k'mu_j / sum n_k n_j,
+    S_max the largest mu_k'mu_j; mu_k the normalised sum of cluster k.
+
+    Parameters
+    ----------
+    x : (N, D) CSR or dense unit rows
+    clusters : array_like of int, shape (N,)
+        Documents with a negative label are left out; empty clusters are left out.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label per row, or no document is left.
+
+    References
+    ----------
+    [BDGS05] eqs. (6.1)-(6.4).
+    """
+    labels = np.asarray(clusters)
+    if labels.shape != (x.shape[0],):
+        raise ValueError(f"clusters: expected one label for each of {x.shape[0]} rows, got the shape {labels.shape}")
+    held = np.flatnonzero(labels >= 0)
+    if not held.size:
+        raise ValueError("clusters: expected a document with a label of at least 0, got none")
+    _, z, nk = np.unique(labels[held], return_inverse=True, return_counts=True)
+    rows, k = x[held], len(nk)
+    s = accumulate(rows, one_hot(z, k, x.dtype))
+    norms = column_norms(s)
+    mu = s / np.where(norms > 0, norms, 1.0).astype(s.dtype)
+    own = dots(rows, mu)[np.arange(len(z)), z].astype(np.float64)
+    if k == 1:
+        return Cohesion(float(own.mean()), float(own.min()), math.nan, math.nan)
+    cosines = np.asarray(mu.T @ mu, np.float64)[:k, :k]
+    pairs = np.outer(nk, nk).astype(np.float64)
+    np.fill_diagonal(pairs, 0.0)
+    between = float((pairs * cosines).sum() / pairs.sum())
+    return Cohesion(float(own.mean()), float(own.min()), between, float(cosines[~np.eye(k, dtype=bool)].max()))
+
+
+def held_out(scores: ArrayLike, d: int) -> Held:
+    """Sum up the log-densities of documents that the model was not fitted to.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N,)
+        Log-densities relative to the uniform density, such as ``score_samples`` of the estimators returns.
+    d : int
+        Dimension of the space.
+
+    Raises
+    ------
+    ValueError
+        If there are no scores.
+    """
+    values = np.asarray(scores, np.float64)
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"scores: expected one log-density per document, got the shape {values.shape}")
+    relative = float(values.mean())
+    absolute = relative + float(log_c_uniform(d))
+    return Held(absolute * values.size, absolute, relative)
+
+
+def next_slice_improvement(loglik: float, base: float, documents: int) -> Improvement:
+    """Compare two models by the log-likelihood of the next slice: (LL - base) / |base|, and nats per document.
+
+    Parameters
+    ----------
+    loglik, base : float
+        Total log-likelihoods of the model and of the one it is compared with, both absolute or both relative.
+    documents : int
+        Documents of the slice, >= 1.
+
+    Raises
+    ------
+    ValueError
+        If ``base`` is zero or there are no documents.
+
+    Notes
+    -----
+    With absolute likelihoods ``base`` is mostly the constant N log C_d(0); only the nats per document are free of it.
+
+    References
+    ----------
+    [GY14] Figure 1.
+    """
+    if base == 0 or documents < 1:
+        raise ValueError(f"expected a base other than 0 and at least one document, got {base} and {documents}")
+    return Improvement((loglik - base) / abs(base), (loglik - base) / documents)
+
+
+def perplexity(loglik: ArrayLike, words: ArrayLike) -> float:
+    """Return exp(-sum_j log p(w_j) / sum_j N_j) over test documents.
+
+    Parameters
+    ----------
+    loglik : array_like, shape (J,) or (samples, J)
+        Log-probabilities of the words of each document in nats; those of several posterior samples are averaged as
+        probabilities, inside the logarithm.
+    words : array_like, shape (J,)
+        Words of each document.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit or there are no words.
+
+    References
+    ----------
+    [MC2] section 5.
+    """
+    lengths, values = np.asarray(words, np.float64), np.atleast_2d(np.asarray(loglik, np.float64))
+    if lengths.ndim != 1 or values.ndim != 2 or values.shape[1] != lengths.size or not lengths.sum() > 0:
+        raise ValueError(f"expected (samples, J) log-probabilities and J lengths, got {values.shape}, {lengths.shape}")
+    averaged = logsumexp(values, axis=0) - math.log(values.shape[0])
+    return float(math.exp(-averaged.sum() / lengths.sum()))
+
+
+def posterior_entropy(resp: ArrayLike) -> float:
+    """Return the mean entropy in nats of the rows of ``resp`` (N, K), responsibilities that sum to 1.
+
+    Rows of zeros (documents without direction) are left out; near 0 the assignment is hard.
+
+    Raises
+    ------
+    ValueError
+        If rows neither sum to 1 nor to 0, or none sums to 1.
+    """
+    rows = np.atleast_2d(np.asarray(resp, np.float64))
+    sums = rows.sum(axis=1)
+    bad = ~(np.isclose(sums, 1.0, atol=1e-3) | (sums == 0))
+    if bad.any() or not sums.any():
+        row = int(np.flatnonzero(bad)[0]) if bad.any() else 0
+        raise ValueError(f"resp: expected rows that sum to 1, got {sums[row] if sums.size else 'none'} in row {row}")
+    return float(entr(rows[sums > 0]).sum(axis=1).mean())
+
+
+def _labels(clusters: ArrayLike, classes: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    found, truth = np.asarray(clusters), np.asarray(classes)
+    if found.ndim != 1 or found.shape != truth.shape or not found.size:
+        raise ValueError(f"expected two label vectors of one length, got the shapes {found.shape} and {truth.shape}")
+    # scikit-learn warns of many integers that look like a regression target; places in sorted order never do
+    return np.unique(found, return_inverse=True)[1], np.unique(truth, return_inverse=True)[1]
