@@ -1,12 +1,22 @@
-"""The formulas of the compiled passes, written to be read: one document and one topic at a time."""
+"""Golden numbers, and the formulas of the compiled passes, written to be read: one document and topic at a time."""
 
 from __future__ import annotations
 
+import csv
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
+
+from tests.shared import shared
+
+
+def golden(name: str) -> dict[str, NDArray[np.float64]]:
+    """The columns of a table of golden numbers."""
+    with shared(f"golden/{name}").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
 
 
 class Expected(NamedTuple):

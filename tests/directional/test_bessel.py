@@ -1,21 +1,13 @@
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from tests.shared import shared
+from tests.directional.oracles import golden
 from vmfstream.directional import bessel
-
-
-def golden(name: str) -> dict[str, np.ndarray]:
-    with shared(f"golden/{name}").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
 
 
 @pytest.fixture(scope="module")
