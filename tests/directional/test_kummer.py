@@ -59,7 +59,7 @@ def test_methods_join(d: int, sign: int) -> None:
 
 def test_zero_concentration_is_uniform() -> None:
     found = kummer.watson_terms(7, 0.0)
-    assert (found.log_m, found.g, found.one_minus_g) == (0.0, 1 / 7, 6 / 7)
+    assert [float(value) for value in found[:3]] == [0.0, 1 / 7, 6 / 7]
     assert found.g_prime == pytest.approx(2 * 6 / (7 * 7 * 9), rel=1e-14)
     assert kummer.inv_mean_square(7, 1 / 7) == pytest.approx(0.0, abs=1e-14)
     assert kummer.inv_mean_square(2, 0.5) == 0.0
@@ -70,7 +70,7 @@ def test_zero_concentration_is_uniform() -> None:
 def test_shape_of_the_functions(d: int, kappa: float) -> None:
     found = kummer.watson_terms(d, kappa)
     assert 0 < found.g < 1
-    assert found.g + found.one_minus_g == pytest.approx(1, abs=1e-15)
+    assert found.g + found.one_minus_g == pytest.approx(1, abs=1e-13)
     assert 0 < found.g_prime <= 0.25
     assert (found.g > 1 / d) == (kappa > 0) or abs(kappa) < 1e-6 * d
     assert min(kappa, 0) - 1e-9 <= found.log_m <= max(kappa, 0) + 1e-9
