@@ -15,7 +15,8 @@ from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.movmf import annealed_start, e_step, fit, m_step
-from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels, spherical_kmeans_sweeps
+from vmfstream.mixtures.kmeans import spherical_kmeans
+from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
 
 
 def planted(seed: int, d: int, k: int, n: int, a: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -90,7 +91,7 @@ def test_hard_em_with_equal_weights_is_spherical_k_means(kappa: float) -> None:
     x, _ = planted(4, 20, 4, 80, 0.3)
     start = seed_labels(x, 4, np.random.default_rng(2), sweeps=1)
     mixture = m_step(x, one_hot(start, 4, np.float64), 4)
-    expected, _ = spherical_kmeans_sweeps(x, mixture.mu, 4, sweeps=4)
+    expected = spherical_kmeans(x, mixture.mu, 4, max_iter=4).labels
     for _ in range(4):
         resp, _ = e_step(x, replace(mixture, pi=np.full(4, 0.25), kappa=np.full(4, kappa)))
         labels = resp[:, :4].argmax(axis=1)
@@ -138,7 +139,7 @@ def test_words_nobody_uses_change_kappa_and_nothing_else() -> None:
     assert bessel_ratio(120, padded.kappa) == pytest.approx(np.asarray(bessel_ratio(60, narrow.kappa)), rel=1e-12)
     assert np.array_equal(padded.mu[:60], narrow.mu)
     assert not padded.mu[60:].any()
-    labels = [spherical_kmeans_sweeps(y, m.mu, 3)[0] for y, m in ((x, narrow), (wide, padded))]
+    labels = [spherical_kmeans(y, m.mu, 3).labels for y, m in ((x, narrow), (wide, padded))]
     assert np.array_equal(labels[0], labels[1])
 
 
@@ -177,7 +178,7 @@ def test_dead_topics_start_again() -> None:
 def test_empty_clusters_and_equal_rows_are_filled() -> None:
     x, _ = planted(11, 40, 3, 60, 0.7)
     same = np.ascontiguousarray(np.broadcast_to(x[:1].T, (40, 16)))
-    assert len(np.unique(spherical_kmeans_sweeps(x, same, 3, sweeps=1)[0])) == 3
+    assert len(np.unique(spherical_kmeans(x, same, 3, max_iter=1).labels)) == 3
     repeated = np.repeat(x[:2], 4, axis=0)
     assert len(np.unique(seed_labels(repeated, 4, np.random.default_rng(0)))) == 4
     assert np.isfinite(fit(repeated, 4, rng=np.random.default_rng(0)).trace).all()

@@ -1,14 +1,21 @@
-"""Where a mixture starts: labels from cosine k-means++ and spherical k-means, or random responsibilities."""
+"""Where a mixture starts: labels from cosine k-means++ and spherical k-means, perturbed means, random ones."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.kernels import accumulate, dots, padded
-from vmfstream.directional.params import Rows
+from vmfstream.directional.kernels import padded
+from vmfstream.directional.params import Mixture, Rows
 from vmfstream.directional.sphere import cosine_plus_plus
-from vmfstream.mixtures.columns import Floats, column_norms, dense_rows, directed
+from vmfstream.mixtures.columns import Floats, dense_rows, directed
+from vmfstream.mixtures.kmeans import eligible, spherical_kmeans
+
+PERTURBATION = 0.1
+"""Length of the random step by which perturbed means leave the mean of all documents."""
+
+VAGUE = 10.0
+"""Concentration of the mixture that starts from perturbed means ([BDGS05] section 7)."""
 
 
 def one_hot(labels: NDArray[np.integer], k: int, dtype: np.typing.DTypeLike = np.float32) -> Floats:
@@ -30,7 +37,105 @@ def random_responsibilities(x: Rows, k: int, rng: np.random.Generator) -> Floats
     return resp
 
 
-def seed_labels(x: Rows, k: int, rng: np.random.Generator, sweeps: int = 5) -> NDArray[np.int64]:
+def start_from(
+    x: Rows,
+    k: int,
+    init: str | Floats | Mixture,
+    rng: np.random.Generator,
+    weights: NDArray[np.float64] | None = None,
+    threads: int = 1,
+) -> Floats | Mixture:
+    """Return where EM starts: responsibilities (N, kp), or a whole mixture.
+
+    Parameters
+    ----------
+    x : (N, D) CSR or dense unit rows
+    k : int, number of topics
+    init : ``"k-means++"`` (labels of `seed_labels`), ``"random"`` (random responsibilities), ``"perturbed-mean"``
+        (means near the mean of all documents, equal weights and the concentration `VAGUE`: the start of [BDGS05]),
+        responsibilities (N, k) or (N, kp), or a mixture
+    rng : numpy.random.Generator
+    weights : (N,) float64, how often each row was seen; once by default
+    threads : int
+    """
+    if isinstance(init, Mixture):
+        if init.k != k or init.mu.shape != (x.shape[1], padded(k)):
+            raise ValueError(f"init must have {k} topics in {x.shape[1]} dimensions; got {init.k} in {init.d}")
+        return Mixture(init.pi, np.ascontiguousarray(init.mu, x.dtype), init.kappa)
+    if isinstance(init, str):
+        if init == "k-means++":
+            return one_hot(seed_labels(x, k, rng, weights=weights, threads=threads), k, x.dtype)
+        if init == "random":
+            return random_responsibilities(x, k, rng)
+        if init == "perturbed-mean":
+            return Mixture(np.full(k, 1 / k), perturbed_means(x, k, rng, weights), np.full(k, VAGUE))
+        raise ValueError(
+            f"init must be 'k-means++', 'random', 'perturbed-mean', responsibilities or a mixture; got {init!r}"
+        )
+    given = np.asarray(init)
+    kp = padded(k)
+    if given.ndim != 2 or given.shape[0] != x.shape[0] or given.shape[1] not in (k, kp):
+        raise ValueError(f"init must have shape {(x.shape[0], k)} or {(x.shape[0], kp)}; got {given.shape}")
+    resp = np.zeros((x.shape[0], kp), x.dtype)
+    resp[:, :k] = given[:, :k]
+    resp[~directed(x)] = 0
+    return resp
+
+
+def seed_means(x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None) -> Floats:
+    """Mean directions (D, kp) at documents that are far apart, drawn by cosine k-means++.
+
+    Documents of fewer than ``k`` directions are drawn once more, whatever their distance.
+    """
+    seeds = cosine_plus_plus(x, k, rng, weights)
+    if len(seeds) < k:
+        others = np.setdiff1d(np.flatnonzero(eligible(x, weights)), seeds)
+        seeds = np.append(seeds, rng.choice(others, k - len(seeds), replace=False))
+    return means_at(x, seeds)
+
+
+def random_means(x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None) -> Floats:
+    """Mean directions (D, kp) at ``k`` different documents, drawn by their weights."""
+    rows = np.flatnonzero(eligible(x, weights))
+    chance = None if weights is None else weights[rows] / weights[rows].sum()
+    return means_at(x, rng.choice(rows, k, replace=False, p=chance))
+
+
+def perturbed_means(
+    x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None, step: float = PERTURBATION
+) -> Floats:
+    """Mean directions (D, kp) near the mean of all documents: normalise(m + step g_k), g_k random unit vectors.
+
+    References
+    ----------
+    [BDGS05] section 7.
+    """
+    mass = (np.ones(x.shape[0]) if weights is None else weights).astype(x.dtype)
+    mean = np.asarray(x.T @ mass, np.float64)
+    length = float(np.linalg.norm(mean))
+    mu = np.zeros((x.shape[1], padded(k)))
+    mu[:, :k] = rng.standard_normal((x.shape[1], k))
+    mu[:, :k] *= step / np.linalg.norm(mu[:, :k], axis=0)
+    mu[:, :k] += (mean / length if length > 0 else mean)[:, None]
+    mu[:, :k] /= np.linalg.norm(mu[:, :k], axis=0)
+    return np.asarray(mu.astype(x.dtype, copy=False))
+
+
+def means_at(x: Rows, rows: NDArray[np.int64]) -> Floats:
+    """Mean directions (D, kp) at some ``rows`` of ``x``."""
+    mu = np.zeros((x.shape[1], padded(len(rows))), x.dtype)
+    mu[:, : len(rows)] = dense_rows(x, rows).T
+    return mu
+
+
+def seed_labels(
+    x: Rows,
+    k: int,
+    rng: np.random.Generator,
+    sweeps: int = 5,
+    weights: NDArray[np.float64] | None = None,
+    threads: int = 1,
+) -> NDArray[np.int64]:
     """Labels of ``sweeps`` spherical k-means sweeps from seeds drawn by cosine k-means++.
 
     Parameters
@@ -39,6 +144,8 @@ def seed_labels(x: Rows, k: int, rng: np.random.Generator, sweeps: int = 5) -> N
     k : int, number of clusters
     rng : numpy.random.Generator
     sweeps : int >= 1
+    weights : (N,) float64, how often each row was seen; once by default
+    threads : int
 
     Returns
     -------
@@ -47,57 +154,5 @@ def seed_labels(x: Rows, k: int, rng: np.random.Generator, sweeps: int = 5) -> N
     rows = int(directed(x).sum())
     if not 1 <= k <= rows:
         raise ValueError(f"k must be between 1 and the {rows} rows with a direction; got {k}")
-    seeds = cosine_plus_plus(x, k, rng)  # fewer than k if many rows are equal: the sweeps fill the empty clusters
-    mu = np.zeros((x.shape[1], padded(k)), x.dtype)
-    mu[:, : len(seeds)] = dense_rows(x, seeds).T
-    return spherical_kmeans_sweeps(x, mu, k, sweeps)[0]
-
-
-def spherical_kmeans_sweeps(x: Rows, mu: Floats, k: int, sweeps: int = 5) -> tuple[NDArray[np.int64], Floats]:
-    """Assign rows to the mean of largest cosine and renew the means, until labels rest or ``sweeps`` are done.
-
-    z_i = argmax_k x_i' mu_k, mu_k = S_k / |S_k|; sum_k |S_k| never falls, except where an empty cluster is reseeded
-    with the row that fits its own cluster worst.
-
-    Parameters
-    ----------
-    x : (N, D) CSR or dense unit rows
-    mu : (D, kp) unit columns, padded with zeros
-    k : int, number of clusters
-    sweeps : int, largest number of sweeps
-
-    Returns
-    -------
-    labels : (N,) int64, -1 for rows without direction
-    mu : (D, kp), normalised sums of the rows with these labels
-
-    References
-    ----------
-    [BDGS05] section 5 (spkmeans).
-    """
-    held = directed(x)
-    labels = np.full(x.shape[0], -1, np.int64)
-    for _ in range(sweeps):
-        cosines = dots(x, mu)[:, :k]
-        new = np.where(held, cosines.argmax(axis=1), -1)
-        _fill_empty(new, np.where(held, cosines.max(axis=1), np.inf), k)
-        if np.array_equal(new, labels):
-            break
-        labels = new
-        s = accumulate(x, one_hot(labels, k, x.dtype))
-        norms = column_norms(s)
-        mu = np.where(norms > 0, s / np.where(norms > 0, norms, 1.0).astype(s.dtype), mu)
-    return labels, mu
-
-
-def _fill_empty(labels: NDArray[np.int64], fit: Floats, k: int) -> None:
-    """Give every empty cluster the worst fitting row of a cluster that can spare it."""
-    counts = np.bincount(labels[labels >= 0], minlength=k)
-    worst = iter(np.argsort(fit))
-    for empty in np.flatnonzero(counts == 0):
-        for row in worst:
-            if labels[row] >= 0 and counts[labels[row]] > 1:
-                counts[labels[row]] -= 1
-                counts[empty] = 1
-                labels[row] = empty
-                break
+    mu = seed_means(x, k, rng, weights)
+    return spherical_kmeans(x, mu, k, max_iter=sweeps, weights=weights, threads=threads).labels

@@ -1,0 +1,102 @@
+"""One pass over the documents: their responsibilities under a mixture, and the sums that its next estimate needs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.directional.kernels import accumulate, posterior_accumulate
+from vmfstream.directional.params import Rows
+from vmfstream.mixtures.columns import Floats, column_norms, dense_rows
+
+Vector = NDArray[np.float64]
+
+
+class Sums(NamedTuple):
+    """Sums over documents i of their responsibilities r_ik times their weights w_i."""
+
+    s: Floats
+    """(D, kp) resultants S_k = sum_i w_i r_ik x_i, of the dtype of the documents; padded columns are zero."""
+    nk: Vector
+    """(k,) sum_i w_i r_ik."""
+    qk: Vector
+    """(k,) sum_i (w_i r_ik)^2."""
+
+    @property
+    def norms(self) -> Vector:
+        """(k,) resultant lengths |S_k|."""
+        return column_norms(self.s)[: len(self.nk)]
+
+
+class Scored(NamedTuple):
+    """What `score` finds."""
+
+    sums: Sums
+    loglik: Vector
+    """(N,) log sum_k exp(score_ik); 0 for rows without direction."""
+    label: NDArray[np.int32]
+    """(N,) topic of the largest score; -1 for rows without direction."""
+
+
+def score(
+    x: Rows,
+    mu: Floats,
+    slope: Vector,
+    offset: Vector,
+    *,
+    hard: bool = False,
+    weights: Vector | None = None,
+    threads: int = 1,
+) -> Scored:
+    """Score documents, slope_k x_i'mu_k + offset_k, and sum them by their responsibilities.
+
+    Parameters
+    ----------
+    x : (N, D) CSR or dense unit rows
+    mu : (D, kp) unit columns of the dtype of ``x``, padded with zeros
+    slope, offset : (k,) float64; an offset of minus infinity switches a topic off
+    hard : whether a document belongs wholly to the topic of its largest score, instead of softmax_k(score_ik)
+    weights : (N,) float64, what each document weighs in the sums; 1 by default
+    threads : int
+
+    Notes
+    -----
+    O(nnz k) time, O(D k + N) memory: responsibilities are never stored. Scores are in the dtype of ``x``, their softmax
+    in double precision.
+    """
+    k = len(slope)
+    line = np.vstack([offset, slope])
+    passed = posterior_accumulate(
+        x, mu, line, np.zeros(k), np.ones(k), k, threads=threads, threshold=float(hard), mass=weights
+    )
+    return Scored(Sums(passed.s, passed.nk[:k], passed.q[:k]), passed.loglik, passed.label)
+
+
+def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> Sums:
+    """Sum documents by responsibilities (N, kp) that are given."""
+    nk = resp.sum(axis=0, dtype=np.float64)[:k]
+    qk = np.einsum("ik,ik->k", resp, resp, dtype=np.float64)[:k]
+    return Sums(accumulate(x, resp, threads=threads), nk, qk)
+
+
+def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDArray[np.int64]) -> None:
+    """Move a few ``rows`` with the weighted responsibilities ``resp`` (rows, kp) wholly to ``topics``, one row each."""
+    documents = dense_rows(x, rows)
+    weight = resp.sum(axis=1, dtype=np.float64)
+    there = np.zeros_like(resp)
+    there[np.arange(len(rows)), topics] = weight
+    k = len(sums.nk)
+    sums.s[:] += documents.T @ (there - resp)
+    sums.nk[:] += (there - resp).sum(axis=0, dtype=np.float64)[:k]
+    sums.qk[:] += (there.astype(np.float64) ** 2 - resp.astype(np.float64) ** 2).sum(axis=0)[:k]
+
+
+def directions(sums: Sums, otherwise: Floats) -> Floats:
+    """Mean directions S_k / |S_k| (D, kp); where documents cancel or are missing the column of ``otherwise`` stays."""
+    norms = column_norms(sums.s)
+    held = np.zeros(len(norms), np.bool_)
+    held[: len(sums.nk)] = norms[: len(sums.nk)] > np.finfo(sums.s.dtype).eps * sums.nk
+    scale = np.where(held, norms, 1.0).astype(sums.s.dtype)
+    return np.where(held, sums.s / scale, otherwise)
