@@ -77,7 +77,12 @@ def point_kappa(d: int, n: ArrayLike, t: ArrayLike) -> Vector:
 
 
 def kappa_factor(
-    d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior, rule: KappaRule, rng: np.random.Generator | None = None
+    d: int,
+    n: ArrayLike,
+    t: ArrayLike,
+    prior: KappaPrior | None,
+    rule: KappaRule,
+    rng: np.random.Generator | None = None,
 ) -> KappaFactor:
     """Return q(kappa) of one or several concentrations by the named ``rule``.
 
@@ -85,15 +90,21 @@ def kappa_factor(
     ----------
     d : int, dimension >= 2 (``"bounding"``: >= 3)
     n, t : (g,), numbers of documents and T = sum_k S_k'E[mu_k]
-    prior : KappaPrior
+    prior : KappaPrior; None for ``"point"``, which has none
     rule : one of `RULES`
     rng : numpy.random.Generator, for ``"sampling"`` only
 
     Raises
     ------
     ValueError
-        An unknown rule, ``"sampling"`` without ``rng``, ``"bounding"`` on the circle.
+        An unknown rule, a missing prior, ``"sampling"`` without ``rng``, ``"bounding"`` on the circle.
     """
+    if rule not in RULES:
+        raise ValueError(f"kappa must be one of {', '.join(RULES)}, or known values; got {rule!r}")
+    if rule == "point":
+        return point_factor(d, point_kappa(d, n, t))
+    if prior is None:
+        raise ValueError(f"kappa {rule!r} needs a prior of log kappa; got None")
     if rule == "quadrature":
         return quadrature_factor(d, n, t, prior)
     if rule == "sampling":
@@ -102,11 +113,7 @@ def kappa_factor(
         return sampled_factor(d, n, t, prior, rng)
     if rule == "bounding":
         return bounding_factor(d, n, t, prior)
-    if rule == "lognormal":
-        return lognormal_factor(d, n, t, prior)
-    if rule == "point":
-        return point_factor(d, point_kappa(d, n, t))
-    raise ValueError(f"kappa must be one of {', '.join(RULES)}, or known values; got {rule!r}")
+    return lognormal_factor(d, n, t, prior)
 
 
 def quadrature_factor(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior) -> KappaFactor:
@@ -201,22 +208,13 @@ def sampled_factor(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior, rng: n
     chains = []
     for a, b in zip(n, t, strict=True):
         start, width = _normal_start(d, float(a), float(b), prior)[0]
-        target = ConcentrationTarget(d, float(a), float(b), prior.m, prior.s2, none, none, 0.0)
+        target = ConcentrationTarget(d, float(a), float(b), prior.m, prior.s2, none, none, none)
         chains.append(metropolis(target, start, 2.4 * np.sqrt(width), BURN_IN + DRAWS, rng)[BURN_IN:])
     u = np.array(chains)
     kappa = np.exp(u)
     log_mean, log_var = u.mean(axis=1), u.var(axis=1)
     kl = _normal_divergence(log_mean, log_var, prior)
     return KappaFactor(kappa.mean(axis=1), log_partition(d, kappa).mean(axis=1), log_mean, log_var, kl)
-
-
-def reprior(factor: KappaFactor, old: KappaPrior, new: KappaPrior) -> KappaFactor:
-    """Return the same factor measured against another prior: only the divergence changes."""
-
-    def against(prior: KappaPrior) -> Vector:
-        return 0.5 * (np.log(prior.s2) + (factor.log_var + (factor.log_mean - prior.m) ** 2) / prior.s2)
-
-    return replace(factor, kl=factor.kl + against(new) - against(old))
 
 
 def exact_partition(d: int, factor: KappaFactor) -> KappaFactor:

@@ -24,8 +24,8 @@ NEGLIGIBLE = np.log(1e-25)
 class ConcentrationTarget:
     """Log-density of u = log kappa, up to a constant, with or without the directions integrated out.
 
-    -n ell(kappa) + T kappa + sum_j ell( sqrt(kappa^2 square_j + 2 kappa cross_j + c0^2) ) - (u - m)^2 / (2 s2), where
-    ``square`` = |S_j|^2 and ``cross`` = c0 S_j'mu_0 belong to the topics whose direction is integrated out.
+    -n ell(kappa) + T kappa + sum_j ell( sqrt(kappa^2 square_j + 2 kappa cross_j + c0_j^2) ) - (u - m)^2 / (2 s2), where
+    ``square`` = |S_j|^2, ``cross`` = S_j'b_j and ``c0`` = |b_j| belong to the topics whose direction is integrated out.
     """
 
     d: int
@@ -35,14 +35,14 @@ class ConcentrationTarget:
     s2: float
     square: Vector
     cross: Vector
-    c0: float
+    c0: Vector
 
     def __call__(self, u: Vector) -> Vector:
         """Evaluate at each of ``u`` (g,)."""
         return np.array([_target(v, *self.numbers) for v in u])
 
     @property
-    def numbers(self) -> tuple[float, float, float, float, float, Vector, Vector, float]:
+    def numbers(self) -> tuple[float, float, float, float, float, Vector, Vector, Vector]:
         """The arguments of the compiled density."""
         return float(self.d), self.n, self.t, self.m, self.s2, self.square, self.cross, self.c0
 
@@ -56,12 +56,12 @@ def metropolis(target: ConcentrationTarget, u: float, step: float, draws: int, r
 
 @njit(cache=True)
 def _target(
-    u: float, d: float, n: float, t: float, m: float, s2: float, square: Vector, cross: Vector, c0: float
+    u: float, d: float, n: float, t: float, m: float, s2: float, square: Vector, cross: Vector, c0: Vector
 ) -> float:
     kappa = np.exp(u)
     value = -n * ell(d, kappa) + t * kappa - (u - m) ** 2 / (2 * s2)
     for j in range(len(square)):
-        value += ell(d, np.sqrt(max(kappa * kappa * square[j] + 2 * kappa * cross[j] + c0 * c0, 0.0)))
+        value += ell(d, np.sqrt(max(kappa * kappa * square[j] + 2 * kappa * cross[j] + c0[j] * c0[j], 0.0)))
     return float(value)
 
 
@@ -77,7 +77,7 @@ def _walk(
     s2: float,
     square: Vector,
     cross: Vector,
-    c0: float,
+    c0: Vector,
 ) -> Vector:
     out = np.empty(len(moves))
     height = _target(u, d, n, t, m, s2, square, cross, c0)
@@ -108,4 +108,4 @@ def grid_quantiles(u: Vector, f: Vector, levels: ArrayLike) -> Vector:
     """Quantiles of the density exp(f), up to a constant, given on the even grid ``u``."""
     w = np.exp(f - f.max())
     mass = np.concatenate([[0.0], np.cumsum(w[1:] + w[:-1])])
-    return np.interp(np.asarray(levels, np.float64) * mass[-1], mass, u)
+    return np.asarray(np.interp(np.asarray(levels, np.float64) * mass[-1], mass, u))

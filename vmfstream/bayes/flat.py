@@ -4,26 +4,31 @@
     q = Dir(pi | rho) prod_k vMF(mu_k | f_k / |f_k|, |f_k|) q(kappa) prod_i Cat(z_i | resp_i)
 
 Each factor is renewed given the others; the evidence lower bound never falls. Natural vectors of all topics are columns
-of a matrix (D, kp); log-densities are relative to uniform. Rows without direction have zero responsibilities.
+of a matrix (D, kp); log-densities are relative to uniform. Rows without direction have zero responsibilities. Other
+priors of the weights than Dir(alpha) fit in: see `vmfstream.bayes.weights`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, entr, gammaln
+from scipy.special import entr
 
-from vmfstream.bayes.concentration import (
-    KappaFactor,
-    KappaPrior,
-    KappaRule,
-    point_factor,
-    point_kappa,
-    quadrature_factor,
+from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
+from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
+from vmfstream.bayes.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.weights import (
+    Dirichlet,
+    DirichletWeights,
+    Weights,
+    WeightsPrior,
+    dirichlet_divergence,
+    expected_log_weights,
 )
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, ell, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, dots, padded
@@ -41,6 +46,14 @@ COSINE_LIMITS = (0.1, 0.95)
 LOG_KAPPA_SD = 0.3
 """Standard deviation of log kappa when its prior is taken from the initial partition."""
 
+SETTLE = 5
+"""Sweeps before the hyperparameters are learnt, and between two times."""
+
+AT_REST = 1e-5
+"""Largest 1 - cosine by which directions turn in the last sweep when the bound is too noisy to tell."""
+
+Assignment: TypeAlias = Literal["soft", "hard"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
@@ -57,23 +70,36 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlatFit:
-    """Posterior of a mixture: natural vectors ``f`` (D, kp) of lengths ``gamma`` (k,), ``kappa``, ``rho`` (k,).
+    """Posterior of a mixture: natural vectors ``f`` (D, kp) of lengths ``gamma`` (k,), ``kappa`` and ``weights``.
 
     ``resp`` (N, kp) is the E-step under exactly these parameters; ``nk`` (k,) and ``t`` = S_k'E[mu_k], summed over the
-    topics if kappa is shared, are the statistics they were made from. ``trace`` is the lower bound after each sweep, in
-    nats relative to uniform.
+    topics if kappa is shared, are the statistics they were made from. ``prior`` and ``law``, the prior of kappa, are
+    those at the end. ``trace`` is the lower bound after each sweep, in nats relative to uniform.
     """
 
     f: Floats
     gamma: Vector
     kappa: KappaFactor
-    rho: Vector
+    weights: Weights
     resp: Floats
     nk: Vector
     t: Vector
+    prior: Prior
+    law: KappaPrior | None
     trace: Vector
-    n_iter: int
     converged: bool
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return len(self.trace)
+
+    @property
+    def rho(self) -> Vector:
+        """Posterior Dir(rho) of the weights, (k,), if their prior is a Dirichlet distribution."""
+        if not isinstance(self.weights, DirichletWeights):
+            raise TypeError(f"these weights have no Dirichlet posterior; they are {type(self.weights).__name__}")
+        return self.weights.rho
 
 
 def moment_prior(x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: float = 1.0) -> Prior:
@@ -122,10 +148,14 @@ def fit(
     prior: Prior,
     *,
     kappa: KappaRule | float | Vector = "quadrature",
-    concentration: Literal["shared", "own"] = "shared",
+    concentration: Concentration = "shared",
     kappa_prior: KappaPrior | None = None,
     kappa0: ArrayLike | None = None,
     seen: tuple[ArrayLike, ArrayLike] = (0.0, 0.0),
+    assignment: Assignment = "soft",
+    learn: Collection[Hyperparameter] = (),
+    weights: WeightsPrior | None = None,
+    rng: np.random.Generator | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
 ) -> FlatFit:
@@ -138,13 +168,19 @@ def fit(
         must then have a direction per topic, and ``kappa0``
     k : int, number of topics
     prior : Prior, see `moment_prior`
-    kappa : ``"quadrature"`` (posterior of log kappa), ``"point"`` (A^-1(T / N)), or known values
+    kappa : how the posterior of log kappa is found, see `vmfstream.bayes.concentration.kappa_factor`: ``"quadrature"``,
+        ``"sampling"``, ``"bounding"``, ``"lognormal"`` or ``"point"`` (A^-1(T / N), no prior); or known values
     concentration : one for all topics or one each
-    kappa_prior : for ``"quadrature"``, default `moment_kappa_prior`
+    kappa_prior : prior of log kappa, default `moment_kappa_prior`
     kappa0 : initial concentration, default the ``marginal`` estimate of ``resp0``
     seen : (n, T), statistics of earlier documents about kappa, each a number or (k,)
+    assignment : ``"hard"`` gives each document to one topic; the bound is then that of such assignments
+    learn : hyperparameters fitted to the data, see `vmfstream.bayes.empirical`, after 5 sweeps and then every 5
+    weights : prior of the weights instead of Dir(prior.alpha)
+    rng : numpy.random.Generator, for ``"sampling"`` only
     max_iter : int, largest number of sweeps
-    tol : float, stop when the bound per document changes by less, in nats
+    tol : float, stop when the bound per document changes by less, in nats (``"sampling"``, whose bound is noisy: when
+        all directions rest)
 
     Returns
     -------
@@ -159,50 +195,68 @@ def fit(
     ----------
     [GY14] section 3.1; the sign of the entropy in the bound and E[mu] = A(gamma) psi follow from the derivation.
     """
-    d, kp = x.shape[1], padded(k)
-    if resp0 is not None and resp0.shape != (x.shape[0], kp):
-        raise ValueError(f"resp0 must have the shape {(x.shape[0], kp)}; got {resp0.shape}")
-    if prior.b.shape not in ((d,), (d, kp)):
-        raise ValueError(f"prior.b must have the shape {(d,)} or {(d, kp)}; got {prior.b.shape}")
-    alpha = np.broadcast_to(np.asarray(prior.alpha, np.float64), k)
-    held = directed(x)
-    n_seen, t_seen = (np.broadcast_to(np.asarray(v, np.float64), 1 if concentration == "shared" else k) for v in seen)
-    if kappa_prior is None and isinstance(kappa, str) and kappa == "quadrature":
+    _check(x, resp0, k, prior, concentration, assignment, learn, weights)
+    d = x.shape[1]
+    shares: WeightsPrior = Dirichlet(_per_topic(prior.alpha, k)) if weights is None else weights
+    n_seen, t_seen = (_per_topic(v, 1 if concentration == "shared" else k) for v in seen)
+    if kappa_prior is None and isinstance(kappa, str) and kappa != "point":
         if resp0 is None:
             raise ValueError("kappa_prior is needed when there are no initial responsibilities")
         kappa_prior = moment_kappa_prior(x, resp0, k)
-
-    def concentration_factor(nk: Vector, t: Vector) -> KappaFactor:
-        if not isinstance(kappa, str):
-            return point_factor(d, np.broadcast_to(np.asarray(kappa, np.float64), len(n_seen)))
-        n_total, t_total = n_seen + _grouped(nk, concentration), t_seen + t
-        if kappa == "quadrature" and kappa_prior is not None:
-            return quadrature_factor(d, n_total, t_total, kappa_prior)
-        if kappa == "point":
-            return point_factor(d, point_kappa(d, n_total, t_total))
-        raise ValueError(f"kappa must be 'quadrature', 'point' or known values; got {kappa!r}")
-
-    resp = _first_resp(x, prior.b, kappa0, alpha) if resp0 is None else _masked(x, resp0)
+    model = KappaModel(kappa, kappa_prior, concentration, n_seen, t_seen, rng)
+    resp = _first_resp(x, prior.b, kappa0, _per_topic(prior.alpha, k)) if resp0 is None else _masked(x, resp0)
     s, nk = _statistics(x, resp, k)
-    if not isinstance(kappa, str):
-        kappa0 = kappa
-    elif kappa0 is None:
-        kappa0 = shared_concentration(d, column_norms(s)[:k], nk, float(nk.sum()))
-    factor = point_factor(d, kappa0)
+    kappa0 = kappa0 if model.known is None else model.known
+    factor = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, nk.sum()) if kappa0 is None else kappa0)
+    f = np.zeros_like(s)
+    enough = tol * max(int(directed(x).sum()), 1)
     trace: list[float] = []
+    rests = False
     while True:
-        rho = alpha + nk
+        before = f
+        posterior = shares.posterior(nk)
         f, gamma = natural_vectors(prior.b, s, factor.mean, k)
-        t = _grouped(expected_cosines(f, gamma, s), concentration)
-        factor = concentration_factor(nk, t)
-        resp, lse = responsibilities(x, f, gamma, factor, expected_log_weights(rho))
-        against = float(n_seen @ factor.ell - t_seen @ factor.mean)
-        trace.append(float(lse.sum()) - divergence(f, gamma, rho, factor, prior) - against)
-        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol * max(int(held.sum()), 1)
+        t = expected_cosines(f, gamma, s)
+        factor = model.factor(d, nk, t)
+        learning = bool(learn) and (rests or (len(trace) >= SETTLE and len(trace) % SETTLE == 0))
+        if learning:
+            prior = _learned_prior(learn, f, gamma, posterior, prior)
+            if isinstance(posterior, DirichletWeights):
+                shares = Dirichlet(_per_topic(prior.alpha, k))
+                posterior = replace(posterior, alpha=shares.alpha)
+            if "kappa" in learn:
+                model, factor = model.learned(d, nk, t, factor)
+        resp, gain = assigned(x, f, gamma, factor, posterior.expected_log, assignment)
+        trace.append(gain - posterior.kl - directions_divergence(f, gamma, prior) - model.cost(factor))
+        if model.noisy:
+            rests = _turned(f, before, gamma) < AT_REST
+        else:
+            rests = len(trace) > 1 and abs(trace[-1] - trace[-2]) < enough
+        converged = rests and (learning or not learn)
         if converged or len(trace) >= max_iter:
             break
         s, nk = _statistics(x, resp, k)
-    return FlatFit(f, gamma, factor, rho, resp, nk, t, np.array(trace), len(trace), converged)
+    t = model.grouped(t)
+    return FlatFit(f, gamma, factor, posterior, resp, nk, t, prior, model.prior, np.array(trace), converged)
+
+
+def assigned(
+    x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, assignment: Assignment = "soft"
+) -> tuple[Floats, float]:
+    """E-step, soft (see `responsibilities`) or hard (all to the best topic), and what it adds to the bound.
+
+    Returns
+    -------
+    resp : (N, kp), zero for rows without direction
+    gain : float, sum_i log-sum-exp of the scores, or the sum of the largest scores
+    """
+    if assignment == "soft":
+        resp, lse = responsibilities(x, f, gamma, kappa, log_weights)
+        return resp, float(lse.sum())
+    k, held = len(gamma), directed(x)
+    scores = dots(x, f)[:, :k] * (kappa.mean * shrinkage(f.shape[0], gamma)) + (log_weights - kappa.ell)
+    labels = np.where(held, scores.argmax(axis=1), -1)
+    return one_hot(labels, k, x.dtype), float(scores.max(axis=1)[held].sum())
 
 
 def responsibilities(
@@ -239,12 +293,6 @@ def expected_cosines(f: Floats, gamma: Vector, s: Floats) -> Vector:
     return column_dots(f, s)[: len(gamma)] * shrinkage(f.shape[0], gamma)
 
 
-def expected_log_weights(rho: ArrayLike) -> Vector:
-    """Return E[log pi_k] = digamma(rho_k) - digamma(sum rho)."""
-    rho = np.asarray(rho, np.float64)
-    return np.asarray(digamma(rho) - digamma(rho.sum()), np.float64)
-
-
 def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prior: Prior) -> float:
     """Evidence lower bound of any state, in nats relative to the uniform density of all documents with a direction.
 
@@ -259,20 +307,17 @@ def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prio
 
 def divergence(f: Floats, gamma: Vector, rho: Vector, kappa: KappaFactor, prior: Prior) -> float:
     """Kullback-Leibler divergence of the posterior of weights, directions and concentration from the prior."""
+    return dirichlet_divergence(rho, prior.alpha) + directions_divergence(f, gamma, prior) + float(kappa.kl.sum())
+
+
+def directions_divergence(f: Floats, gamma: Vector, prior: Prior) -> float:
+    """sum_k KL(vMF(psi_k, gamma_k) || vMF with natural vector b_k)."""
     k = len(gamma)
     b = prior.b if prior.b.ndim == 2 else np.broadcast_to(prior.b[:, None], f.shape)
     c0 = np.broadcast_to(prior.c0, f.shape[1])[:k]
     both = gamma * c0
     cosine = np.divide(column_dots(f, b)[:k], both, out=np.zeros_like(gamma), where=both > 0)
-    directions = float(kl(f.shape[0], gamma, c0, cosine).sum())
-    return dirichlet_divergence(rho, prior.alpha) + directions + float(kappa.kl.sum())
-
-
-def dirichlet_divergence(rho: Vector, alpha: ArrayLike) -> float:
-    """KL(Dir(rho) || Dir(alpha))."""
-    alpha = np.broadcast_to(np.asarray(alpha, np.float64), rho.shape)
-    log_b = gammaln(rho.sum()) - gammaln(rho).sum() - gammaln(alpha.sum()) + gammaln(alpha).sum()
-    return float(log_b + (rho - alpha) @ expected_log_weights(rho))
+    return float(kl(f.shape[0], gamma, c0, cosine).sum())
 
 
 def predictive(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, log_weights: Vector) -> Vector:
@@ -335,11 +380,61 @@ def _statistics(x: Rows, resp: Floats, k: int) -> tuple[Floats, Vector]:
     return accumulate(x, resp), resp.sum(axis=0, dtype=np.float64)[:k]
 
 
-def _grouped(per_topic: Vector, concentration: str) -> Vector:
-    return per_topic.sum(keepdims=True) if concentration == "shared" else per_topic
-
-
 def _debiased(s: Floats, resp: Floats, k: int) -> float:
     nk = resp.sum(axis=0, dtype=np.float64)[:k]
     qk = np.einsum("ik,ik->k", resp, resp, dtype=np.float64)[:k]
     return debiased_resultant(column_norms(s)[:k], nk, qk)
+
+
+def _turned(f: Floats, before: Floats, gamma: Vector) -> float:
+    """Return the largest 1 - cosine between old and new directions."""
+    both = gamma * column_norms(before)[: len(gamma)]
+    cosine = np.divide(column_dots(f, before)[: len(gamma)], both, out=np.zeros_like(gamma), where=both > 0)
+    return float(1 - cosine.min())
+
+
+def _learned_prior(
+    learn: Collection[Hyperparameter], f: Floats, gamma: Vector, posterior: Weights, prior: Prior
+) -> Prior:
+    d, k = f.shape[0], len(gamma)
+    alpha, b = prior.alpha, prior.b.astype(np.float64)
+    expected = f[:, :k].astype(np.float64) @ shrinkage(d, gamma)
+    if "mu0" in learn:
+        b = learned_mean(expected, b)
+    if "c0" in learn:
+        b = learned_c0(d, expected, b, k)
+    if "alpha" in learn and isinstance(posterior, DirichletWeights):
+        alpha = learned_alpha(posterior.rho, float(posterior.alpha[0]))
+    return Prior(alpha, b.astype(prior.b.dtype))
+
+
+def _per_topic(value: ArrayLike, k: int) -> Vector:
+    return np.broadcast_to(np.asarray(value, np.float64), k)
+
+
+def _check(
+    x: Rows,
+    resp0: Floats | None,
+    k: int,
+    prior: Prior,
+    concentration: str,
+    assignment: str,
+    learn: Collection[str],
+    weights: WeightsPrior | None,
+) -> None:
+    d, kp = x.shape[1], padded(k)
+    if resp0 is not None and resp0.shape != (x.shape[0], kp):
+        raise ValueError(f"resp0 must have the shape {(x.shape[0], kp)}; got {resp0.shape}")
+    if prior.b.shape not in ((d,), (d, kp)):
+        raise ValueError(f"prior.b must have the shape {(d,)} or {(d, kp)}; got {prior.b.shape}")
+    for name, value, domain in (
+        ("concentration", concentration, get_args(Concentration)),
+        ("assignment", assignment, get_args(Assignment)),
+        *(("learn", name, get_args(Hyperparameter)) for name in learn),
+    ):
+        if value not in domain:
+            raise ValueError(f"{name} must be one of {', '.join(domain)}; got {value!r}")
+    if {"mu0", "c0"} & set(learn) and prior.b.ndim == 2:
+        raise ValueError(f"mu0 and c0 are learnt for a common prior, b of shape {(d,)}; got {prior.b.shape}")
+    if "alpha" in learn and (weights is not None or np.ndim(prior.alpha) > 0):
+        raise ValueError("alpha is learnt for weights with the prior Dir(alpha), alpha a number; got another prior")
