@@ -8,9 +8,14 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.directional import oracles
-from vmfstream.directional import kernels
+from vmfstream.directional import kernels, loops
 
 N, D = 60, 80
+
+
+@pytest.fixture(autouse=True)
+def _threads_whatever_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_SHARED", 0)
 
 
 class Case:
@@ -88,7 +93,7 @@ def test_pass(k: int, dtype: type, sparse: bool, threads: int) -> None:
     np.testing.assert_allclose(found.q, (resp**2).sum(axis=0), **tolerance(dtype))
     np.testing.assert_allclose(found.loglik, expected.loglik, **tolerance(dtype))
     np.testing.assert_array_equal(found.label, expected.label)
-    largest = -np.sort(-resp, axis=1)[:, : kernels.TOP]
+    largest = -np.sort(-resp, axis=1)[:, : loops.TOP]
     np.testing.assert_allclose(found.weight, largest, rtol=1e-4, atol=2e-5)
     used = found.top >= 0
     np.testing.assert_array_equal(used, found.weight > 0)
@@ -147,11 +152,31 @@ def test_accumulate(k: int, dtype: type, sparse: bool, threads: int) -> None:
 
 
 @pytest.mark.parametrize(("sparse", "threads"), [(True, 1), (True, 2), (False, 1)])
-def test_accumulate_top_repeats_the_pass(sparse: bool, threads: int) -> None:
+def test_the_largest_responsibilities_repeat_the_pass(sparse: bool, threads: int) -> None:
     case = Case(3, np.float64, sparse=sparse)
     found = kernels.posterior_accumulate(*case.arguments, threads=threads)
-    again = kernels.accumulate_top(case.x, found.top, found.weight, case.kp, threads=threads)
+    resp = np.zeros((len(found.top), case.kp))
+    row, place = np.nonzero(found.top >= 0)
+    resp[row, found.top[row, place]] = found.weight[row, place]
+    again = kernels.accumulate(case.x, resp, threads=threads)
     np.testing.assert_allclose(again, found.s, rtol=1e-6, atol=1e-9)
+
+
+def test_a_small_matrix_is_summed_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(30, np.float64, n=200)
+    parts: list[int] = []
+    word_ranges = kernels._word_ranges
+
+    def counted(indices: Any, d: int, threads: int) -> list[int]:
+        parts.append(threads)
+        return word_ranges(indices, d, threads)
+
+    monkeypatch.setattr(kernels, "_word_ranges", counted)
+    for least in (case.x.nnz * case.kp + 1, case.x.nnz * case.kp):
+        monkeypatch.setattr(kernels, "_SHARED", least)
+        kernels.posterior_accumulate(*case.arguments, threads=2)
+        kernels.accumulate(case.x, np.ones((200, case.kp)), threads=2)
+    assert parts == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -269,10 +294,5 @@ def test_says_what_is_wrong_with_weights() -> None:
         kernels.accumulate(x, np.zeros((3, 16)))
     with pytest.raises(ValueError, match="multiple of 16 columns, got 15"):
         kernels.accumulate(x, np.zeros((N, 15)))
-    top = np.full((N, 4), 16, np.int16)
-    with pytest.raises(ValueError, match="top: expected topics below kp = 16, got 16"):
-        kernels.accumulate_top(x, top, np.ones((N, 4), np.float32), 16)
-    with pytest.raises(ValueError, match="weight: expected the shape of top"):
-        kernels.accumulate_top(x, top, np.ones((N, 3), np.float32), 16)
     with pytest.raises(ValueError, match="k: expected at least one topic, got 0"):
         kernels.padded(0)

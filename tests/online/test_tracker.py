@@ -30,7 +30,8 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import chain, tracker
-from vmfstream.online.state import Rows, TrackerSettings, TrackState
+from vmfstream.online.state import Rows, TrackerSettings, TrackState, to_arrays
+from vmfstream.online.window import Refit, refit
 
 Matrix = NDArray[np.float32]
 
@@ -332,6 +333,27 @@ def test_memory_bounds_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracker, "WINDOW_BYTES", 1)
     state, _ = learn(state, xs[0], replace(FILTER, topics=2))
     assert len(state.window) == 4
+
+
+def test_what_was_just_fitted_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = texts()
+    state = tracker.start(PLAIN, [], 0, xs[0])
+    calls: list[int] = []
+
+    def counted(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
+        calls.append(state.slice)
+        return refit(state, settings, rng)
+
+    monkeypatch.setattr(tracker, "refit", counted)
+    arrays = to_arrays(state)
+    again = tracker.from_arrays(*arrays, [], xs[0], PLAIN)
+    for same in (state, again):
+        closed, _ = tracker.close(same, 0.0, PLAIN)
+        assert not calls
+        assert np.array_equal(closed.window[0].resp, state.open.kept[0][1])
+    grown, _ = tracker.step(state, xs[1], PLAIN)
+    tracker.close(grown, 0.0, PLAIN)
+    assert calls == [0]
 
 
 # --- quality --------------------------------------------------------------------------------------------------------

@@ -166,6 +166,25 @@ def test_best_of_several_starts() -> None:
     assert all(r.dtype == np.float32 for r in best.resp)
 
 
+@pytest.mark.parametrize(
+    ("most", "together", "starts"), [(5, 400, 5), (5, 240, 3), (5, 40, 2), (1, 40, 1), (3, 400, 3)]
+)
+def test_many_documents_need_fewer_starts(
+    most: int, together: int, starts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+    static_fits = window.static_fits
+
+    def counted(*arguments):  # type: ignore[no-untyped-def]
+        given.append(arguments[-1])
+        return static_fits(*arguments)
+
+    monkeypatch.setattr(window, "COLD_DOCUMENTS", together)
+    monkeypatch.setattr(window, "static_fits", counted)
+    cold_fits(texts(slices=2), 3, replace(PLAIN, cold_starts=most), 0.9, np.random.default_rng(0))
+    assert given == [starts]
+
+
 def test_empty_slices_take_part() -> None:
     x = texts(slices=1)[0]
     for rows in (x, x.toarray()):

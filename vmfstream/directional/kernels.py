@@ -13,14 +13,13 @@ which for the mixture of von Mises-Fisher distributions is of degree one: ``coef
 A document without any word carries no direction: its label is -1, its log-likelihood 0, its responsibilities are zero,
 and it enters no sum. The same holds for a document whose scores are not finite.
 
-Sparse documents are scored in exactly ``threads`` chunks of rows, one thread each; their sums over words are then made
-in as many ranges of words, so that no thread needs a matrix of its own and every sum runs in the order of documents.
+Sparse documents are scored in ``threads`` chunks of rows, one thread each; their sums over words are then made in as
+many ranges of words, so that no thread needs a matrix of its own and every sum runs in the order of documents.
 Results do not depend on timing, and on ``threads`` only by the rounding of ``nk`` and ``q``.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,19 +27,24 @@ from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.directional.lanes import NARROW, WIDE, dot_narrow, dot_wide, scatter_narrow, score_narrow
+from vmfstream.directional.lanes import NARROW
+from vmfstream.directional.loops import (
+    TOP,
+    dots_chunk,
+    list_chunk,
+    pass_chunk,
+    pass_of_dots,
+    posterior_chunk,
+    posterior_of_dots,
+    scatter_words,
+)
 from vmfstream.directional.params import Rows as Rows
 
-TOP = 4
-"""How many topics the compact form of the responsibilities keeps."""
-
-_NEGLIGIBLE = -50.0  # a difference of log scores whose exponential does not change a double-precision sum
+_SHARED = 2**25  # products of a coordinate and a topic below which a second thread costs more than it saves
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
-_MANY = 5  # active topics in 16 columns from which adding the whole row is faster than adding single entries
 
 
 class Responsibilities(NamedTuple):
@@ -91,326 +95,6 @@ def padded(k: int) -> int:
     return -(-k // NARROW) * NARROW
 
 
-# --- one document ---------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def _is_empty(values: NDArray[Any]) -> bool:
-    for value in values:  # noqa: SIM110
-        if value != 0:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _dot_row(indices: Any, data: Any, start: int, stop: int, m: Any, out: Any) -> None:
-    """out = x_i m, in blocks of topics that fit the registers."""
-    column = 0
-    while column + WIDE <= m.shape[1]:
-        dot_wide(indices, data, start, stop, m, column, out)
-        column += WIDE
-    if column < m.shape[1]:
-        dot_narrow(indices, data, start, stop, m, column, out)
-
-
-@njit(cache=True)
-def _scratch(kp: int) -> tuple[Any, Any, Any, Any]:
-    """Room for one document: scores, responsibilities, active topics, and the largest score of every lane."""
-    return np.empty(kp), np.empty(kp), np.empty(kp, np.int64), np.empty(NARROW)
-
-
-@njit(cache=True)
-def _score(c: Any, coef: Any, centre: Any, slope: Any, score: Any, lanes: Any) -> float:
-    """Fill score with Horner's scheme in u = (c - centre) slope and return the largest."""
-    lanes[:] = -math.inf
-    for column in range(0, len(score), NARROW):
-        score_narrow(c, column, coef, centre, slope, score, lanes)
-    best: float = lanes[0]
-    for lane in range(1, NARROW):
-        best = max(best, lanes[lane])
-    return best
-
-
-@njit(cache=True)
-def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, float]:
-    """Fill r with the responsibilities of the topics that have any, listed in ``active``; the others are not written.
-
-    Returns how many they are, the topic of the largest score and log sum exp; (0, -1, 0) if the scores are not finite.
-    """
-    if not -math.inf < best < math.inf:
-        return 0, -1, 0.0
-    count = 0
-    for t in range(len(score)):
-        active[count] = t  # without a branch: which topics are near the best is hard to foretell
-        count += score[t] - best > _NEGLIGIBLE
-    label = -1
-    total = 0.0
-    for a in range(count):
-        t = active[a]
-        if label < 0 and score[t] == best:
-            label = t
-        r[t] = math.exp(score[t] - best)
-        total += r[t]
-    for a in range(count):
-        r[active[a]] /= total
-    return count, label, best + math.log(total)
-
-
-@njit(cache=True)
-def _truncate(r: Any, active: Any, count: int, label: int, threshold: float) -> int:
-    """Keep those active topics that reach the threshold, and always the largest; let them sum to one."""
-    kept = 0
-    total = 0.0
-    for a in range(count):
-        t = active[a]
-        if t == label or (r[t] >= threshold and r[t] > 0.0):
-            active[kept] = t
-            kept += 1
-            total += r[t]
-    for a in range(kept):
-        r[active[a]] /= total
-    return kept
-
-
-@njit(cache=True)
-def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any, top: Any, weight: Any) -> None:
-    """Add one document to nk and q, and write its largest responsibilities, by insertion."""
-    for a in range(count):
-        t = active[a]
-        value = r[t]
-        nk[t] += mass * value
-        q[t] += (mass * value) ** 2
-        place = min(a, TOP)
-        while place > 0 and weight[place - 1] < np.float32(value):
-            if place < TOP:
-                weight[place] = weight[place - 1]
-                top[place] = top[place - 1]
-            place -= 1
-        if place < TOP:
-            weight[place] = value
-            top[place] = t
-
-
-@njit(cache=True)
-def _scatter_row(indices: Any, data: Any, start: int, stop: int, weights: Any, active: Any, count: int, s: Any) -> None:
-    """s[w] += x_iw weights for the active topics, which are listed in increasing order."""
-    first = 0
-    while first < count:
-        column = active[first] // NARROW * NARROW
-        last = first + 1
-        while last < count and active[last] < column + NARROW:
-            last += 1
-        if last - first >= _MANY:
-            scatter_narrow(indices, data, start, stop, s, column, weights)
-        else:
-            for a in range(first, last):
-                t = active[a]
-                weight = weights[t]
-                for j in range(start, stop):
-                    s[indices[j], t] += weight * data[j]
-        first = last
-
-
-# --- a chunk of documents -------------------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def _dots_chunk(low: int, high: int, indptr: Any, indices: Any, data: Any, m: Any, out: Any) -> None:
-    for i in range(low, high):
-        _dot_row(indices, data, indptr[i], indptr[i + 1], m, out[i])
-
-
-@njit(cache=True, nogil=True)
-def _posterior_chunk(
-    low: int,
-    high: int,
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    m: Any,
-    coef: Any,
-    centre: Any,
-    slope: Any,
-    loglik: Any,
-    label: Any,
-    resp: Any,
-) -> None:
-    c = np.empty(m.shape[1], m.dtype)
-    score, r, active, lanes = _scratch(coef.shape[1])
-    for i in range(low, high):
-        start, stop = indptr[i], indptr[i + 1]
-        if _is_empty(data[start:stop]):
-            continue
-        _dot_row(indices, data, start, stop, m, c)
-        best = _score(c, coef, centre, slope, score, lanes)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
-        for a in range(count):
-            resp[i, active[a]] = r[active[a]]
-
-
-@njit(cache=True)
-def _posterior_of_dots(
-    dots: Any, empty: Any, coef: Any, centre: Any, slope: Any, loglik: Any, label: Any, resp: Any
-) -> None:
-    score, r, active, lanes = _scratch(coef.shape[1])
-    for i in range(dots.shape[0]):
-        if empty[i]:
-            continue
-        best = _score(dots[i], coef, centre, slope, score, lanes)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
-        for a in range(count):
-            resp[i, active[a]] = r[active[a]]
-
-
-@njit(cache=True, nogil=True)
-def _pass_chunk(
-    low: int,
-    high: int,
-    nk: Any,
-    q: Any,
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    m: Any,
-    coef: Any,
-    centre: Any,
-    slope: Any,
-    threshold: float,
-    begin: Any,
-    topic: Any,
-    share: Any,
-    mass: Any,
-    loglik: Any,
-    label: Any,
-    top: Any,
-    weight: Any,
-) -> None:
-    """Score documents and list their responsibilities: those of i from ``begin[i, 0]`` to ``begin[i, 1]``."""
-    kp = m.shape[1]
-    c = np.empty(kp, m.dtype)
-    score, r, active, lanes = _scratch(kp)
-    at = low * kp
-    for i in range(low, high):
-        begin[i] = at
-        start, stop = indptr[i], indptr[i + 1]
-        if _is_empty(data[start:stop]):
-            continue
-        _dot_row(indices, data, start, stop, m, c)
-        best = _score(c, coef, centre, slope, score, lanes)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
-        count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
-        for a in range(count):
-            topic[at] = active[a]
-            share[at] = mass[i] * r[active[a]]
-            at += 1
-        begin[i, 1] = at
-
-
-@njit(cache=True)
-def _pass_of_dots(
-    dots: Any,
-    empty: Any,
-    coef: Any,
-    centre: Any,
-    slope: Any,
-    threshold: float,
-    resp: Any,
-    nk: Any,
-    q: Any,
-    mass: Any,
-    loglik: Any,
-    label: Any,
-    top: Any,
-    weight: Any,
-) -> None:
-    score, r, active, lanes = _scratch(coef.shape[1])
-    for i in range(dots.shape[0]):
-        if empty[i]:
-            continue
-        best = _score(dots[i], coef, centre, slope, score, lanes)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
-        count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
-        for a in range(count):
-            resp[i, active[a]] = mass[i] * r[active[a]]
-
-
-@njit(cache=True, nogil=True)
-def _list_chunk(low: int, high: int, resp: Any, begin: Any, topic: Any, share: Any) -> None:
-    """List the responsibilities that are not zero, in the form of `_pass_chunk`."""
-    kp = resp.shape[1]
-    at = low * kp
-    for i in range(low, high):
-        begin[i, 0] = at
-        for t in range(kp):
-            if resp[i, t] != 0:
-                topic[at] = t
-                share[at] = resp[i, t]
-                at += 1
-        begin[i, 1] = at
-
-
-@njit(cache=True, nogil=True)
-def _list_top_chunk(low: int, high: int, top: Any, weight: Any, begin: Any, topic: Any, share: Any) -> None:
-    """List responsibilities given in their compact form, by rising topic, in the form of `_pass_chunk`."""
-    at = low * top.shape[1]
-    for i in range(low, high):
-        begin[i, 0] = at
-        for place in range(top.shape[1]):
-            if top[i, place] < 0:
-                break
-            here = at
-            while here > begin[i, 0] and topic[here - 1] > top[i, place]:
-                topic[here], share[here] = topic[here - 1], share[here - 1]
-                here -= 1
-            topic[here], share[here] = top[i, place], weight[i, place]
-            at += 1
-        begin[i, 1] = at
-
-
-@njit(cache=True, nogil=True)
-def _scatter_words(
-    first: int, last: int, indptr: Any, indices: Any, data: Any, begin: Any, topic: Any, share: Any, s: Any
-) -> None:
-    """s[w] += sum_i r_i x_iw for the words from ``first`` to ``last``; of sorted rows that is one run each."""
-    weights = np.zeros(s.shape[1], s.dtype)
-    whole = first == 0 and last == s.shape[0]
-    for i in range(begin.shape[0]):
-        low, high = begin[i]
-        if low == high:
-            continue
-        for a in range(low, high):
-            weights[topic[a]] = share[a]
-        active, count = topic[low:high], high - low
-        start, stop, is_sorted = 0, indptr[i + 1] - indptr[i], True
-        if not whole:
-            start, stop, is_sorted = _run_of_words(indices[indptr[i] : indptr[i + 1]], first, last)
-        if is_sorted:
-            _scatter_row(indices, data, indptr[i] + start, indptr[i] + stop, weights, active, count, s)
-        else:
-            for j in range(indptr[i], indptr[i + 1]):
-                if first <= indices[j] < last:
-                    _scatter_row(indices, data, j, j + 1, weights, active, count, s)
-        for a in range(low, high):
-            weights[topic[a]] = 0.0
-
-
-@njit(cache=True)
-def _run_of_words(words: Any, first: int, last: int) -> tuple[int, int, bool]:
-    """Bounds of the words from ``first`` to ``last`` if they are sorted, and whether they are; by counts, no branch."""
-    start, stop, falls = 0, 0, 0
-    for j in range(len(words)):
-        start += words[j] < first
-        stop += words[j] < last
-    for j in range(len(words) - 1):
-        falls += words[j] > words[j + 1]
-    return start, stop, falls == 0
-
-
-# --- the public face ------------------------------------------------------------------------------------------------
-
-
 def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
     """Return the dot products ``x m``.
 
@@ -421,7 +105,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
     m : ndarray, shape (d, kp)
         Topics in columns, C-contiguous, of the dtype of ``x``.
     threads : int
-        Chunks, and threads, for a sparse ``x``.
+        Chunks, and threads, for a sparse ``x``; a small one is summed by one.
 
     Returns
     -------
@@ -439,7 +123,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
         product: NDArray[Any] = x @ m
         return product
     out = np.zeros((x.shape[0], m.shape[1]), m.dtype)
-    _run(_dots_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, out)
+    _run(dots_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, out)
     return out
 
 
@@ -468,7 +152,7 @@ def posterior(
     k : int
         Number of topics; columns of ``m`` from ``k`` on are not looked at.
     threads : int
-        Chunks, and threads, for a sparse ``x``.
+        Chunks, and threads, for a sparse ``x``; a small one is summed by one.
 
     Raises
     ------
@@ -486,9 +170,9 @@ def posterior(
     n = x.shape[0]
     out = Responsibilities(np.zeros(n), np.full(n, -1, np.int32), np.zeros((n, m.shape[1]), np.float32))
     if isinstance(x, csr_array):
-        _run(_posterior_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
+        _run(posterior_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
     else:
-        _posterior_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, *out)
+        posterior_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, *out)
     return out
 
 
@@ -539,24 +223,23 @@ def posterior_accumulate(
         raise ValueError(f"mass: expected one value for each of {n} documents, got the shape {mass.shape}")
     row = (np.zeros(n), np.full(n, -1, np.int32), np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
     if isinstance(x, csr_array):
+        threads = _useful(threads, x, kp)
         nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
 
         def score(block: slice, lists: _Lists) -> None:
             rows = x.indptr[block.start : block.stop + 1], x.indices, x.data
             outputs = tuple(values[block] for values in (mass, *row))
             _run(
-                _pass_chunk,
+                pass_chunk,
                 _parts(block.stop - block.start, threads),
                 *(*rows, m, *polynomial, threshold, *lists, *outputs),
                 own=list(zip(nk, q, strict=True)),
             )
 
-        return Pass(_summed(x, kp, kp, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
+        return Pass(_summed(x, kp, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
     resp = np.zeros((n, kp), m.dtype)
     nk, q = np.zeros((1, kp)), np.zeros((1, kp))
-    _pass_of_dots(
-        np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, resp, nk[0], q[0], mass, *row
-    )
+    pass_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, resp, nk[0], q[0], mass, *row)
     return Pass(np.ascontiguousarray(x.T @ resp), nk[0], q[0], *row)
 
 
@@ -570,7 +253,7 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
     resp : ndarray, shape (n, kp)
         Weights, float32 or float64.
     threads : int
-        Chunks, and threads, for a sparse ``x``.
+        Chunks, and threads, for a sparse ``x``; a small one is summed by one.
 
     Returns
     -------
@@ -590,86 +273,36 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
         product: NDArray[Any] = np.ascontiguousarray(x.T @ resp.astype(x.dtype, copy=False))
         return product
     resp = np.ascontiguousarray(resp)
-    kp = resp.shape[1]
-    return _summed(
-        x,
-        kp,
-        kp,
-        threads,
-        lambda block, lists: _run(_list_chunk, _parts(block.stop - block.start, threads), resp[block], *lists),
-    )
+    threads = _useful(threads, x, resp.shape[1])
 
+    def share(block: slice, lists: _Lists) -> None:
+        _run(list_chunk, _parts(block.stop - block.start, threads), resp[block], *lists)
 
-def accumulate_top(
-    x: Rows, top: NDArray[np.int16], weight: NDArray[np.float32], kp: int, *, threads: int = 1
-) -> NDArray[Any]:
-    """Return the weighted sums of documents from the compact form of their responsibilities.
-
-    Parameters
-    ----------
-    x : csr_array or ndarray, shape (n, d)
-        Documents.
-    top, weight : ndarray, shape (n, TOP)
-        As in :class:`Pass`.
-    kp : int
-        Columns of the result, a multiple of 16 above the largest topic.
-    threads : int
-        Chunks, and threads, for a sparse ``x``.
-
-    Returns
-    -------
-    ndarray, shape (d, kp)
-        Of the dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If shapes or dtypes do not match, or a topic is ``kp`` or more.
-    """
-    _check_rows(x, threads)
-    _check_per_row("top", top, x)
-    _check_per_row("weight", weight, x)
-    if top.shape != weight.shape:
-        raise ValueError(f"weight: expected the shape of top, {top.shape}, got {weight.shape}")
-    if top.size and top.max() >= kp:
-        raise ValueError(f"top: expected topics below kp = {kp}, got {top.max()}")
-    if not isinstance(x, csr_array):
-        resp = np.zeros((x.shape[0], kp), x.dtype)
-        row, place = np.nonzero(top >= 0)
-        resp[row, top[row, place]] = weight[row, place]
-        return accumulate(x, resp)
-    top, weight = np.ascontiguousarray(top), np.ascontiguousarray(weight)
-    return _summed(
-        x,
-        kp,
-        top.shape[1],
-        threads,
-        lambda block, lists: _run(
-            _list_top_chunk, _parts(block.stop - block.start, threads), top[block], weight[block], *lists
-        ),
-    )
+    return _summed(x, resp.shape[1], threads, share)
 
 
 _Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
 """Bounds (n, 2) of every document's part of a list of topics and their responsibilities."""
 
 
-def _summed(x: Any, kp: int, most: int, threads: int, fill: Callable[[slice, _Lists], None]) -> NDArray[Any]:
-    """Sum documents by their responsibilities, which ``fill(block, lists)`` lists for one block of rows after another.
-
-    ``most`` is the number of topics that a document can have.
-    """
+def _summed(x: Any, kp: int, threads: int, fill: Callable[[slice, _Lists], None]) -> NDArray[Any]:
+    """Sum documents by their responsibilities, which ``fill(block, lists)`` lists for one block after another."""
     n, d = x.shape
     s = np.zeros((d, kp), x.dtype)
     size = min(n, _BLOCK)
-    lists = np.empty((size, 2), np.int64), np.empty(size * most, np.int32), np.empty(size * most, x.dtype)
+    lists = np.empty((size, 2), np.int64), np.empty(size * kp, np.int32), np.empty(size * kp, x.dtype)
     words = _word_ranges(x.indices, d, threads)
     for low in range(0, n, _BLOCK):
         block = slice(low, min(low + _BLOCK, n))
         rows = block.stop - low
         fill(block, lists)
-        _run(_scatter_words, words, x.indptr[low : block.stop + 1], x.indices, x.data, lists[0][:rows], *lists[1:], s)
+        _run(scatter_words, words, x.indptr[low : block.stop + 1], x.indices, x.data, lists[0][:rows], *lists[1:], s)
     return s
+
+
+def _useful(threads: int, x: Any, kp: int) -> int:
+    """Threads that are worth starting for sums over all of x."""
+    return threads if x.nnz * kp >= _SHARED else 1
 
 
 def _word_ranges(indices: NDArray[Any], d: int, threads: int) -> list[int]:

@@ -138,7 +138,7 @@ def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: Tracke
     omega = settings.persistences[state.leader]
     rows = stack(list(past), state.dim)
     k = topics_for(past, settings)
-    fits = list(static_fits(rows, k, settings, rng))
+    fits = list(static_fits(rows, k, settings, rng, settings.cold_starts))
     fit, _ = max(fits, key=lambda f: f[0].trace[-1])
     held = directed(x)
     weights = np.log(fit.rho / fit.rho.sum())

@@ -29,7 +29,8 @@ class TrackerSettings:
     window : documents that are refitted together at the end of a slice; None means max(1500, 50 K), and more of them as
         long as they are short (`SHORT_WINDOW` stored coordinates).
     persistences : grid of omega = A_D(C_0), the expected cosine between a topic's means in consecutive slices.
-    cold_starts : fresh fits that compete at each slice end while nothing has left the window.
+    cold_starts : most fresh fits that compete at each slice end while nothing has left the window; to thousands of
+        documents there are fewer, but two.
     refit : False follows the stream by the filter alone after the first fit.
     alpha : Dirichlet parameter of the proportions.
     concentration_speed : how far log kappa moves towards a slice's estimate.
@@ -74,12 +75,16 @@ class WindowSlice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenSlice:
-    """What the open slice has gathered: statistics s (D, kp) and n (kp,), and its rows as far as they are kept."""
+    """What the open slice has gathered: statistics s (D, kp) and n (kp,), and its rows as far as they are kept.
+
+    ``fitted`` tells that the first fit was made on all of its documents and that none came since.
+    """
 
     s: Matrix
     n: Vector
     documents: int
     kept: tuple[tuple[Rows, Matrix], ...]
+    fitted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +161,7 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
     open_part: Arrays = {
         "open.s": state.open.s if state.open.documents else state.open.s[:0],  # zeros need no room
         "open.n": state.open.n,
-        "open.documents": np.array([state.open.documents]),
+        "open.documents": np.array([state.open.documents, state.open.fitted], np.int64),
         "open.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in state.open.kept]]),
     }
     slice_part: Arrays = {

@@ -100,7 +100,9 @@ def start(
     if len(parts) > len(slices) and rows_of(open_rows):
         resp = fit.resp[-1]
         s = accumulate(open_rows, resp, threads=settings.threads)
-        gathered = OpenSlice(s, resp.sum(axis=0, dtype=np.float64), rows_of(open_rows), ((open_rows, resp),))
+        gathered = OpenSlice(
+            s, resp.sum(axis=0, dtype=np.float64), rows_of(open_rows), ((open_rows, resp),), fitted=True
+        )
         state = _gathered(replace(state, open=gathered))
     return state
 
@@ -187,7 +189,7 @@ def regrow(
         n=state.n_past + counts(parts, state.kp),
         past=None if state.past is None else tuple(moved(h, columns) for h in state.past),
         window=parts,
-        open=OpenSlice(s, n, state.open.documents, kept_parts),
+        open=OpenSlice(s, n, state.open.documents, kept_parts, state.open.fitted),
         base=np.zeros((new, state.kp), np.float32),
     )
     return _predicted(moved_state, settings)
@@ -221,7 +223,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         while _overfull(state, settings):
             state, final = _commit_oldest(state, settings)
             smoothed.append(final)
-        if settings.refit and gathered.n.any():
+        if settings.refit and gathered.n.any() and not gathered.fitted:
             rng = np.random.default_rng([settings.seed, state.slice, 2])
             state = _adopt(state, refit(state, settings, rng), settings)
         resp = state.window[-1].resp
@@ -303,6 +305,7 @@ def from_arrays(
             open_part["open.n"],
             int(open_part["open.documents"][0]),
             ((kept, resp),) if len(resp) else (),
+            bool(open_part["open.documents"][1]),
         ),
         base=np.zeros((dim, kp), np.float32),
         f=np.zeros((dim, kp), np.float32),

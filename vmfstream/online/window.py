@@ -29,6 +29,9 @@ COOLING = 1.4
 HEATS = (1.0, 0.5)
 """Where cold starts begin to anneal, in turn, as such multiples: long documents want the first, short ones the next."""
 
+COLD_DOCUMENTS = 7500
+"""Documents that the cold starts see together, two starts at least: fits to many documents differ less."""
+
 WARM_SWEEPS = 3
 COLD_SWEEPS = 6
 FLAT_SWEEPS = 25
@@ -50,17 +53,18 @@ class Refit:
 
 
 def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
-    """Fit slices from nothing, ``settings.cold_starts`` times, and return the best: a static fit, then the smoother."""
+    """Fit slices from nothing, several times, and return the best: a static fit, then the smoother."""
     x = stack(list(xs), int(xs[0].shape[1]))
-    candidates = (from_static(xs, *fit, settings, omega) for fit in static_fits(x, k, settings, rng))
+    starts = min(settings.cold_starts, max(2, round(COLD_DOCUMENTS / max(1, rows_of(x)))))
+    candidates = (from_static(xs, *fit, settings, omega) for fit in static_fits(x, k, settings, rng, starts))
     return max(candidates, key=lambda c: c.bound)
 
 
 def static_fits(
-    x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator
+    x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator, starts: int
 ) -> Iterator[tuple[flat.FlatFit, flat.Prior]]:
-    """Fit variational B-vMFmix to rows of all times, once per cold start: annealed EM, then the Bayesian sweeps."""
-    for start in range(settings.cold_starts):
+    """Fit variational B-vMFmix to rows of all times, once per start: annealed EM, then the Bayesian sweeps."""
+    for start in range(starts):
         resp = annealed_start(x, k, rng, heat=HEATS[start % len(HEATS)])
         prior = flat.moment_prior(x, resp, k, alpha=settings.alpha)
         yield flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior

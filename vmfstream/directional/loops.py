@@ -1,0 +1,321 @@
+"""The compiled loops behind `vmfstream.directional.kernels`: one document, a chunk of rows, a range of words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.directional.lanes import NARROW, WIDE, dot_narrow, dot_wide, scatter_narrow, score_narrow
+
+TOP = 4
+"""How many topics the compact form of the responsibilities keeps."""
+
+_NEGLIGIBLE = -50.0  # a difference of log scores whose exponential does not change a double-precision sum
+_MANY = 5  # active topics in 16 columns from which adding the whole row is faster than adding single entries
+
+
+# --- one document ---------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def _is_empty(values: NDArray[Any]) -> bool:
+    for value in values:  # noqa: SIM110
+        if value != 0:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _dot_row(indices: Any, data: Any, start: int, stop: int, m: Any, out: Any) -> None:
+    """out = x_i m, in blocks of topics that fit the registers."""
+    column = 0
+    while column + WIDE <= m.shape[1]:
+        dot_wide(indices, data, start, stop, m, column, out)
+        column += WIDE
+    if column < m.shape[1]:
+        dot_narrow(indices, data, start, stop, m, column, out)
+
+
+@njit(cache=True)
+def _scratch(kp: int) -> tuple[Any, Any, Any, Any]:
+    """Room for one document: scores, responsibilities, active topics, and the largest score of every lane."""
+    return np.empty(kp), np.empty(kp), np.empty(kp, np.int64), np.empty(NARROW)
+
+
+@njit(cache=True)
+def _score(c: Any, coef: Any, centre: Any, slope: Any, score: Any, lanes: Any) -> float:
+    """Fill score with Horner's scheme in u = (c - centre) slope and return the largest."""
+    lanes[:] = -math.inf
+    for column in range(0, len(score), NARROW):
+        score_narrow(c, column, coef, centre, slope, score, lanes)
+    best: float = lanes[0]
+    for lane in range(1, NARROW):
+        best = max(best, lanes[lane])
+    return best
+
+
+@njit(cache=True)
+def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, float]:
+    """Fill r with the responsibilities of the topics that have any, listed in ``active``; the others are not written.
+
+    Returns how many they are, the topic of the largest score and log sum exp; (0, -1, 0) if the scores are not finite.
+    """
+    if not -math.inf < best < math.inf:
+        return 0, -1, 0.0
+    count = 0
+    for t in range(len(score)):
+        active[count] = t  # without a branch: which topics are near the best is hard to foretell
+        count += score[t] - best > _NEGLIGIBLE
+    label = -1
+    total = 0.0
+    for a in range(count):
+        t = active[a]
+        if label < 0 and score[t] == best:
+            label = t
+        r[t] = math.exp(score[t] - best)
+        total += r[t]
+    for a in range(count):
+        r[active[a]] /= total
+    return count, label, best + math.log(total)
+
+
+@njit(cache=True)
+def _truncate(r: Any, active: Any, count: int, label: int, threshold: float) -> int:
+    """Keep those active topics that reach the threshold, and always the largest; let them sum to one."""
+    kept = 0
+    total = 0.0
+    for a in range(count):
+        t = active[a]
+        if t == label or (r[t] >= threshold and r[t] > 0.0):
+            active[kept] = t
+            kept += 1
+            total += r[t]
+    for a in range(kept):
+        r[active[a]] /= total
+    return kept
+
+
+@njit(cache=True)
+def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any, top: Any, weight: Any) -> None:
+    """Add one document to nk and q, and write its largest responsibilities, by insertion."""
+    for a in range(count):
+        t = active[a]
+        value = r[t]
+        nk[t] += mass * value
+        q[t] += (mass * value) ** 2
+        place = min(a, TOP)
+        while place > 0 and weight[place - 1] < np.float32(value):
+            if place < TOP:
+                weight[place] = weight[place - 1]
+                top[place] = top[place - 1]
+            place -= 1
+        if place < TOP:
+            weight[place] = value
+            top[place] = t
+
+
+@njit(cache=True)
+def _scatter_row(indices: Any, data: Any, start: int, stop: int, weights: Any, active: Any, count: int, s: Any) -> None:
+    """s[w] += x_iw weights for the active topics, which are listed in increasing order."""
+    first = 0
+    while first < count:
+        column = active[first] // NARROW * NARROW
+        last = first + 1
+        while last < count and active[last] < column + NARROW:
+            last += 1
+        if last - first >= _MANY:
+            scatter_narrow(indices, data, start, stop, s, column, weights)
+        else:
+            for a in range(first, last):
+                t = active[a]
+                weight = weights[t]
+                for j in range(start, stop):
+                    s[indices[j], t] += weight * data[j]
+        first = last
+
+
+# --- a chunk of documents -------------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def dots_chunk(low: int, high: int, indptr: Any, indices: Any, data: Any, m: Any, out: Any) -> None:
+    """Fill the rows of x m."""
+    for i in range(low, high):
+        _dot_row(indices, data, indptr[i], indptr[i + 1], m, out[i])
+
+
+@njit(cache=True, nogil=True)
+def posterior_chunk(
+    low: int,
+    high: int,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    m: Any,
+    coef: Any,
+    centre: Any,
+    slope: Any,
+    loglik: Any,
+    label: Any,
+    resp: Any,
+) -> None:
+    """Score documents and write all their responsibilities."""
+    c = np.empty(m.shape[1], m.dtype)
+    score, r, active, lanes = _scratch(coef.shape[1])
+    for i in range(low, high):
+        start, stop = indptr[i], indptr[i + 1]
+        if _is_empty(data[start:stop]):
+            continue
+        _dot_row(indices, data, start, stop, m, c)
+        best = _score(c, coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        for a in range(count):
+            resp[i, active[a]] = r[active[a]]
+
+
+@njit(cache=True)
+def posterior_of_dots(
+    dots: Any, empty: Any, coef: Any, centre: Any, slope: Any, loglik: Any, label: Any, resp: Any
+) -> None:
+    """Do as `posterior_chunk` from finished dot products."""
+    score, r, active, lanes = _scratch(coef.shape[1])
+    for i in range(dots.shape[0]):
+        if empty[i]:
+            continue
+        best = _score(dots[i], coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        for a in range(count):
+            resp[i, active[a]] = r[active[a]]
+
+
+@njit(cache=True, nogil=True)
+def pass_chunk(
+    low: int,
+    high: int,
+    nk: Any,
+    q: Any,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    m: Any,
+    coef: Any,
+    centre: Any,
+    slope: Any,
+    threshold: float,
+    begin: Any,
+    topic: Any,
+    share: Any,
+    mass: Any,
+    loglik: Any,
+    label: Any,
+    top: Any,
+    weight: Any,
+) -> None:
+    """Score documents and list their responsibilities: those of i from ``begin[i, 0]`` to ``begin[i, 1]``."""
+    kp = m.shape[1]
+    c = np.empty(kp, m.dtype)
+    score, r, active, lanes = _scratch(kp)
+    at = low * kp
+    for i in range(low, high):
+        begin[i] = at
+        start, stop = indptr[i], indptr[i + 1]
+        if _is_empty(data[start:stop]):
+            continue
+        _dot_row(indices, data, start, stop, m, c)
+        best = _score(c, coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        count = _truncate(r, active, count, label[i], threshold)
+        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
+        for a in range(count):
+            topic[at] = active[a]
+            share[at] = mass[i] * r[active[a]]
+            at += 1
+        begin[i, 1] = at
+
+
+@njit(cache=True)
+def pass_of_dots(
+    dots: Any,
+    empty: Any,
+    coef: Any,
+    centre: Any,
+    slope: Any,
+    threshold: float,
+    resp: Any,
+    nk: Any,
+    q: Any,
+    mass: Any,
+    loglik: Any,
+    label: Any,
+    top: Any,
+    weight: Any,
+) -> None:
+    """Do as `pass_chunk` from finished dot products, and write the responsibilities as a matrix."""
+    score, r, active, lanes = _scratch(coef.shape[1])
+    for i in range(dots.shape[0]):
+        if empty[i]:
+            continue
+        best = _score(dots[i], coef, centre, slope, score, lanes)
+        count, label[i], loglik[i] = _softmax(score, best, r, active)
+        count = _truncate(r, active, count, label[i], threshold)
+        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
+        for a in range(count):
+            resp[i, active[a]] = mass[i] * r[active[a]]
+
+
+@njit(cache=True, nogil=True)
+def list_chunk(low: int, high: int, resp: Any, begin: Any, topic: Any, share: Any) -> None:
+    """List the responsibilities that are not zero, in the form of `pass_chunk`."""
+    kp = resp.shape[1]
+    at = low * kp
+    for i in range(low, high):
+        begin[i, 0] = at
+        for t in range(kp):
+            if resp[i, t] != 0:
+                topic[at] = t
+                share[at] = resp[i, t]
+                at += 1
+        begin[i, 1] = at
+
+
+@njit(cache=True, nogil=True)
+def scatter_words(
+    first: int, last: int, indptr: Any, indices: Any, data: Any, begin: Any, topic: Any, share: Any, s: Any
+) -> None:
+    """s[w] += sum_i r_i x_iw for the words from ``first`` to ``last``; of sorted rows that is one run each."""
+    weights = np.zeros(s.shape[1], s.dtype)
+    whole = first == 0 and last == s.shape[0]
+    for i in range(begin.shape[0]):
+        low, high = begin[i]
+        if low == high:
+            continue
+        for a in range(low, high):
+            weights[topic[a]] = share[a]
+        active, count = topic[low:high], high - low
+        start, stop, is_sorted = 0, indptr[i + 1] - indptr[i], True
+        if not whole:
+            start, stop, is_sorted = _run_of_words(indices[indptr[i] : indptr[i + 1]], first, last)
+        if is_sorted:
+            _scatter_row(indices, data, indptr[i] + start, indptr[i] + stop, weights, active, count, s)
+        else:
+            for j in range(indptr[i], indptr[i + 1]):
+                if first <= indices[j] < last:
+                    _scatter_row(indices, data, j, j + 1, weights, active, count, s)
+        for a in range(low, high):
+            weights[topic[a]] = 0.0
+
+
+@njit(cache=True)
+def _run_of_words(words: Any, first: int, last: int) -> tuple[int, int, bool]:
+    """Bounds of the words from ``first`` to ``last`` if they are sorted, and whether they are; by counts, no branch."""
+    start, stop, falls = 0, 0, 0
+    for j in range(len(words)):
+        start += words[j] < first
+        stop += words[j] < last
+    for j in range(len(words) - 1):
+        falls += words[j] > words[j + 1]
+    return start, stop, falls == 0
