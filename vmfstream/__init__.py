@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vmfstream import datasets, metrics
     from vmfstream.directional.vmf import VonMisesFisher
+    from vmfstream.directional.watson import Watson
     from vmfstream.estimators.topics import TopicTracker
 
 __version__ = _version("vmfstream")
 
-__all__ = ["TopicTracker", "VonMisesFisher", "__version__", "datasets", "metrics"]
+__all__ = ["TopicTracker", "VonMisesFisher", "Watson", "__version__", "datasets", "metrics"]
 
 _HOMES = {
     "TopicTracker": "vmfstream.estimators.topics",
     "VonMisesFisher": "vmfstream.directional.vmf",
+    "Watson": "vmfstream.directional.watson",
 }
 
 _MODULES = ("datasets", "metrics")

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from vmfstream import VonMisesFisher
 from vmfstream.directional import vmf
 from vmfstream.directional.bessel import kappa_bounds, log_c_uniform, vmf_terms
+from vmfstream.directional.inverses import INVERSES
 
 
 def unit(values: Any) -> Any:
@@ -126,6 +127,13 @@ def test_fit_of_few_vectors_in_many_dimensions() -> None:
     assert np.mean(fits["mle"]) > 1.4 * kappa
     assert np.mean(fits["marginal"]) == pytest.approx(kappa, rel=0.08)
     np.testing.assert_allclose(fits["marginal"], fits["debiased"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", [name for name in INVERSES if name != "exact"])
+def test_fit_knows_every_approximation(name: Any) -> None:
+    x = vmf.sample(pole(12), 9.0, 400, np.random.default_rng(12))
+    r = float(np.linalg.norm(x.mean(axis=0)))
+    assert VonMisesFisher.fit(x, name).kappa == pytest.approx(float(INVERSES[name](12, r)), rel=1e-12)
 
 
 def test_marginal_solves_its_equation() -> None:

@@ -6,7 +6,7 @@ outside that domain. None of them is capped: see :func:`~vmfstream.directional.b
 ==================  ==================  ===================================================  ==========================
 name                formula             where it is good                                     source
 ==================  ==================  ===================================================  ==========================
-banerjee            closed              everywhere; error 5.5 % at d = 2, 1.7e-4 at 1000     [BDGS05] (4.4)
+banerjee            closed              everywhere; error 6.5 % at d = 2, 1.7e-4 at 1000     [BDGS05] (4.4)
 mardia_jupp_small   series to r^5       small r; relative error O(r^6)                       [BDGS05] (4.2), [MJ00]
 mardia_jupp_large   closed              kappa much larger than d; relative error O(1 - r)    [BDGS05] (4.1), [MJ00]
 tanabe_lower        bound               everywhere below kappa; the root of d - 2            [T07]
@@ -15,7 +15,7 @@ tanabe              one Bessel ratio    everywhere; the bounds joined by the ite
                     at either bound
 tanabe_fixed_point  iterated            everywhere, but slow: error falls by 1 - kappa A'/A  [T07]
                                         a step, about r
-newton2             two Newton steps    everywhere; 1e-4 at d = 2, 1e-12 at d = 1000         [Sra] (4.5)
+newton2             two Newton steps    everywhere; 3e-5 at d = 2, 4e-12 at d = 100          [Sra] (4.5)
 exact               safeguarded Newton  everywhere, to rounding                              :mod:`.bessel`
 ==================  ==================  ===================================================  ==========================
 """

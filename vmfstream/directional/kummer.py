@@ -44,7 +44,7 @@ class WatsonTerms(NamedTuple):
 
 
 @njit(cache=True)
-def _largest(a: float, c: float, x: float) -> float:
+def largest_term(a: float, c: float, x: float) -> float:
     """Return the index of the largest term of M(a, c, x), x > 0, or 0 where terms fall from the first."""
     slope = c + 1.0 - x  # t_{j+1} >= t_j where j^2 + slope j + c - a x <= 0
     discriminant = slope * slope - 4.0 * (c - a * x)
@@ -67,7 +67,7 @@ def _log_term(a: float, c: float, x: float, j: float) -> float:
 @njit(cache=True)
 def _series(a: float, c: float, x: float) -> tuple[float, float, float, float]:
     """Return log M(a, c, x) and the mean of t, of 1 - t and the variance under the weights of its series, x >= 0."""
-    start = _largest(a, c, x)
+    start = largest_term(a, c, x)
     rest = 0.0  # the sum of all terms but the first, which is scaled to 1
     j = start
     mean, mean_away = (a + j) / (c + j), (c - a) / (c + j)
@@ -285,7 +285,7 @@ def watson_terms(d: ArrayLike, kappa: ArrayLike) -> WatsonTerms:
     --------
     >>> t = watson_terms(3, [2.0, 0.0])
     >>> np.round(t.g, 6).tolist(), np.round(t.log_m, 6).tolist()
-    ([0.531154, 0.333333], [0.860447, 0.0])
+    ([0.531265, 0.333333], [0.860547, 0.0])
     """
     kappas = np.asarray(kappa, dtype=np.float64)
     if not np.all(np.isfinite(kappas)):
@@ -412,7 +412,7 @@ def watson_bounds(d: int) -> tuple[float, float]:
     --------
     >>> low, high = watson_bounds(100)
     >>> round(low), round(high)
-    (-499951, 495049)
+    (-499951, 495001)
     """
     return float(inv_mean_square(d, (1.0 - R_MAX) / d)), float(inv_mean_square(d, R_MAX))
 

@@ -81,13 +81,44 @@ def _normalise(values: Any, bounds: Any, empty: Any) -> None:
             values[j] = float(values[j]) / largest / norm
 
 
+def place_around(
+    mu: NDArray[np.float64], cosine: NDArray[np.float64], sine: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw unit vectors at the given cosines with ``mu``, uniform in the directions across it.
+
+    Parameters
+    ----------
+    mu : ndarray, shape (d,)
+        Unit vector.
+    cosine, sine : ndarray, shape (n,)
+        Of the angle with ``mu``, both to full precision.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+    """
+    rows = rng.standard_normal((len(cosine), len(mu)))
+    rows -= np.outer(rows @ mu, mu)
+    rows *= (sine / np.linalg.norm(rows, axis=1))[:, None]
+    rows += np.outer(cosine, mu)
+    return rows
+
+
 def cosine_plus_plus(
-    x: Rows, k: int, rng: np.random.Generator, weights: NDArray[np.float64] | None = None
+    x: Rows,
+    k: int,
+    rng: np.random.Generator,
+    weights: NDArray[np.float64] | None = None,
+    *,
+    axial: bool = False,
 ) -> NDArray[np.int64]:
     """Choose up to ``k`` rows that are far apart: k-means++ with the distance 1 - cosine.
 
     The first row is drawn uniformly, each further one with P(i) proportional to 1 - max_j x_i . x_j over the rows j
-    chosen so far. It is not squared: between unit vectors 1 - cosine is half the squared distance already.
+    chosen so far. It is not squared: between unit vectors 1 - cosine is half the squared distance already. Between axes
+    the distance is 1 - cosine^2, half the squared distance of their projections.
 
     Parameters
     ----------
@@ -99,6 +130,8 @@ def cosine_plus_plus(
         Source of randomness.
     weights : ndarray, shape (n,), optional
         How often each row was seen, >= 0, a factor of its probability; once by default.
+    axial : bool
+        Count a row and its opposite as one.
 
     Returns
     -------
@@ -133,7 +166,8 @@ def cosine_plus_plus(
         drawn = min(drawn, int(np.flatnonzero(chance)[-1]))  # the product may be rounded up to the whole sum
         chosen.append(drawn)
         seed = x[[drawn]].toarray()[0] if isinstance(x, csr_array) else x[drawn]
-        np.minimum(distance, 1.0 - x @ seed, out=distance)
+        likeness = x @ seed
+        np.minimum(distance, 1.0 - (likeness**2 if axial else likeness), out=distance)
         distance[drawn] = 0.0
         chance = np.where(present & (distance >= same), mass * distance, 0.0)
     return np.array(chosen, dtype=np.int64)

@@ -24,9 +24,23 @@ from vmfstream.directional.bessel import (
     vmf_terms,
 )
 from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
+from vmfstream.directional.inverses import INVERSES
 from vmfstream.directional.params import Rows
+from vmfstream.directional.sphere import place_around
 
-Estimator: TypeAlias = Literal["mle", "marginal", "banerjee", "debiased"]
+Estimator: TypeAlias = Literal[
+    "mle",
+    "marginal",
+    "debiased",
+    "banerjee",
+    "mardia_jupp_small",
+    "mardia_jupp_large",
+    "tanabe_lower",
+    "tanabe_upper",
+    "tanabe",
+    "tanabe_fixed_point",
+    "newton2",
+]
 
 
 def entropy(d: ArrayLike, gamma: ArrayLike) -> FloatArray:
@@ -112,11 +126,7 @@ def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Flo
     if n < 0:
         raise ValueError(f"n: expected the number of vectors, at least 0, got {n}")
     below, sine = _polar(len(mu), kappa, n, rng)
-    away = rng.standard_normal((n, len(mu)))
-    away -= np.outer(away @ mu, mu)
-    away *= (sine / np.linalg.norm(away, axis=1))[:, None]
-    away += np.outer(1.0 - below, mu)
-    return away
+    return place_around(mu, 1.0 - below, sine, rng)
 
 
 def _polar(d: int, kappa: float, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -253,7 +263,7 @@ class VonMisesFisher:
         With S = sum_i w_i x_i, n = sum_i w_i and q = sum_i w_i^2 the mean direction is S / |S|, and kappa is
 
         * ``mle``: A^-1(|S| / n);
-        * ``banerjee``: the closed form r (d - r^2) / (1 - r^2), r = |S| / n ([BDGS05] eq. (4.4));
+        * ``banerjee``, ``newton2`` and the other names of :mod:`~vmfstream.directional.inverses`: approximations of it;
         * ``marginal``: the root of n A(kappa) = |S| A(kappa |S|), the direction integrated out under a uniform prior;
         * ``debiased``: A^-1(a) with a^2 = (|S|^2 - q) / (n^2 - q), the mean cosine between different vectors.
 
@@ -263,8 +273,8 @@ class VonMisesFisher:
         ----------
         x : csr_array or array_like, shape (n, d)
             Unit vectors.
-        estimator : {"mle", "marginal", "banerjee", "debiased"}
-            How the concentration is estimated.
+        estimator : str
+            How the concentration is estimated; ``mle`` by default.
         weights : array_like, shape (n,), optional
             How often each vector was seen, >= 0; once by default.
 
@@ -295,8 +305,8 @@ def _estimate(d: int, length: float, n: float, q: float, estimator: Estimator) -
     r = min(max(length / n, R_MIN), R_MAX)
     if estimator == "mle":
         return float(inv_bessel_ratio(d, r))
-    if estimator == "banerjee":
-        return min(max(r * (d - r * r) / (1.0 - r * r), low), high)
+    if estimator in INVERSES:
+        return min(max(float(INVERSES[estimator](d, r)), low), high)
     if estimator == "debiased":
         pairs = n * n - q
         squared = (length * length - q) / pairs if pairs > 1e-12 * n * n else 0.0

@@ -1,0 +1,327 @@
+"""The Watson distribution of axes and girdles on the unit sphere of any dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vmfstream.directional.axes import least_axis, principal_axis
+from vmfstream.directional.bessel import R_MAX, FloatArray, log_c_uniform
+from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
+from vmfstream.directional.kummer import (
+    INVERSES,
+    inv_mean_square,
+    largest_term,
+    log_kummer,
+    mean_square,
+    watson_bounds,
+    watson_terms,
+)
+from vmfstream.directional.params import Rows
+from vmfstream.directional.sphere import place_around
+
+Estimator: TypeAlias = Literal["mle", "L", "B", "U", "BBG"]
+
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+
+_FLAT = 1e-9  # mean square along an axis, as a multiple of that of the uniform distribution, that is nothing
+
+
+class Axis(NamedTuple):
+    """What :func:`estimate` returns."""
+
+    mu: NDArray[np.float64]
+    """(d,) unit vector, its entry of largest modulus positive."""
+    kappa: float
+    """Concentration: positive for an axis, negative for a girdle."""
+    gain: float
+    """Log-likelihood relative to uniform, a unit of weight."""
+
+
+def entropy(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
+    """Return the entropy -log C_d(0) + log M - kappa g(kappa), in nats.
+
+    Parameters
+    ----------
+    d : array_like
+        Dimensions of the space, >= 2.
+    kappa : array_like
+        Concentrations, finite.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain.
+    """
+    t = watson_terms(d, kappa)
+    result: FloatArray = t.log_m - np.asarray(kappa, np.float64) * t.g - log_c_uniform(d)
+    return result
+
+
+def kl(d: int, kappa: float, other: float, cosine: float) -> float:
+    """Return KL(W(mu, kappa) || W(mu0, other)) in nats, with the cosine mu'mu0 in [-1, 1].
+
+    kappa g - other (g cosine^2 + (1 - g)(1 - cosine^2) / (d - 1)) - log M(kappa) + log M(other): across its axis the
+    distribution spreads evenly over d - 1 dimensions.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain.
+    """
+    if not abs(cosine) <= 1 + 1e-6:
+        raise ValueError(f"cosine: expected a value in [-1, 1], got {cosine}")
+    t = watson_terms(d, kappa)
+    along = min(cosine * cosine, 1.0)
+    seen = float(t.g) * along + float(t.one_minus_g) * (1.0 - along) / (d - 1)
+    return max(kappa * float(t.g) - other * seen - float(t.log_m) + float(log_kummer(d, other)), 0.0)
+
+
+def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> FloatArray:
+    """Draw ``n`` unit vectors from W(mu, kappa).
+
+    Parameters
+    ----------
+    mu : array_like, shape (d,)
+        Axis, of unit length, d >= 2.
+    kappa : float
+        Concentration, finite, of any sign.
+    n : int
+        Number of vectors.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+
+    Raises
+    ------
+    ValueError
+        If ``mu`` is not a unit vector, ``kappa`` not finite, or ``n`` negative.
+
+    Notes
+    -----
+    Nothing is rejected: by the power series of the normaliser the squared cosine is a mixture of Beta(1/2 + j,
+    (d - 1)/2) with weights ((1/2)_j / (d/2)_j) kappa^j / j!; for kappa < 0 the squared sine is one of Beta((d - 1)/2 +
+    j, 1/2). Cosine and sine come from two Gamma variables, so that neither loses digits near 0. The table of weights
+    has O(sqrt(d + |kappa|)) entries.
+    """
+    axis = unit_vector("mu", mu)
+    kappa = _finite("kappa", kappa)
+    if n < 0:
+        raise ValueError(f"n: expected the number of vectors, at least 0, got {n}")
+    c = 0.5 * len(axis)
+    along, across = np.full(n, 0.5), np.full(n, c - 0.5)
+    if kappa > 0.0:
+        along += _draw_terms(0.5, c, kappa, n, rng)
+    elif kappa < 0.0:
+        across += _draw_terms(c - 0.5, c, -kappa, n, rng)
+    along, across = rng.gamma(along), rng.gamma(across)
+    length = along + across
+    side = rng.choice([-1.0, 1.0], n)
+    return place_around(axis, side * np.sqrt(along / length), np.sqrt(across / length), rng)
+
+
+def _draw_terms(a: float, c: float, x: float, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw indices j with probability proportional to the terms of the series of M(a, c, x), x > 0."""
+    centre, reach = largest_term(a, c, x), 60.0 + 14.0 * math.sqrt(x + c)  # 14 standard deviations and more
+    j = np.arange(max(0.0, math.floor(centre - reach)), centre + reach)
+    log_weight = np.concatenate([[0.0], np.cumsum(np.log((a + j) * x / ((c + j) * (j + 1.0))))])[:-1]
+    weight = np.exp(log_weight - log_weight.max())
+    drawn: NDArray[np.int64] = rng.choice(j.astype(np.int64), n, p=weight / weight.sum())
+    return drawn
+
+
+def estimate(
+    x: Rows,
+    weights: NDArray[np.float64],
+    estimator: Estimator = "mle",
+    *,
+    negative: bool = True,
+    start: NDArray[np.floating[Any]] | None = None,
+) -> Axis:
+    """Estimate axis and concentration from weighted unit vectors; unchecked.
+
+    The axis is the one of largest mean square r, with kappa = g^-1(r) > 0, or the one of smallest, with kappa < 0,
+    whichever has the larger likelihood kappa r - log M(kappa).
+
+    Parameters
+    ----------
+    x : csr_array or ndarray, shape (n, d)
+        Unit vectors.
+    weights : ndarray, shape (n,)
+        Weights >= 0, one of them positive; zero for rows without direction.
+    estimator : {"mle", "L", "B", "U", "BBG"}
+        The exact inverse of g or one of its approximations in :mod:`.kummer`.
+    negative : bool
+        Consider kappa < 0.
+    start : ndarray, shape (d,), optional
+        An axis known to be near; the result is not worse.
+
+    Notes
+    -----
+    kappa < 0 is left out where its likelihood would be without bound: if no more than d effective vectors,
+    (sum w)^2 / sum w^2, have a weight, or if all lie across an axis, to a mean square of 1e-9 / d.
+
+    References
+    ----------
+    [Sra] eqs. (4.6)-(4.8); (4.11)-(4.13) for the approximations.
+    """
+    d = x.shape[1]
+    mu, r = principal_axis(x, weights, start)
+    best = Axis(mu, *_concentration(d, max(r, 1.0 / d), estimator))
+    effective = float(weights.sum()) ** 2 / float(weights @ weights)
+    if not negative or effective <= d or d == 2:  # on the circle a girdle is the axis across it
+        return best
+    mu, r = least_axis(x, weights, start)
+    if r <= _FLAT / d:
+        return best
+    girdle = Axis(mu, *_concentration(d, min(r, 1.0 / d), estimator))
+    return max(best, girdle, key=lambda axis: axis.gain)
+
+
+def _concentration(d: int, r: float, estimator: Estimator) -> tuple[float, float]:
+    """Return kappa within its bounds, and kappa r - log M(kappa), of the mean square r."""
+    r = min(r, R_MAX)
+    kappa = float(inv_mean_square(d, r) if estimator == "mle" else INVERSES[estimator](d, r))
+    low, high = watson_bounds(d)
+    kappa = min(max(kappa, low), high)
+    return kappa, kappa * r - float(log_kummer(d, kappa))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Watson:
+    """The distribution with density C_d(0) exp(kappa (mu'x)^2) / M(1/2, d/2, kappa) on the unit sphere.
+
+    It is the same for x and -x, and for mu and -mu. For kappa > 0 vectors gather at both ends of the axis mu, for
+    kappa < 0 in the girdle across it.
+
+    Parameters
+    ----------
+    mu : array_like, shape (d,)
+        Axis, of unit length, d >= 2. Its sign is kept, and does not matter.
+    kappa : float
+        Concentration, finite; 0 is the uniform distribution.
+
+    Raises
+    ------
+    ValueError
+        If ``mu`` is not a unit vector, or ``kappa`` not finite.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = Watson([0.0, 0.0, 1.0], -30.0)
+    >>> found = Watson.fit(truth.rvs(2_000, rng))
+    >>> bool(found.mu[2] > 0.99), bool(abs(found.kappa / -30.0 - 1) < 0.1)
+    (True, True)
+    """
+
+    mu: FloatArray
+    kappa: float
+
+    def __init__(self, mu: ArrayLike, kappa: float) -> None:
+        axis = unit_vector("mu", mu)
+        axis.setflags(write=False)
+        object.__setattr__(self, "mu", axis)
+        object.__setattr__(self, "kappa", _finite("kappa", kappa))
+
+    def __repr__(self) -> str:
+        return f"Watson(d={self.d}, kappa={self.kappa:g})"
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return len(self.mu)
+
+    @property
+    def mean_square(self) -> float:
+        """The expected squared cosine with the axis, g(kappa)."""
+        return float(mean_square(self.d, self.kappa))
+
+    def logpdf(self, x: Rows | Sequence[Any], *, relative_to_uniform: bool = False) -> FloatArray:
+        """Return the log density of every row of ``x``.
+
+        Parameters
+        ----------
+        x : csr_array or array_like, shape (n, d) or (d,)
+            Unit vectors.
+        relative_to_uniform : bool
+            Leave out log C_d(0), which is of the order of d log d and the same for all distributions.
+
+        Returns
+        -------
+        ndarray, shape (n,), or a scalar for a single vector
+
+        Raises
+        ------
+        ValueError
+            If ``x`` does not have d columns or a row is not of unit length.
+        """
+        rows = unit_documents(x, self.d)
+        density: FloatArray = self.kappa * np.square(np.asarray(rows @ self.mu)) - log_kummer(self.d, self.kappa)
+        return density if relative_to_uniform else density + log_c_uniform(self.d)
+
+    def rvs(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw ``n`` unit vectors, shape (n, d); see :func:`sample`."""
+        return sample(self.mu, self.kappa, n, rng)
+
+    def entropy(self) -> float:
+        """Return the entropy in nats."""
+        return float(entropy(self.d, self.kappa))
+
+    def kl(self, other: Watson) -> float:
+        """Return the Kullback-Leibler divergence KL(self || other) in nats.
+
+        Raises
+        ------
+        ValueError
+            If the dimensions differ.
+        """
+        if other.d != self.d:
+            raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
+        return kl(self.d, self.kappa, other.kappa, float(self.mu @ other.mu))
+
+    @classmethod
+    def fit(cls, x: Rows | Sequence[Any], estimator: Estimator = "mle", weights: ArrayLike | None = None) -> Watson:
+        """Estimate axis and concentration from unit vectors by maximum likelihood.
+
+        Parameters
+        ----------
+        x : csr_array or array_like, shape (n, d)
+            Unit vectors; a sparse ``x`` stays sparse.
+        estimator : {"mle", "L", "B", "U", "BBG"}
+            How the concentration is found: exactly, or by the bound or the heuristic of this name, [Sra] (4.10)-(4.13).
+        weights : array_like, shape (n,), optional
+            How often each vector was seen, >= 0; once by default.
+
+        Raises
+        ------
+        ValueError
+            If rows are not unit vectors, weights do not fit, or the estimator is unknown.
+
+        Notes
+        -----
+        The sign of kappa is the likelier one, positive where a negative one would have no bound: see :func:`estimate`.
+        The concentration is kept within :func:`~vmfstream.directional.kummer.watson_bounds`.
+        """
+        if estimator not in ESTIMATORS:
+            raise ValueError(f"estimator: expected one of {', '.join(ESTIMATORS)}, got {estimator!r}")
+        rows = unit_documents(x, None)
+        if rows.ndim != 2:
+            raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
+        found = estimate(rows, checked_weights(weights, rows.shape[0]), estimator)
+        return cls(found.mu, found.kappa)
+
+
+def _finite(name: str, given: float) -> float:
+    value = float(given)
+    if not math.isfinite(value):
+        raise ValueError(f"{name}: expected a finite concentration, got {value}")
+    return value
