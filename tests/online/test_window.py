@@ -10,7 +10,7 @@ import pytest
 
 from tests.mixtures.planted import directions
 from tests.online.streams import PLAIN, begun, follow, learn, sparse, texts
-from vmfstream.bayes.temporal import fit_smoother
+from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.online import tracker, window
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.online.window import Refit, cold_fits, directed_rows, match, refit, topics_for

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.directional.bessel import conv_concentration
 from vmfstream.mixtures.columns import Floats
 
 Vector = NDArray[np.float64]
+
+
+def per_column(value: ArrayLike, kp: int, k: int) -> Vector:
+    """Spread a number, or one for each of ``k`` topics, over kp columns, zero in the padding."""
+    out = np.zeros(kp)
+    out[:k] = value
+    return out
 
 
 def shrunk(h: Floats, norms: Vector, omega: float) -> Floats:
@@ -57,6 +64,21 @@ def learn(p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector]:
     for i in range(p.shape[0]):
         for j in range(p.shape[1]):
             v = p[i, j] + weight[j] * s[i, j]
+            h[i, j] = v
+            square[j] += v * v
+    return h, np.sqrt(square)
+
+
+@njit(cache=True, nogil=True)
+def linked(
+    before: Floats, pull: Vector, s: Floats, weight: Vector, after: Floats, push: Vector
+) -> tuple[Floats, Vector]:
+    """Return pull before + weight S + push after, the factors per column, and the column norms."""
+    h = np.empty_like(s)
+    square = np.zeros(s.shape[1])
+    for i in range(s.shape[0]):
+        for j in range(s.shape[1]):
+            v = pull[j] * before[i, j] + weight[j] * s[i, j] + push[j] * after[i, j]
             h[i, j] = v
             square[j] += v * v
     return h, np.sqrt(square)

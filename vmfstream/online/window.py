@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from vmfstream.bayes import flat
-from vmfstream.bayes.temporal import fit_smoother
+from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.movmf import annealed_start, m_step, melting
