@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline
 
 from vmfstream.directional.bessel import ell
 
@@ -18,6 +19,9 @@ GRID = 400
 """Points of the trapezoid rule, which converges exponentially for these smooth, vanishing integrands."""
 
 NEGLIGIBLE = np.log(1e-25)
+
+REFINED = 20
+"""How many times finer than the grid quantiles are looked up, between cubic splines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,6 @@ def located_grid(exponent: Callable[[Vector], Vector], low: float, high: float) 
 
 def grid_quantiles(u: Vector, f: Vector, levels: ArrayLike) -> Vector:
     """Quantiles of the density exp(f), up to a constant, given on the even grid ``u``."""
-    w = np.exp(f - f.max())
-    mass = np.concatenate([[0.0], np.cumsum(w[1:] + w[:-1])])
-    return np.asarray(np.interp(np.asarray(levels, np.float64) * mass[-1], mass, u))
+    fine = np.linspace(u[0], u[-1], REFINED * len(u))
+    mass = CubicSpline(u, np.exp(f - f.max())).antiderivative()(fine)
+    return np.asarray(np.interp(np.asarray(levels, np.float64) * mass[-1], np.maximum.accumulate(mass), fine))

@@ -102,7 +102,9 @@ class FlatFit:
         return self.weights.rho
 
 
-def moment_prior(x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: float = 1.0) -> Prior:
+def moment_prior(
+    x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: float = 1.0, cosine: float | None = None
+) -> Prior:
     """Estimate the common prior of the directions from a partition.
 
     mu_0 is the normalised corpus mean and C_0 = A^-1( clip(a_0, 0.1, 0.95) ). Documents of different topics have the
@@ -115,6 +117,7 @@ def moment_prior(x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: fl
     resp : (N, kp) responsibilities, or (N,) labels with -1 for rows left out
     k : int, number of topics
     alpha : float > 0, concentration of the weights
+    cosine : float in [0, 1), a_0 if it is not to be estimated: near 1, fewer topics find documents
 
     Returns
     -------
@@ -128,7 +131,8 @@ def moment_prior(x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: fl
     norm, nk = float(np.linalg.norm(total)), resp.sum(axis=0, dtype=np.float64)[:k]
     pairs = float(nk.sum() ** 2 - nk @ nk)
     across = max(norm**2 - float((column_norms(s)[:k] ** 2).sum()), 0.0) / pairs if pairs > 0 else within**2
-    a0 = np.clip(np.sqrt(across) / within if within > 0 else 1.0, *COSINE_LIMITS)
+    moment = np.clip(np.sqrt(across) / within if within > 0 else 1.0, *COSINE_LIMITS)
+    a0 = moment if cosine is None else cosine
     c0 = float(inv_bessel_ratio(x.shape[1], a0))
     b = c0 * total / norm if norm > 0 else np.zeros_like(total)
     return Prior(alpha, b.astype(x.dtype))

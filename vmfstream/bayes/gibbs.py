@@ -41,7 +41,7 @@ STEPS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GibbsFit:
-    """Draws from the posterior, topics numbered as in the draw of largest joint density.
+    """Draws from the posterior; topics whose priors agree are numbered as in the draw of largest joint density.
 
     ``labels`` (draws, N) with -1 for rows without direction, ``kappas`` (draws, g) with g = 1 (shared) or k (own),
     ``pis`` (draws, k); ``trace`` the log joint density after every sweep, in nats relative to uniform.
@@ -169,6 +169,7 @@ class _State:
         self.xb = np.ascontiguousarray(dots(self.x, self.b)[:, :k])
         self.xx = np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
         self._refresh()
+        self.exchangeable = np.ndim(prior.alpha) == 0 and b.ndim == 1 and np.ndim(kappa) == 0
         groups = 1 if concentration == "shared" else k
         start = self._estimate() if kappa is None else kappa
         self.kappa = np.broadcast_to(np.asarray(start, np.float64), groups if np.ndim(start) == 0 else k).copy()
@@ -270,7 +271,7 @@ def _gathered(state: _State, kept: list[tuple[Labels, Vector, Vector]], trace: V
     for z, kappa, pi in kept:
         both = z >= 0
         table = np.bincount(best[both] * k + z[both], minlength=k * k).reshape(k, k)
-        order = linear_sum_assignment(-table)[1]
+        order = linear_sum_assignment(-table)[1] if state.exchangeable else np.arange(k)
         name = np.argsort(order)
         labels.append(np.where(both, name[z], -1))
         kappas.append(kappa[order] if len(kappa) == k else kappa)
