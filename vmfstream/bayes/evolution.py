@@ -18,12 +18,12 @@ from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.meanfield import Links, fit_chain, started
 from vmfstream.bayes.proportions import STEP, ProportionRule, Proportions, proportions
 from vmfstream.bayes.smoother import fit_smoother
+from vmfstream.bayes.starts import annealed_starts
 from vmfstream.bayes.temporal import convolve, forward, next_slice_density, smooth
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, column_norms, directed
-from vmfstream.mixtures.movmf import annealed_start
 
 Vector: TypeAlias = NDArray[np.float64]
 
@@ -39,9 +39,6 @@ PILOT = 0.9
 
 JUDGED = 500
 """Most documents of a slice that judge."""
-
-HEATS = (1.0, 0.5)
-"""Where starts begin to anneal, in turn, as multiples of the inverse temperature at which topics melt."""
 
 FLAT_SWEEPS = 25
 """Sweeps of the flat mixture of all slices from which the chain starts."""
@@ -145,7 +142,15 @@ def evolve(
     ----------
     [GY14] section 3.3.
     """
-    fits = [_evolved(x, sizes, k, options, rng, HEATS[j % len(HEATS)]) for j in range(starts)]
+    ends = np.cumsum(sizes)
+    xs = [x[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    seen = x if options.start == "all" else xs[0]
+    held = int(directed(seen).sum())
+    if held < k:
+        where = "all slices" if options.start == "all" else "the first slice"
+        raise ValueError(f"n_components: expected at most the {held} rows with a direction in {where}, got {k}")
+    begun = (_begun(seen, sizes, k, options, rng, resp) for resp in annealed_starts(seen, k, rng, starts))
+    fits = [_evolved(xs, start, k, options) for start in begun]
     return max(fits, key=lambda fit: float(fit.trace.max()))
 
 
@@ -185,12 +190,7 @@ class _Begun:
     kappa: KappaFactor
 
 
-def _evolved(
-    x: Rows, sizes: Sequence[int], k: int, options: Options, rng: np.random.Generator, heat: float
-) -> Evolution:
-    ends = np.cumsum(sizes)
-    xs = [x[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-    begun = _begun(x if options.start == "all" else xs[0], sizes, k, options, rng, heat)
+def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: Options) -> Evolution:
     scores, omega = None, options.persistence
     if omega is None:
         anchor, _ = _anchor_and_first(begun, k, options)
@@ -205,13 +205,8 @@ def _evolved(
     return replace(found, scores=scores)
 
 
-def _begun(x: Rows, sizes: Sequence[int], k: int, options: Options, rng: np.random.Generator, heat: float) -> _Begun:
-    """Annealed fit of a flat mixture to the documents that may be looked at."""
-    held = int(directed(x).sum())
-    if held < k:
-        where = "the first slice" if options.start == "first" else "all slices"
-        raise ValueError(f"n_components: expected at most the {held} rows with a direction in {where}, got {k}")
-    resp = annealed_start(x, k, rng, heat=heat)
+def _begun(x: Rows, sizes: Sequence[int], k: int, options: Options, rng: np.random.Generator, resp: Floats) -> _Begun:
+    """Fit a flat mixture to the documents that may be looked at."""
     prior = flat.moment_prior(x, resp, k, alpha=options.alpha)
     law = None if options.kappa == "point" else flat.moment_kappa_prior(x, resp, k)
     fit = flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS)

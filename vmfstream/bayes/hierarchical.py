@@ -9,7 +9,7 @@ depth has its own prior. A tree of depth one is the flat mixture.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -18,36 +18,20 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from vmfstream.bayes.branches import Branches, Scheme, evidence, renewed
-from vmfstream.bayes.concentration import KappaFactor, KappaPrior, point_factor
+from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.flat import COSINE_LIMITS, LOG_KAPPA_SD, SETTLE, responsibilities, shrinkage
-from vmfstream.bayes.kappa_model import KappaModel
-from vmfstream.bayes.trees import Indices, Tree, resultants
+from vmfstream.bayes.flat import SETTLE, responsibilities, shrinkage
+from vmfstream.bayes.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.starts import annealed_starts
+from vmfstream.bayes.tree_prior import TreePrior, moment_tree_prior
+from vmfstream.bayes.trees import Indices, Tree, arrange, levels
 from vmfstream.bayes.weights import DirichletWeights
-from vmfstream.directional.bessel import R_MAX, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
 
 Vector: TypeAlias = NDArray[np.float64]
-
-FALLBACK_COSINE = 0.7
-"""Expected cosine of a node with its parent where the initial topics do not tell."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreePrior:
-    """Prior of the hierarchical mixture.
-
-    ``alpha`` of the weights, ``b`` (D,) = C_0 mu_0 of the root, ``leaf`` and ``inner``: how the concentrations of the
-    leaves, and of the other nodes at each depth, are inferred.
-    """
-
-    alpha: float
-    b: Floats
-    leaf: KappaModel
-    inner: Mapping[int, KappaModel]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,48 +61,6 @@ class TreeFit:
     prior: TreePrior
     trace: Vector
     converged: bool
-
-
-def moment_tree_prior(
-    x: Rows, resp: Floats, tree: Tree, *, alpha: float = 1.0, leaf: KappaModel | None = None
-) -> TreePrior:
-    """Estimate the prior from an initial partition whose topics sit at the leaves.
-
-    Documents whose last common node is at depth l have the expected cosine A^2 a_{l+1}^2 ... a_L^2, where a_l is the
-    expected cosine of a node at depth l with its parent. So a_{l+1}^2 is the mean cosine of pairs that part at depth l
-    over that of pairs that part one deeper, and the concentration at depth l is A^-1(a_{l+1}).
-
-    Parameters
-    ----------
-    x : (N, D) CSR or dense unit rows
-    resp : (N, kp), zero for rows without direction
-    tree : Tree
-    alpha : float > 0
-    leaf : how the leaves' concentrations are inferred; its prior is centred here if it has none
-    """
-    d, k = x.shape[1], tree.k
-    s = accumulate(x, resp)
-    nk = resp.sum(axis=0, dtype=np.float64)[:k]
-    qk = np.einsum("ik,ik->k", resp, resp, dtype=np.float64)[:k]
-    close = _parting_cosines(tree, s, nk, qk)
-    ratio = np.full(len(close), FALLBACK_COSINE)
-    known = (close[:-1] > 0) & (close[1:] > 0)
-    ratio[1:][known] = np.sqrt(close[:-1][known] / close[1:][known])
-    near = np.asarray(inv_bessel_ratio(d, np.clip(ratio, *COSINE_LIMITS)))
-    total = s.sum(axis=1, dtype=np.float64)
-    norm = float(np.linalg.norm(total))
-    b = (near[1] / norm if norm > 0 else 0.0) * total
-    model = leaf or KappaModel("quadrature")
-    if model.prior is None:
-        within = min(float(np.sqrt(max(close[-1], 0.0))), R_MAX) or 0.2
-        model = replace(model, prior=KappaPrior(float(np.log(inv_bessel_ratio(d, within))), LOG_KAPPA_SD**2))
-    rule = model.rule if isinstance(model.rule, str) and model.rule != "point" else "quadrature"
-    inner = {}
-    for depth, here in levels(tree):
-        law = KappaPrior(float(np.log(near[depth + 1])), LOG_KAPPA_SD**2)
-        nothing = np.zeros(len(here))
-        inner[depth] = KappaModel(rule, law, "own", nothing, nothing, model.rng)
-    return TreePrior(alpha, b.astype(x.dtype), model, inner)
 
 
 def fit_tree(
@@ -176,6 +118,43 @@ def fit_tree(
         converged = rests and (learning or not learn)
         if converged or len(trace) >= max_iter:
             return TreeFit(best[1], best[2], np.array(trace), converged)
+
+
+def fit_hierarchy(
+    x: Rows,
+    tree: Tree,
+    rng: np.random.Generator,
+    scheme: Scheme = "messages",
+    *,
+    kappa: KappaRule = "quadrature",
+    concentration: Concentration = "shared",
+    alpha: float = 1.0,
+    learn: Collection[Hyperparameter] = (),
+    starts: int = 1,
+    max_iter: int = 100,
+    tol: float = 1e-4,
+) -> TreeFit:
+    """Fit from annealed starts, whose topics are put at the leaves so that siblings are alike; the largest bound wins.
+
+    Parameters
+    ----------
+    x : (N, D) CSR or dense unit rows
+    tree : Tree
+    rng : numpy.random.Generator
+    kappa, concentration : rule of the leaves' concentrations, and one for all leaves or one each
+    starts : int >= 1
+    scheme, learn, max_iter, tol : see `fit_tree`
+    """
+    k = tree.k
+    nothing = np.zeros(1 if concentration == "shared" else k)
+    leaf = KappaModel(kappa, None, concentration, nothing, nothing, rng)
+    fits = []
+    for resp in annealed_starts(x, k, rng, starts):
+        nk = resp.sum(axis=0, dtype=np.float64)[:k]
+        resp[:, :k] = resp[:, arrange(tree, accumulate(x, resp), nk, rng)]
+        prior = moment_tree_prior(x, resp, tree, alpha=alpha, leaf=leaf)
+        fits.append(fit_tree(x, resp, tree, prior, scheme, learn=learn, max_iter=max_iter, tol=tol))
+    return max(fits, key=lambda fit: float(fit.trace.max()))
 
 
 def started(x: Rows, resp0: Floats, tree: Tree, prior: TreePrior, scheme: Scheme) -> TreeState:
@@ -274,12 +253,6 @@ def leaf_cosines(state: TreeState, tree: Tree) -> Vector:
     return column_dots(state.s, state.branches.f)[:k] * shrinkage(len(state.s), state.branches.gamma[:k])
 
 
-def levels(tree: Tree) -> list[tuple[int, Indices]]:
-    """Depths of the inner nodes, and which of them lie there, deepest first as the nodes are."""
-    depth = tree.depth[tree.inner]
-    return [(int(level), np.flatnonzero(depth == level)) for level in np.unique(depth)[::-1]]
-
-
 def _children(tree: Tree, branches: Branches) -> tuple[Vector, Vector]:
     """Numbers of children of the inner nodes, and the sums of their expected cosines with them."""
     parent = tree.parent[:-1]
@@ -315,20 +288,3 @@ def _level_prior(prior: TreePrior, depth: int) -> KappaPrior:
     if given is None:
         raise ValueError(f"the inner nodes at depth {depth} need a prior of their concentrations")
     return given
-
-
-def _parting_cosines(tree: Tree, s: Floats, nk: Vector, qk: Vector) -> Vector:
-    """Mean cosine of pairs of documents that part at depth 0, 1, ..., and of pairs within leaves last.
-
-    Unknown depths, without pairs, are 0.
-    """
-    total = resultants(tree, s)
-    square = column_norms(total) ** 2
-    weight = resultants(tree, nk[None, :])[0]
-    sums, pairs = np.zeros(int(tree.depth.max()) + 1), np.zeros(int(tree.depth.max()) + 1)
-    for node in range(tree.k, tree.n):
-        below = tree.children(node)
-        sums[tree.depth[node]] += square[node] - square[below].sum()
-        pairs[tree.depth[node]] += weight[node] ** 2 - (weight[below] ** 2).sum()
-    sums[-1], pairs[-1] = float((square[: tree.k] - qk).sum()), float((nk**2 - qk).sum())
-    return np.divide(sums, pairs, out=np.zeros_like(sums), where=pairs > 1e-9)

@@ -1,108 +1,23 @@
-"""Where Bayesian fits start, and the best of several."""
+"""Where Bayesian fits start: annealed EM, from more than one temperature."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias, TypeVar, get_args
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vmfstream.bayes.concentration import point_factor
-from vmfstream.bayes.flat import Prior, natural_vectors, responsibilities
-from vmfstream.bayes.weights import Dirichlet, WeightsPrior
-from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats
-from vmfstream.mixtures.movmf import ANNEAL, annealed_start, m_step, melting
-from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
+from vmfstream.mixtures.movmf import annealed_start
 
-Vector: TypeAlias = NDArray[np.float64]
+HEATS = (1.0, 0.5)
+"""Where starts begin to anneal, in turn, as multiples of the inverse temperature at which topics melt.
 
-Start: TypeAlias = Literal["annealed-em", "annealed", "k-means++", "random"]
-"""Annealed EM; annealed sweeps of the model itself, which let go of topics; no annealing; random responsibilities."""
-
-Fitted = TypeVar("Fitted")
-
-COOLING = 1.4
-"""Factor of the inverse temperature from sweep to sweep."""
+Long documents want the first, short ones the next.
+"""
 
 
-def best_of(
-    x: Rows,
-    k: int,
-    rng: np.random.Generator,
-    prior_of: Callable[[Floats], Prior],
-    run: Callable[[Floats, Prior], Fitted],
-    bound: Callable[[Fitted], float],
-    *,
-    n_init: int = 1,
-    start: Start | Floats = "annealed-em",
-    weights: WeightsPrior | None = None,
-) -> Fitted:
-    """Fit from ``n_init`` starts and return the fit of largest bound; all have the prior of the first start.
-
-    Parameters
-    ----------
-    x : (N, D) CSR or dense unit rows
-    k : int, number of topics
-    rng : numpy.random.Generator
-    prior_of : gives the prior from responsibilities (N, kp)
-    run : fits from responsibilities under a prior
-    bound : what fits are compared by
-    n_init : int >= 1; one start only if ``start`` gives responsibilities
-    start : a rule, or responsibilities (N, kp)
-    weights : prior of the weights while the model is annealed, default Dir(prior.alpha)
-    """
-    prior: Prior | None = None
-    best: Fitted | None = None
-    for resp in _starts(x, k, rng, n_init, start):
-        prior = prior_of(resp) if prior is None else prior
-        if isinstance(start, str) and start == "annealed":
-            resp = annealed(x, resp, k, prior, weights=weights)
-        found = run(resp, prior)
-        best = found if best is None or bound(found) > bound(best) else best
-    if best is None:
-        raise ValueError(f"n_init must be at least 1; got {n_init}")
-    return best
-
-
-def annealed(
-    x: Rows, resp: Floats, k: int, prior: Prior, *, weights: WeightsPrior | None = None, heat: float = ANNEAL
-) -> Floats:
-    """Cool the Bayesian mixture from where topics melt to full scores, at a fixed concentration; return (N, kp).
-
-    The prior acts at full weight while the documents do not, so topics that it does not pay for are let go: with a
-    strong prior of the directions few are left.
-
-    Parameters
-    ----------
-    x, resp, k, prior : as in `vmfstream.bayes.flat.fit`
-    weights : prior of the weights, default Dir(prior.alpha)
-    heat : float, where to begin, as a multiple of the inverse temperature at which topics melt
-    """
-    shares = Dirichlet(np.broadcast_to(np.asarray(prior.alpha, np.float64), k)) if weights is None else weights
-    mixture = m_step(x, resp, k)
-    factor = point_factor(x.shape[1], mixture.kappa[:1])
-    beta = heat * melting(x, mixture)
-    while beta < 1:
-        nk = resp.sum(axis=0, dtype=np.float64)[:k]
-        f, gamma = natural_vectors(prior.b, accumulate(x, resp), factor.mean, k)
-        resp = responsibilities(x, f, gamma, factor, shares.posterior(nk).expected_log, beta)[0]
-        beta *= COOLING
-    return resp
-
-
-def _starts(x: Rows, k: int, rng: np.random.Generator, n_init: int, start: Start | Floats) -> Iterator[Floats]:
-    if not isinstance(start, str):
-        yield start
-        return
-    if start not in get_args(Start):
-        raise ValueError(f"start must be one of {', '.join(get_args(Start))}, or responsibilities; got {start!r}")
-    for _ in range(n_init):
-        if start == "annealed-em":
-            yield annealed_start(x, k, rng)
-        elif start == "random":
-            yield random_responsibilities(x, k, rng)
-        else:
-            yield one_hot(seed_labels(x, k, rng), k, x.dtype)
+def annealed_starts(x: Rows, k: int, rng: np.random.Generator, starts: int) -> Iterator[Floats]:
+    """Yield responsibilities (N, kp) of ``starts`` annealed fits with a shared concentration."""
+    for start in range(starts):
+        yield annealed_start(x, k, rng, heat=HEATS[start % len(HEATS)])

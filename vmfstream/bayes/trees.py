@@ -175,6 +175,12 @@ def arrange(tree: Tree, means: Floats, weight: Vector, rng: np.random.Generator)
     return place
 
 
+def levels(tree: Tree) -> list[tuple[int, Indices]]:
+    """Depths of the inner nodes, deepest first as the nodes are, and which of the inner nodes lie there."""
+    depth = tree.depth[tree.inner]
+    return [(int(level), np.flatnonzero(depth == level)) for level in np.unique(depth)[::-1]]
+
+
 def resultants(tree: Tree, s: Floats) -> Floats:
     """Sums of the leaves' statistics (D, kp) below every node, (D, n)."""
     total = np.zeros((s.shape[0], tree.n), s.dtype)

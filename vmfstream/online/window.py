@@ -16,18 +16,16 @@ from scipy.optimize import linear_sum_assignment
 
 from vmfstream.bayes import flat
 from vmfstream.bayes.smoother import fit_smoother
+from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import directed
-from vmfstream.mixtures.movmf import annealed_start, m_step, melting
+from vmfstream.mixtures.movmf import m_step, melting
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 
 REHEAT = 1.3
 """Where re-heating starts, as a multiple of the inverse temperature at which topics melt; farther above, less moves."""
 
 COOLING = 1.4
-
-HEATS = (1.0, 0.5)
-"""Where cold starts begin to anneal, in turn, as such multiples: long documents want the first, short ones the next."""
 
 COLD_DOCUMENTS = 7500
 """Documents that the cold starts see together, two starts at least: fits to many documents differ less."""
@@ -64,8 +62,7 @@ def static_fits(
     x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator, starts: int
 ) -> Iterator[tuple[flat.FlatFit, flat.Prior]]:
     """Fit variational B-vMFmix to rows of all times, once per start: annealed EM, then the Bayesian sweeps."""
-    for start in range(starts):
-        resp = annealed_start(x, k, rng, heat=HEATS[start % len(HEATS)])
+    for resp in annealed_starts(x, k, rng, starts):
         prior = flat.moment_prior(x, resp, k, alpha=settings.alpha)
         yield flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior
 
