@@ -340,10 +340,17 @@ def predictive(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, lo
     -------
     (N,) float64, zero for rows without direction.
     """
-    scores = topic_densities(x, f, gamma, kappa)
-    out = softmax_rows(scores, np.ones(len(gamma)), np.asarray(log_weights, np.float64), 1.0)
-    out[~directed(x)] = 0
-    return out
+    return memberships(x, f, gamma, kappa, log_weights)[1]
+
+
+def memberships(
+    x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, log_weights: Vector
+) -> tuple[NDArray[np.float64], Vector]:
+    """Probabilities of the topics for each document, (N, k), and its `predictive` density, (N,)."""
+    resp = topic_densities(x, f, gamma, kappa)
+    density = softmax_rows(resp, np.ones(len(gamma)), np.asarray(log_weights, np.float64), 1.0)
+    density[~directed(x)] = 0
+    return resp, density
 
 
 def topic_densities(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor) -> NDArray[np.float64]:
