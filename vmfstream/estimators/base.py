@@ -22,7 +22,7 @@ from vmfstream.estimators.parameters import Domain, Either, Nothing, Whole, chec
 
 log = logging.getLogger(__name__)
 
-ITERATION: dict[str, Domain] = {"n_components": Whole(1), "max_iter": Whole(0), "n_init": Whole(1)}
+ITERATION: dict[str, Domain] = {"n_components": Whole(1), "max_iter": Whole(1), "n_init": Whole(1)}
 """Domains that most estimators declare."""
 
 
@@ -177,6 +177,17 @@ def padded_columns(means: NDArray[Any], dtype: np.typing.DTypeLike) -> NDArray[A
     columns = np.zeros((d, padded(k)), dtype)
     columns[:, :k] = means.T
     return columns
+
+
+def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> NDArray[Any]:
+    """Return the means that were given as ``init`` (K, D) as unit columns (D, kp)."""
+    means = np.asarray(init, np.float64)
+    if means.shape != (k, d):
+        raise ValueError(f"init: expected means of the shape {(k, d)}, got {means.shape}")
+    rows, empty = unit_rows(means)
+    if empty.any():
+        raise ValueError(f"init: expected means with a direction, got zeros in row {np.flatnonzero(empty)[0]}")
+    return padded_columns(np.asarray(rows), dtype)
 
 
 def _weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
