@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
     from vmfstream.estimators.topics import TopicTracker
+    from vmfstream.estimators.watson import WatsonMixture
 
 __version__ = _version("vmfstream")
 
@@ -23,6 +24,7 @@ __all__ = [
     "VMFMixture",
     "VonMisesFisher",
     "Watson",
+    "WatsonMixture",
     "__version__",
     "datasets",
     "metrics",
@@ -35,6 +37,7 @@ _HOMES = {
     "TopicTracker": "vmfstream.estimators.topics",
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",
+    "WatsonMixture": "vmfstream.estimators.watson",
 }
 
 _MODULES = ("datasets", "metrics")
