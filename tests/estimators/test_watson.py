@@ -16,9 +16,7 @@ from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.watson import sample
 
 NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
-SHUFFLED = (
-    "draws its start from the rows in their order, which the check changes: other starts"
-)
+SHUFFLED = "draws its start from the rows in their order, which the check changes: other starts"
 INAPPLICABLE = {
     "check_sample_weight_equivalence_on_dense_data": SHUFFLED,
     "check_sample_weight_equivalence_on_sparse_data": SHUFFLED,
@@ -78,11 +76,18 @@ def test_zero_rows_scale_and_storage_do_not_matter(axes: Any) -> None:
 def test_weights_count_rows(axes: Any) -> None:
     x, labels = axes
     times = np.random.default_rng(1).integers(0, 3, len(x))
-    start = np.eye(3)[labels]
-    weighted = WatsonMixture(3, init=start).fit(x, sample_weight=times)
-    repeated = WatsonMixture(3, init=np.repeat(start, times, axis=0)).fit(np.repeat(x, times, axis=0))
+    weighted = WatsonMixture(3, init=labels).fit(x, sample_weight=times)
+    repeated = WatsonMixture(3, init=np.repeat(labels, times)).fit(np.repeat(x, times, axis=0))
     np.testing.assert_allclose(weighted.concentrations_, repeated.concentrations_, rtol=1e-5)
     np.testing.assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-6)
+
+
+def test_starts_from_axes_of_either_sign(axes: Any) -> None:
+    x, labels = axes
+    given = np.eye(12)[:3] * [[1], [-5], [1]]
+    model = WatsonMixture(3, init=given, negative=False).fit(x)
+    assert np.all(np.abs(np.diag(model.means_)[:2]) > 0.97)
+    assert nmi(model.labels_[labels < 2], labels[labels < 2]) > 0.8
 
 
 def test_warm_start_goes_on(axes: Any) -> None:
@@ -106,7 +111,8 @@ def test_warm_start_goes_on(axes: Any) -> None:
         ({"n_components": 0}, "n_components: expected an integer of at least 1"),
         ({"n_components": 700}, "n_components: expected at most the 450 rows"),
         ({"init": "farthest"}, "init: expected"),
-        ({"init": np.ones((2, 2))}, r"init must have shape \(450, 8\)"),
+        ({"init": np.ones((2, 2))}, r"init: expected means of the shape \(8, 12\)"),
+        ({"init": np.full(450, 9)}, "init: expected 450 labels from 0 to 7"),
         ({"tol": -1.0}, "tol: expected"),
     ],
 )

@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Mixture, Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Whole, check_parameters
 
@@ -111,6 +111,30 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
 
 
+class Run(Protocol):
+    """What is kept of a fit by maximum likelihood."""
+
+    @property
+    def mixture(self) -> Mixture:
+        """Parameters, one column a component."""
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """Labels of the rows, (N,), -1 without direction."""
+
+    @property
+    def trace(self) -> NDArray[np.float64]:
+        """Objective after each sweep, in nats a row."""
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether it ended by itself."""
+
+
 class MixtureEstimator(SphereEstimator):
     """Base of the estimators of mixtures; subclasses give responsibilities and log-densities by `_posterior`."""
 
@@ -120,6 +144,20 @@ class MixtureEstimator(SphereEstimator):
     lower_bounds_: NDArray[np.float64]
     n_iter_: int
     converged_: bool
+
+    def _keep(self, run: Run) -> None:
+        """Take the fitted attributes from a run."""
+        self.weights_ = run.mixture.pi
+        self.means_ = components_by_rows(run.mixture.mu, self.n_components)
+        self.concentrations_ = run.mixture.kappa
+        self.labels_ = run.labels
+        self.lower_bounds_ = run.trace
+        self.lower_bound_ = float(run.trace[-1])
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
+
+    def _mixture(self, dtype: np.typing.DTypeLike) -> Mixture:
+        return Mixture(self.weights_, padded_columns(self.means_, dtype), self.concentrations_)
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return responsibilities (N, at least K) and log-densities (N,) relative to uniform of unit rows."""

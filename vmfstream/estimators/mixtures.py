@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.directional.kernels import dots
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import (
     ITERATION,
     Documents,
     MixtureEstimator,
-    components_by_rows,
     labels_of,
     means_given,
-    padded_columns,
 )
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
 from vmfstream.mixtures import movmf
@@ -160,24 +158,18 @@ class VMFMixture(MixtureEstimator):
             name: getattr(self, name)
             for name in ("assignment", "concentration", "estimator", "n_init", "max_iter", "tol", "soft_iter")
         }
+        start = start_given(self.init, documents, self.n_components, self._threads())
         run = movmf.fit(
             documents.rows,
             self.n_components,
             rng=self._rng(),
-            init=self._mixture(documents.rows.dtype) if warm else self._start(documents),
+            init=self._mixture(documents.rows.dtype) if warm else start,
             anneal=self.anneal and not warm,
             weights=documents.weight,
             threads=self._threads(),
             **options,
         )
-        self.weights_ = run.mixture.pi
-        self.means_ = components_by_rows(run.mixture.mu, self.n_components)
-        self.concentrations_ = run.mixture.kappa
-        self.labels_ = run.labels
-        self.lower_bounds_ = run.trace
-        self.lower_bound_ = float(run.trace[-1])
-        self.n_iter_ = run.n_iter
-        self.converged_ = run.converged
+        self._keep(run)
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
@@ -189,21 +181,24 @@ class VMFMixture(MixtureEstimator):
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return movmf.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
 
-    def _mixture(self, dtype: np.typing.DTypeLike) -> Mixture:
-        return Mixture(self.weights_, padded_columns(self.means_, dtype), self.concentrations_)
 
-    def _start(self, documents: Documents) -> str | Floats:
-        """Return the start as `movmf.fit` takes it: a name, or responsibilities."""
-        if isinstance(self.init, str):
-            return self.init
-        rows, empty, _ = documents
-        given = np.asarray(self.init)
-        if given.ndim == 1:
-            labels = _labels_given(given, len(empty), self.n_components)
-        else:
-            means = means_given(given, self.n_components, rows.shape[1], rows.dtype)
-            labels = labels_of(dots(rows, means, threads=self._threads())[:, : self.n_components], empty)
-        return one_hot(np.where(empty, -1, labels), self.n_components, rows.dtype)
+def start_given(
+    init: str | ArrayLike, documents: Documents, k: int, threads: int, *, axial: bool = False
+) -> str | Floats:
+    """Return the start as fits take it: a name, or the responsibilities of given labels or of the nearest given means.
+
+    ``axial`` counts a mean and its opposite as one.
+    """
+    if isinstance(init, str):
+        return init
+    rows, empty, _ = documents
+    given = np.asarray(init)
+    if given.ndim == 1:
+        labels = _labels_given(given, len(empty), k)
+    else:
+        cosines = dots(rows, means_given(given, k, rows.shape[1], rows.dtype), threads=threads)[:, :k]
+        labels = labels_of(np.abs(cosines) if axial else cosines, empty)
+    return one_hot(np.where(empty, -1, labels), k, rows.dtype)
 
 
 def _labels_given(given: NDArray[Any], n: int, k: int) -> NDArray[Any]:

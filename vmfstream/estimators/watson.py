@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.directional.params import Rows
 from vmfstream.directional.watson import ESTIMATORS
-from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, padded_columns
+from vmfstream.estimators.base import ITERATION, MixtureEstimator
+from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number
 from vmfstream.mixtures import watson
 
@@ -29,9 +30,9 @@ class WatsonMixture(MixtureEstimator):
     negative : bool
         Whether components may be girdles, of negative concentration: only where more (effective) rows than dimensions
         belong to one, for its likelihood has no bound otherwise.
-    init : {"k-means++", "random"} or array, shape (N, K)
-        ``k-means++``: labels of diametrical k-means from rows that are far apart; ``random``: random responsibilities;
-        or the first responsibilities.
+    init : {"k-means++", "random"} or array
+        ``k-means++``: labels of diametrical k-means from rows that are far apart; ``random``: random responsibilities.
+        An array is either labels, shape (N,), or axes, shape (K, D), whose nearest rows are the first components.
     n_init : int
         Number of starts; the one with the largest objective is kept.
     max_iter : int
@@ -52,6 +53,10 @@ class WatsonMixture(MixtureEstimator):
     lower_bounds_ : mean log-likelihood (or of the likeliest component, if hard) relative to uniform, before each
     M-step; lower_bound_ : the last of them
     n_iter_, converged_, n_empty_rows_, n_features_in_
+
+    Notes
+    -----
+    scikit-learn's own checks pass, but for the four that `VMFMixture` names.
 
     References
     ----------
@@ -109,10 +114,11 @@ class WatsonMixture(MixtureEstimator):
         sample_weight : array-like, shape (N,), optional
             How often each row was seen, at least 0; fractions are allowed.
         """
-        rows, _, weights = self._read(X, sample_weight)
-        again = self.warm_start and hasattr(self, "means_")
+        documents = self._read(X, sample_weight)
+        warm = self.warm_start and hasattr(self, "means_")
+        start = start_given(self.init, documents, self.n_components, self._threads(), axial=True)
         run = watson.fit(
-            rows,
+            documents.rows,
             self.n_components,
             rng=self._rng(),
             assignment=self.assignment,  # type: ignore[arg-type]
@@ -120,24 +126,14 @@ class WatsonMixture(MixtureEstimator):
             negative=self.negative,
             max_iter=self.max_iter,
             tol=self.tol,
-            init=self._mixture(rows) if again else self.init,  # type: ignore[arg-type]
+            init=self._mixture(documents.rows.dtype) if warm else start,
             n_init=self.n_init,
-            weights=weights,
+            weights=documents.weight,
             threads=self._threads(),
         )
-        self.weights_ = run.mixture.pi
-        self.means_ = components_by_rows(run.mixture.mu, self.n_components)
-        self.concentrations_ = run.mixture.kappa
-        self.labels_ = run.labels
-        self.lower_bounds_ = run.trace
-        self.lower_bound_ = float(run.trace[-1])
-        self.n_iter_ = len(run.trace)
-        self.converged_ = run.converged
+        self._keep(run)
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
-    def _mixture(self, rows: Rows) -> Mixture:
-        return Mixture(self.weights_, padded_columns(self.means_, rows.dtype), self.concentrations_)
-
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        return watson.e_step(rows, self._mixture(rows), threads=self._threads())
+        return watson.e_step(rows, self._mixture(rows.dtype), threads=self._threads())

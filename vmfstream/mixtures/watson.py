@@ -48,6 +48,11 @@ class WatsonFit:
     trace: Vector
     converged: bool
 
+    @property
+    def n_iter(self) -> int:
+        """Number of E-steps."""
+        return len(self.trace)
+
 
 def e_step(x: Rows, mixture: Mixture, *, assignment: Assignment = "soft", threads: int = 1) -> tuple[Floats, Vector]:
     """Compute responsibilities softmax_k( log pi_k + kappa_k (x_i'mu_k)^2 - log M(1/2, D/2, kappa_k) ).
