@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
     from vmfstream.estimators.topics import TopicTracker
-    from vmfstream.estimators.watson import WatsonMixture
+    from vmfstream.estimators.watson import DiametricalKMeans, WatsonMixture
 
 __version__ = _version("vmfstream")
 
 __all__ = [
+    "DiametricalKMeans",
     "FrequencySensitiveKMeans",
     "SphericalKMeans",
     "TopicTracker",
@@ -31,10 +32,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DiametricalKMeans": "vmfstream.estimators.watson",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
-    "VMFMixture": "vmfstream.estimators.mixtures",
     "TopicTracker": "vmfstream.estimators.topics",
+    "VMFMixture": "vmfstream.estimators.mixtures",
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",
     "WatsonMixture": "vmfstream.estimators.watson",

@@ -11,23 +11,28 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.mixtures.planted import nmi
-from vmfstream import WatsonMixture
+from vmfstream import DiametricalKMeans, WatsonMixture
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.watson import sample
 
 NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
 SHUFFLED = "draws its start from the rows in their order, which the check changes: other starts"
-INAPPLICABLE = {
-    "check_sample_weight_equivalence_on_dense_data": SHUFFLED,
-    "check_sample_weight_equivalence_on_sparse_data": SHUFFLED,
+WEIGHT_CHECKS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+INAPPLICABLE = dict.fromkeys(WEIGHT_CHECKS, SHUFFLED) | {
     "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
     "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
 }
 
 
 @parametrize_with_checks(
-    [WatsonMixture(3, max_iter=300, random_state=0), WatsonMixture(3, assignment="hard", random_state=0)],
-    expected_failed_checks=lambda _: INAPPLICABLE,
+    [
+        WatsonMixture(3, max_iter=300, random_state=0),
+        WatsonMixture(3, assignment="hard", random_state=0),
+        DiametricalKMeans(3, random_state=0),
+    ],
+    expected_failed_checks=lambda estimator: (
+        dict.fromkeys(WEIGHT_CHECKS, SHUFFLED) if isinstance(estimator, DiametricalKMeans) else INAPPLICABLE
+    ),
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -128,3 +133,25 @@ def test_bad_rows_and_weights(axes: Any) -> None:
     x[3, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         WatsonMixture(2).fit(x)
+
+
+def test_diametrical_k_means_finds_axes(axes: Any) -> None:
+    x, labels = axes
+    x, labels = x[labels < 2], labels[labels < 2]
+    model = DiametricalKMeans(2, n_init=3, random_state=0).fit(x)
+    assert nmi(model.labels_, labels) > 0.95
+    assert model.converged_
+    assert np.diff(model.lower_bounds_).min(initial=0) > -1e-12
+    np.testing.assert_array_equal(model.predict(-x), model.labels_)
+    assert model.score(x) == pytest.approx(model.lower_bound_, rel=1e-12)
+    np.testing.assert_allclose(model.transform(x), x @ model.means_.T, atol=1e-12)
+    np.testing.assert_allclose(model.weights_, np.bincount(model.labels_) / len(x))
+    given = DiametricalKMeans(2, init=-model.means_).fit(x)
+    assert given.n_iter_ <= 3
+    np.testing.assert_array_equal(given.labels_, model.labels_)
+    random = DiametricalKMeans(2, init="random", n_init=5, random_state=0).fit(csr_array(x))
+    assert random.lower_bound_ == pytest.approx(model.lower_bound_, rel=1e-6)
+    with pytest.raises(ValueError, match="init: expected one of 'k-means"):
+        DiametricalKMeans(2, init="perturbed-mean").fit(x)
+    zeros = DiametricalKMeans(2, init=model.means_).fit(np.vstack([x, np.zeros((1, 12))]))
+    assert (zeros.labels_[-1], zeros.n_empty_rows_) == (-1, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,9 +31,10 @@ _STARTS = {"k-means++": seed_means, "perturbed-mean": perturbed_means, "random":
 _COMMON: dict[str, Domain] = ITERATION | {"init": Either(Choice(*_STARTS), Array()), "warm_start": Flag()}
 
 
-class _KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]
-    """What both k-means share: starts, fitted attributes, cosines."""
+class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]
+    """Base of the k-means: starts, fitted attributes, cosines."""
 
+    _seeding: ClassVar[Mapping[str, Callable[..., Floats]]] = _STARTS
     init: str | ArrayLike
     n_init: int
     max_iter: int
@@ -96,7 +97,7 @@ class _KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator
             yield means_given(self.means_, k, rows.shape[1], rows.dtype)
         elif isinstance(self.init, str):
             for _ in range(self.n_init):
-                yield _STARTS[self.init](rows, k, rng, documents.weight)
+                yield self._seeding[self.init](rows, k, rng, documents.weight)
         else:
             yield means_given(self.init, k, rows.shape[1], rows.dtype)
 
@@ -115,7 +116,7 @@ class _KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator
         return labels_of(self._cosines(rows) * slope + offset, empty)
 
 
-class SphericalKMeans(_KMeans):
+class SphericalKMeans(KMeansEstimator):
     """K-means on the unit sphere: every row belongs to the mean direction with which its cosine is largest.
 
     Parameters
@@ -153,6 +154,7 @@ class SphericalKMeans(_KMeans):
     """
 
     domains: ClassVar[Mapping[str, Domain]] = _COMMON
+    _cluster: ClassVar[Callable[..., KMeansFit]] = staticmethod(spherical_kmeans)
 
     def __init__(
         self,
@@ -174,7 +176,7 @@ class SphericalKMeans(_KMeans):
         self.n_jobs = n_jobs
 
     def _run(self, documents: Documents, mu: Floats, rng: np.random.Generator) -> KMeansFit:
-        return spherical_kmeans(
+        return self._cluster(
             documents.rows,
             mu,
             self.n_components,
@@ -191,7 +193,7 @@ class SphericalKMeans(_KMeans):
         return np.ones(len(self.means_)), np.zeros(len(self.means_))
 
 
-class FrequencySensitiveKMeans(_KMeans):
+class FrequencySensitiveKMeans(KMeansEstimator):
     """Spherical k-means with balanced clusters: the smaller a cluster, the larger its concentration.
 
     With kappa_k = kappa_0 (N / K) / n_k a row belongs to the cluster of the largest kappa_k x'mu_k - ell(kappa_k).

@@ -1,8 +1,8 @@
-"""Mixtures of Watson distributions, for axes and girdles, as a scikit-learn estimator."""
+"""Mixtures of Watson distributions and diametrical k-means, for axes, as scikit-learn estimators."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.directional.params import Rows
 from vmfstream.directional.watson import ESTIMATORS
-from vmfstream.estimators.base import ITERATION, MixtureEstimator
+from vmfstream.estimators.base import ITERATION, MixtureEstimator, labels_of
+from vmfstream.estimators.kmeans import SphericalKMeans
 from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number
 from vmfstream.mixtures import watson
+from vmfstream.mixtures.columns import Floats
+from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
+from vmfstream.mixtures.kmeans import KMeansFit
+from vmfstream.mixtures.seeding import random_means
 
 
 class WatsonMixture(MixtureEstimator):
@@ -137,3 +142,56 @@ class WatsonMixture(MixtureEstimator):
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return watson.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
+
+
+class DiametricalKMeans(SphericalKMeans):
+    """K-means of axes: every row belongs to the axis with which its squared cosine is largest.
+
+    A row and its opposite, such as a gene that rises and one that falls with the same pattern, belong to one cluster.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of clusters K.
+    init : {"k-means++", "random"} or array, shape (K, D)
+        ``k-means++``: rows that are far apart, drawn by 1 - cosine^2; ``random``: K rows; or the first axes.
+    n_init : int
+        Number of starts; the one with the largest mean squared cosine is kept.
+    max_iter, warm_start, random_state, n_jobs
+        As in `SphericalKMeans`.
+
+    Attributes
+    ----------
+    means_ : (K, D) axes, unit rows; weights_ : (K,) shares of the clusters; labels_ : (N,) int64
+    lower_bounds_ : mean squared cosine in each sweep, which never falls; lower_bound_ : the last of them
+    n_iter_, converged_, n_empty_rows_, n_features_in_
+
+    Notes
+    -----
+    scikit-learn's own checks pass, but for sample_weight_equivalence_on_dense_data and _on_sparse_data: starts are
+    drawn by row number, so that only from equal starts are weights and repeated rows the same.
+
+    References
+    ----------
+    [DMR03], [Sra] section 5.2.
+
+    Examples
+    --------
+    >>> DiametricalKMeans(2, random_state=0).fit_predict([[1, 0.1], [-1, -0.2], [0.1, 1], [-0.3, -1]])
+    array([0, 0, 1, 1])
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
+        "init": Either(Choice("k-means++", "random"), Array()),
+        "warm_start": Flag(),
+    }
+    _seeding: ClassVar[Mapping[str, Callable[..., Floats]]] = {"k-means++": axial_seeds, "random": random_means}
+    _cluster: ClassVar[Callable[..., KMeansFit]] = staticmethod(diametrical_kmeans)
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return the mean squared cosine of the rows that have a direction with the axis of their cluster."""
+        rows, empty = self._rows(X)
+        return float((self._cosines(rows)[~empty] ** 2).max(axis=1).mean()) if not empty.all() else 0.0
+
+    def _nearest(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return labels_of(np.abs(self._cosines(rows)), empty)

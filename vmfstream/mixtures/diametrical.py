@@ -16,7 +16,7 @@ from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import cosine_plus_plus
 from vmfstream.mixtures.columns import Floats, column_norms
-from vmfstream.mixtures.kmeans import SHARP, KMeansFit, eligible
+from vmfstream.mixtures.kmeans import SHARP, KMeansFit, eligible, spare_rows
 from vmfstream.mixtures.seeding import means_at
 from vmfstream.mixtures.sums import Vector
 
@@ -71,7 +71,8 @@ def diametrical_kmeans(
     for _ in range(max_iter):
         new, along = _nearest(dots(x, mu, threads=threads)[:, :k], held)
         trace.append(float(mass @ along**2 / mass.sum()))
-        _fill_empty(new, along, held, k)
+        rows, empty = spare_rows(new, along**2, held, k)
+        new[rows], along[rows] = empty, 1.0
         rest = np.array_equal(new, labels)
         converged = rest and exact
         if converged:
@@ -87,16 +88,6 @@ def _nearest(cosines: Floats, held: NDArray[np.bool_]) -> tuple[NDArray[np.int64
     labels = np.abs(cosines).argmax(axis=1)
     along = cosines[np.arange(len(labels)), labels].astype(np.float64)
     return np.where(held, labels, -1), along
-
-
-def _fill_empty(labels: NDArray[np.int64], along: Vector, held: NDArray[np.bool_], k: int) -> None:
-    """Give every empty cluster the worst fitting row of a cluster that can spare it."""
-    counts = np.bincount(labels[held], minlength=k)
-    rows = iter(np.argsort(np.where(held, along**2, np.inf))[: held.sum()])
-    for empty in np.flatnonzero(counts == 0):
-        row = next(row for row in rows if counts[labels[row]] > 1)
-        counts[labels[row]] -= 1
-        labels[row], along[row] = empty, 1.0
 
 
 def _power_step(x: Rows, labels: NDArray[np.int64], pull: Vector, mu: Floats, threads: int) -> Floats:

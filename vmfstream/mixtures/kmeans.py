@@ -82,6 +82,34 @@ def eligible(x: Rows, weights: Vector | None) -> NDArray[np.bool_]:
     return directed(x) if weights is None else directed(x) & (weights > 0)
 
 
+def spare_rows(
+    labels: NDArray[np.int64], fit: Vector, held: NDArray[np.bool_], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Choose the worst fitting rows of clusters that can spare them, one for every empty cluster.
+
+    Parameters
+    ----------
+    labels : (N,) cluster of every row
+    fit : (N,) how well a row fits its cluster
+    held : (N,) which rows take part
+    k : int, number of clusters
+
+    Returns
+    -------
+    rows, clusters : the rows chosen, and the empty clusters they are for
+    """
+    counts = np.bincount(labels[held], minlength=k)
+    empty = np.flatnonzero(counts == 0)
+    rows = list[int]()
+    for row in np.argsort(np.where(held, fit, np.inf))[: held.sum()] if len(empty) else ():
+        if len(rows) == len(empty):
+            break
+        if counts[labels[row]] > 1:
+            counts[labels[row]] -= 1
+            rows.append(row)
+    return np.array(rows, np.int64), empty[: len(rows)]
+
+
 def mean_cosine(scored: Scored) -> float:
     """Mean cosine of documents with the normalised sum of their cluster, sum_k |S_k| / N."""
     return float(scored.sums.norms.sum() / scored.sums.nk.sum())
@@ -91,20 +119,11 @@ def _filled(x: Rows, scored: Scored, held: NDArray[np.bool_], weights: Vector | 
     """Give every empty cluster the worst fitting row of a cluster that can spare it; return the labels."""
     labels = scored.label.astype(np.int64)
     k = len(scored.sums.nk)
-    counts = np.bincount(labels[held], minlength=k)
-    empty = np.flatnonzero(counts == 0)
-    if not len(empty):
+    taken, topics = spare_rows(labels, scored.loglik, held, k)
+    if not len(taken):
         return labels
-    rows = list[int]()
-    for row in np.argsort(np.where(held, scored.loglik, np.inf))[: held.sum()]:
-        if len(rows) == len(empty):
-            break
-        if counts[labels[row]] > 1:
-            counts[labels[row]] -= 1
-            rows.append(row)
-    taken, topics = np.array(rows, np.int64), empty[: len(rows)]
-    resp = np.zeros((len(rows), padded(k)), x.dtype)
-    resp[np.arange(len(rows)), labels[taken]] = 1 if weights is None else weights[taken]
+    resp = np.zeros((len(taken), padded(k)), x.dtype)
+    resp[np.arange(len(taken)), labels[taken]] = 1 if weights is None else weights[taken]
     move(x, scored.sums, taken, resp, topics)
     labels[taken] = topics
     return labels
