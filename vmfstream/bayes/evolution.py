@@ -99,19 +99,12 @@ class Evolution:
     converged: bool
     scores: Vector | None = None
 
-    def log_density(self, x: Rows) -> Vector:
-        """Log predictive density (N,) of documents of the slice after the last, in nats relative to uniform."""
-        return next_slice_density(x, self._ahead, self.anchor, self.kappa, np.log(self.state.weights.weights[-1]))
-
-    def memberships(self, x: Rows) -> Floats:
-        """Probability of every topic for documents of the slice after the last, (N, k)."""
+    def predicted(self, x: Rows) -> tuple[Vector, Vector]:
+        """Return memberships (N, k) and log densities (N,) of documents of the slice after the last, in nats."""
         k = self.weights.shape[1]
         f = anchored(self.anchor, self._ahead, k)
-        scores = flat.topic_densities(x, f, column_norms(f)[:k], self.kappa)
-        scores += np.log(self.state.weights.weights[-1])
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        log_weights = np.log(self.state.weights.weights[-1])
+        return flat.memberships(x, f, column_norms(f)[:k], self.kappa, log_weights)
 
     @property
     def _ahead(self) -> Floats:

@@ -34,6 +34,10 @@ from vmfstream.mixtures.concentration import shared_concentration
 Vector: TypeAlias = NDArray[np.float64]
 
 
+TREE_SWEEPS = 5
+"""Sweeps of directions and concentrations for one of the labels: they cost less, and need more."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeState:
     """All factors: ``resp`` (N, kp), ``branches``, ``leaf`` and ``inner`` q(kappa), and ``weights``.
@@ -106,7 +110,9 @@ def fit_tree(
     best: tuple[float, TreeState, TreePrior] | None = None
     rests = False
     while True:
-        state = kappa_step(direction_step(weight_step(state), tree, prior, scheme), tree, prior)
+        state = weight_step(state)
+        for _ in range(TREE_SWEEPS):
+            state = kappa_step(direction_step(state, tree, prior, scheme), tree, prior)
         learning = bool(learn) and (rests or (len(trace) >= SETTLE and len(trace) % SETTLE == 0))
         if learning:
             prior, state = learned(state, tree, prior, learn)
@@ -174,10 +180,8 @@ def started(x: Rows, resp0: Floats, tree: Tree, prior: TreePrior, scheme: Scheme
 
 def label_step(x: Rows, state: TreeState, tree: Tree) -> TreeState:
     """Renew the responsibilities, and the sums that belong to them."""
-    k = tree.k
-    f = np.ascontiguousarray(state.branches.f[:, : padded(k)])
-    resp, _ = responsibilities(x, f, state.branches.gamma[:k], state.leaf, state.weights.expected_log)
-    return replace(state, resp=resp, s=accumulate(x, resp), nk=resp.sum(axis=0, dtype=np.float64)[:k])
+    resp, _ = responsibilities(x, *leaf_vectors(state, tree), state.leaf, state.weights.expected_log)
+    return replace(state, resp=resp, s=accumulate(x, resp), nk=resp.sum(axis=0, dtype=np.float64)[: tree.k])
 
 
 def weight_step(state: TreeState) -> TreeState:
@@ -245,6 +249,13 @@ def learned(
             parts.append(part)
         state = replace(state, inner=_joined(parts))
     return prior, state
+
+
+def leaf_vectors(state: TreeState, tree: Tree) -> tuple[Floats, Vector]:
+    """Natural vectors (D, kp) of the leaves and their lengths (k,)."""
+    f = state.branches.f[:, : padded(tree.k)].copy()
+    f[:, tree.k :] = 0
+    return f, state.branches.gamma[: tree.k]
 
 
 def leaf_cosines(state: TreeState, tree: Tree) -> Vector:

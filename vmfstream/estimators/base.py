@@ -73,12 +73,17 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         weight = None if sample_weight is None else _weights(sample_weight, rows.shape[0])
         self._report_empty(empty)
         held = int((~empty).sum() if weight is None else (~empty & (weight > 0)).sum())
-        if held < self.n_components:
+        wanted = self._components()
+        if held < wanted:
             raise ValueError(
                 f"n_components: expected at most the {held} rows that have a direction and a weight "
-                f"(n_samples={len(empty)}), got {self.n_components}"
+                f"(n_samples={len(empty)}), got {wanted}"
             )
         return Documents(rows, empty, weight)
+
+    def _components(self) -> int:
+        """Return the number of components that the parameters ask for."""
+        return self.n_components
 
     def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:
         """Return unit rows of ``X``, and which have no direction, for a fitted estimator."""

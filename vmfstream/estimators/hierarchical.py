@@ -1,0 +1,193 @@
+"""The hierarchical mixture as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vmfstream.bayes.concentration import RULES
+from vmfstream.bayes.flat import memberships
+from vmfstream.bayes.hierarchical import TreeFit, fit_hierarchy, leaf_vectors
+from vmfstream.bayes.trees import Tree, read_tree, regular_tree, resultants
+from vmfstream.directional.params import Rows
+from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
+from vmfstream.estimators.parameters import Array, Choice, Domain, Number, Whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedTree:
+    """The nodes of a fitted hierarchy: the leaves first, in the order of the components, the root last.
+
+    ``names`` as given, or numbers counted from the root downward; ``parent`` (n,), -1 for the root; ``depth`` (n,);
+    ``means`` (n, D) mean directions; ``certainties`` (n,), the concentrations of what is known about these, infinite
+    for the root, which is given; ``concentrations`` (n,): of a leaf about its documents, of another node about its
+    children; ``documents`` (n,), expected numbers of documents below.
+    """
+
+    names: tuple[Hashable, ...]
+    parent: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    means: NDArray[Any]
+    certainties: NDArray[np.float64]
+    concentrations: NDArray[np.float64]
+    documents: NDArray[np.float64]
+
+    def words(self, feature_names: Sequence[str], top: int = 10) -> list[list[str]]:
+        """Return the words of largest weight of every node.
+
+        Parameters
+        ----------
+        feature_names : sequence of D str
+        top : int >= 1, most words of a node; words of weight 0 or less are left out
+        """
+        names = np.asarray(feature_names, dtype=object)
+        if names.shape != self.means.shape[1:]:
+            raise ValueError(f"feature_names: expected {self.means.shape[1]} names, got the shape {names.shape}")
+        order = np.argsort(-self.means, axis=1, kind="stable")[:, :top]
+        return [[str(names[j]) for j in row if mean[j] > 0] for row, mean in zip(order, self.means, strict=True)]
+
+
+class HierarchicalVMFMixture(MixtureEstimator):
+    """Bayesian mixture whose components are the leaves of a tree, drawn about nodes that are drawn about their parents.
+
+    Parameters
+    ----------
+    height : int >= 1
+        Levels below the root.
+    branching : int or sequence of int
+        Children of every node, or one number per level; (5, 6) gives 30 components in 5 groups.
+    tree : sequence of int, or mapping, optional
+        Any other tree, instead of the two: the parent of every node (-1 for the root), or the children of every inner
+        node by name.
+    inference : {"messages", "meanfield"}
+        Messages up and down the tree, or the published factor per node, which is over-confident about inner nodes.
+    concentration : {"shared", "own"}
+        One concentration for all leaves or one each; inner nodes have their own.
+    kappa : str
+        Factor of the leaves' concentrations, see `BayesianVMFMixture`.
+    empirical_bayes : sequence of str
+        Which of "alpha", "mu0", "c0" and "kappa" (by level) are learnt.
+    alpha : float > 0
+        Prior of the weights.
+    n_init, max_iter, tol
+        Annealed starts, sweeps, and nats per document by which the bound changes at rest.
+    random_state : int, Generator, RandomState or None
+
+    Attributes
+    ----------
+    tree_ : FittedTree
+    weights_, means_, concentrations_ : (K,), (K, D), (K,) of the leaves
+    labels_, lower_bound_, lower_bounds_, n_iter_, converged_ : as in other mixtures
+
+    References
+    ----------
+    [GY14] section 3.2.
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = {
+        "inference": Choice("messages", "meanfield"),
+        "concentration": Choice("shared", "own"),
+        "kappa": Choice(*RULES),
+        "empirical_bayes": Array(),
+        "alpha": Number(0.0, closed="neither"),
+        "n_init": Whole(1),
+        "max_iter": Whole(1),
+        "tol": Number(0.0),
+    }
+
+    def __init__(
+        self,
+        height: int = 2,
+        branching: int | Sequence[int] = 2,
+        *,
+        tree: Sequence[int | None] | Mapping[Hashable, Sequence[Hashable]] | None = None,
+        inference: str = "messages",
+        concentration: str = "shared",
+        kappa: str = "quadrature",
+        empirical_bayes: Sequence[str] = ("mu0",),
+        alpha: float = 1.0,
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.height = height
+        self.branching = branching
+        self.tree = tree
+        self.inference = inference
+        self.concentration = concentration
+        self.kappa = kappa
+        self.empirical_bayes = empirical_bayes
+        self.alpha = alpha
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> HierarchicalVMFMixture:
+        """Fit the hierarchy to the rows of ``X``."""
+        rows, empty, _ = self._read(X)
+        tree = self._shape()
+        fit = fit_hierarchy(
+            rows,
+            tree,
+            self._rng(),
+            self.inference,  # type: ignore[arg-type]
+            kappa=self.kappa,  # type: ignore[arg-type]
+            concentration=self.concentration,  # type: ignore[arg-type]
+            alpha=self.alpha,
+            learn=self.empirical_bayes,  # type: ignore[arg-type]
+            starts=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        self._leaves, self._leaf = leaf_vectors(fit.state, tree), fit.state.leaf
+        self.tree_ = _fitted_tree(tree, fit)
+        self.weights_ = fit.state.weights.mean
+        self.means_ = self.tree_.means[: tree.k]
+        self.concentrations_ = self.tree_.concentrations[: tree.k]
+        self.labels_ = labels_of(fit.state.resp[:, : tree.k], empty)
+        self.lower_bounds_ = fit.trace
+        self.lower_bound_ = float(fit.trace.max())
+        self.n_iter_ = len(fit.trace)
+        self.converged_ = fit.converged
+        self._warn_unless(self.converged_, self.max_iter)
+        return self
+
+    def _components(self) -> int:
+        return self._shape().k
+
+    def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        f, gamma = self._leaves
+        return memberships(rows, f.astype(rows.dtype, copy=False), gamma, self._leaf, np.log(self.weights_))
+
+    def _shape(self) -> Tree:
+        return regular_tree(self.height, self.branching) if self.tree is None else read_tree(self.tree)
+
+
+def _fitted_tree(tree: Tree, fit: TreeFit) -> FittedTree:
+    state = fit.state
+    columns = components_by_rows(state.branches.f, tree.n)
+    norms = np.linalg.norm(columns.astype(np.float64), axis=1)
+    length = np.where(norms > 0, norms, 1.0)
+    certainties = norms.copy()
+    certainties[tree.root] = np.inf
+    concentrations = np.empty(tree.n)
+    concentrations[: tree.k] = state.leaf.mean
+    concentrations[tree.inner] = state.inner.mean
+    concentrations[tree.root] = norms[tree.root]
+    return FittedTree(
+        tree.names,
+        tree.parent,
+        tree.depth,
+        columns / length.astype(columns.dtype)[:, None],
+        certainties,
+        concentrations,
+        resultants(tree, state.nk[None, :])[0],
+    )

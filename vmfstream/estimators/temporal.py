@@ -1,0 +1,248 @@
+"""The temporal mixture as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vmfstream.bayes.concentration import RULES
+from vmfstream.bayes.evolution import Evolution, Options, evolve, extended
+from vmfstream.directional.params import Rows
+from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
+from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Nothing, Number, Whole
+
+LONGEST_SILENCE = 1000
+"""Most slices without documents in a row; more are taken for an error in the numbers."""
+
+
+class TemporalVMFMixture(MixtureEstimator):
+    """Mixture of von Mises-Fisher distributions whose mean directions move from slice to slice.
+
+    Parameters
+    ----------
+    n_components : int >= 1
+    persistence : float in (0, 1), or "auto"
+        Expected cosine between a component's means in consecutive slices; "auto" chooses what predicts best.
+    inference : {"smoother", "filter", "meanfield"}
+        Means given all slices, given the past alone, or the published factor per slice, which is over-confident.
+    lag : int >= 0, optional
+        So many later slices speak about a slice (smoother); default all.
+    proportions : {"static", "logistic-normal", "dirichlet"}
+        Weights that are the same in all slices, or walk, see `vmfstream.bayes.proportions`.
+    weight_step : float > 0
+        Variance of a step of the log-weights.
+    strength : float > 0, optional
+        Total concentration of "dirichlet" weights, default the number of components.
+    anchored : bool
+        Whether the common prior of the directions acts in every slice; otherwise, and with mean field, in the first.
+    start : {"all", "first"}
+        Whether topics are looked for in all slices, or in the first, so that a filter knows nothing of later ones.
+    kappa, concentration
+        Factor of the concentrations, see `BayesianVMFMixture`; one for all components, or one each.
+    alpha : float > 0
+        Prior of static weights.
+    n_init, max_iter, tol
+        Annealed starts, sweeps (per slice for the filter), and nats per document by which the bound changes at rest.
+    random_state : int, Generator, RandomState or None
+
+    Attributes
+    ----------
+    means_ : (T, K, D)
+        Mean directions in every slice, those without documents too.
+    certainties_ : (T, K)
+        Concentrations of what is known about the means.
+    slices_ : (T,)
+        Numbers of the slices, without gaps.
+    slice_weights_ : (T, K)
+        Expected weights in every slice.
+    weights_ : (K,)
+        Expected weights in the slice after the last, for which `predict` and `score_samples` speak.
+    concentrations_ : (K,)
+    persistence_ : float
+    labels_, lower_bound_, lower_bounds_, n_iter_, converged_ : as in other mixtures
+
+    References
+    ----------
+    [GY14] section 3.3.
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
+        "persistence": Either(Number(0.0, 1.0, closed="neither"), Choice("auto")),
+        "inference": Choice("filter", "smoother", "meanfield"),
+        "lag": Either(Whole(0), Nothing()),
+        "proportions": Choice("static", "logistic-normal", "dirichlet"),
+        "weight_step": Number(0.0, closed="neither"),
+        "strength": Either(Number(0.0, closed="neither"), Nothing()),
+        "anchored": Flag(),
+        "start": Choice("all", "first"),
+        "kappa": Choice(*RULES),
+        "concentration": Choice("shared", "own"),
+        "alpha": Number(0.0, closed="neither"),
+        "tol": Number(0.0),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        persistence: float | str = 0.98,
+        inference: str = "smoother",
+        lag: int | None = None,
+        proportions: str = "static",
+        weight_step: float = 0.1,
+        strength: float | None = None,
+        anchored: bool = True,
+        start: str = "all",
+        kappa: str = "point",
+        concentration: str = "shared",
+        alpha: float = 1.0,
+        n_init: int = 1,
+        max_iter: int = 50,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.persistence = persistence
+        self.inference = inference
+        self.lag = lag
+        self.proportions = proportions
+        self.weight_step = weight_step
+        self.strength = strength
+        self.anchored = anchored
+        self.start = start
+        self.kappa = kappa
+        self.concentration = concentration
+        self.alpha = alpha
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, slices: ArrayLike | None = None) -> TemporalVMFMixture:
+        """Fit the mixture to the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        slices : (N,) integers, optional
+            Slice of every row, in any order; numbers that are left out are slices without documents. Default one slice.
+        """
+        rows, empty, _ = self._read(X)
+        numbers = _slice_numbers(slices, len(empty), 0)
+        order = np.argsort(numbers, kind="stable")
+        first, sizes = _sizes(numbers, int(numbers.min()))
+        evolution = evolve(rows[order], sizes, self.n_components, self._options(), self._rng(), self.n_init)
+        self.slices_ = first + np.arange(len(sizes))
+        self._take(evolution, order, empty)
+        self.lower_bounds_ = evolution.trace
+        self.lower_bound_ = float(evolution.trace.max())
+        self.n_iter_ = len(evolution.trace)
+        self._warn_unless(self.converged_, self.max_iter)
+        return self
+
+    def partial_fit(self, X: ArrayLike, slices: ArrayLike | None = None) -> TemporalVMFMixture:
+        """Append slices, each learnt once and in order, without refitting those before.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        slices : (N,) integers, optional
+            After the last slice so far; numbers that are left out are slices without documents. Default the next slice.
+
+        Notes
+        -----
+        Means given the past alone never change; with the smoother, as many earlier slices as ``lag`` allows are seen
+        anew. ``labels_`` are those of ``X``.
+        """
+        if not hasattr(self, "slices_"):
+            return self.fit(X, slices)
+        rows, empty = self._rows(X)
+        self._report_empty(empty)
+        last = int(self.slices_[-1])
+        numbers = _slice_numbers(slices, len(empty), last + 1)
+        if numbers.min() <= last:
+            raise ValueError(f"slices: expected slices after the last one, {last}, got {numbers.min()}")
+        order = np.argsort(numbers, kind="stable")
+        _, sizes = _sizes(numbers, last + 1)
+        ends = np.cumsum(sizes)
+        ordered = rows[order]
+        xs = [ordered[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+        self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(sizes))
+        self._take(extended(self._evolution, xs), order, empty)
+        return self
+
+    def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return self._evolution.predicted(rows)
+
+    def _options(self) -> Options:
+        return Options(
+            inference=self.inference,  # type: ignore[arg-type]
+            persistence=None if isinstance(self.persistence, str) else self.persistence,
+            lag=self.lag,
+            proportions=self.proportions,  # type: ignore[arg-type]
+            weight_step=self.weight_step,
+            strength=self.strength,
+            anchored=self.anchored,
+            kappa=self.kappa,  # type: ignore[arg-type]
+            concentration=self.concentration,  # type: ignore[arg-type]
+            alpha=self.alpha,
+            start=self.start,  # type: ignore[arg-type]
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+
+    def _take(self, evolution: Evolution, order: NDArray[np.int64], empty: NDArray[np.bool_]) -> None:
+        """Show a fit; ``order`` (N,) is where the rows of its slices stood."""
+        k = self.n_components
+        vectors = np.stack([components_by_rows(f, k) for f in evolution.f])
+        norms = np.linalg.norm(vectors, axis=2, keepdims=True)
+        self._evolution = evolution
+        self.means_ = vectors / np.where(norms > 0, norms, 1)
+        self.certainties_ = np.asarray(norms[:, :, 0], np.float64)
+        self.slice_weights_ = evolution.weights
+        self.weights_ = evolution.state.weights.weights[-1]
+        self.concentrations_ = np.broadcast_to(evolution.kappa.mean, k).copy()
+        self.persistence_ = evolution.omega
+        self.converged_ = evolution.converged
+        labels = np.empty(len(order), np.int64)
+        labels[order] = labels_of(np.concatenate([r[:, :k] for r in evolution.resps]), empty[order])
+        self.labels_ = labels
+
+
+def _slice_numbers(given: ArrayLike | None, n: int, default: int) -> NDArray[np.int64]:
+    if given is None:
+        return np.full(n, default, np.int64)
+    numbers = np.asarray(given)
+    if numbers.shape != (n,):
+        raise ValueError(f"slices: expected one slice for each of {n} rows, got the shape {numbers.shape}")
+    if numbers.dtype.kind not in "iuf":
+        try:
+            numbers = np.array([float(value) for value in numbers if not isinstance(value, str)])
+        except TypeError:
+            numbers = numbers[:0]
+        if len(numbers) != n:
+            raise ValueError(f"slices: expected integers, got values such as {np.asarray(given).flat[0]!r}")
+    bad = np.flatnonzero(~np.isfinite(numbers) | (numbers != np.floor(numbers)))
+    if bad.size:
+        raise ValueError(f"slices: expected integers, got {numbers[bad[0]]} in row {bad[0]}")
+    return numbers.astype(np.int64)
+
+
+def _sizes(numbers: NDArray[np.int64], first: int) -> tuple[int, list[int]]:
+    """The first slice and the numbers of rows of all slices from it to the last, gaps included."""
+    held, counts = np.unique(numbers, return_counts=True)
+    silent = np.diff(held, prepend=first - 1) - 1
+    if silent.max() > LONGEST_SILENCE:
+        after = int(held[np.argmax(silent)])
+        raise ValueError(
+            f"slices: expected at most {LONGEST_SILENCE} slices without documents in a row, got {silent.max()} before "
+            f"slice {after}"
+        )
+    sizes = np.zeros(int(held[-1]) - first + 1, np.int64)
+    sizes[held - first] = counts
+    return first, sizes.tolist()
