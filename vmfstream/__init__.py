@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from vmfstream import datasets, metrics
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
+    from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
+    from vmfstream.estimators.temporal import TemporalVMFMixture
     from vmfstream.estimators.topics import TopicTracker
     from vmfstream.estimators.watson import DiametricalKMeans, WatsonMixture
 
@@ -20,7 +22,9 @@ __version__ = _version("vmfstream")
 __all__ = [
     "DiametricalKMeans",
     "FrequencySensitiveKMeans",
+    "HierarchicalVMFMixture",
     "SphericalKMeans",
+    "TemporalVMFMixture",
     "TopicTracker",
     "VMFMixture",
     "VonMisesFisher",
@@ -34,7 +38,9 @@ __all__ = [
 _HOMES = {
     "DiametricalKMeans": "vmfstream.estimators.watson",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
+    "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
+    "TemporalVMFMixture": "vmfstream.estimators.temporal",
     "TopicTracker": "vmfstream.estimators.topics",
     "VMFMixture": "vmfstream.estimators.mixtures",
     "VonMisesFisher": "vmfstream.directional.vmf",
