@@ -70,7 +70,7 @@ class WatsonMixture(MixtureEstimator):
     Examples
     --------
     >>> WatsonMixture(2, random_state=0).fit_predict([[1, 0.1], [-1, -0.2], [0.1, 1], [-0.3, -1]])
-    array([0, 0, 1, 1])
+    array([1, 1, 0, 0])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
@@ -178,7 +178,7 @@ class DiametricalKMeans(SphericalKMeans):
     Examples
     --------
     >>> DiametricalKMeans(2, random_state=0).fit_predict([[1, 0.1], [-1, -0.2], [0.1, 1], [-0.3, -1]])
-    array([0, 0, 1, 1])
+    array([1, 1, 0, 0])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
