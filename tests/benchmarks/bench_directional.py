@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,9 +115,13 @@ def _exact_vmf(d: int, kappa: float) -> tuple[float, float]:
         for order in (c, c + 1):
             peak = mpmath.floor((mpmath.sqrt((order - 1) ** 2 + 4 * y) - (order - 1)) / 2)
             start = peak * mpmath.log(y) - mpmath.loggamma(peak + 1) - mpmath.loggamma(order + peak)
-            total = _outward(peak, lambda j, order=order: y / ((j + 1) * (order + j)))
+            total = _outward(peak, partial(_ratio_0f1, order, y))
             logs.append(start + mpmath.loggamma(order) + mpmath.log(total))
         return float(logs[0]), float(mpmath.mpf(kappa) / d * mpmath.exp(logs[1] - logs[0]))
+
+
+def _ratio_0f1(c: Any, y: Any, j: Any) -> Any:
+    return y / ((j + 1) * (c + j))
 
 
 def _exact_log_kummer(d: int, kappa: float) -> float:
