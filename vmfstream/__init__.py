@@ -10,16 +10,34 @@ if TYPE_CHECKING:
     from vmfstream import datasets, metrics
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
+    from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
+    from vmfstream.estimators.mixtures import VMFMixture
     from vmfstream.estimators.topics import TopicTracker
+    from vmfstream.estimators.watson import WatsonMixture
 
 __version__ = _version("vmfstream")
 
-__all__ = ["TopicTracker", "VonMisesFisher", "Watson", "__version__", "datasets", "metrics"]
+__all__ = [
+    "FrequencySensitiveKMeans",
+    "SphericalKMeans",
+    "TopicTracker",
+    "VMFMixture",
+    "VonMisesFisher",
+    "Watson",
+    "WatsonMixture",
+    "__version__",
+    "datasets",
+    "metrics",
+]
 
 _HOMES = {
+    "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
+    "SphericalKMeans": "vmfstream.estimators.kmeans",
+    "VMFMixture": "vmfstream.estimators.mixtures",
     "TopicTracker": "vmfstream.estimators.topics",
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",
+    "WatsonMixture": "vmfstream.estimators.watson",
 }
 
 _MODULES = ("datasets", "metrics")

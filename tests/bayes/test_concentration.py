@@ -60,7 +60,7 @@ def test_the_lognormal_factor_is_a_maximum(d: int, n: float, t: float, m: float,
         mean_ell = quad(
             lambda z: float(log_partition(d, np.exp(a + sd * z))) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi), -9, 9
         )[0]
-        return t * np.exp(a + b / 2) - n * mean_ell - 0.5 * ((b + (a - m) ** 2) / s2 - 1 - np.log(b / s2))
+        return float(t * np.exp(a + b / 2) - n * mean_ell - 0.5 * ((b + (a - m) ** 2) / s2 - 1 - np.log(b / s2)))
 
     assert worth(found, n, t) == pytest.approx(objective(a, b), abs=1e-5 * max(1, abs(worth(found, n, t)) * 1e-3))
     top = objective(a, b)
@@ -109,7 +109,7 @@ def test_sampling_agrees_with_quadrature_within_its_error() -> None:
 def test_without_documents_every_factor_is_the_prior() -> None:
     prior = KappaPrior(2.0, 0.09)
     for rule in ("quadrature", "bounding", "lognormal"):
-        factor = kappa_factor(100, 0.0, 0.0, prior, rule)  # type: ignore[arg-type]
+        factor = kappa_factor(100, 0.0, 0.0, prior, rule)
         assert factor.mean[0] == pytest.approx(np.exp(2.045), rel=1e-9)
         assert factor.log_var[0] == pytest.approx(0.09, rel=1e-6)
         assert factor.kl[0] == pytest.approx(0.0, abs=1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,25 @@ from scipy.special import gammaln, logsumexp
 
 from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from tests.shared import shared
-from vmfstream.bayes.concentration import KappaPrior, KappaRule, point_factor, point_kappa, quadrature_factor
+from vmfstream.bayes.concentration import KappaPrior, KappaRule, point_factor, quadrature_factor
+from vmfstream.bayes.empirical import learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.flat import (
+    Assignment,
     Prior,
+    assigned,
+    divergence,
     elbo,
     expected_cosines,
-    expected_log_weights,
     fit,
     moment_prior,
     natural_vectors,
     predictive,
     responsibilities,
+    shrinkage,
     topic_densities,
 )
+from vmfstream.bayes.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.weights import expected_log_weights
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform, log_partition
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.concentration import own_concentration
@@ -83,23 +90,29 @@ def test_bound_is_below_the_evidence_with_known_concentrations(case: dict[str, A
 def test_bound_is_below_the_evidence_with_a_posterior_of_kappa(case: dict[str, Any]) -> None:
     prior = KappaPrior(case["m"], case["sigma2"])
     own = case["integrated_kappa"]["log_evidence"]
-    assert own - 4 < best_bound(case, kappa_prior=prior, concentration="own") < own
+    best = best_bound(case, kappa_prior=prior, concentration="own")
+    assert own - 4 < best < own
+    assert best_bound(case, kappa_prior=prior, concentration="own", kappa="lognormal") < best
+    assert best_bound(case, kappa_prior=prior, concentration="own", assignment="hard") < best
     u = np.linspace(-6, 6, 121)
     joint = [log_joint(case, np.full(case["K"], np.exp(prior.m + v * prior.s2**0.5))) - v**2 / 2 for v in u]
     common = float(logsumexp(joint)) + np.log(0.1 / np.sqrt(2 * np.pi))
     assert common - 4 < best_bound(case, kappa_prior=prior) < common
 
 
-@pytest.mark.parametrize("rule", ["quadrature", "point"])
+RISING: tuple[KappaRule, ...] = ("quadrature", "lognormal", "bounding", "point")
+
+
+@pytest.mark.parametrize("rule", RISING)
 @pytest.mark.parametrize("concentration", ["shared", "own"])
 @pytest.mark.parametrize("d", [4, 50, 2000])
-def test_every_step_raises_the_bound(d: int, concentration: Any, rule: str) -> None:
+def test_every_step_raises_the_bound(d: int, concentration: Concentration, rule: KappaRule) -> None:
     k, n = 3, 60
     x, _ = planted(d, d, k, n, 0.3)
     prior = Prior(
         np.array([0.7, 1.0, 2.0]), 0.8 * d * np.pad(directions(np.random.default_rng(1), k, d).T, [(0, 0), (0, 13)])
     )
-    law = KappaPrior(np.log(0.4 * d), 0.25)
+    model = KappaModel(rule, KappaPrior(np.log(0.4 * d), 0.25), concentration)
     resp = random_responsibilities(x, k, np.random.default_rng(0))
     kappa, rho = point_factor(d, 0.5 * d), prior.alpha + np.ones(k)
     f, gamma = natural_vectors(prior.b, x.T @ resp, kappa.mean, k)
@@ -112,15 +125,134 @@ def test_every_step_raises_the_bound(d: int, concentration: Any, rule: str) -> N
         bounds.append(elbo(x, resp, f, rho, kappa, prior))
         f, gamma = natural_vectors(prior.b, s, kappa.mean, k)
         bounds.append(elbo(x, resp, f, rho, kappa, prior))
-        t = expected_cosines(f, gamma, s)
-        if concentration == "shared":
-            nk, t = nk.sum(keepdims=True), t.sum(keepdims=True)
-        kappa = quadrature_factor(d, nk, t, law) if rule == "quadrature" else point_factor(d, point_kappa(d, nk, t))
-        if rule == "quadrature" and not sweep:
+        kappa = model.factor(d, nk, expected_cosines(f, gamma, s))
+        if rule != "point" and not sweep:
             bounds.clear()  # the start has no factor of kappa to compare with
         bounds.append(elbo(x, resp, f, rho, kappa, prior))
     assert np.diff(bounds).min() > -1e-10 * abs(bounds[-1])
     assert bounds[-1] > bounds[0]
+
+
+@pytest.mark.parametrize("rule", ["quadrature", "lognormal"])
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+@pytest.mark.parametrize("d", [4, 50, 2000])
+def test_every_step_raises_the_bound_when_hyperparameters_are_learnt(
+    d: int, assignment: Assignment, rule: KappaRule
+) -> None:
+    k = 4
+    x, _ = planted(d, d, k, 80, 0.4)
+    prior = Prior(1.0, 0.8 * d * directions(np.random.default_rng(1), 1, d)[0])
+    model = KappaModel(rule, KappaPrior(np.log(0.5 * d), 0.25), "own")
+    resp = random_responsibilities(x, k, np.random.default_rng(0))
+    f, gamma = natural_vectors(prior.b, x.T @ resp, np.full(k, 0.5 * d), k)
+    rho = 1 + resp.sum(axis=0)[:k]
+    kappa = model.factor(d, rho, expected_cosines(f, gamma, x.T @ resp))
+    bounds = []
+    for sweep in range(10):
+        resp, gain = assigned(x, f, gamma, kappa, expected_log_weights(rho), assignment)
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        assert bounds[-1] == pytest.approx(gain - divergence(f, gamma, rho, kappa, prior), abs=1e-8 * d)
+        s, nk = x.T @ resp, resp.sum(axis=0)[:k]
+        rho = prior.alpha + nk
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        f, gamma = natural_vectors(prior.b, s, kappa.mean, k)
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        t = expected_cosines(f, gamma, s)
+        kappa = model.factor(d, nk, t)
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        if sweep < 2:
+            continue
+        expected = f[:, :k] @ shrinkage(d, gamma)
+        prior = replace(prior, b=learned_mean(expected, np.asarray(prior.b, np.float64)))
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        prior = replace(prior, b=learned_c0(d, expected, np.asarray(prior.b, np.float64), k))
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        prior = replace(prior, alpha=learned_alpha(rho, float(prior.alpha)))
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+        model, kappa = model.learned(d, nk, t, kappa)
+        bounds.append(elbo(x, resp, f, rho, kappa, prior))
+    assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0]
+
+
+def test_learning_the_prior_raises_the_bound_of_a_fit() -> None:
+    x, labels = planted(3, 300, 5, 200, 0.4)
+    resp = one_hot(labels, 5, np.float64)
+    prior = Prior(1.0, moment_prior(x, labels, 5).b * 0.5)
+    fixed = fit(x, resp, 5, prior, concentration="own", tol=1e-8)
+    assert fixed.prior is prior
+    free = fit(x, resp, 5, prior, concentration="own", tol=1e-8, learn=("alpha", "mu0", "c0", "kappa"))
+    assert np.diff(free.trace).min() > -1e-8
+    assert free.converged
+    assert free.trace[-1] > fixed.trace[-1] + 1
+    assert free.law is not None
+    assert fixed.law is not None
+    assert free.law.s2 < fixed.law.s2  # all five topics have the same concentration
+    # one topic, or one concentration, leaves nothing to learn from
+    lone = fit(x, one_hot(labels * 0, 1, np.float64), 1, prior, learn=("c0", "kappa"))
+    assert float(lone.prior.c0) == pytest.approx(float(prior.c0))
+
+
+def test_hard_assignments() -> None:
+    x, labels = planted(4, 40, 3, 90, 0.5)
+    resp = random_responsibilities(x, 3, np.random.default_rng(2))
+    prior = moment_prior(x, labels, 3)
+    run = fit(x, resp, 3, prior, assignment="hard", tol=1e-10)
+    assert set(np.unique(run.resp)) == {0.0, 1.0}
+    assert np.diff(run.trace).min() > -1e-9
+    assert elbo(x, run.resp, run.f, run.rho, run.kappa, prior) == pytest.approx(run.trace[-1], abs=1e-8)
+    assert run.trace[-1] <= fit(x, run.resp, 3, prior, tol=1e-10).trace[-1] + 1e-9
+
+
+def test_sampling_rests_near_the_exact_fit() -> None:
+    x, labels = planted(5, 200, 3, 90, 0.5)
+    resp, prior = one_hot(labels, 3, np.float64), moment_prior(x, labels, 3)
+    exact = fit(x, resp, 3, prior)
+    drawn = fit(x, resp, 3, prior, kappa="sampling", rng=np.random.default_rng(0))
+    assert drawn.converged
+    assert drawn.kappa.mean == pytest.approx(exact.kappa.mean, rel=0.01)
+    assert np.array_equal(drawn.resp.argmax(axis=1), exact.resp.argmax(axis=1))
+
+
+def test_permuted_start_permutes_the_result() -> None:
+    x, _ = planted(6, 30, 3, 60, 0.5)
+    resp = random_responsibilities(x, 3, np.random.default_rng(0))
+    order = np.r_[[2, 0, 1], 3:16]
+    prior = moment_prior(x, resp, 3)
+    for concentration in ("shared", "own"):
+        one = fit(x, resp, 3, prior, concentration=concentration)
+        two = fit(x, np.ascontiguousarray(resp[:, order]), 3, prior, concentration=concentration)
+        assert two.trace == pytest.approx(one.trace, rel=1e-12)
+        assert two.rho == pytest.approx(one.rho[order[:3]], rel=1e-10)
+        assert two.resp == pytest.approx(one.resp[:, order], abs=1e-10)
+        assert one.resp.sum(axis=1) == pytest.approx(np.ones(60), abs=1e-14)
+
+
+def test_rotation_changes_no_number() -> None:
+    x, _ = planted(7, 20, 3, 60, 0.5)
+    resp = random_responsibilities(x, 3, np.random.default_rng(0))
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((20, 20)))[0]
+    prior = moment_prior(x, resp, 3)
+    one = fit(x, resp, 3, prior, tol=1e-12)
+    two = fit(np.ascontiguousarray(x @ turn), resp, 3, Prior(1.0, prior.b @ turn), tol=1e-12)
+    assert two.trace[-1] == pytest.approx(one.trace[-1], abs=1e-9)
+    assert two.kappa.mean == pytest.approx(one.kappa.mean, rel=1e-9)
+    assert pytest.approx(one.f.T, abs=1e-5) == two.f.T @ turn.T
+
+
+def test_without_concentration_only_the_weights_speak() -> None:
+    x, _ = planted(8, 20, 3, 40, 0.5)
+    resp = random_responsibilities(x, 3, np.random.default_rng(0))
+    run = fit(x, resp, 3, Prior(1.0, np.zeros(20)), kappa=1e-9, max_iter=1)
+    expected = np.exp(expected_log_weights(run.rho))
+    assert run.resp[:, :3] == pytest.approx(np.tile(expected / expected.sum(), (40, 1)), abs=1e-12)
+
+
+def test_many_documents_give_the_estimate_of_largest_likelihood() -> None:
+    x, _ = planted(9, 6, 1, 20_000, 0.5)
+    run = fit(x, one_hot(np.zeros(20_000, np.int64), 1, np.float64), 1, Prior(1.0, np.zeros(6)))
+    norm = float(np.linalg.norm(x.sum(axis=0)))
+    assert run.kappa.mean[0] == pytest.approx(own_concentration(6, [norm], [20_000.0], "mle")[0], rel=2e-3)
 
 
 def test_trace_is_the_bound() -> None:
@@ -302,3 +434,15 @@ def test_bad_input_is_named() -> None:
         fit(x, None, 2, prior)
     with pytest.raises(ValueError, match="labels must be below"):
         moment_prior(x, np.full(20, 2), 2)
+    with pytest.raises(ValueError, match="concentration must be one of shared, own; got 'both'"):
+        fit(x, resp, 2, prior, concentration="both")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="assignment must be one of soft, hard; got 'firm'"):
+        fit(x, resp, 2, prior, assignment="firm")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="learn must be one of alpha, mu0, c0, kappa; got 'rho'"):
+        fit(x, resp, 2, prior, learn=("rho",))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="common prior"):
+        fit(x, resp, 2, Prior(1.0, np.zeros((30, 16))), learn=["mu0"])
+    with pytest.raises(ValueError, match="alpha is learnt"):
+        fit(x, resp, 2, Prior(np.ones(2), np.zeros(30)), learn=["alpha"])
+    with pytest.raises(ValueError, match="'sampling' needs rng"):
+        fit(x, resp, 2, prior, kappa="sampling")

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from vmfstream.bayes.densities import ConcentrationTarget, grid_quantiles, located_grid, metropolis
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition, vmf_terms
@@ -25,6 +25,9 @@ Vector: TypeAlias = NDArray[np.float64]
 KappaRule: TypeAlias = Literal["quadrature", "sampling", "bounding", "lognormal", "point"]
 
 RULES: tuple[KappaRule, ...] = get_args(KappaRule)
+
+NEWTON, PROBE = 60, 1e-5
+"""Largest number of Newton steps towards the best normal factor, and the step of their second differences."""
 
 DRAWS, BURN_IN = 400, 100
 """Draws that the moments of the sampled factor are taken from, and draws before them."""
@@ -240,14 +243,18 @@ def kappa_quantiles(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior, level
 
 
 def _located(d: int, n: float, t: float, prior: KappaPrior) -> tuple[Vector, Vector]:
-    m, sd = prior.m, float(np.sqrt(prior.s2))
-    u_ml = float(np.log(point_kappa(d, n, t)[0])) if n > 0 else m
-
     def exponent(u: Vector) -> Vector:
         kappa = np.exp(u)
-        return -n * log_partition(d, kappa) + t * kappa - (u - m) ** 2 / (2 * prior.s2)
+        return -n * log_partition(d, kappa) + t * kappa - (u - prior.m) ** 2 / (2 * prior.s2)
 
-    return located_grid(exponent, min(m - 12 * sd, u_ml - 1), max(m + 12 * sd, u_ml + 1))
+    return located_grid(exponent, *_reach(n, t, d, prior))
+
+
+def _reach(n: float, t: float, d: int, prior: KappaPrior) -> tuple[float, float]:
+    """Limits of u beyond which neither prior nor likelihood has mass."""
+    sd = float(np.sqrt(prior.s2))
+    likely = float(np.log(point_kappa(d, n, t)[0])) if n > 0 else prior.m
+    return min(prior.m - 12 * sd, likely - 1), max(prior.m + 12 * sd, likely + 1)
 
 
 def _integrate(d: int, n: float, t: float, prior: KappaPrior) -> tuple[float, float, float, float, float]:
@@ -309,21 +316,40 @@ def _best_normal(
     if n <= 0:
         return prior.m, prior.s2
 
-    def descend(start: tuple[float, float]) -> tuple[float, float, float]:
-        a0, width = start[0], np.sqrt(start[1])
+    def rise(y: Vector, start: tuple[float, float]) -> tuple[float, Vector]:
+        # in these coordinates the surface is round: a moves by its own deviation, b by factors
+        width = np.sqrt(start[1])
+        a, b = start[0] + width * y[0], start[1] * np.exp(y[1])
+        mean = np.exp(a + b / 2)
+        value, by_a, by_b = partition(a, b)
+        j = t * mean - n * value - float(_normal_divergence(a, b, prior))
+        j_a = t * mean - n * by_a - (a - prior.m) / prior.s2
+        j_b = 0.5 * t * mean - n * by_b - 0.5 / prior.s2 + 0.5 / b
+        return float(j), np.array([j_a * width, j_b * b])
 
-        def fall(y: Vector) -> tuple[float, Vector]:
-            # in these coordinates the surface is round: a moves by its own deviation, b by factors
-            a, b = a0 + width * y[0], start[1] * np.exp(np.clip(y[1], -20, 20))
-            mean = np.exp(a + b / 2)
-            value, by_a, by_b = partition(a, b)
-            j = t * mean - n * value - float(_normal_divergence(a, b, prior))
-            j_a = t * mean - n * by_a - (a - prior.m) / prior.s2
-            j_b = 0.5 * t * mean - n * by_b - 0.5 / prior.s2 + 0.5 / b
-            return -j, np.array([-j_a * width, -j_b * b])
+    starts = _normal_start(d, n, t, prior)
+    start = max(starts, key=lambda one: rise(np.zeros(2), one)[0])
+    y = _summit(lambda y: rise(y, start))
+    return start[0] + float(np.sqrt(start[1]) * y[0]), float(start[1] * np.exp(y[1]))
 
-        found = minimize(fall, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-9})
-        return float(found.fun), a0 + width * found.x[0], float(start[1] * np.exp(np.clip(found.x[1], -20, 20)))
 
-    _, a, b = min(descend(start) for start in _normal_start(d, n, t, prior))
-    return float(a), float(b)
+def _summit(rise: Callable[[Vector], tuple[float, Vector]]) -> Vector:
+    """Maximise a function of two variables, given with its gradient, from 0 by damped Newton steps."""
+    y = np.zeros(2)
+    value, slope = rise(y)
+    for _ in range(NEWTON):
+        bend = np.array([(rise(y + shift)[1] - slope) / PROBE for shift in PROBE * np.eye(2)])
+        bends, axes = np.linalg.eigh(-0.5 * (bend + bend.T))
+        step = axes @ ((axes.T @ slope) / np.maximum(np.abs(bends), 1e-6))
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+        gain = float(slope @ step)
+        if gain <= 1e-14 * (1 + abs(value)):
+            break
+        ahead, turned = rise(y + step)
+        while not ahead > value and np.abs(step).max() > 1e-10:
+            step = step / 2
+            ahead, turned = rise(y + step)
+        if not ahead > value:
+            break
+        y, value, slope = y + step, ahead, turned
+    return y

@@ -43,7 +43,8 @@ class ConcentrationTarget:
 
     def __call__(self, u: Vector) -> Vector:
         """Evaluate at each of ``u`` (g,)."""
-        return np.array([_target(v, *self.numbers) for v in u])
+        out: Vector = _target_each(u, *self.numbers)
+        return out
 
     @property
     def numbers(self) -> tuple[float, float, float, float, float, Vector, Vector, Vector]:
@@ -67,6 +68,16 @@ def _target(
     for j in range(len(square)):
         value += ell(d, np.sqrt(max(kappa * kappa * square[j] + 2 * kappa * cross[j] + c0[j] * c0[j], 0.0)))
     return float(value)
+
+
+@njit(cache=True)
+def _target_each(
+    u: Vector, d: float, n: float, t: float, m: float, s2: float, square: Vector, cross: Vector, c0: Vector
+) -> Vector:
+    out = np.empty(len(u))
+    for i in range(len(u)):
+        out[i] = _target(u[i], d, n, t, m, s2, square, cross, c0)
+    return out
 
 
 @njit(cache=True)

@@ -169,7 +169,7 @@ class _State:
         self.xb = np.ascontiguousarray(dots(self.x, self.b)[:, :k])
         self.xx = np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
         self._refresh()
-        self.exchangeable = np.ndim(prior.alpha) == 0 and b.ndim == 1 and np.ndim(kappa) == 0
+        self.exchangeable = np.ndim(prior.alpha) == 0 and b.ndim == 1 and (kappa is None or np.ndim(kappa) == 0)
         groups = 1 if concentration == "shared" else k
         start = self._estimate() if kappa is None else kappa
         self.kappa = np.broadcast_to(np.asarray(start, np.float64), groups if np.ndim(start) == 0 else k).copy()

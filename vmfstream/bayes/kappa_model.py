@@ -54,7 +54,7 @@ class KappaModel:
 
     def cost(self, factor: KappaFactor) -> float:
         """What the bound loses to the prior and gains from earlier documents."""
-        return float(factor.kl.sum() + self.n_seen @ factor.ell - self.t_seen @ factor.mean)
+        return float((factor.kl + self.n_seen * factor.ell - self.t_seen * factor.mean).sum())
 
     def learned(self, d: int, n: Vector, t: Vector, factor: KappaFactor) -> tuple[KappaModel, KappaFactor]:
         """Learn the prior, unless topics left out of the estimate would lose more than the others gain."""

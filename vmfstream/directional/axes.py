@@ -19,6 +19,7 @@ from vmfstream.directional.params import Rows
 _SMALL = 100  # a symmetric matrix up to this size is diagonalised as a whole, in about a millisecond
 _MEDIUM = 2_000  # the same for the least axis, which Lanczos's method finds slowly: seconds, and 32 megabytes
 _TOL = 1e-10  # relative accuracy of an eigenvalue; that of the axis is its root
+_SAME = 1e-12  # relative difference of mean squares that is rounding, also that of an axis in single precision
 _RESTARTS = 300
 
 
@@ -119,8 +120,9 @@ def _better(
     found = axis / np.linalg.norm(axis)
     mean = float(np.sum((rows @ found) ** 2)) / total
     if start is not None:
-        before = np.asarray(start, np.float64) / np.linalg.norm(start)
+        before = start.astype(np.float64)
+        before /= np.linalg.norm(before)
         earlier = float(np.sum((rows @ before) ** 2)) / total
-        if sign * earlier > sign * mean:
+        if sign * earlier >= sign * mean - _SAME * mean:  # an axis that is found again does not move
             found, mean = before, earlier
     return canonical(found), min(mean, 1.0)

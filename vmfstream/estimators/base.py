@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Mixture, Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Whole, check_parameters
 
 log = logging.getLogger(__name__)
 
-ITERATION: dict[str, Domain] = {"n_components": Whole(1), "max_iter": Whole(0), "n_init": Whole(1)}
+ITERATION: dict[str, Domain] = {"n_components": Whole(1), "max_iter": Whole(1), "n_init": Whole(1)}
 """Domains that most estimators declare."""
 
 
@@ -115,6 +115,30 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
 
 
+class Run(Protocol):
+    """What is kept of a fit by maximum likelihood."""
+
+    @property
+    def mixture(self) -> Mixture:
+        """Parameters, one column a component."""
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """Labels of the rows, (N,), -1 without direction."""
+
+    @property
+    def trace(self) -> NDArray[np.float64]:
+        """Objective after each sweep, in nats a row."""
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether it ended by itself."""
+
+
 class MixtureEstimator(SphereEstimator):
     """Base of the estimators of mixtures; subclasses give responsibilities and log-densities by `_posterior`."""
 
@@ -124,6 +148,20 @@ class MixtureEstimator(SphereEstimator):
     lower_bounds_: NDArray[np.float64]
     n_iter_: int
     converged_: bool
+
+    def _keep(self, run: Run) -> None:
+        """Take the fitted attributes from a run."""
+        self.weights_ = run.mixture.pi
+        self.means_ = components_by_rows(run.mixture.mu, self.n_components)
+        self.concentrations_ = run.mixture.kappa
+        self.labels_ = run.labels
+        self.lower_bounds_ = run.trace
+        self.lower_bound_ = float(run.trace[-1])
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
+
+    def _mixture(self, dtype: np.typing.DTypeLike) -> Mixture:
+        return Mixture(self.weights_, padded_columns(self.means_, dtype), self.concentrations_)
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return responsibilities (N, at least K) and log-densities (N,) relative to uniform of unit rows."""
@@ -181,6 +219,17 @@ def padded_columns(means: NDArray[Any], dtype: np.typing.DTypeLike) -> NDArray[A
     columns = np.zeros((d, padded(k)), dtype)
     columns[:, :k] = means.T
     return columns
+
+
+def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> NDArray[Any]:
+    """Return the means that were given as ``init`` (K, D) as unit columns (D, kp)."""
+    means = np.asarray(init, np.float64)
+    if means.shape != (k, d):
+        raise ValueError(f"init: expected means of the shape {(k, d)}, got {means.shape}")
+    rows, empty = unit_rows(means)
+    if empty.any():
+        raise ValueError(f"init: expected means with a direction, got zeros in row {np.flatnonzero(empty)[0]}")
+    return padded_columns(np.asarray(rows), dtype)
 
 
 def _weights(given: ArrayLike, n: int) -> NDArray[np.float64]:

@@ -8,26 +8,113 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.directional.params import Mixture, Rows
-from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, padded_columns
-from vmfstream.estimators.parameters import Choice, Domain, Flag, Number
+from vmfstream.directional.kernels import dots
+from vmfstream.directional.params import Rows
+from vmfstream.estimators.base import (
+    ITERATION,
+    Documents,
+    MixtureEstimator,
+    labels_of,
+    means_given,
+)
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
 from vmfstream.mixtures import movmf
+from vmfstream.mixtures.columns import Floats
+from vmfstream.mixtures.seeding import one_hot
 
 
 class VMFMixture(MixtureEstimator):
-    """Mixture of von Mises-Fisher distributions, fitted by annealed EM."""
+    """Mixture of von Mises-Fisher distributions, fitted by annealed EM.
+
+    p(x) = sum_k pi_k C_D(kappa_k) exp(kappa_k mu_k'x) on unit vectors x. All log-densities are relative to the uniform
+    density on the sphere, in nats.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components K.
+    assignment : {"soft", "hard", "hybrid"}
+        ``soft``: EM; ``hard``: every row belongs wholly to its likeliest component; ``hybrid``: soft for at most
+        ``soft_iter`` sweeps, then hard.
+    concentration : {"shared", "own"}
+        One concentration for all components, which is right for text, or one each.
+    estimator : {"marginal", "mle", "banerjee", "newton2", "debiased"}
+        How concentrations are estimated. ``mle`` maximises the likelihood; it is too large where a component has fewer
+        rows than dimensions, which ``marginal`` (means integrated out) and ``debiased`` correct. ``banerjee`` and
+        ``newton2`` approximate ``mle``.
+    init : {"k-means++", "random", "perturbed-mean"} or array
+        ``k-means++``: rows that are far apart and five sweeps of spherical k-means; ``random``: random
+        responsibilities; ``perturbed-mean``: means near the mean of all rows and the concentration 10. An array is
+        either labels, shape (N,), or means, shape (K, D), whose nearest rows are the first components.
+    n_init : int
+        Number of starts; the one of largest ``lower_bound_`` is kept.
+    max_iter : int
+        Largest number of sweeps at full temperature.
+    tol : float
+        Stop when the mean log-density changes by less, in nats. Hard sweeps stop when no label changes.
+    anneal : bool
+        Approach the full scores from a high temperature. Without, EM in high dimension hardly leaves its start.
+    soft_iter : int
+        Largest number of soft sweeps of ``hybrid``, annealing not counted.
+    warm_start : bool
+        Begin where the last fit ended, if there was one, without annealing.
+    random_state : None, int, RandomState or Generator
+        Source of randomness.
+    n_jobs : int or None
+        Threads for sparse ``X``: one for None, all for -1.
+
+    Attributes
+    ----------
+    weights_ : (K,) proportions; means_ : (K, D) unit rows; concentrations_ : (K,)
+    labels_ : (N,) int64, -1 for rows without direction
+    lower_bounds_ : mean over rows after each sweep at full temperature of the log-density, for hard assignments of the
+        largest log pi_k vMF(x | mu_k, kappa_k); with ``mle`` it never falls. lower_bound_ : the last of them
+    n_iter_ : sweeps, those of the annealing included
+    converged_, n_empty_rows_, n_features_in_
+
+    Notes
+    -----
+    A sweep costs O(nnz K); beside ``X`` the fit needs O(D K + N) memory.
+
+    scikit-learn's own checks pass, but for four that cannot apply:
+
+    ===========================================  ====================================================================
+    check                                        reason
+    ===========================================  ====================================================================
+    estimator_sparse_array, _sparse_matrix       they take whatever has predict_proba and reads sparse matrices for a
+                                                 classifier
+    sample_weight_equivalence_on_dense_data,     starts are drawn by row number: only from equal starts are weights
+    sample_weight_equivalence_on_sparse_data     and repeated rows the same
+    ===========================================  ====================================================================
+
+    References
+    ----------
+    [BDGS05] algorithms 1 (soft) and 2 (hard), sections 7 and 8; [GY14] section 3 (shared concentration).
+
+    Examples
+    --------
+    >>> X = [[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1]]
+    >>> mixture = VMFMixture(2, random_state=0).fit(X)
+    >>> bool(mixture.labels_[0] == mixture.labels_[1] != mixture.labels_[2])
+    True
+    """
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
+        "assignment": Choice("soft", "hard", "hybrid"),
         "concentration": Choice("shared", "own"),
         "estimator": Choice("marginal", "mle", "banerjee", "newton2", "debiased"),
+        "init": Either(Choice("k-means++", "random", "perturbed-mean"), Array()),
         "tol": Number(0.0),
         "anneal": Flag(),
+        "soft_iter": Whole(1),
+        "warm_start": Flag(),
     }
 
     def __init__(
         self,
         n_components: int = 8,
         *,
+        assignment: str = "soft",
         concentration: str = "shared",
         estimator: str = "marginal",
         init: str | ArrayLike = "k-means++",
@@ -35,10 +122,13 @@ class VMFMixture(MixtureEstimator):
         max_iter: int = 100,
         tol: float = 1e-4,
         anneal: bool = True,
+        soft_iter: int = 10,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.assignment = assignment
         self.concentration = concentration
         self.estimator = estimator
         self.init = init
@@ -46,35 +136,72 @@ class VMFMixture(MixtureEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.anneal = anneal
+        self.soft_iter = soft_iter
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: object = None) -> VMFMixture:
-        """Fit the mixture to the rows of ``X``."""
-        rows, _, _ = self._read(X)
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> VMFMixture:
+        """Fit the mixture to the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, at least 0; fractions are allowed. ``debiased`` takes a row of weight w for one
+            row seen w times, not for w independent ones.
+        """
+        documents = self._read(X, sample_weight)
+        warm = self.warm_start and hasattr(self, "means_")
+        options: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("assignment", "concentration", "estimator", "n_init", "max_iter", "tol", "soft_iter")
+        }
+        start = start_given(self.init, documents, self.n_components, self._threads())
         run = movmf.fit(
-            rows,
+            documents.rows,
             self.n_components,
             rng=self._rng(),
-            concentration=self.concentration,  # type: ignore[arg-type]
-            estimator=self.estimator,  # type: ignore[arg-type]
-            anneal=self.anneal,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            init=self.init,  # type: ignore[arg-type]
-            n_init=self.n_init,
+            init=self._mixture(documents.rows.dtype) if warm else start,
+            anneal=self.anneal and not warm,
+            weights=documents.weight,
+            threads=self._threads(),
+            **options,
         )
-        self.weights_ = run.mixture.pi
-        self.means_ = components_by_rows(run.mixture.mu, self.n_components)
-        self.concentrations_ = run.mixture.kappa
-        self.labels_ = run.labels
-        self.lower_bounds_ = run.trace
-        self.lower_bound_ = float(run.trace[-1])
-        self.n_iter_ = run.n_iter
-        self.converged_ = run.converged
+        self._keep(run)
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the label of every row, (N,) int64: its most probable component, -1 for rows without direction."""
+        rows, _ = self._rows(X)
+        return movmf.labels(rows, self._mixture(rows.dtype), threads=self._threads())
+
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        mu = padded_columns(self.means_, rows.dtype)
-        return movmf.e_step(rows, Mixture(self.weights_, mu, self.concentrations_))
+        return movmf.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
+
+
+def start_given(
+    init: str | ArrayLike, documents: Documents, k: int, threads: int, *, axial: bool = False
+) -> str | Floats:
+    """Return the start as fits take it: a name, or the responsibilities of given labels or of the nearest given means.
+
+    ``axial`` counts a mean and its opposite as one.
+    """
+    if isinstance(init, str):
+        return init
+    rows, empty, _ = documents
+    given = np.asarray(init)
+    if given.ndim == 1:
+        labels = _labels_given(given, len(empty), k)
+    else:
+        cosines = dots(rows, means_given(given, k, rows.shape[1], rows.dtype), threads=threads)[:, :k]
+        labels = labels_of(np.abs(cosines) if axial else cosines, empty)
+    return one_hot(np.where(empty, -1, labels), k, rows.dtype)
+
+
+def _labels_given(given: NDArray[Any], n: int, k: int) -> NDArray[Any]:
+    if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer) or not ((given >= 0) & (given < k)).all():
+        raise ValueError(f"init: expected {n} labels from 0 to {k - 1}, or means; got {given.dtype} of {given.shape}")
+    return given

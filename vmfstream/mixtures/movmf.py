@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.bessel import vmf_terms
-from vmfstream.directional.kernels import dots
+from vmfstream.directional.kernels import dots, posterior
 from vmfstream.directional.params import Mixture, Rows
 from vmfstream.mixtures.columns import Floats, column_dots, dense_rows, directed, softmax_rows
 from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
@@ -92,6 +92,14 @@ def e_step(x: Rows, mixture: Mixture, beta: float = 1.0, *, threads: int = 1) ->
     resp[blank] = 0
     loglik[blank] = 0
     return resp, loglik
+
+
+def labels(x: Rows, mixture: Mixture, *, threads: int = 1) -> NDArray[np.int64]:
+    """Return the topic of the largest score of every row, -1 for rows without direction: the labels of a fit."""
+    slope, offset = _line(mixture)
+    k = mixture.k
+    found = posterior(x, mixture.mu, np.vstack([offset, slope]), np.zeros(k), np.ones(k), k, threads=threads)
+    return found.label.astype(np.int64)
 
 
 def sweep(
@@ -286,8 +294,8 @@ def _em(x: Rows, start: Floats | Mixture, k: int, options: Options) -> MixtureFi
         tied = max(tied - len(soft.trace), 0)
     hard = options.assignment != "soft"
     found = _climb(x, mixture, options, hard=hard, max_iter=options.max_iter, tied=tied)
-    labels = found.label.astype(np.int64)
-    return MixtureFit(x, found.mixture, np.array(found.trace), labels, sweeps + len(found.trace), found.converged)
+    label = found.label.astype(np.int64)
+    return MixtureFit(x, found.mixture, np.array(found.trace), label, sweeps + len(found.trace), found.converged)
 
 
 def _annealed(x: Rows, start: Floats | Mixture, k: int, options: Options) -> tuple[Mixture, int]:

@@ -1,0 +1,299 @@
+"""Spherical k-means and frequency-sensitive k-means as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from vmfstream.directional.kernels import dots
+from vmfstream.directional.params import Rows
+from vmfstream.estimators.base import (
+    ITERATION,
+    Documents,
+    SphereEstimator,
+    components_by_rows,
+    labels_of,
+    means_given,
+    padded_columns,
+)
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number
+from vmfstream.mixtures.columns import Floats
+from vmfstream.mixtures.frequency import frequency_sensitive, frequency_sensitive_online, scores
+from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
+from vmfstream.mixtures.seeding import perturbed_means, random_means, seed_means
+
+_STARTS = {"k-means++": seed_means, "perturbed-mean": perturbed_means, "random": random_means}
+
+_COMMON: dict[str, Domain] = ITERATION | {"init": Either(Choice(*_STARTS), Array()), "warm_start": Flag()}
+
+
+class _KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]
+    """What both k-means share: starts, fitted attributes, cosines."""
+
+    init: str | ArrayLike
+    n_init: int
+    max_iter: int
+    warm_start: bool
+    weights_: NDArray[np.float64]
+    lower_bound_: float
+    lower_bounds_: NDArray[np.float64]
+    n_iter_: int
+    converged_: bool
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Find clusters of the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, at least 0; fractions are allowed.
+        """
+        documents = self._read(X, sample_weight)
+        rng = self._rng()
+        runs = (self._run(documents, start, rng) for start in self._starts(documents, rng))
+        self._keep(max(runs, key=lambda run: float(run.trace[-1])))
+        self.labels_ = self._nearest(documents.rows, documents.empty)
+        held = ~documents.empty
+        weight = None if documents.weight is None else documents.weight[held]
+        sizes = np.bincount(self.labels_[held], weight, minlength=self.n_components)
+        self.weights_ = sizes / sizes.sum()
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the label of every row, (N,) int64: the cluster of its largest score, -1 without direction."""
+        return self._nearest(*self._rows(X))
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the cosine of every row with every mean, (N, K); 0 for rows without direction."""
+        return self._cosines(self._rows(X)[0])
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return the mean cosine of the rows that have a direction with the mean of their cluster."""
+        rows, empty = self._rows(X)
+        labels = self._nearest(rows, empty)
+        return float(self._cosines(rows)[~empty, labels[~empty]].mean()) if not empty.all() else 0.0
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.means_)
+
+    def _run(self, documents: Documents, mu: Floats, rng: np.random.Generator) -> KMeansFit:
+        raise NotImplementedError
+
+    def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Slopes and offsets (K,) that turn cosines into scores."""
+        raise NotImplementedError
+
+    def _starts(self, documents: Documents, rng: np.random.Generator) -> Iterator[Floats]:
+        rows, k = documents.rows, self.n_components
+        if self.warm_start and hasattr(self, "means_"):
+            yield means_given(self.means_, k, rows.shape[1], rows.dtype)
+        elif isinstance(self.init, str):
+            for _ in range(self.n_init):
+                yield _STARTS[self.init](rows, k, rng, documents.weight)
+        else:
+            yield means_given(self.init, k, rows.shape[1], rows.dtype)
+
+    def _keep(self, run: KMeansFit) -> None:
+        self.means_ = components_by_rows(run.mu, self.n_components)
+        self.lower_bounds_ = run.trace
+        self.lower_bound_ = float(run.trace[-1])
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
+
+    def _cosines(self, rows: Rows) -> NDArray[Any]:
+        return dots(rows, padded_columns(self.means_, rows.dtype), threads=self._threads())[:, : len(self.means_)]
+
+    def _nearest(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+        slope, offset = self._line()
+        return labels_of(self._cosines(rows) * slope + offset, empty)
+
+
+class SphericalKMeans(_KMeans):
+    """K-means on the unit sphere: every row belongs to the mean direction with which its cosine is largest.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of clusters K.
+    init : {"k-means++", "perturbed-mean", "random"} or array, shape (K, D)
+        ``k-means++``: rows that are far apart, drawn by 1 - cosine; ``perturbed-mean``: near the mean of all rows;
+        ``random``: K rows; or the first means.
+    n_init : int
+        Number of starts; the one with the largest mean cosine is kept.
+    max_iter : int
+        Largest number of sweeps; it stops when no label changes.
+    warm_start : bool
+        Begin where the last fit ended, if there was one.
+    random_state : None, int, RandomState or Generator
+        Source of randomness.
+    n_jobs : int or None
+        Threads for sparse ``X``: one for None, all for -1.
+
+    Attributes
+    ----------
+    means_ : (K, D) unit rows; weights_ : (K,) shares of the clusters; labels_ : (N,) int64
+    lower_bounds_ : mean cosine after each sweep, which never falls; lower_bound_ : the last of them
+    n_iter_, converged_, n_empty_rows_, n_features_in_
+
+    References
+    ----------
+    [BDGS05] algorithm 3 (spkmeans); [DM01].
+
+    Examples
+    --------
+    >>> SphericalKMeans(2, random_state=0).fit_predict([[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1]])
+    array([1, 1, 0, 0])
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = _COMMON
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        init: str | ArrayLike = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _run(self, documents: Documents, mu: Floats, rng: np.random.Generator) -> KMeansFit:
+        return spherical_kmeans(
+            documents.rows,
+            mu,
+            self.n_components,
+            max_iter=self.max_iter,
+            weights=documents.weight,
+            threads=self._threads(),
+        )
+
+    def _keep(self, run: KMeansFit) -> None:
+        super()._keep(run)
+        self._warn_unless(self.converged_, self.max_iter)
+
+    def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return np.ones(len(self.means_)), np.zeros(len(self.means_))
+
+
+class FrequencySensitiveKMeans(_KMeans):
+    """Spherical k-means with balanced clusters: the smaller a cluster, the larger its concentration.
+
+    With kappa_k = kappa_0 (N / K) / n_k a row belongs to the cluster of the largest kappa_k x'mu_k - ell(kappa_k).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of clusters K.
+    mode : {"batch", "online"}
+        Sweeps over all rows, with the mean sizes of the sweeps before; or one pass over the rows, after each of which
+        the mean of its cluster and all sizes are renewed.
+    frequency : {"exact", "asymptotic"}
+        The score above, or its form for kappa much larger than D.
+    kappa_0 : float or None
+        Concentration of a cluster of average size. By default it is found from the first means: for the exact score so
+        that small clusters of every size are favoured; the asymptotic one does so for sizes near the average only.
+    horizon : float or None
+        Online: the number of rows that sizes remember; by default all.
+    shuffle : bool
+        Online: read the rows in random order. Rows that come sorted by their cluster cannot be balanced.
+    tol : float
+        Batch: stop when at most this share of the rows changes its label. That may never happen, so that reaching
+        ``max_iter`` gives no warning; ``converged_`` tells.
+    init, n_init, max_iter, warm_start, random_state, n_jobs
+        As in `SphericalKMeans`.
+
+    Attributes
+    ----------
+    means_ : (K, D) unit rows; concentrations_ : (K,); weights_ : (K,) shares of the clusters; labels_ : (N,) int64
+    lower_bounds_ : mean cosine after each sweep, which may fall; lower_bound_ : the last of them
+    n_iter_, converged_, n_empty_rows_, n_features_in_
+
+    References
+    ----------
+    [BDGS05] section 5.1; [BG02]; [BG04] (online).
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = _COMMON | {
+        "mode": Choice("batch", "online"),
+        "frequency": Choice("exact", "asymptotic"),
+        "kappa_0": Either(Number(0.0, closed="neither"), Nothing()),
+        "horizon": Either(Number(1.0), Nothing()),
+        "shuffle": Flag(),
+        "tol": Number(0.0),
+    }
+    concentrations_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        mode: str = "batch",
+        frequency: str = "exact",
+        kappa_0: float | None = None,
+        horizon: float | None = None,
+        shuffle: bool = True,
+        init: str | ArrayLike = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.mode = mode
+        self.frequency = frequency
+        self.kappa_0 = kappa_0
+        self.horizon = horizon
+        self.shuffle = shuffle
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _run(self, documents: Documents, mu: Floats, rng: np.random.Generator) -> KMeansFit:
+        options: dict[str, Any] = {
+            "score_by": self.frequency,
+            "scale": self.kappa_0,
+            "weights": documents.weight,
+        }
+        if self.mode == "online":
+            order = rng.permutation(documents.rows.shape[0]) if self.shuffle else None
+            return frequency_sensitive_online(
+                documents.rows, mu, self.n_components, horizon=self.horizon, order=order, **options
+            )
+        return frequency_sensitive(
+            documents.rows,
+            mu,
+            self.n_components,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            threads=self._threads(),
+            **options,
+        )
+
+    def _keep(self, run: KMeansFit) -> None:
+        super()._keep(run)
+        self.concentrations_ = run.kappa
+
+    def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return scores(self.n_features_in_, self.concentrations_, self.frequency)  # type: ignore[arg-type]

@@ -1,0 +1,116 @@
+"""Diametrical k-means: clusters of axes, where a row and its opposite are the same.
+
+    z_i = argmax_k (x_i'mu_k)^2,   mu_k = first eigenvector of sum_{z_i = k} x_i x_i'
+
+It is the limit of a mixture of Watson distributions with equal weights and one large concentration. Rows without
+direction take no part; their label is -1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.directional.axes import principal_axis
+from vmfstream.directional.kernels import accumulate, dots, padded
+from vmfstream.directional.params import Rows
+from vmfstream.directional.sphere import cosine_plus_plus
+from vmfstream.mixtures.columns import Floats, column_norms
+from vmfstream.mixtures.kmeans import SHARP, KMeansFit, eligible
+from vmfstream.mixtures.seeding import means_at
+from vmfstream.mixtures.sums import Vector
+
+
+def axial_seeds(x: Rows, k: int, rng: np.random.Generator, weights: Vector | None = None) -> Floats:
+    """Axes (D, kp) at documents that are far apart, drawn by k-means++ on 1 - cosine^2.
+
+    Documents of fewer than ``k`` axes are drawn once more, whatever their distance.
+    """
+    seeds = cosine_plus_plus(x, k, rng, weights, axial=True)
+    if len(seeds) < k:
+        others = np.setdiff1d(np.flatnonzero(eligible(x, weights)), seeds)
+        seeds = np.append(seeds, rng.choice(others, k - len(seeds), replace=False))
+    return means_at(x, seeds)
+
+
+def diametrical_kmeans(
+    x: Rows, mu: Floats, k: int, *, max_iter: int = 100, weights: Vector | None = None, threads: int = 1
+) -> KMeansFit:
+    """Assign rows to the axis of largest squared cosine and renew the axes, until labels rest or after ``max_iter``.
+
+    The mean squared cosine never falls. While labels move, an axis takes one step of the power method,
+    mu_k ~ sum_{z_i = k} (x_i'mu_k) x_i, which does not lower it; when they rest it is found exactly, and the fit ends
+    when they rest after that. An empty cluster is given the row that fits its own cluster worst.
+
+    Parameters
+    ----------
+    x : (N, D) CSR or dense unit rows
+    mu : (D, kp) unit columns, padded with zeros
+    k : int, number of clusters
+    max_iter : int, largest number of sweeps
+    weights : (N,) float64, how often each row was seen; once by default
+    threads : int
+
+    Returns
+    -------
+    KMeansFit, its ``trace`` the mean squared cosine of rows with the nearest axis in each sweep.
+
+    Notes
+    -----
+    O(nnz k) a sweep; ``x`` stays sparse.
+
+    References
+    ----------
+    [DMR03], [Sra] section 5.2.
+    """
+    held = eligible(x, weights)
+    mass = held.astype(np.float64) if weights is None else np.where(held, weights, 0.0)
+    labels = np.full(x.shape[0], -1, np.int64)
+    trace = list[float]()
+    exact = converged = False
+    for _ in range(max_iter):
+        new, along = _nearest(dots(x, mu, threads=threads)[:, :k], held)
+        trace.append(float(mass @ along**2 / mass.sum()))
+        _fill_empty(new, along, held, k)
+        rest = np.array_equal(new, labels)
+        converged = rest and exact
+        if converged:
+            break
+        labels, exact = new, rest
+        mu = _exact_axes(x, labels, mass, mu, k) if exact else _power_step(x, labels, mass * along, mu, threads)
+    sizes = np.bincount(labels[held], mass[held], minlength=k).astype(np.float64)
+    return KMeansFit(mu, labels, sizes, np.full(k, SHARP), np.array(trace), len(trace), converged)
+
+
+def _nearest(cosines: Floats, held: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Vector]:
+    """Return the axis nearest to every row, and the cosine with it."""
+    labels = np.abs(cosines).argmax(axis=1)
+    along = cosines[np.arange(len(labels)), labels].astype(np.float64)
+    return np.where(held, labels, -1), along
+
+
+def _fill_empty(labels: NDArray[np.int64], along: Vector, held: NDArray[np.bool_], k: int) -> None:
+    """Give every empty cluster the worst fitting row of a cluster that can spare it."""
+    counts = np.bincount(labels[held], minlength=k)
+    rows = iter(np.argsort(np.where(held, along**2, np.inf))[: held.sum()])
+    for empty in np.flatnonzero(counts == 0):
+        row = next(row for row in rows if counts[labels[row]] > 1)
+        counts[labels[row]] -= 1
+        labels[row], along[row] = empty, 1.0
+
+
+def _power_step(x: Rows, labels: NDArray[np.int64], pull: Vector, mu: Floats, threads: int) -> Floats:
+    """Return mu_k ~ sum_{z_i = k} pull_i x_i; an axis that nothing pulls stays."""
+    resp = np.zeros((len(labels), mu.shape[1]), x.dtype)
+    rows = np.flatnonzero(labels >= 0)
+    resp[rows, labels[rows]] = pull[rows]
+    s = accumulate(x, resp, threads=threads)
+    norms = column_norms(s)
+    return np.where(norms > 0, s / np.where(norms > 0, norms, 1.0).astype(s.dtype), mu)
+
+
+def _exact_axes(x: Rows, labels: NDArray[np.int64], mass: Vector, mu: Floats, k: int) -> Floats:
+    axes = np.zeros((mu.shape[0], padded(k)), mu.dtype)
+    for j in range(k):
+        axes[:, j] = principal_axis(x, np.where(labels == j, mass, 0.0), mu[:, j])[0]
+    return axes
