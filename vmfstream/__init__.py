@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
+    from vmfstream.estimators.online import OnlineVMFMixture
     from vmfstream.estimators.topics import TopicTracker
     from vmfstream.estimators.watson import WatsonMixture
 
@@ -19,6 +20,7 @@ __version__ = _version("vmfstream")
 
 __all__ = [
     "FrequencySensitiveKMeans",
+    "OnlineVMFMixture",
     "SphericalKMeans",
     "TopicTracker",
     "VMFMixture",
@@ -32,6 +34,7 @@ __all__ = [
 
 _HOMES = {
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
+    "OnlineVMFMixture": "vmfstream.estimators.online",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
     "VMFMixture": "vmfstream.estimators.mixtures",
     "TopicTracker": "vmfstream.estimators.topics",
