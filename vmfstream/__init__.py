@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
+    from vmfstream.estimators.online import OnlineVMFMixture
     from vmfstream.estimators.temporal import TemporalVMFMixture
     from vmfstream.estimators.topics import TopicTracker
     from vmfstream.estimators.watson import DiametricalKMeans, WatsonMixture
@@ -23,6 +24,7 @@ __all__ = [
     "DiametricalKMeans",
     "FrequencySensitiveKMeans",
     "HierarchicalVMFMixture",
+    "OnlineVMFMixture",
     "SphericalKMeans",
     "TemporalVMFMixture",
     "TopicTracker",
@@ -39,6 +41,7 @@ _HOMES = {
     "DiametricalKMeans": "vmfstream.estimators.watson",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
+    "OnlineVMFMixture": "vmfstream.estimators.online",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
     "TemporalVMFMixture": "vmfstream.estimators.temporal",
     "TopicTracker": "vmfstream.estimators.topics",

@@ -67,7 +67,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Documents:
         """Check all parameters and the input of ``fit``; return unit rows."""
-        check_parameters(self.get_params(deep=False), {"n_jobs": Either(Whole(-1), Nothing())} | dict(self.domains))
+        self._check_parameters()
         given = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_features=2)
         rows, empty = unit_rows(given)
         weight = None if sample_weight is None else _weights(sample_weight, rows.shape[0])
@@ -80,6 +80,10 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"(n_samples={len(empty)}), got {wanted}"
             )
         return Documents(rows, empty, weight)
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError for a parameter outside its domain."""
+        check_parameters(self.get_params(deep=False), {"n_jobs": Either(Whole(-1), Nothing())} | dict(self.domains))
 
     def _components(self) -> int:
         """Return the number of components that the parameters ask for."""

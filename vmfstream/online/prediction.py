@@ -19,8 +19,9 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from vmfstream.bayes.flat import topic_densities
+from vmfstream.directional import kernels
 from vmfstream.directional.bessel import log_partition
-from vmfstream.directional.kernels import accumulate, posterior, posterior_accumulate
+from vmfstream.directional.kernels import accumulate, posterior_accumulate
 from vmfstream.mixtures.columns import directed, softmax_rows
 from vmfstream.online.state import Matrix, Rows, Vector
 
@@ -74,16 +75,21 @@ class ScorePolynomial(NamedTuple):
 
 
 def score(x: Rows, belief: Belief, *, threads: int) -> tuple[Vector, NDArray[np.int32]]:
-    """Log-density of documents in nats relative to uniform and their strongest topic, (0, -1) without direction.
+    """Log-density of documents in nats relative to uniform and their strongest topic, (0, -1) without direction."""
+    _, loglik, label = posterior(x, belief, threads=threads)
+    return loglik, label
+
+
+def posterior(x: Rows, belief: Belief, *, threads: int) -> tuple[Matrix, Vector, NDArray[np.int32]]:
+    """Memberships (N, kp) of documents, and what `score` returns.
 
     Exact within `TOLERANCE`: by polynomials, or by the Bessel functions themselves where these do not suffice.
     """
     poly = score_polynomial(belief)
     if poly.error > TOLERANCE:
-        _, loglik, label = _exact(x, belief)
-        return loglik, label
-    out = posterior(x, belief.f, poly.coef, poly.centre, poly.scale, len(belief.gamma), threads=threads)
-    return out.loglik, out.label
+        return _exact(x, belief)
+    out = kernels.posterior(x, belief.f, poly.coef, poly.centre, poly.scale, len(belief.gamma), threads=threads)
+    return out.resp, out.loglik, out.label
 
 
 def gather(x: Rows, belief: Belief, *, threads: int) -> Gathered:

@@ -23,7 +23,7 @@ from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain
 from vmfstream.online.chain import anchored, counts, statistics
-from vmfstream.online.prediction import Belief, gather, lowest_cosine, score
+from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
 from vmfstream.online.state import (
     Matrix,
     OpenSlice,
@@ -239,6 +239,14 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
     n = state.n_past + counts(state.window, state.kp)
     state = replace(state, slice=state.slice + 1, n=n, open=_nothing(state.dim, state.kp), base=anchored(state, p))
     return _gathered(state), Closed(predicted, filtered, smoothed, resp, typicality(x, filtered))
+
+
+def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
+    """Memberships (N, kp) and log-density (N,) of documents under what is known in the middle of the open slice."""
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
+    belief = _belief(state, state.f, state.gamma, state.n + state.open.n, settings)
+    resp, loglik, _ = posterior(x, belief, threads=settings.threads)
+    return resp, loglik
 
 
 def current(state: TrackState) -> TopicView:

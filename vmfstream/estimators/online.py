@@ -1,0 +1,288 @@
+"""The tracker for ready vectors, one pass, with the faces of scikit-learn and river."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from river.base import Clusterer
+from scipy.sparse import csr_array
+from sklearn.utils.validation import validate_data
+
+from vmfstream.directional.params import Rows
+from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
+from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
+from vmfstream.online.counted import CountedStream
+from vmfstream.online.state import TrackerSettings, TrackState
+
+
+class OnlineVMFMixture(MixtureEstimator, Clusterer):
+    """Mixture of von Mises-Fisher distributions that learns a stream of vectors in one pass.
+
+    The tracker of this package for vectors that come without times. The first documents are fitted as a batch, again
+    and again while they are few; then every document is scored under what is known and added, and at the end of every
+    ``slice_size`` documents the topics may turn. Memory does not grow with the stream.
+
+    Rows by the thousand go to ``partial_fit`` (scikit-learn), mappings from features to numbers to ``learn_one`` and
+    data frames to ``learn_many`` (river); features that were never seen before count from the end of a slice on.
+
+    Parameters
+    ----------
+    n_components : int
+        Most topics; fewer while there are less than two documents for each.
+    slice_size : int
+        Documents after which topics may turn.
+    window : int, optional
+        Documents that are fitted together until the topics have settled; by default max(1500, 50 n_components).
+    persistence : float, optional
+        Expected cosine of a topic's means in consecutive slices, in (0, 1); by default the best of a grid leads.
+    alpha : float
+        Dirichlet parameter of the weights, > 0.
+    batch_size : int
+        Documents that ``learn_one`` gathers before it learns them.
+    max_features : int
+        Most features that ``learn_one`` and ``learn_many`` number; others are left out.
+    random_state : int, RandomState, Generator or None
+    n_jobs : int or None
+        Threads; None is one, -1 all.
+
+    Attributes
+    ----------
+    weights_, means_, concentrations_ : (K,), (K, D), (K,)
+        Weights, mean directions and the (common) concentration as they are now.
+    topic_ids_ : (K,) int64
+        Numbers that topics keep when their order changes; ``predict_one`` answers with them.
+    labels_ : (N,) int64
+        Labels of the rows of ``fit`` as they are now, or those that the rows given last got on arrival.
+    lower_bound_ : float
+        Mean log-density of these rows, just so, in nats relative to the uniform density.
+    n_documents_seen_ : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat(np.eye(4), 100, axis=0) + 0.1 * rng.standard_normal((400, 4))
+    >>> model = OnlineVMFMixture(4, random_state=0)
+    >>> for batch in np.split(rng.permutation(X), 8):
+    ...     model = model.partial_fit(batch)
+    >>> sorted(model.predict(np.eye(4)).tolist())
+    [0, 1, 2, 3]
+
+    References
+    ----------
+    [GY14] section 4 (the temporal model), filtered; [BDGS05] section 3.
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = {
+        "n_components": Whole(1),
+        "slice_size": Whole(1),
+        "window": Either(Whole(1), Nothing()),
+        "persistence": Either(Number(0.0, 1.0, closed="neither"), Nothing()),
+        "alpha": Number(0.0, closed="neither"),
+        "batch_size": Whole(1),
+        "max_features": Whole(2),
+    }
+
+    n_documents_seen_: int
+
+    def __init__(
+        self,
+        n_components: int = 30,
+        *,
+        slice_size: int = 10_000,
+        window: int | None = None,
+        persistence: float | None = None,
+        alpha: float = 1.0,
+        batch_size: int = 256,
+        max_features: int = 50_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.slice_size = slice_size
+        self.window = window
+        self.persistence = persistence
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.max_features = max_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> OnlineVMFMixture:
+        """Forget everything and learn the rows of ``X``, (N, D), in their order."""
+        for name in ("_stream", "_features", "_waiting"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.partial_fit(X)
+        rows, empty = self._rows(X)
+        resp, density = self._posterior(rows)
+        self._tell(density, labels_of(resp[:, : len(self.weights_)], empty))
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: object = None) -> OnlineVMFMixture:
+        """Learn the rows of ``X``, (N, D), in their order.
+
+        Raises
+        ------
+        ValueError
+            If rows have another number of features than before, are not finite, none so far had a direction, or
+            features have names by now (``learn_one``).
+        """
+        if hasattr(self, "_features"):
+            raise ValueError("partial_fit: expected no named features, but learn_one or learn_many was called before")
+        first = not hasattr(self, "_stream")
+        if first:
+            self._begin()
+        least = 2 if first else 1  # later rows are compared with the first
+        dtypes = [np.float32, np.float64]
+        given = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=first, ensure_min_features=least)
+        self._learn(given if isinstance(given, np.ndarray) else csr_array(given))
+        if self._stream.state is None:
+            raise ValueError(f"X: expected a row with a direction, got {len(self.labels_)} rows of zeros")
+        return self
+
+    def learn_one(self, x: Mapping[Any, float]) -> None:
+        """Learn one document, given as a mapping from features to numbers; see ``batch_size``."""
+        self._name_features()
+        self._waiting.append(_numbers(x))
+        if len(self._waiting) >= self.batch_size:
+            self._learn_waiting()
+
+    def learn_many(self, X: Any) -> None:
+        """Learn the rows of a pandas.DataFrame, whose columns are features, without waiting for more."""
+        self._name_features()
+        self._waiting += map(_numbers, X.to_dict("records"))
+        self._learn_waiting()
+
+    def predict_one(self, x: Mapping[Any, float]) -> int:
+        """Return the id of the most probable topic of one document; 0 as long as nothing is known."""
+        return int(self._predicted([x])[0])
+
+    def predict_many(self, X: Any) -> NDArray[np.int64]:
+        """Return the ids of the most probable topics of the rows of a pandas.DataFrame, (N,)."""
+        return self._predicted(X.to_dict("records"))
+
+    def _predicted(self, documents: Sequence[Mapping[Any, float]]) -> NDArray[np.int64]:
+        if not self.__sklearn_is_fitted__():
+            return np.zeros(len(documents), np.int64)
+        resp, _ = self._stream.posterior(self._matrix([_numbers(x) for x in documents], learn=False))
+        return np.asarray(self.topic_ids_[resp[:, : self._state.k].argmax(axis=1)])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """Weights of the topics, (K,)."""
+        state = self._state
+        weights = state.n[: state.k] + state.open.n[: state.k] + self.alpha
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def means_(self) -> NDArray[np.float32]:  # type: ignore[override]
+        """Mean directions, (K, D); a topic that has none is zero."""
+        state = self._state
+        lengths = np.maximum(state.gamma[: state.k], np.finfo(np.float64).tiny)
+        return np.asarray(components_by_rows(state.f[:, : state.k] / lengths.astype(np.float32), state.k))
+
+    @property
+    def concentrations_(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """Concentrations, (K,), all alike."""
+        return np.full(self._state.k, self._state.kappa)
+
+    @property
+    def topic_ids_(self) -> NDArray[np.int64]:
+        """Numbers that topics keep when their order changes, (K,)."""
+        return self._state.ids.copy()
+
+    @property
+    def _state(self) -> TrackState:
+        stream: CountedStream | None = vars(self).get("_stream")
+        if stream is None or stream.state is None:
+            raise AttributeError("this OnlineVMFMixture has learnt nothing yet")
+        return stream.state
+
+    def _begin(self) -> None:
+        self._check_parameters()
+        settings = TrackerSettings(
+            topics=self.n_components,
+            window=self.window,
+            alpha=self.alpha,
+            threads=self._threads(),
+            seed=int(self._rng().integers(2**31)),
+        )
+        if self.persistence is not None:
+            settings = replace(settings, persistences=(float(self.persistence),))
+        self._stream = CountedStream(settings, self.slice_size)
+        self.n_documents_seen_ = 0
+
+    def _learn(self, x: Rows) -> None:
+        info = self._stream.learn(x.astype(np.float32))
+        self.n_documents_seen_ += x.shape[0]
+        self._tell(info.loglik, info.label.astype(np.int64))
+
+    def _tell(self, density: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+        self._report_empty(labels < 0)
+        self.labels_ = labels
+        self.lower_bound_ = float(density[labels >= 0].mean()) if (labels >= 0).any() else 0.0
+
+    def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return self._stream.posterior(rows.astype(np.float32))
+
+    def _name_features(self) -> None:
+        """Begin to number features; rows without names cannot be continued by rows with names."""
+        if hasattr(self, "_features"):
+            return
+        if hasattr(self, "_stream"):
+            raise ValueError("learn_one: expected rows without names, for partial_fit was called before")
+        self._begin()
+        self._features: dict[Any, int] = {}
+        self._waiting: list[dict[Any, float]] = []
+
+    def _learn_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._learn(self._matrix(waiting, learn=True))
+
+    def _matrix(self, documents: Sequence[Mapping[Any, float]], *, learn: bool) -> csr_array:
+        """Return documents as rows over the numbered features; new features get numbers if they are to be learnt."""
+        columns: list[int] = []
+        values: list[float] = []
+        ends = [0]
+        for document in documents:
+            if learn:
+                self._number(document)
+            for name, value in document.items():
+                if (column := self._features.get(name, -1)) >= 0:
+                    columns.append(column)
+                    values.append(value)
+            ends.append(len(columns))
+        width = max(2, len(self._features))
+        return csr_array(
+            (np.array(values, np.float32), np.array(columns, np.int32), ends), shape=(len(documents), width)
+        )
+
+    def _number(self, document: Mapping[Any, float]) -> None:
+        """Give new features a column, in an order that does not depend on that of the document."""
+        for name in sorted((name for name in document if name not in self._features), key=repr):
+            if len(self._features) < self.max_features:
+                self._features[name] = len(self._features)
+
+
+def _numbers(x: Mapping[Any, float]) -> dict[Any, float]:
+    """Return a copy of a document with finite numbers only.
+
+    Raises
+    ------
+    ValueError
+        If a value is something else; names the feature.
+    """
+    for name, value in x.items():
+        if not isinstance(value, Real) or not math.isfinite(value):
+            raise ValueError(f"feature {name!r}: expected a finite number, got {value!r}")
+    return {name: float(value) for name, value in x.items() if value}

@@ -1,0 +1,124 @@
+"""A stream of vectors without times: slices are cut by counts, and dimensions may be added."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from vmfstream.directional.sphere import unit_rows
+from vmfstream.online import tracker
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
+from vmfstream.online.tracker import StepInfo
+
+BATCH = 5000
+"""Most rows that are scored under the same belief before they are added to it."""
+
+
+class CountedStream:
+    """A tracker over rows that come without times.
+
+    While all rows are still in the window, a slice ends when it has as many as came before it, so that the topics are
+    fitted again on twice the rows; afterwards when it has ``size``.
+
+    Parameters
+    ----------
+    settings : TrackerSettings
+    size : rows of a slice once the topics have settled.
+
+    Attributes
+    ----------
+    state : TrackState, or None before the first row with a direction.
+    dim : dimensions seen so far; those above ``state.dim`` count from the next slice on.
+    """
+
+    def __init__(self, settings: TrackerSettings, size: int) -> None:
+        self.settings, self.size = settings, size
+        self.state: TrackState | None = None
+        self.dim = 0
+        self._window: list[Rows] = []
+        self._open: list[Rows] = []
+
+    def learn(self, x: Rows) -> StepInfo:
+        """Read rows (N, D) in float32; a csr_array may have more columns than those before.
+
+        Returns log-densities and labels as they were on arrival; the very first rows are scored after they were fitted.
+        """
+        self.dim = max(self.dim, x.shape[1])
+        infos: list[StepInfo] = []
+        low = 0
+        while low < rows_of(x):
+            part = x[low : low + self._room()]
+            low += rows_of(part)
+            infos.append(self._read(part))
+            if self.state is not None and self.state.open.documents >= self._most(self.state):
+                self.state = self._closed(self.state)
+        return StepInfo(
+            np.concatenate([np.zeros(0), *(info.loglik for info in infos)]),
+            np.concatenate([np.zeros(0, np.int32), *(info.label for info in infos)]),
+        )
+
+    def _read(self, part: Rows) -> StepInfo:
+        """Score and add rows that fit into the open slice."""
+        rows = _directions(part, self.dim if self.state is None else self.state.dim)
+        if self.state is not None:
+            self.state, info = tracker.step(self.state, rows, self.settings)
+        elif np.any(rows.data if isinstance(rows, csr_array) else rows):
+            self.state = tracker.start(self.settings, [], 0, rows)
+            resp, loglik = tracker.memberships(self.state, rows, self.settings)
+            info = StepInfo(loglik, np.where(resp.any(axis=1), resp.argmax(axis=1), -1).astype(np.int32))
+        else:
+            return StepInfo(np.zeros(rows_of(rows)), np.full(rows_of(rows), -1, np.int32))
+        self._keep(part, self.state)
+        return info
+
+    def posterior(self, x: Rows) -> tuple[Matrix, Vector]:
+        """Return memberships (N, kp) and log-densities (N,), relative to uniform, of rows under what is known now.
+
+        Raises
+        ------
+        ValueError
+            If no row with a direction was read yet.
+        """
+        if self.state is None:
+            raise ValueError("posterior: expected a stream that has read a row with a direction, it has read none")
+        return tracker.memberships(self.state, _directions(x, self.state.dim), self.settings)
+
+    def _room(self) -> int:
+        """Rows that may be read together: to the end of the slice."""
+        if self.state is None:
+            return self.settings.slice_limit
+        return min(BATCH, self._most(self.state) - self.state.open.documents)
+
+    def _most(self, state: TrackState) -> int:
+        """Rows of the open slice at its end."""
+        return max(1, sum(rows_of(w.x) for w in state.window)) if state.settling else self.size
+
+    def _keep(self, part: Rows, state: TrackState) -> None:
+        """Keep as many rows of the open slice as the tracker does, for a time when they have more dimensions."""
+        room = sum(rows_of(rows) for rows, _ in state.open.kept) - sum(map(rows_of, self._open))
+        self._open.append(part[:room])
+
+    def _closed(self, state: TrackState) -> TrackState:
+        state, predicted = tracker.judge(state, self.settings)
+        kept = stack([_widened(rows, self.dim) for rows in self._open], self.dim)
+        if self.dim > state.dim:
+            columns = np.where(np.arange(self.dim) < state.dim, np.arange(self.dim), -1).astype(np.int32)
+            window = [_directions(rows, self.dim) for rows in self._window]
+            state = tracker.regrow(state, columns, window, _directions(kept, self.dim), self.settings)
+        self._window.append(kept)
+        self._open = []
+        state, _ = tracker.close(state, predicted, self.settings)
+        self._window = self._window[len(self._window) - len(state.window) :]
+        return state
+
+
+def _widened(x: Rows, dim: int) -> Rows:
+    """The same rows with columns of zeros up to ``dim``."""
+    return csr_array((x.data, x.indices, x.indptr), shape=(x.shape[0], dim)) if isinstance(x, csr_array) else x
+
+
+def _directions(x: Rows, dim: int) -> Rows:
+    """Unit rows of the first ``dim`` columns."""
+    if isinstance(x, csr_array) and x.shape[1] > dim:
+        x = csr_array(x[:, :dim])
+    return unit_rows(_widened(x, dim))[0]
