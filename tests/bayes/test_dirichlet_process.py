@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import beta, gamma
@@ -57,6 +59,18 @@ def test_the_posterior_of_the_sticks_is_a_maximum() -> None:
         assert worth(best.order, best.g, best.h * step, best.shape, best.rate) < top
         assert worth(best.order, best.g, best.h, best.shape * step, best.rate) < top
         assert worth(best.order, best.g, best.h, best.shape, best.rate * step) < top
+
+
+@pytest.mark.parametrize("prior", [Sticks(1.0, 1.0), Sticks(20.0, 2.0), Sticks(1.0, 20.0)])
+def test_no_order_of_the_sticks_is_better(prior: Sticks) -> None:
+    counts = np.array([7.0, 2.0, 3.0, 0.5])
+
+    def worth(q: StickWeights) -> float:
+        return float(counts @ q.expected_log) - q.kl
+
+    top = worth(prior.posterior(counts))
+    all_orders = [worth(prior._broken(counts, np.array(order))) for order in itertools.permutations(range(4))]
+    assert top == pytest.approx(max(all_orders), abs=1e-12)
 
 
 @pytest.mark.parametrize("d", [4, 50, 2000])

@@ -1,4 +1,4 @@
-"""The truncated Dirichlet-process mixture: weights by breaking sticks, in an order from large to small topics.
+"""The truncated Dirichlet-process mixture: weights by breaking sticks, in the order of topics that suits them best.
 
     v_k ~ Beta(1, a), v_K = 1;  pi_k = v_k prod_{j<k} (1 - v_j);  a ~ Gamma(shape, rate)
 
@@ -35,19 +35,26 @@ class Sticks:
     rate: float = 1.0
 
     def posterior(self, nk: Vector) -> StickWeights:
-        """Return the best factors of the sticks and of their concentration, given expected numbers (k,)."""
-        order = np.argsort(-nk, kind="stable")
+        """Return the best factors of the sticks and of their concentration, given expected numbers (k,).
+
+        Large topics before small ones raise the bound, except for the last: its stick is whole, and with a > 1 a larger
+        one may end the order better. So every topic is tried there.
+        """
+        falling = np.argsort(-nk, kind="stable")
+        orders = [np.append(np.delete(falling, last), falling[last]) for last in reversed(range(len(nk)))]
+        found = (self._broken(nk, order) for order in orders)
+        return max(found, key=lambda q: float(nk @ q.expected_log) - q.kl)
+
+    def _broken(self, nk: Vector, order: NDArray[np.int64]) -> StickWeights:
         n = nk[order]
-        after = n[::-1].cumsum()[::-1] - n
-        g, rest = 1 + n[:-1], after[:-1]
+        g, rest = 1 + n[:-1], (n[::-1].cumsum()[::-1] - n)[:-1]
         shape, concentration = self.shape + len(nk) - 1, self.shape / self.rate
         for _ in range(ROUNDS):
             h = concentration + rest
             rate = self.rate - float((digamma(h) - digamma(g + h)).sum())
-            new = shape / rate
-            if abs(new - concentration) <= 1e-13 * concentration:
+            before, concentration = concentration, shape / rate
+            if abs(concentration - before) <= 1e-13 * before:
                 break
-            concentration = new
         return StickWeights(order, g, h, shape, rate, self)
 
 
@@ -145,7 +152,7 @@ def fit_process(
     Notes
     -----
     In high dimension the evidence of the directions outweighs any prior of the weights: C_0 decides how many topics
-    stay, not the process. Sticks follow the sizes of the topics anew at every sweep, which raises the bound.
+    stay, not the process. The order of the sticks is chosen anew at every sweep.
     """
     for name, value in (("shape", shape), ("rate", rate)):
         if not (np.isfinite(value) and value > 0):

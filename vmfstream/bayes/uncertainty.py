@@ -2,17 +2,88 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from vmfstream.bayes.concentration import KappaRule, kappa_quantiles
+from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, kappa_quantiles
 from vmfstream.bayes.densities import grid_quantiles, located_grid
 from vmfstream.bayes.flat import FlatFit
+from vmfstream.bayes.gibbs import GibbsFit
+from vmfstream.bayes.weights import Weights
 
 Vector: TypeAlias = NDArray[np.float64]
+
+
+class Uncertainty(Protocol):
+    """What is known about concentrations and weights."""
+
+    def concentrations(self, mass: float) -> Vector:
+        """Central credible intervals (g, 2) that hold the probability ``mass``; g = 1 (shared) or k."""
+        ...
+
+    def weights(self, mass: float) -> Vector:
+        """Central credible intervals (k, 2) that hold the probability ``mass``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactorUncertainty:
+    """By the factors of a variational fit.
+
+    Intervals of concentrations are those of the coordinate-optimal factor for ``"quadrature"`` and ``"sampling"``, of
+    the normal factor of log kappa for ``"lognormal"`` and ``"bounding"``; without width for points and known values.
+    """
+
+    d: int
+    rule: KappaRule | float | Vector
+    factor: KappaFactor
+    n: Vector
+    t: Vector
+    law: KappaPrior | None
+    shares: Weights
+
+    def concentrations(self, mass: float) -> Vector:
+        """Quantiles of each factor of kappa."""
+        levels = central(mass)
+        if self.law is not None and isinstance(self.rule, str) and self.rule in ("quadrature", "sampling"):
+            return kappa_quantiles(self.d, self.n, self.t, self.law, levels)
+        spread = np.sqrt(self.factor.log_var)[:, None]
+        return np.asarray(np.exp(self.factor.log_mean[:, None] + spread * ndtri(levels)))
+
+    def weights(self, mass: float) -> Vector:
+        """Quantiles of the factor of the weights."""
+        return self.shares.quantiles(central(mass))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnUncertainty:
+    """By draws ``kappas`` (S, g) and ``pis`` (S, k)."""
+
+    kappas: Vector
+    pis: Vector
+
+    def concentrations(self, mass: float) -> Vector:
+        """Quantiles of the draws."""
+        return np.asarray(np.quantile(self.kappas, central(mass), axis=0).T)
+
+    def weights(self, mass: float) -> Vector:
+        """Quantiles of the draws."""
+        return np.asarray(np.quantile(self.pis, central(mass), axis=0).T)
+
+
+def of_factors(fit: FlatFit, rule: KappaRule | float | Vector) -> FactorUncertainty:
+    """Return what a variational fit whose concentrations were found by ``rule`` says."""
+    n = fit.nk if len(fit.t) == len(fit.nk) else fit.nk.sum(keepdims=True)
+    return FactorUncertainty(fit.f.shape[0], rule, fit.kappa, n, fit.t, fit.law, fit.weights)
+
+
+def of_draws(fit: GibbsFit) -> DrawnUncertainty:
+    """Return what the draws of a Gibbs sampler say."""
+    return DrawnUncertainty(fit.kappas, fit.pis)
 
 
 def central(mass: float) -> Vector:
@@ -20,29 +91,6 @@ def central(mass: float) -> Vector:
     if not 0 < mass < 1:
         raise ValueError(f"mass: expected a probability in (0, 1), got {mass}")
     return np.array([0.5 - 0.5 * mass, 0.5 + 0.5 * mass])
-
-
-def kappa_interval(
-    fit: FlatFit, rule: KappaRule | float | Vector, mass: float = 0.95, seen: tuple[ArrayLike, ArrayLike] = (0.0, 0.0)
-) -> Vector:
-    """Central credible interval of each concentration, (g, 2), under the factor that ``rule`` gave ``fit``.
-
-    A known or point value has an interval without width.
-
-    Parameters
-    ----------
-    fit : FlatFit
-    rule : as in `vmfstream.bayes.flat.fit`
-    mass : float in (0, 1), probability of the interval
-    seen : as in `vmfstream.bayes.flat.fit`
-    """
-    levels = central(mass)
-    d = fit.f.shape[0]
-    if isinstance(rule, str) and rule in ("quadrature", "sampling") and fit.law is not None:
-        n = (fit.nk if len(fit.t) == len(fit.nk) else fit.nk.sum(keepdims=True)) + np.asarray(seen[0], np.float64)
-        return kappa_quantiles(d, n, fit.t + np.asarray(seen[1], np.float64), fit.law, levels)
-    spread = np.sqrt(fit.kappa.log_var)[:, None]
-    return np.asarray(np.exp(fit.kappa.log_mean[:, None] + spread * ndtri(levels)))
 
 
 def angular_radius(d: int, gamma: ArrayLike, mass: float = 0.95) -> Vector:
