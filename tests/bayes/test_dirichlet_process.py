@@ -31,7 +31,7 @@ def test_moments_of_the_weights_against_draws() -> None:
     assert found.expected_log == pytest.approx(np.log(pi).mean(axis=0), abs=0.02)
     assert found.quantiles([0.1, 0.9]) == pytest.approx(np.quantile(pi, [0.1, 0.9], axis=0).T, abs=0.01)
     assert found.mean.sum() == pytest.approx(1.0)
-    assert list(found.order) == [1, 0, 3, 2]
+    assert list(found.order[:2]) == [1, 0]
 
 
 def test_divergence_against_draws() -> None:
