@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from vmfstream import datasets, metrics
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
+    from vmfstream.estimators.bayesian import BayesianVMFMixture, DirichletProcessVMFMixture
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 __version__ = _version("vmfstream")
 
 __all__ = [
+    "BayesianVMFMixture",
     "DiametricalKMeans",
+    "DirichletProcessVMFMixture",
     "FrequencySensitiveKMeans",
     "HierarchicalVMFMixture",
     "OnlineVMFMixture",
@@ -38,7 +41,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BayesianVMFMixture": "vmfstream.estimators.bayesian",
     "DiametricalKMeans": "vmfstream.estimators.watson",
+    "DirichletProcessVMFMixture": "vmfstream.estimators.bayesian",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
     "OnlineVMFMixture": "vmfstream.estimators.online",
