@@ -55,7 +55,7 @@ def lloyd(x: csr_array, means: NDArray[Any], threads: int, sweeps: int) -> int:
 
 def spherical(x: csr_array, means: NDArray[Any], threads: int, sweeps: int) -> int:
     """Run SphericalKMeans from given means."""
-    return SphericalKMeans(len(means), init=means, max_iter=sweeps, n_jobs=threads).fit(x).n_iter_
+    return int(SphericalKMeans(len(means), init=means, max_iter=sweeps, n_jobs=threads).fit(x).n_iter_)
 
 
 def soft(x: csr_array, means: NDArray[Any], threads: int, sweeps: int) -> int:

@@ -118,7 +118,7 @@ class VMFMixture(MixtureEstimator):
         concentration: str = "shared",
         estimator: str = "marginal",
         init: str | ArrayLike = "k-means++",
-        n_init: int = 1,
+        n_init: int = 3,
         max_iter: int = 100,
         tol: float = 1e-4,
         anneal: bool = True,

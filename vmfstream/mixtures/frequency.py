@@ -72,13 +72,13 @@ def frequency_sensitive(
     count = _Count.of(x, k, weights)
     if scale is None:
         scale = default_scale(x, mu, k, score_by, weights=weights, threads=threads)
-    labels = np.full(x.shape[0], -1, np.int64)
+    held, labels = eligible(x, weights), np.full(x.shape[0], -1, np.int64)
     sizes, trace = np.full(k, count.average), list[float]()
     converged = False
     while not converged and len(trace) < max_iter:
         line = scores(x.shape[1], count.concentrations(scale, sizes), score_by)
         scored = score(x, mu, *line, hard=True, weights=weights, threads=threads)
-        converged = np.mean(scored.label != labels) <= tol
+        converged = np.mean((scored.label != labels)[held]) <= tol
         labels, mu = scored.label.astype(np.int64), directions(scored.sums, mu)
         trace.append(mean_cosine(scored))
         sizes += (scored.sums.nk - sizes) / (len(trace) + 1)

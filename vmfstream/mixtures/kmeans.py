@@ -68,7 +68,7 @@ def spherical_kmeans(
     for _ in range(max_iter):
         scored = score(x, mu, slope, offset, hard=True, weights=weights, threads=threads)
         new = _filled(x, scored, held, weights)
-        converged = np.array_equal(new, labels)
+        converged = np.array_equal(new[held], labels[held])
         if converged:
             break
         labels, sizes = new, scored.sums.nk

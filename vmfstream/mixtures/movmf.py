@@ -333,7 +333,11 @@ def _climb(x: Rows, mixture: Mixture, options: Options, *, hard: bool, max_iter:
         total = float(sums.nk.sum())
         trace.append(_hard_objective(mixture, sums) / total if hard else float(_weighted(loglik, weights) / total))
         dead = np.flatnonzero(sums.nk < DEAD * one)[:spare]
-        rest = np.array_equal(label, before) if hard else len(trace) > 1 and abs(trace[-1] - trace[-2]) < options.tol
+        rest = (
+            np.array_equal(label[held], before[held])
+            if hard
+            else len(trace) > 1 and abs(trace[-1] - trace[-2]) < options.tol
+        )
         if options.concentration == "own" and len(trace) <= tied + 1:
             rest = False
         converged = rest and not len(dead)
