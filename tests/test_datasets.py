@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse, save_npz
 
 import vmfstream
 from tests.shared import shared
-from vmfstream import datasets
+from vmfstream import datasets, folders
 from vmfstream.errors import InputError
 
 COUNTS = np.array([[2, 1, 0, 1], [0, 1, 0, 3], [0, 1, 0, 0], [0, 0, 0, 0]])
@@ -155,8 +155,7 @@ def test_simulated_sets_have_the_parameters_of_the_paper() -> None:
 
 
 def test_a_missing_set_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VMFSTREAM_DATA", str(tmp_path))
-    monkeypatch.setattr(datasets, "find_data", lambda name: None)
+    monkeypatch.setattr(folders, "data_folders", lambda: (tmp_path,))
     for load, file in ((datasets.classic3, "classic3/counts.npz"), (datasets.twenty_newsgroups, "docs.parquet")):
         with pytest.raises(InputError) as caught:
             load()

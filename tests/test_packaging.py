@@ -26,6 +26,7 @@ def test_links_show_the_mapped_folders() -> None:
 def test_every_package_is_declared() -> None:
     found = {"vmfstream"} | {f"vmfstream.{name}" for name in MAPPED}
     found |= {f"vmfstream.{p.parent.name}" for p in (ROOT / "vmfstream").glob("*/__init__.py")}
+    found |= {f"vmfstream.{name}.{p.parent.name}" for name in MAPPED for p in (ROOT / name).glob("*/__init__.py")}
     assert found == declared()
 
 

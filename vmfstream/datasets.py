@@ -22,8 +22,7 @@ from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Mixture, Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.directional.vmf import VonMisesFisher
-from vmfstream.errors import InputError
-from vmfstream.folders import data_folders, find_data
+from vmfstream.folders import find_data, need_data
 from vmfstream.mixtures.columns import directed
 
 __all__ = [
@@ -263,7 +262,7 @@ def yeast_expression() -> Dataset:
     """Return 2,467 yeast genes in 79 experiments, rows centred and scaled: cosines are correlations. No classes."""
     import duckdb
 
-    columns = duckdb.read_parquet(str(_path("yeast_expression", "expression.parquet"))).fetchnumpy()
+    columns = duckdb.read_parquet(str(need_data("yeast_expression/expression.parquet"))).fetchnumpy()
     experiments = tuple(name for name in columns if name != "orf")
     values = np.column_stack([np.asarray(columns[name], np.float64) for name in experiments])
     rows, _ = unit_rows(values - values.mean(axis=1, keepdims=True))
@@ -299,15 +298,15 @@ def _simulated(name: str, mu: ArrayLike, kappa: ArrayLike, sizes: ArrayLike, see
 def _counts(name: str) -> _Source:
     words = find_data(f"{name}/vocab.txt")
     terms = tuple(words.read_text(encoding="utf-8").split()) if words else ()
-    counts = csr_array(load_npz(_path(name, "counts.npz")))
-    meta = _path(name, "meta.parquet")
+    counts = csr_array(load_npz(need_data(f"{name}/counts.npz")))
+    meta = need_data(f"{name}/meta.parquet")
     return _Source(name, counts, _labels(meta, len(counts.indptr) - 1), terms)
 
 
 def _texts(name: str, text: str) -> _Source:
     import duckdb
 
-    file = _path(name, "docs.parquet")
+    file = need_data(f"{name}/docs.parquet")
     documents = duckdb.read_parquet(str(file)).project(f"{text} AS text").fetchnumpy()["text"]
     return _Source(name, np.asarray(documents, object), _labels(file, len(documents)))
 
@@ -328,15 +327,3 @@ def _count_words(texts: NDArray[np.object_]) -> tuple[csr_array, tuple[str, ...]
     vectoriser = CountVectorizer(stop_words="english", token_pattern=_WORD, min_df=rarest)
     counts = csr_array(vectoriser.fit_transform(texts))
     return counts, tuple(vectoriser.get_feature_names_out().tolist())
-
-
-def _path(name: str, file: str) -> Path:
-    """Return a file of the data set ``name``, or say what is missing and where it was looked for."""
-    found = find_data(f"{name}/{file}")
-    if found is None:
-        folders = " or ".join(str(folder) for folder in data_folders())
-        raise InputError(
-            f"data set {name!r} is not on this machine: put {name}/{file} into {folders}, or name another folder in "
-            "$VMFSTREAM_DATA"
-        )
-    return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_folder", "data_folders", "find_data"]
+from vmfstream.errors import InputError
+
+__all__ = ["cache_folder", "data_folders", "find_data", "need_data"]
 
 
 def data_folders() -> tuple[Path, ...]:
@@ -18,6 +20,21 @@ def data_folders() -> tuple[Path, ...]:
 def find_data(name: str) -> Path | None:
     """Return the file of that name below the first of ``data_folders()`` that has it, None if none has."""
     return next((folder / name for folder in data_folders() if (folder / name).is_file()), None)
+
+
+def need_data(name: str) -> Path:
+    """Return the file of that name as `find_data` does.
+
+    Raises
+    ------
+    InputError
+        If no data folder has it; the message tells what was looked for and where.
+    """
+    found = find_data(name)
+    if found is None:
+        folders = " or ".join(str(folder) for folder in data_folders())
+        raise InputError(f"{name} is not on this machine: put it into {folders}, or name a folder in $VMFSTREAM_DATA")
+    return found
 
 
 def cache_folder() -> Path:

@@ -1,0 +1,1 @@
+"""Published tables and figures computed again, the printed value beside ours."""

@@ -1,0 +1,68 @@
+"""Recomputed tables on a terminal."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from vmfstream.replay.papers.shown import Shown, Table, tables_of
+
+_UNBOUNDED = 10_000
+
+
+def print_shown(shown: Shown, console: Console) -> None:
+    """Print the tables of an exhibit, the numbers of its panels, and its notes."""
+    console.print()
+    console.print(Text(f"{shown.name}: {shown.title}", style="bold"))
+    for table in (*shown.tables, *(tables_of(panel) for panel in shown.panels)):
+        if table.cells:
+            console.print()
+            console.print(Text(table.title))
+            wide = _wide(table)
+            needed = console.measure(wide, options=console.options.update(width=_UNBOUNDED)).maximum
+            console.print(wide if needed <= console.width else _long(table))
+            _print_notes(table.notes, console)
+    _print_notes(shown.notes, console)
+
+
+def _print_notes(notes: tuple[str, ...], console: Console) -> None:
+    for note in notes:
+        console.print(Text(note, style="dim"))
+
+
+def _wide(table: Table) -> RichTable:
+    """A column for each column and source."""
+    sources = table.sources()
+    drawn = _empty(table.corner)
+    for column in table.columns():
+        for source in sources:
+            drawn.add_column(f"{column}\n{source}" if len(sources) > 1 else column, justify="right", no_wrap=True)
+    for row in table.rows():
+        texts = (table.text(row, column, source) for column in table.columns() for source in sources)
+        drawn.add_row(Text(row), *(Text(text) for text in texts))
+    return drawn
+
+
+def _long(table: Table) -> RichTable:
+    """A line for each entry, for where columns do not find room beside each other."""
+    sources = table.sources()
+    drawn = _empty(table.corner)
+    drawn.add_column("", no_wrap=True)
+    for source in sources:
+        drawn.add_column(source, justify="right", no_wrap=True)
+    for row in table.rows():
+        label = row
+        for column in table.columns():
+            texts = [table.text(row, column, source) for source in sources]
+            if any(texts):
+                drawn.add_row(Text(label), Text(column), *(Text(text) for text in texts))
+                label = ""
+    return drawn
+
+
+def _empty(corner: str) -> RichTable:
+    drawn = RichTable(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    drawn.add_column(corner, no_wrap=True)
+    return drawn

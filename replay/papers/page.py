@@ -1,0 +1,156 @@
+"""Recomputed tables and figures as one HTML page that needs no server and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from vmfstream.replay.papers.shown import Panel, Series, Shown, Table
+
+COLOURS = ("#0b6fb8", "#d1495b", "#2a8c57", "#8a5fbf", "#b8740b", "#4c7a89", "#a0527a", "#6b6b6b")
+"""Of the series, in the order in which their names first appear; told apart with any colour vision."""
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+
+_CONFIG = {
+    "displayModeBar": False,
+    "displaylogo": False,
+    "plotlyServerURL": "",
+    "responsive": True,
+    "showSendToCloud": False,
+}
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1d2329; background: #fff; margin: 0 auto; max-width: 76rem;
+  padding: 1.5rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; padding-top: 1rem; border-top: 1px solid #d9dee3; }
+nav a { margin-right: 1rem; }
+a { color: #0b6fb8; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .75rem 0; font-size: .92rem; }
+caption { text-align: left; padding-bottom: .3rem; }
+th, td { padding: .25rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #e6eaee; }
+th[scope=row], th.corner { text-align: left; font-weight: 500; }
+thead th { border-bottom-color: #9aa4ad; font-weight: 600; }
+.paper { color: #55606a; }
+.ours { font-weight: 600; }
+.note { color: #55606a; margin: .3rem 0; max-width: 60rem; }
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem; }
+.panels > div { min-width: 0; }
+"""
+
+
+def write_page(path: Path, title: str, about: str, shown: Sequence[Shown]) -> None:
+    """Write the page; an existing file is replaced.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    title : str
+        Of the paper.
+    about : str
+        How the numbers were made, one sentence.
+    shown : sequence of Shown
+    """
+    draft = path.with_name(path.name + ".part")
+    draft.write_text(build_page(title, about, shown), encoding="utf-8", newline="\n")
+    draft.replace(path)
+
+
+def build_page(title: str, about: str, shown: Sequence[Shown]) -> str:
+    """Return the page as text; see `write_page`."""
+    from plotly.offline import get_plotlyjs
+
+    links = " ".join(f'<a href="#{escape(one.name)}">{escape(one.name)}</a>' for one in shown)
+    library = f"<script>{get_plotlyjs()}</script>" if any(one.panels for one in shown) else ""
+    sections = "\n".join(_section(one) for one in shown)
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title><style>{_STYLE}</style>{library}</head><body>
+<h1>{escape(title)}</h1>
+<p class="note">{escape(about)}</p>
+<nav>{links}</nav>
+{sections}
+</body></html>
+"""
+
+
+def _section(shown: Shown) -> str:
+    parts = [f'<h2 id="{escape(shown.name)}">{escape(shown.name)}: {escape(shown.title)}</h2>']
+    parts += [_table(table) for table in shown.tables]
+    if shown.panels:
+        names = list(dict.fromkeys(series.name for panel in shown.panels for series in panel.series))
+        drawn = "".join(f"<div>{_figure(panel, names)}</div>" for panel in shown.panels)
+        parts.append(f'<div class="panels">{drawn}</div>')
+    parts += [f'<p class="note">{escape(note)}</p>' for note in shown.notes]
+    return "<section>" + "\n".join(parts) + "</section>"
+
+
+def _table(table: Table) -> str:
+    sources = table.sources()
+    columns = table.columns()
+    upper = "".join(f'<th scope="colgroup" colspan="{len(sources)}">{escape(column)}</th>' for column in columns)
+    lower = "".join(f'<th class="{source}">{source}</th>' for source in sources) * len(columns)
+    second = f"<tr><th></th>{lower}</tr>" if len(sources) > 1 else ""
+    rows = []
+    for row in table.rows():
+        data = "".join(
+            f'<td class="{source}">{escape(table.text(row, column, source))}</td>'
+            for column in columns
+            for source in sources
+        )
+        rows.append(f'<tr><th scope="row">{escape(row)}</th>{data}</tr>')
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
+    return (
+        f'<div class="wide"><table><caption>{escape(table.title)}</caption><thead>'
+        f'<tr><th class="corner">{escape(table.corner)}</th>{upper}</tr>{second}</thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>{notes}"
+    )
+
+
+def _figure(panel: Panel, names: Sequence[str]) -> str:
+    import plotly.graph_objects as go
+    import plotly.io
+
+    figure = go.Figure([_trace(series, names.index(series.name)) for series in panel.series])
+    for label, level in panel.levels:
+        figure.add_hline(level, line={"dash": "dash", "color": "#55606a", "width": 1.5}, annotation_text=label)
+    figure.update_layout(
+        template="simple_white",
+        title={"text": panel.title, "x": 0.02, "font": {"size": 16}},
+        xaxis_title=panel.x_title,
+        yaxis_title=panel.y_title,
+        height=430,
+        margin={"l": 60, "r": 20, "t": 50, "b": 50},
+        font={"family": "system-ui, sans-serif", "size": 13},
+        legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
+        hovermode="closest",
+    )
+    if panel.square:
+        figure.update_yaxes(scaleanchor="x", scaleratio=1)
+    text: str = plotly.io.to_html(figure, full_html=False, include_plotlyjs=False, config=_CONFIG)
+    return text
+
+
+def _trace(series: Series, place: int) -> dict[str, Any]:
+    colour, symbol = COLOURS[place % len(COLOURS)], SYMBOLS[place % len(SYMBOLS)]
+    trace: dict[str, Any] = {"type": "scatter", "x": series.x, "y": series.y, "name": series.name}
+    if series.style == "line":
+        trace |= {"mode": "lines+markers", "line": {"color": colour, "width": 2}, "marker": {"symbol": symbol}}
+        if series.spread is not None:
+            trace["error_y"] = {"array": series.spread, "thickness": 1, "width": 3, "color": colour}
+    elif series.style == "printed":
+        marker = {"symbol": f"{symbol}-open", "color": colour, "size": 13, "line": {"width": 2}}
+        trace |= {"mode": "markers", "marker": marker, "name": f"{series.name}, printed"}
+    elif series.style == "points":
+        trace |= {"mode": "markers", "marker": {"color": colour, "size": 6, "opacity": 0.75}}
+    else:
+        trace |= {
+            "mode": "markers",
+            "marker": {"color": "#1d2329", "size": 14, "symbol": "x-open", "line": {"width": 2}},
+        }
+    return trace
