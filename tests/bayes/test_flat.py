@@ -41,6 +41,8 @@ from vmfstream.mixtures.concentration import own_concentration
 from vmfstream.mixtures.movmf import annealed_start
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 
+WIDE = KappaPrior(5.0, 1e4)
+
 GIBBS = json.loads(shared("golden/tiny_gibbs.json").read_text())["cases"]
 
 
@@ -308,6 +310,8 @@ def test_without_prior_the_concentration_is_the_marginal_one() -> None:
     norm = float(np.linalg.norm(x.sum(axis=0)))
     assert run.kappa.mean[0] == pytest.approx(own_concentration(500, [norm], [12.0])[0], rel=1e-4)
     assert run.kappa.mean[0] < 0.9 * own_concentration(500, [norm], [12.0], "mle")[0]
+    wide = fit(x, one_hot(np.zeros(12, np.int64), 1, np.float64), 1, Prior(1.0, np.zeros(500)), kappa_prior=WIDE)
+    assert wide.kappa.mean[0] == pytest.approx(run.kappa.mean[0], rel=1e-2)
 
 
 def test_moment_prior_finds_the_common_direction() -> None:

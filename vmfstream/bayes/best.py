@@ -77,8 +77,8 @@ def annealed(
 ) -> Floats:
     """Cool the Bayesian mixture from where topics melt to full scores, at a fixed concentration; return (N, kp).
 
-    The prior acts at full weight while the documents do not, so topics that they do not pay for are let go: under a
-    strong prior of the directions few are left.
+    The prior acts at full weight while the documents do not, so topics that they do not pay for are let go; how many,
+    depends on the prior of the directions.
 
     Parameters
     ----------

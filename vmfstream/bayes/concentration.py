@@ -26,6 +26,9 @@ KappaRule: TypeAlias = Literal["quadrature", "sampling", "bounding", "lognormal"
 
 RULES: tuple[KappaRule, ...] = get_args(KappaRule)
 
+FARTHEST = 300.0
+"""Largest |log kappa| looked at, for priors so wide that exp(u) overflows."""
+
 NEWTON, PROBE = 60, 1e-5
 """Largest number of Newton steps towards the best normal factor, and the step of their second differences."""
 
@@ -251,10 +254,10 @@ def _located(d: int, n: float, t: float, prior: KappaPrior) -> tuple[Vector, Vec
 
 
 def _reach(n: float, t: float, d: int, prior: KappaPrior) -> tuple[float, float]:
-    """Limits of u beyond which neither prior nor likelihood has mass."""
+    """Limits of u beyond which neither prior nor likelihood has mass that matters."""
     sd = float(np.sqrt(prior.s2))
     likely = float(np.log(point_kappa(d, n, t)[0])) if n > 0 else prior.m
-    return min(prior.m - 12 * sd, likely - 1), max(prior.m + 12 * sd, likely + 1)
+    return max(min(prior.m - 12 * sd, likely - 1), -FARTHEST), min(max(prior.m + 12 * sd, likely + 1), FARTHEST)
 
 
 def _integrate(d: int, n: float, t: float, prior: KappaPrior) -> tuple[float, float, float, float, float]:

@@ -117,7 +117,7 @@ def moment_prior(
     resp : (N, kp) responsibilities, or (N,) labels with -1 for rows left out
     k : int, number of topics
     alpha : float > 0, concentration of the weights
-    cosine : float in [0, 1), a_0 if it is not to be estimated: near 1, fewer topics find documents
+    cosine : float in [0, 1), a_0 if it is not to be estimated
 
     Returns
     -------
