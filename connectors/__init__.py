@@ -35,6 +35,12 @@ def _open_stdin(url: str, **options: Any) -> Source:
     return StdinSource(**options)
 
 
+def _open_kafka(url: str, **options: Any) -> Source:
+    from vmfstream.connectors.kafka import KafkaSource
+
+    return KafkaSource(url, **options)
+
+
 def _open_memory(url: str, **options: Any) -> Source:
     from vmfstream.connectors.memory import MemorySource
 
@@ -44,6 +50,7 @@ def _open_memory(url: str, **options: Any) -> Source:
 SCHEMES: dict[str, Callable[..., Source]] = {
     "file": _open_file,
     "stdin": _open_stdin,
+    "kafka": _open_kafka,
     "memory": _open_memory,
 }
 """What opens a URL, by its scheme; called with the whole URL and the options."""
@@ -58,7 +65,8 @@ def open_source(url: str | Path, **options: Any) -> Source:
     ----------
     url : str or Path
         The name or ``file://`` URL of a file (``.jsonl``, ``.csv``, ``.tsv``, ``.txt``, each also with ``.gz``, or
-        ``.parquet``), ``-`` or ``stdin:`` for standard input, or another scheme of ``SCHEMES``.
+        ``.parquet``), ``-`` or ``stdin:`` for standard input, ``kafka://host:9092/topic``, or another
+        scheme of ``SCHEMES``.
     **options
         Passed on to the source.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ TIME_NAMES = ("time", "timestamp", "date", "published", "created_at", "year")
 TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description")
 ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
 TITLE_NAMES = ("title", "headline", "subject", "name")
+
+MESSAGE_TIME = "@message"
+"""Name of a time field that stands for the time which the source knows, whatever the fields hold."""
 
 SURPLUS = "surplus cells"
 """Key under which a source passes on the cells of a row that has more of them than columns."""
@@ -50,6 +53,8 @@ class FieldCodec:
         Of the vectors; by default that of the first one.
     max_characters : int
         Longer texts are rejected.
+    unit : {"line", "offset"}
+        How reasons say where a message stands: by the line from 1 or by the offset from 0.
     """
 
     def __init__(
@@ -63,20 +68,22 @@ class FieldCodec:
         meta: Sequence[str] = (),
         dimension: int | None = None,
         max_characters: int = 5_000_000,
+        unit: Literal["line", "offset"] = "line",
     ) -> None:
         self.dimension = dimension
         self._id = ID_NAMES if id is None else (id,)
-        self._time = TIME_NAMES if time is None else (time,)
+        self._time = TIME_NAMES if time is None else () if time == MESSAGE_TIME else (time,)
         self._text = TEXT_NAMES if text is None else (text,)
         self._title = TITLE_NAMES if title is None else (title,)
         self._vector = vector
         self._meta = tuple(meta)
         self._max_characters = max_characters
+        self._unit, self._first = unit, 1 if unit == "line" else 0
 
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document, or why there is none. Whatever the message holds, nothing is raised."""
         try:
-            fields = _fields(message)
+            fields = _fields(message, f"{self._unit} {message.offset + self._first}")
             time = self._decode_time(fields, message)
             vector = None if self._vector is None else self._decode_vector(fields, self._vector)
             text = self._decode_text(fields, needed=vector is None)
@@ -104,7 +111,7 @@ class FieldCodec:
         if value is None:
             if message.time is not None and name is None:
                 return _utc(message.time)
-            raise _Unfit(_missing("time", name, self._time, fields))
+            raise _Unfit(_missing("time", name, self._time or ("a time of the message itself",), fields))
         try:
             return parse_time(value)
         except ValueError as error:
@@ -210,13 +217,15 @@ def _utc(time: datetime) -> datetime:
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
-def _fields(message: Message) -> Mapping[str, Any]:
+def _fields(message: Message, where: str) -> Mapping[str, Any]:
     """Return the fields of a message, those of a row free of bytes that are not UTF-8."""
     value = message.value
     if message.oversized is not None:
-        raise _Unfit(f"too long: line {message.offset + 1} has {message.oversized:,} bytes")
+        raise _Unfit(f"too long: {where} has {message.oversized:,} bytes")
+    if value == b"":
+        raise _Unfit(f"empty: {where} holds nothing")
     if isinstance(value, bytes):
-        return _object(value, message.offset + 1)
+        return _object(value, where)
     if SURPLUS in value:
         columns = len(value) - 1
         cells = columns + len(value[SURPLUS])
@@ -238,17 +247,17 @@ def _escaped(cell: str) -> bool:
     return all(not "\ud800" <= letter <= "\udfff" or "\udc80" <= letter <= "\udcff" for letter in cell)
 
 
-def _object(line: bytes, number: int) -> Mapping[str, Any]:
-    text = _decoded(line, f"on line {number}").removeprefix("\ufeff")
+def _object(line: bytes, where: str) -> Mapping[str, Any]:
+    text = _decoded(line, f"{'on' if where.startswith('line') else 'at'} {where}").removeprefix("\ufeff")
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise _Unfit(f"not JSON: line {number}, column {error.colno}: {error.msg}") from error
+        raise _Unfit(f"not JSON: {where}, column {error.colno}: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         # integers of thousands of digits, brackets in thousands of brackets
-        raise _Unfit(f"not JSON that can be read: line {number}: {error}") from error
+        raise _Unfit(f"not JSON that can be read: {where}: {error}") from error
     if not isinstance(value, dict):
-        raise _Unfit(f"not a JSON object: line {number} holds {_kind(value)}")
+        raise _Unfit(f"not a JSON object: {where} holds {_kind(value)}")
     return value
 
 

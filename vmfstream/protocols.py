@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from vmfstream.records import Checkpoint, Commit, Document, Message, Position, Rejected
 
@@ -40,6 +40,19 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Release files and connections; a second call does nothing."""
+        ...
+
+
+@runtime_checkable
+class Live(Protocol):
+    """What a source can do besides that is written while it is read."""
+
+    def lag(self, position: Position) -> int:
+        """Return how many messages lie behind a position."""
+        ...
+
+    def committed(self, position: Position) -> None:
+        """Be told what was committed, for monitoring only."""
         ...
 
 

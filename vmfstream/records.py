@@ -121,7 +121,8 @@ class EpochReport:
     """One engine update: what was read and how well it was predicted.
 
     ``heldout`` is the mean log-density per document before the update, in nats relative to the uniform density (NaN
-    while there is no model); ``unknown`` the share of words that the vocabulary did not hold.
+    while there is no model); ``unknown`` the share of words that the vocabulary did not hold; ``lag`` the messages that
+    then waited in the source, None if it cannot say.
     """
 
     epoch: int
@@ -134,6 +135,7 @@ class EpochReport:
     heldout: float
     seconds: float
     topics: TopicRows | None
+    lag: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

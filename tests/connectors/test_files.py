@@ -91,7 +91,7 @@ def test_reads_file_urls(tmp_path: Path) -> None:
 
 
 def test_unknown_schemes_are_told_what_there_is() -> None:
-    with pytest.raises(InputError, match=r"gopher: is none of file:, stdin:, memory:.* or the name of a file"):
+    with pytest.raises(InputError, match=r"gopher: is none of file:, stdin:, kafka:, memory:.* or the name of a file"):
         open_source("gopher://hole/x")
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.log.records import BEGINS, ENDS, commit, smoothed
 from vmfstream.errors import InputError
 from vmfstream.log.queries import Newest, Reader
+from vmfstream.log.schema import MIGRATIONS
 from vmfstream.log.writer import Log
 
 
@@ -28,7 +29,7 @@ def reader(tmp_path: Path) -> Reader:
 
 
 def test_settings_and_progress(reader: Reader) -> None:
-    assert reader.meta() == {"title": "Größe", "seed": "1", "format": "1"}
+    assert reader.meta() == {"title": "Größe", "seed": "1", "format": str(len(MIGRATIONS))}
     assert reader.newest() == Newest(epoch=2, slice=2, finished=True)
     assert reader.has_hindsight()
 

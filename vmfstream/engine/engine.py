@@ -24,7 +24,7 @@ from vmfstream.engine.slices import Slicing
 from vmfstream.errors import StoreLocked
 from vmfstream.online import tracker
 from vmfstream.online.state import TrackerSettings, TrackState, to_arrays
-from vmfstream.protocols import Codec, Source, Store
+from vmfstream.protocols import Codec, Live, Source, Store
 from vmfstream.records import (
     Arrays,
     Checkpoint,
@@ -58,6 +58,7 @@ class EngineSettings:
     slices : calendar unit or number of documents per slice.
     epoch_documents : most documents of one epoch, which is one transaction.
     batch_documents : documents that are scored under the same belief before they are added to it.
+    batch_characters : characters of text after which a batch takes no more documents, which bounds memory.
     linger : seconds after which an epoch that has documents is closed although more could come; None waits.
     max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
     remembered_ids : documents after which a repeated id is no longer recognised.
@@ -67,6 +68,7 @@ class EngineSettings:
     slices: Slicing
     epoch_documents: int = 20_000
     batch_documents: int = 5000
+    batch_characters: int = 50_000_000
     linger: float | None = None
     max_gap: int = 1000
     remembered_ids: int = 65_536
@@ -107,7 +109,11 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Told after every commit and every batch before it; ``heldout`` is the mean of the epoch so far."""
+    """Told after every commit and every batch before it.
+
+    ``heldout`` and ``seconds`` are of the epoch so far; ``late`` counts since the process began; ``lag`` is how many
+    messages wait in the source, None if it cannot say; ``topics`` is 0 before the first fit.
+    """
 
     epoch: int
     slice: str
@@ -115,6 +121,10 @@ class Progress:
     rejected: int
     heldout: float
     finished: bool
+    late: int = 0
+    seconds: float = 0.0
+    lag: int | None = None
+    topics: int = 0
 
 
 Observer = Callable[[Progress], None]
@@ -155,6 +165,7 @@ class Engine:
         self._announced = 0
         self._read = 0
         self._refused = 0
+        self._late = 0
         self.finished = False
         checkpoint = store.resume()
         if checkpoint is not None:
@@ -189,6 +200,8 @@ class Engine:
             if news or (epoch.end and not self.finished and (self._slice is not None or self._epoch > 0)):
                 commit = self._finish(epoch)
                 self._write(commit, stop)
+                if isinstance(self._source, Live):
+                    self._source.committed(commit.position)
                 self._tell(commit.epoch.slice, epoch, observe)
             if epoch.end or epoch.stopped:
                 return
@@ -211,8 +224,9 @@ class Engine:
     def _next_batch(self, epoch: Epoch, stop: Callable[[], bool]) -> list[Document]:
         """Take messages from the source until a batch is full or the epoch is over."""
         documents: list[Document] = []
+        characters = 0
         most = min(epoch.messages + self._settings.batch_documents, self._settings.epoch_documents)
-        while epoch.messages < most:
+        while epoch.messages < most and characters < self._settings.batch_characters:
             if not self._queue:
                 epoch.stopped = stop()
                 epoch.end = not epoch.stopped and self._source.exhausted
@@ -243,7 +257,9 @@ class Engine:
             epoch.documents += 1
             self._read += 1
             epoch.late += ahead < 0
+            self._late += ahead < 0
             documents.append(record)
+            characters += len(record.text or "")
             self._in_slice += 1
             if self._in_slice == self._settings.slices.documents:
                 epoch.next_slice, epoch.over = (self._slice or 0) + 1, True
@@ -328,6 +344,7 @@ class Engine:
                 heldout=_share(epoch.loglik, epoch.scored),
                 seconds=epoch.seconds + time.perf_counter() - began,
                 topics=topics,
+                lag=self._lag(),
             ),
             closed=closed,
             rejected=epoch.rejected,
@@ -353,7 +370,23 @@ class Engine:
     def _tell(self, described: Slice, epoch: Epoch, observe: Observer | None) -> None:
         if observe is not None:
             heldout = _share(epoch.loglik, epoch.scored)
-            observe(Progress(self._epoch, described.label, self._read, self._refused, heldout, self.finished))
+            observe(
+                Progress(
+                    self._epoch,
+                    described.label,
+                    self._read,
+                    self._refused,
+                    heldout,
+                    self.finished,
+                    late=self._late,
+                    seconds=epoch.seconds,
+                    lag=self._lag(),
+                    topics=0 if self._state is None else len(self._state.ids),
+                )
+            )
+
+    def _lag(self) -> int | None:
+        return self._source.lag(self._position) if isinstance(self._source, Live) else None
 
     def _start(self, open_slice: int) -> bool:
         """Fit the first topics on everything held; False if there is nothing yet that has a direction."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,7 +12,9 @@ from vmfstream.engine.engine import Assigned, Engine, EngineSettings, Observer
 from vmfstream.engine.evaluate import Comparison, Evaluator
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
+from vmfstream.log.lease import lease
 from vmfstream.log.memory import MemoryLog
+from vmfstream.log.writer import Log
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Source, Store
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
@@ -119,10 +122,12 @@ def follow(
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
     A store that already has epochs is continued where it stands; documents are counted once whatever happened before.
+    A log that another run is writing raises StoreLocked.
     """
-    settings = agree(settings, store.settings(settings.as_text()))
-    engine = Engine(*settings.parts(source, codec, store, linger), assigned)
-    engine.run(observe, stop)
+    with lease(store.path) if isinstance(store, Log) else nullcontext():
+        settings = agree(settings, store.settings(settings.as_text()))
+        engine = Engine(*settings.parts(source, codec, store, linger), assigned)
+        engine.run(observe, stop)
     return engine
 
 

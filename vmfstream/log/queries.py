@@ -110,7 +110,7 @@ class EventFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochFrame:
-    """Engine updates by number; ``unknown`` and ``heldout`` are NaN where they were not known."""
+    """Engine updates by number; ``unknown`` and ``heldout`` are NaN, ``lag`` is -1 where they were not known."""
 
     epoch: Ints
     slice: Ints
@@ -122,6 +122,7 @@ class EpochFrame:
     unknown: Floats
     heldout: Floats
     seconds: Floats
+    lag: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -52,6 +52,7 @@ def frames(commit: Commit) -> dict[str, Frame]:
             "heldout": _floats([report.heldout]),
             "seconds": _floats([report.seconds]),
             "finished": np.array([commit.finished]),
+            "lag": _floats([np.nan if report.lag is None else report.lag]),
         }
     }
     if report.topics is not None:

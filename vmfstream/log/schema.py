@@ -58,7 +58,12 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
         """)
 
 
-MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (create_tables,)
+def add_lag(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let an epoch say how many messages waited in the source when it was written."""
+    connection.execute("alter table epoch add column lag bigint")
+
+
+MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (create_tables, add_lag)
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
 

@@ -1,0 +1,125 @@
+"""Opening clients of a Kafka cluster, and saying in one sentence what is wrong with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka import errors as kafka_errors
+
+from vmfstream.connectors.kafka_options import ClientOptions, Place
+from vmfstream.errors import InputError
+
+CONNECT_MS = 10_000
+"""How long a client tries to reach its cluster before it gives up."""
+
+_LIBRARY = logging.getLogger("kafka")
+
+
+class Complaints(logging.Handler):
+    """Keeps the last warning of the client library, which often knows the reason where its error does not."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.last = ""
+        _LIBRARY.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message, unless it only tells that the others were in vain."""
+        if not record.msg.startswith("Bootstrap failed"):
+            self.last = record.getMessage()
+
+    def take(self) -> str:
+        """Return the last message since the last call, empty if there was none."""
+        last, self.last = self.last, ""
+        return last
+
+    def close(self) -> None:
+        """Listen no more."""
+        _LIBRARY.removeHandler(self)
+        super().close()
+
+
+@contextmanager
+def explained(place: Place, options: ClientOptions, topic: str = "") -> Iterator[Complaints]:
+    """Turn errors of the client library into an InputError that says what to look at."""
+    complaints = Complaints()
+    try:
+        yield complaints
+    except kafka_errors.KafkaError as error:
+        raise InputError(options.cleaned(_explain(error, place, complaints.take(), topic))) from None
+    except (OSError, ValueError, NotImplementedError) as error:  # certificates, missing decompressors
+        raise InputError(options.cleaned(f"{place.url}: {error}")) from None
+    finally:
+        complaints.close()
+
+
+def open_consumer(place: Place, options: ClientOptions, **settings: Any) -> KafkaConsumer:
+    """Open a reading client that belongs to no group and is told where to read."""
+    reading: dict[str, Any] = {"isolation_level": "read_committed", **options.reading, **settings}
+    return _opened(KafkaConsumer, place, options, enable_auto_commit=False, auto_offset_reset="none",
+                   allow_auto_create_topics=False, **reading)  # fmt: skip
+
+
+def open_producer(place: Place, options: ClientOptions, **settings: Any) -> KafkaProducer:
+    """Open a writing client whose repeats the broker recognises."""
+    return _opened(KafkaProducer, place, options, enable_idempotence=True, acks="all",
+                   allow_auto_create_topics=False, **settings)  # fmt: skip
+
+
+def open_admin(place: Place, options: ClientOptions) -> KafkaAdminClient:
+    """Open a client that looks at topics and makes them."""
+    return _opened(KafkaAdminClient, place, options)
+
+
+def known_topics(place: Place, options: ClientOptions) -> dict[str, int]:
+    """Return the topics of a place that exist, with their numbers of partitions.
+
+    Raises
+    ------
+    InputError
+        If the cluster cannot be reached or refuses to answer.
+    """
+    with explained(place, options):
+        admin = open_admin(place, options)
+        try:
+            found = admin.describe_topics(list(place.topics))
+        finally:
+            admin.close()
+    return {topic["name"]: len(topic["partitions"]) for topic in found if not topic["error_code"]}
+
+
+def make_topics(place: Place, options: ClientOptions, partitions: int) -> Sequence[str]:
+    """Make those topics of a place that do not exist; return their names."""
+    missing = [name for name in place.topics if name not in known_topics(place, options)]
+    if missing:
+        with explained(place, options):
+            admin = open_admin(place, options)
+            try:
+                admin.create_topics({name: {"num_partitions": partitions} for name in missing}, wait_for_metadata=True)
+            finally:
+                admin.close()
+    return missing
+
+
+def _opened(client: Any, place: Place, options: ClientOptions, **settings: Any) -> Any:
+    timeouts = {"bootstrap_timeout_ms": CONNECT_MS, "reconnect_backoff_max_ms": 2000}
+    given = timeouts | dict(options.shared) | settings
+    return client(bootstrap_servers=list(place.servers), **given)
+
+
+def _explain(error: kafka_errors.KafkaError, place: Place, complaint: str, topic: str) -> str:
+    said = f"{complaint or error}"
+    name = topic or ",".join(place.topics)
+    if "SaslAuthenticationFailed" in said or "SaslAuthenticationFailed" in type(error).__name__:
+        return f"{place.url} does not accept user and password (SASL): {said}"
+    if isinstance(error, kafka_errors.AuthorizationError):
+        return f"no right to use topic {name} of {place.url}: {type(error).__name__}; ask for it, or log in as another"
+    if isinstance(error, kafka_errors.UnknownTopicOrPartitionError):
+        return f"there is no topic {name} at {place.url}"
+    if isinstance(error, kafka_errors.KafkaTimeoutError | kafka_errors.KafkaConnectionError):
+        return f"{place.url} does not answer: {said}"
+    return f"{place.url}: {type(error).__name__}: {said}"

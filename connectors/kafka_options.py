@@ -1,0 +1,180 @@
+"""What a Kafka client needs to know: the URL, settings from a TOML file and the environment, and what never to show."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from vmfstream.errors import InputError
+
+PREFIX = "VMFSTREAM_KAFKA_"
+"""Environment variables of this beginning set client options: ``VMFSTREAM_KAFKA_SASL_PLAIN_PASSWORD=...``."""
+
+_SHARED = {
+    "client_id": str,
+    "client_dns_lookup": str,
+    "connections_max_idle_ms": int,
+    "proxy_url": str,
+    "reconnect_backoff_max_ms": int,
+    "request_timeout_ms": int,
+    "bootstrap_timeout_ms": int,
+    "security_protocol": str,
+    "ssl_check_hostname": bool,
+    "ssl_cafile": str,
+    "ssl_certfile": str,
+    "ssl_keyfile": str,
+    "ssl_crlfile": str,
+    "ssl_password": str,
+    "ssl_ciphers": str,
+    "sasl_mechanism": str,
+    "sasl_plain_username": str,
+    "sasl_plain_password": str,
+    "sasl_kerberos_service_name": str,
+    "sasl_kerberos_domain_name": str,
+}
+_READING = {
+    "client_rack": str,
+    "check_crcs": bool,
+    "fetch_max_bytes": int,
+    "fetch_max_wait_ms": int,
+    "fetch_min_bytes": int,
+    "isolation_level": str,
+    "max_partition_fetch_bytes": int,
+    "receive_buffer_bytes": int,
+}
+_SECRET = re.compile("password|proxy_url")  # a proxy's URL may hold a password
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where topics lie: ``kafka://host:9092,other:9092/news,posts``."""
+
+    servers: tuple[str, ...]
+    topics: tuple[str, ...]
+
+    @property
+    def url(self) -> str:
+        """The place as a URL again."""
+        return f"kafka://{','.join(self.servers)}/{','.join(self.topics)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """Settings of the client library; passwords appear neither in its text nor in that of errors.
+
+    Attributes
+    ----------
+    shared : what every client takes (security, timeouts).
+    reading : what only the reading one takes.
+    """
+
+    shared: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    reading: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def cleaned(self, text: str) -> str:
+        """Return a text without any of the passwords."""
+        for name, value in self.shared.items():
+            if _SECRET.search(name) and value:
+                text = text.replace(str(value), "***")
+        return text
+
+
+def parse_place(url: str) -> Place:
+    """Read ``kafka://host[:port][,host...]/topic[,topic...]``.
+
+    Raises
+    ------
+    InputError
+        If a host or topic is missing, a topic's name cannot be one, or the URL holds a password: it would be stored in
+        the log and shown in lists of processes.
+    """
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
+        raise InputError(
+            "a kafka:// URL holds no user and no password: put them into the file of --config "
+            f"or into {PREFIX}SASL_PLAIN_USERNAME and {PREFIX}SASL_PLAIN_PASSWORD"
+        )
+    servers = tuple(_server(name.strip(), url) for name in parts.netloc.split(",") if name.strip())
+    topics = tuple(dict.fromkeys(unquote(name) for name in parts.path.strip("/").split(",") if name))
+    if not servers or not topics or parts.query or parts.fragment:
+        raise InputError(f"expected kafka://host:9092/topic, or several hosts and topics with commas, got {url}")
+    for topic in topics:
+        check_topic(topic)
+    return Place(servers, topics)
+
+
+def check_topic(name: str) -> str:
+    """Return the name of a topic as it is; InputError if Kafka would not take it."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
+        raise InputError(f"a topic's name consists of letters, digits, '.', '_' and '-', got {name!r}")
+    return name
+
+
+def read_options(file: str | Path | None = None, environment: Mapping[str, str] | None = None) -> ClientOptions:
+    """Gather client options from the table ``[kafka]`` of a TOML file and from the environment, which wins.
+
+    Parameters
+    ----------
+    file : str or Path, optional
+        The TOML file.
+    environment : mapping of str to str, optional
+        By default that of the process; of it, names that begin with ``PREFIX``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or an option is unknown or of the wrong kind; values are not shown.
+    """
+    given = dict(_from_file(Path(file)) if file is not None else {})
+    for name, value in sorted((os.environ if environment is None else environment).items()):
+        if name.startswith(PREFIX):
+            given[name.removeprefix(PREFIX).lower()] = value
+    known = _SHARED | _READING
+    if unknown := sorted(set(given) - set(known)):
+        raise InputError(f"unknown Kafka option {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+    checked = {name: _typed(name, value, known[name]) for name, value in given.items()}
+    return ClientOptions(
+        {name: value for name, value in checked.items() if name in _SHARED},
+        {name: value for name, value in checked.items() if name in _READING},
+    )
+
+
+def _server(name: str, url: str) -> str:
+    host, colon, port = name.rpartition(":")
+    if not colon or name.endswith("]"):
+        return f"{name}:9092"
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InputError(f"{port!r} is no port in {url}")
+    return name
+
+
+def _from_file(path: Path) -> Mapping[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("kafka")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        # the message may quote the line, which may hold a password
+        where = re.search(r"\(at .*\)", str(error))
+        raise InputError(f"{path} is no TOML{' ' + where[0] if where else ''}") from None
+    if not isinstance(table, dict):
+        raise InputError(f"{path} has no table [kafka]")
+    return table
+
+
+def _typed(name: str, value: object, kind: type) -> object:
+    if isinstance(value, str) and kind is not str:
+        value = _TRUTHS.get(value.lower(), value) if kind is bool else int(value) if value.isdecimal() else value
+    if type(value) is not kind:
+        expected = {str: "a text", int: "a whole number", bool: "true or false"}[kind]
+        raise InputError(
+            f"Kafka option {name}: expected {expected}" + ("" if _SECRET.search(name) else f", got {value!r}")
+        )
+    return value
