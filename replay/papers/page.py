@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ thead th { border-bottom-color: #9aa4ad; font-weight: 600; }
 .ours { font-weight: 600; }
 .note { color: #55606a; margin: .3rem 0; max-width: 60rem; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem; }
+.panels.small { grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }
 .panels > div { min-width: 0; }
 """
 
@@ -66,7 +68,10 @@ def build_page(title: str, about: str, shown: Sequence[Shown]) -> str:
     from plotly.offline import get_plotlyjs
 
     links = " ".join(f'<a href="#{escape(one.name)}">{escape(one.name)}</a>' for one in shown)
-    library = f"<script>{get_plotlyjs()}</script>" if any(one.panels for one in shown) else ""
+    figures = [figure for one in shown for figure in _figures(one)]
+    library = f"<script>{get_plotlyjs()}</script>" if figures else ""
+    # drawn when all places are there, for a figure takes the width that its place has at that moment
+    drawing = f"<script>{_drawing(figures)}</script>" if figures else ""
     sections = "\n".join(_section(one) for one in shown)
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -75,6 +80,7 @@ def build_page(title: str, about: str, shown: Sequence[Shown]) -> str:
 <p class="note">{escape(about)}</p>
 <nav>{links}</nav>
 {sections}
+{drawing}
 </body></html>
 """
 
@@ -82,10 +88,9 @@ def build_page(title: str, about: str, shown: Sequence[Shown]) -> str:
 def _section(shown: Shown) -> str:
     parts = [f'<h2 id="{escape(shown.name)}">{escape(shown.name)}: {escape(shown.title)}</h2>']
     parts += [_table(table) for table in shown.tables]
-    if shown.panels:
-        names = list(dict.fromkeys(series.name for panel in shown.panels for series in panel.series))
-        drawn = "".join(f"<div>{_figure(panel, names)}</div>" for panel in shown.panels)
-        parts.append(f'<div class="panels">{drawn}</div>')
+    places = "".join(f'<div id="{escape(shown.name)}-{i}"></div>' for i in range(len(shown.panels)))
+    kind = "panels small" if all(panel.square for panel in shown.panels) else "panels"
+    parts += [f'<div class="{kind}">{places}</div>'] if places else []
     parts += [f'<p class="note">{escape(note)}</p>' for note in shown.notes]
     return "<section>" + "\n".join(parts) + "</section>"
 
@@ -112,9 +117,14 @@ def _table(table: Table) -> str:
     )
 
 
-def _figure(panel: Panel, names: Sequence[str]) -> str:
+def _figures(shown: Shown) -> list[dict[str, Any]]:
+    """Return the panels as plotly draws them, each with the name of its place; a name has one colour in all."""
+    names = list(dict.fromkeys(series.name for panel in shown.panels for series in panel.series))
+    return [{"place": f"{shown.name}-{i}", "figure": _figure(panel, names)} for i, panel in enumerate(shown.panels)]
+
+
+def _figure(panel: Panel, names: Sequence[str]) -> dict[str, Any]:
     import plotly.graph_objects as go
-    import plotly.io
 
     figure = go.Figure([_trace(series, names.index(series.name)) for series in panel.series])
     for label, level in panel.levels:
@@ -127,13 +137,22 @@ def _figure(panel: Panel, names: Sequence[str]) -> str:
         height=430,
         margin={"l": 60, "r": 20, "t": 50, "b": 50},
         font={"family": "system-ui, sans-serif", "size": 13},
-        legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
+        legend={"orientation": "h", "y": -0.2, "yanchor": "top", "itemsizing": "constant"},
         hovermode="closest",
     )
     if panel.square:
         figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    text: str = plotly.io.to_html(figure, full_html=False, include_plotlyjs=False, config=_CONFIG)
-    return text
+        figure.update_xaxes(constrain="domain")
+    drawn: dict[str, Any] = figure.to_plotly_json()
+    return drawn
+
+
+def _drawing(figures: list[dict[str, Any]]) -> str:
+    from plotly.io.json import to_json_plotly
+
+    every = to_json_plotly(figures).replace("</", "<\\/")
+    draw = "Plotly.newPlot(one.place, one.figure.data, one.figure.layout, config)"
+    return f"const config = {dumps(_CONFIG)}; for (const one of {every}) {draw};"
 
 
 def _trace(series: Series, place: int) -> dict[str, Any]:
@@ -151,6 +170,6 @@ def _trace(series: Series, place: int) -> dict[str, Any]:
     else:
         trace |= {
             "mode": "markers",
-            "marker": {"color": "#1d2329", "size": 14, "symbol": "x-open", "line": {"width": 2}},
+            "marker": {"color": "#1d2329", "size": 11, "symbol": "x"},
         }
     return trace
