@@ -9,7 +9,7 @@ exact but for the step of a message through a branch, which keeps its expected d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -32,15 +32,14 @@ Scheme: TypeAlias = Literal["meanfield", "messages"]
 class Branches:
     """Posterior of the directions.
 
-    ``f`` (D, np) natural vectors of lengths ``gamma`` (n,), ``cosine`` (n,) the expected cosine of each node with its
-    parent (mean field: b'E[mu] for children of the root; messages: 0 for them), and ``up`` (D, np), what the documents
-    below each node say (messages only).
+    ``f`` (D, np) natural vectors of lengths ``gamma`` (n,); ``cosine`` (n,) the expected cosine of each node with its
+    parent, b'E[mu] for children of the root, 0 for the root; ``entropy`` of all directions, relative to uniform.
     """
 
     f: Floats
     gamma: Vector
     cosine: Vector
-    up: Floats | None = None
+    entropy: float
 
 
 def renewed(tree: Tree, old: Branches | None, b: Floats, s: Floats, kappa: Vector, scheme: Scheme) -> Branches:
@@ -70,26 +69,24 @@ def renewed(tree: Tree, old: Branches | None, b: Floats, s: Floats, kappa: Vecto
 def evidence(tree: Tree, now: Branches, b: Floats, s: Floats, kappa: Vector, inner: KappaFactor) -> float:
     """What directions and the documents' sums add to the bound, the partition functions of the leaves left out.
 
-    Mean field: sum_k kappa_k S_k'E[mu_k] + sum_n [ kappa_pa E[mu_pa]'E[mu_n] - E[ell(kappa_pa)] + entropy_n ].
-    Messages: the logarithm of the integral over all directions, each message's scale being that of its expectation.
+    sum_k kappa_k S_k'E[mu_k] + sum_n ( kappa_pa E[mu_pa'mu_n] - E[ell(kappa_pa)] ) + entropy
     """
     d, k = len(b), tree.k
     ell = np.zeros(tree.n)
     ell[tree.inner] = inner.ell
     ell[tree.root] = log_partition(d, float(np.linalg.norm(b.astype(np.float64))))
-    paid = float(ell[tree.parent[:-1]].sum())
-    if now.up is None:
-        scale = _scales(tree, d, now.gamma)
-        documents = float((column_dots(s, now.f)[:k] * scale[:k] * kappa[:k]).sum())
-        own = log_partition(d, now.gamma) - now.gamma**2 * scale
-        links = kappa[tree.parent[:-1]] * now.cosine[:-1]
-        return documents + float(own[:-1].sum() + links.sum()) - paid
-    up = column_norms(now.up)[: tree.n]
-    through = _through(tree, d, up, kappa)
-    below = tree.parent[:-1] != tree.root
-    scaled = float((log_partition(d, up[:-1]) - log_partition(d, through[:-1]))[below].sum())
-    roots = float(log_partition(d, now.gamma[:-1])[~below].sum())
-    return scaled + roots + float(log_partition(d, kappa[:-1])[tree.parent[:-1][below]].sum()) - paid
+    parent = tree.parent[:-1]
+    documents = column_dots(s, now.f)[:k] * shrinkage(d, now.gamma[:k]) * kappa[:k]
+    return float(documents.sum() + (kappa[parent] * now.cosine[:-1] - ell[parent]).sum()) + now.entropy
+
+
+def rerooted(tree: Tree, now: Branches, b: Floats) -> Branches:
+    """The same directions under another vector of the root."""
+    top = tree.children(tree.root)
+    f, cosine = now.f.copy(), now.cosine.copy()
+    f[:, tree.root] = b
+    cosine[top] = _link_cosines(f, tree.parent)[top] * shrinkage(len(b), now.gamma[top])
+    return Branches(f, now.gamma, cosine, now.entropy)
 
 
 def _meanfield(tree: Tree, old: Branches, b: Floats, s: Floats, kappa: Vector) -> Branches:
@@ -106,7 +103,8 @@ def _meanfield(tree: Tree, old: Branches, b: Floats, s: Floats, kappa: Vector) -
         scale[nodes] = shrinkage(d, gamma[nodes])
     cosine = _link_cosines(f, tree.parent) * scale
     cosine[:-1] *= scale[tree.parent[:-1]]
-    return Branches(f, gamma, cosine)
+    own = log_partition(d, gamma[:-1]) - gamma[:-1] ** 2 * scale[:-1]
+    return Branches(f, gamma, cosine, float(own.sum()))
 
 
 def _messages(tree: Tree, b: Floats, s: Floats, kappa: Vector) -> Branches:
@@ -135,16 +133,27 @@ def _messages(tree: Tree, b: Floats, s: Floats, kappa: Vector) -> Branches:
         factor = np.ones(len(nodes))
         linked = above != tree.root
         if linked.any():
-            through = conv_concentration(d, cavity[linked], *_omega(d, kappa[above[linked]]))
-            factor[linked] = np.divide(
-                through, cavity[linked], out=np.zeros(int(linked.sum())), where=cavity[linked] > 0
-            )
+            length = cavity[linked]
+            through = conv_concentration(d, length, *_omega(d, kappa[above[linked]]))
+            factor[linked] = np.divide(through, length, out=np.zeros_like(length), where=length > 0)
         gamma[nodes] = _descend(f, up, nodes, above, shrink, factor)
-        here = nodes[linked]
-        cosine[here] = _pair_cosines(
-            d, kappa[above[linked]], norms[here], shrink[here], gamma[above[linked]], cross[linked]
-        )
-    return Branches(f, gamma, cosine, up)
+        here, pa = nodes[linked], above[linked]
+        cosine[here] = _pair_cosines(d, kappa[pa], norms[here], shrink[here], gamma[pa], cross[linked])
+    return _with_entropy(tree, Branches(f, gamma, cosine, 0.0), up, norms, shrink, kappa)
+
+
+def _with_entropy(tree: Tree, now: Branches, up: Floats, norms: Vector, shrink: Vector, kappa: Vector) -> Branches:
+    """Subtract from the log evidence of the tree of messages what it expects of documents and links."""
+    d, k = len(up), tree.k
+    parent = tree.parent[:-1]
+    top = tree.children(tree.root)
+    below = np.flatnonzero(parent != tree.root)
+    now = rerooted(tree, now, now.f[:, tree.root])
+    through = norms[below] * shrink[below]
+    passed = log_partition(d, norms[below]) - log_partition(d, through) + log_partition(d, kappa[parent[below]])
+    total = float(passed.sum() + log_partition(d, now.gamma[top]).sum())
+    documents = column_dots(up, now.f)[:k] * shrinkage(d, now.gamma[:k])
+    return replace(now, entropy=total - float(documents.sum() + (kappa[parent] * now.cosine[:-1]).sum()))
 
 
 def _pair_cosines(d: int, kappa: Vector, up: Vector, shrink: Vector, full: Vector, cross: Vector) -> Vector:
@@ -163,15 +172,6 @@ def _pair_cosines(d: int, kappa: Vector, up: Vector, shrink: Vector, full: Vecto
 def _omega(d: int, kappa: Vector) -> tuple[Vector, Vector]:
     found = vmf_terms(d, kappa)
     return found.a, found.one_minus_a
-
-
-def _through(tree: Tree, d: int, up: Vector, kappa: Vector) -> Vector:
-    """Lengths of the messages up after their branches, (n,); 0 for children of the root, which send none."""
-    out = np.zeros(tree.n)
-    below = np.flatnonzero(tree.parent[:-1] != tree.root)
-    below = below[tree.parent[below] >= 0]
-    out[below] = conv_concentration(d, up[below], *_omega(d, kappa[tree.parent[below]]))
-    return out
 
 
 def _scales(tree: Tree, d: int, gamma: Vector) -> Vector:

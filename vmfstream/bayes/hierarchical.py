@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from vmfstream.bayes.branches import Branches, Scheme, evidence, renewed
+from vmfstream.bayes.branches import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.flat import SETTLE, responsibilities, shrinkage
@@ -207,7 +207,7 @@ def kappa_step(state: TreeState, tree: Tree, prior: TreePrior) -> TreeState:
 def bound(state: TreeState, tree: Tree, prior: TreePrior) -> float:
     """Evidence lower bound of any state, in nats relative to the uniform density of all documents with a direction.
 
-    With messages the directions' part is the evidence of the tree of vMF messages, which is not a strict bound.
+    With messages the directions' entropy is that of the tree of vMF messages, so it is not a strict bound.
     """
     kappa = _expected(tree, state.leaf, state.inner)
     directions = evidence(tree, state.branches, prior.b, state.s, kappa, state.inner)
@@ -232,10 +232,7 @@ def learned(
         b = learned_mean(expected, b)
     if "c0" in learn:
         b = learned_c0(d, expected, b, len(top))
-    if state.branches.up is None:
-        f = state.branches.f.copy()
-        f[:, tree.root] = b
-        state = replace(state, branches=replace(state.branches, f=f))
+    state = replace(state, branches=rerooted(tree, state.branches, b.astype(prior.b.dtype)))
     prior = replace(prior, b=b.astype(prior.b.dtype))
     if "kappa" in learn:
         children, close = _children(tree, state.branches)
