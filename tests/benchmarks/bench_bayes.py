@@ -13,6 +13,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,15 +62,15 @@ def main() -> None:
         gibbs.fit(x, labels, k, prior, kappa_prior=law, rng=rng, draws=1, burn_in=sweeps - 1, **options)
 
     methods: dict[str, Callable[[int], None]] = {
-        f"variational, {rule}, {size}": lambda n, rule=rule, size=size: ascend(n, kappa=rule, concentration=size)
+        f"variational, {rule}, {size}": partial(ascend, kappa=rule, concentration=size)
         for rule in RULES
         for size in ("shared", "own")
     }
-    methods["variational, quadrature, shared, hard"] = lambda n: ascend(n, assignment="hard")
+    methods["variational, quadrature, shared, hard"] = partial(ascend, assignment="hard")
     methods["variational, Dirichlet process"] = process
     methods["Gibbs, collapsed"] = draw
-    methods["Gibbs, collapsed, own"] = lambda n: draw(n, concentration="own")
-    methods["Gibbs, uncollapsed"] = lambda n: draw(n, collapsed=False)
+    methods["Gibbs, collapsed, own"] = partial(draw, concentration="own")
+    methods["Gibbs, uncollapsed"] = partial(draw, collapsed=False)
     for name, method in methods.items():
         method(FEW)  # compiles
         least = min(seconds(method) for _ in range(asked.rounds))
@@ -79,7 +80,7 @@ def main() -> None:
             "components": k,
             "documents": x.shape[0],
             "words": x.shape[1],
-            "nonzeros": x.nnz,
+            "nonzeros": int((x != 0).sum()),
             "seconds_per_sweep": round(least, 4),
             "sweeps_per_second": round(1 / least, 2),
         }
