@@ -34,7 +34,7 @@ OWN = "vmfstream, own κ"
 MARGINAL, DEBIASED = "κ marginal", "κ debiased"
 """soft-moVMF with estimators of the concentration that have no small-sample bias."""
 
-MOST_SWEEPS = 500
+MOST_SWEEPS = 200
 
 TOLERANCE = 1e-8
 

@@ -36,8 +36,8 @@ _MEASURES = {
     "nearest": "(d) largest cosine between clusters, lower is better",
 }
 
-SETTLED = 1e-4
-"""Entropy in bits below which nothing more is drawn."""
+SETTLED = 0.02
+"""Entropy in bits; when two sweeps are below it, nothing more happens."""
 
 
 def information(name: str, title: str, sets: Mapping[str, Sequence[int]], note: str = "") -> Exhibit:

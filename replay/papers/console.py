@@ -34,22 +34,19 @@ def _print_notes(notes: tuple[str, ...], console: Console) -> None:
 
 def _wide(table: Table) -> RichTable:
     """A column for each column and source."""
-    sources = table.sources()
     drawn = _empty(table.corner)
-    for column in table.columns():
-        for source in sources:
-            drawn.add_column(f"{column}\n{source}" if len(sources) > 1 else column, justify="right", no_wrap=True)
+    for column, source in table.places():
+        drawn.add_column(f"{column}\n{source}", justify="right", no_wrap=True)
     for row in table.rows():
-        texts = (table.text(row, column, source) for column in table.columns() for source in sources)
-        drawn.add_row(Text(row), *(Text(text) for text in texts))
+        drawn.add_row(Text(row), *(Text(table.text(row, *place)) for place in table.places()))
     return drawn
 
 
 def _long(table: Table) -> RichTable:
     """A line for each entry, for where columns do not find room beside each other."""
-    sources = table.sources()
     drawn = _empty(table.corner)
     drawn.add_column("", no_wrap=True)
+    sources = sorted({source for _, source in table.places()}, reverse=True)
     for source in sources:
         drawn.add_column(source, justify="right", no_wrap=True)
     for row in table.rows():

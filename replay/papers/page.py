@@ -13,7 +13,19 @@ from vmfstream.replay.papers.shown import Panel, Series, Shown, Table
 COLOURS = ("#0b6fb8", "#d1495b", "#2a8c57", "#8a5fbf", "#b8740b", "#4c7a89", "#a0527a", "#6b6b6b")
 """Of the series, in the order in which their names first appear; told apart with any colour vision."""
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+SYMBOLS = {
+    "circle": "●",
+    "square": "■",
+    "diamond": "◆",
+    "triangle-up": "▲",
+    "cross": "✚",
+    "x": "✖",
+    "star": "★",
+    "hexagon": "⬢",
+}
+"""Marks of the series in the same order, with a letter that looks alike."""
+
+INK = "#1d2329"
 
 _CONFIG = {
     "displayModeBar": False,
@@ -40,6 +52,7 @@ thead th { border-bottom-color: #9aa4ad; font-weight: 600; }
 .paper { color: #55606a; }
 .ours { font-weight: 600; }
 .note { color: #55606a; margin: .3rem 0; max-width: 60rem; }
+.legend span { display: inline-block; margin-right: 1.4rem; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem; }
 .panels.small { grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }
 .panels > div { min-width: 0; }
@@ -90,23 +103,20 @@ def _section(shown: Shown) -> str:
     parts += [_table(table) for table in shown.tables]
     places = "".join(f'<div id="{escape(shown.name)}-{i}"></div>' for i in range(len(shown.panels)))
     kind = "panels small" if all(panel.square for panel in shown.panels) else "panels"
-    parts += [f'<div class="{kind}">{places}</div>'] if places else []
+    parts += [f'{_legend(shown)}<div class="{kind}">{places}</div>'] if places else []
     parts += [f'<p class="note">{escape(note)}</p>' for note in shown.notes]
     return "<section>" + "\n".join(parts) + "</section>"
 
 
 def _table(table: Table) -> str:
-    sources = table.sources()
     columns = table.columns()
-    upper = "".join(f'<th scope="colgroup" colspan="{len(sources)}">{escape(column)}</th>' for column in columns)
-    lower = "".join(f'<th class="{source}">{source}</th>' for source in sources) * len(columns)
-    second = f"<tr><th></th>{lower}</tr>" if len(sources) > 1 else ""
+    upper = "".join(f'<th scope="colgroup" colspan="{len(table.sources(c))}">{escape(c)}</th>' for c in columns)
+    lower = "".join(f'<th class="{source}">{source}</th>' for _, source in table.places())
+    second = f"<tr><th></th>{lower}</tr>" if len(table.places()) > len(columns) else ""
     rows = []
     for row in table.rows():
         data = "".join(
-            f'<td class="{source}">{escape(table.text(row, column, source))}</td>'
-            for column in columns
-            for source in sources
+            f'<td class="{source}">{escape(table.text(row, column, source))}</td>' for column, source in table.places()
         )
         rows.append(f'<tr><th scope="row">{escape(row)}</th>{data}</tr>')
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
@@ -117,9 +127,28 @@ def _table(table: Table) -> str:
     )
 
 
+def _names(shown: Shown) -> list[str]:
+    """Return the names of all series: each has one colour and mark in all panels."""
+    return list(dict.fromkeys(series.name for panel in shown.panels for series in panel.series))
+
+
+def _legend(shown: Shown) -> str:
+    styles = {series.name: series.style for panel in shown.panels for series in panel.series[::-1]}
+    letters = list(SYMBOLS.values())
+    entries = []
+    for i, name in enumerate(_names(shown)):
+        colour, letter = COLOURS[i % len(COLOURS)], letters[i % len(letters)]
+        if styles[name] != "line":
+            colour, letter = (INK, "✖") if styles[name] == "marks" else (colour, "●")
+        entries.append(f'<span><b style="color:{colour}">{letter}</b> {escape(name)}</span>')
+    if any(series.style == "printed" for panel in shown.panels for series in panel.series):
+        entries.append("<span><b>○</b> hollow: the printed value</span>")
+    return f'<p class="legend">{"".join(entries)}</p>'
+
+
 def _figures(shown: Shown) -> list[dict[str, Any]]:
-    """Return the panels as plotly draws them, each with the name of its place; a name has one colour in all."""
-    names = list(dict.fromkeys(series.name for panel in shown.panels for series in panel.series))
+    """Return the panels as plotly draws them, each with the name of its place."""
+    names = _names(shown)
     return [{"place": f"{shown.name}-{i}", "figure": _figure(panel, names)} for i, panel in enumerate(shown.panels)]
 
 
@@ -134,10 +163,10 @@ def _figure(panel: Panel, names: Sequence[str]) -> dict[str, Any]:
         title={"text": panel.title, "x": 0.02, "font": {"size": 16}},
         xaxis_title=panel.x_title,
         yaxis_title=panel.y_title,
-        height=430,
+        height=380,
         margin={"l": 60, "r": 20, "t": 50, "b": 50},
         font={"family": "system-ui, sans-serif", "size": 13},
-        legend={"orientation": "h", "y": -0.2, "yanchor": "top", "itemsizing": "constant"},
+        showlegend=False,
         hovermode="closest",
     )
     if panel.square:
@@ -156,7 +185,7 @@ def _drawing(figures: list[dict[str, Any]]) -> str:
 
 
 def _trace(series: Series, place: int) -> dict[str, Any]:
-    colour, symbol = COLOURS[place % len(COLOURS)], SYMBOLS[place % len(SYMBOLS)]
+    colour, symbol = COLOURS[place % len(COLOURS)], list(SYMBOLS)[place % len(SYMBOLS)]
     trace: dict[str, Any] = {"type": "scatter", "x": series.x, "y": series.y, "name": series.name}
     if series.style == "line":
         trace |= {"mode": "lines+markers", "line": {"color": colour, "width": 2}, "marker": {"symbol": symbol}}
@@ -170,6 +199,6 @@ def _trace(series: Series, place: int) -> dict[str, Any]:
     else:
         trace |= {
             "mode": "markers",
-            "marker": {"color": "#1d2329", "size": 11, "symbol": "x"},
+            "marker": {"color": INK, "size": 11, "symbol": "x"},
         }
     return trace

@@ -48,9 +48,14 @@ class Table:
         """Return the names of the columns in order of appearance."""
         return list(dict.fromkeys(cell.column for cell in self.cells))
 
-    def sources(self) -> tuple[Source, ...]:
-        """Return whose values are shown: ours alone where the paper prints none."""
-        return ("paper", "ours") if any(cell.paper is not None for cell in self.cells) else ("ours",)
+    def sources(self, column: str) -> tuple[Source, ...]:
+        """Return whose values a column shows: ours alone where the paper prints none."""
+        printed = any(cell.paper is not None for cell in self.cells if cell.column == column)
+        return ("paper", "ours") if printed else ("ours",)
+
+    def places(self) -> list[tuple[str, Source]]:
+        """Return every column with every source that it shows."""
+        return [(column, source) for column in self.columns() for source in self.sources(column)]
 
     def text(self, row: str, column: str, source: Source) -> str:
         """Return an entry as it is shown, empty if there is none."""

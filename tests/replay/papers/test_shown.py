@@ -61,8 +61,8 @@ def test_entries_are_written_with_their_digits() -> None:
 
 
 def test_the_paper_has_no_column_where_it_prints_nothing() -> None:
-    assert tables_of(PANEL).sources() == ("ours",)
-    assert TABLE.sources() == ("paper", "ours")
+    assert tables_of(PANEL).sources("2") == TABLE.sources("other") == ("ours",)
+    assert TABLE.sources("soft & hard") == ("paper", "ours")
 
 
 def test_curves_are_numbers_on_a_terminal() -> None:
@@ -72,7 +72,7 @@ def test_curves_are_numbers_on_a_terminal() -> None:
 
 
 def test_a_wide_terminal_shows_columns_and_a_narrow_one_lines() -> None:
-    wide, narrow = printed(100), printed(46)
+    wide, narrow = printed(100), printed(42)
     assert re.search(r"first +0\.50 +0\.25 ± 0\.12 +2\.00", wide)
     assert re.search(r"first +soft & hard +0\.50 +0\.25 ± 0\.12 *\n +other +2\.00", narrow)
     for text in (wide, narrow):
@@ -90,6 +90,7 @@ def test_the_page_holds_everything_and_asks_for_nothing(tmp_path: Path) -> None:
     for said in ("A paper", "10 restarts.", "Curves &lt;and&gt; scores", "soft &amp; hard", "3 &lt; 4", "0.25 ± 0.12"):
         assert said in text
     assert "soft, printed" in text
+    assert "hollow: the printed value" in text
     assert "the largest possible" in text
     assert not list(tmp_path.glob("*.part"))
 
