@@ -108,12 +108,31 @@ class Typical:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """Something that happened to a topic: ``started`` when it was first fitted."""
+    """Something that happened to a topic, or to the stream as a whole (then ``topic`` is -1).
+
+    ========  =============================================  ==========  =============================================
+    kind      what                                           other       value
+    ========  =============================================  ==========  =============================================
+    started   first fitted
+    born      a group of documents that is new                           documents
+    split     finer structure of a topic found               new topic   documents of the new topic
+    merged    its documents are those of another             survivor    angle between the two in degrees
+    dormant   fell silent                                                documents in the last slices
+    woken     speaks again, under its old id                             documents in the last slices
+    ended     slept longest when its place was needed                    slices asleep
+    drift     turned faster than it used to                              angle in degrees
+    surprise  documents fit worse or better than they did                change of the mean log-density in nats
+    ========  =============================================  ==========  =============================================
+
+    ``evidence`` are the nats that speak for it and ``chance`` the probability of as much without a cause.
+    """
 
     kind: str
     topic: int
     other: int | None = None
     value: float | None = None
+    evidence: float | None = None
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.online import tracker
 from vmfstream.online.state import Rows, TrackerSettings, TrackState
 
-PLAIN = TrackerSettings(topics=3, window=100, persistences=(0.8, 0.95), cold_starts=1)
+PLAIN = TrackerSettings(topics=3, window=100, persistences=(0.8, 0.95), cold_starts=1, fixed_topics=True)
 """Small enough for a test: the window holds two slices of 40."""
 
-FILTER = TrackerSettings(topics=3, window=100, persistences=(0.9,), cold_starts=1, refit=False, concentration_speed=0.0)
+FILTER = replace(PLAIN, persistences=(0.9,), refit=False, concentration_speed=0.0)
 """The filter alone: memberships stay as they were on arrival, kappa as it was at the start."""
 
 
@@ -113,5 +113,9 @@ def assert_same(a: Any, b: Any, *, leave_out: str = "\0") -> None:
     """Equal bit for bit."""
     for (name, left), (other, right) in zip(contents(a), contents(b), strict=True):
         assert name == other
-        if leave_out not in name:
-            assert np.array_equal(left, right, equal_nan=left is not None), name
+        if leave_out in name:
+            continue
+        if left is None or isinstance(left, str):
+            assert left == right, name
+        else:
+            assert np.array_equal(left, right, equal_nan=True), name

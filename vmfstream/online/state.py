@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,6 +36,7 @@ class TrackerSettings:
     concentration_speed : how far log kappa moves towards a slice's estimate.
     threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
     seed : of all random choices; those of a slice depend on (seed, slice) only.
+    fixed_topics : True keeps the topics of the first fits for ever: no births, mergers, sleep, alarms.
     """
 
     topics: int = 30
@@ -47,6 +48,7 @@ class TrackerSettings:
     concentration_speed: float = 0.2
     threads: int = 2
     seed: int = 0
+    fixed_topics: bool = False
 
     @property
     def window_documents(self) -> int:
@@ -88,6 +90,90 @@ class OpenSlice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Documents and how well they were explained on arrival.
+
+    ``gain`` (N,) is the log-density under the prediction made before they came, less that under a topic without
+    documents; ``slice`` and ``row`` tell where they stood, ``key`` (the smallest stay) and ``half`` are drawn.
+    """
+
+    x: Rows
+    gain: Vector
+    slice: NDArray[np.int64]
+    row: NDArray[np.int64]
+    key: Vector
+    half: NDArray[np.bool_]
+
+    @classmethod
+    def nothing(cls, dim: int) -> Sample:
+        """No documents."""
+        none = np.zeros(0, np.int64)
+        return cls(stack([], dim), np.zeros(0), none, none, np.zeros(0), np.zeros(0, np.bool_))
+
+    def __len__(self) -> int:
+        """Number of documents."""
+        return len(self.gain)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Sample:
+        """Choose documents by their numbers."""
+        return Sample(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    def and_also(self, other: Sample) -> Sample:
+        """Put the documents of another sample behind these."""
+        columns = [np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(self)[1:]]
+        return Sample(stack([self.x, other.x], int(self.x.shape[1])), *columns)
+
+    def arrays(self, name: str) -> Arrays:
+        """Flatten under names that begin with ``name``."""
+        arrays = {f"{name}.{f.name}": getattr(self, f.name) for f in fields(self)[1:]}
+        if isinstance(self.x, np.ndarray):
+            return arrays | {f"{name}.x": self.x}
+        return arrays | {f"{name}.x.{part}": getattr(self.x, part) for part in ("data", "indices", "indptr")}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, name: str, dim: int) -> Sample:
+        """Rebuild what `arrays` made, bit for bit."""
+        columns = [arrays[f"{name}.{f.name}"] for f in fields(cls)[1:]]
+        if f"{name}.x" in arrays:
+            return cls(arrays[f"{name}.x"], *columns)
+        parts = tuple(arrays[f"{name}.x.{part}"] for part in ("data", "indices", "indptr"))
+        return cls(csr_array(parts, shape=(len(columns[0]), dim)), *columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Life:
+    """What births, sleep and alarms are judged by; its arrays have one entry per topic, in order.
+
+    ``recent`` are documents of the last slices and ``control`` a uniform sample of all older ones. ``tally`` (T, K) are
+    the documents of the topics in the last slices ``tallied`` (T,), ``usual`` (K,) their usual share before these,
+    ``weight`` (K,) how much of it is known, ``height`` (K,) the share that sleep is measured by, ``asleep`` (K,) the
+    slice in which they fell asleep, -1 while awake.
+    """
+
+    recent: Sample
+    control: Sample
+    tallied: NDArray[np.int64]
+    tally: NDArray[np.float64]
+    usual: Vector
+    weight: Vector
+    height: Vector
+    asleep: NDArray[np.int64]
+
+    def arrays(self) -> Arrays:
+        """Flatten under names that begin with ``life.``."""
+        arrays = {f"life.{f.name}": getattr(self, f.name) for f in fields(self)[2:]}
+        return arrays | self.recent.arrays("life.recent") | self.control.arrays("life.control")
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, dim: int) -> Life | None:
+        """Rebuild what `arrays` made, bit for bit; None where nothing was stored."""
+        if "life.usual" not in arrays:
+            return None
+        recent, control = (Sample.from_arrays(arrays, f"life.{name}", dim) for name in ("recent", "control"))
+        return cls(recent, control, *(arrays[f"life.{f.name}"] for f in fields(cls)[2:]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TrackState:
     """The belief about all topics at one moment.
 
@@ -95,6 +181,7 @@ class TrackState:
     data part h follows the filter. ``past`` holds, for every persistence of the grid, the data part predicted to the
     first slice of the window from everything that has left it (None while nothing has). ``base`` is the prediction for
     the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered.
+    ``life`` is None where the topics are fixed.
     """
 
     slice: int
@@ -114,6 +201,7 @@ class TrackState:
     gamma: Vector
     lowest_cosine: float
     smoothed_speed: Vector
+    life: Life | None = None
 
     @property
     def dim(self) -> int:
@@ -139,6 +227,29 @@ class TrackState:
 def rows_of(x: Rows) -> int:
     """Number of rows."""
     return int(x.shape[0])
+
+
+def columns_of(x: Rows, columns: NDArray[np.int32]) -> Rows:
+    """Move unit rows to a new vocabulary, as `vmfstream.online.tracker.regrow` is told; words that left are lost."""
+    known = np.flatnonzero(columns >= 0)
+    if isinstance(x, np.ndarray):
+        out = np.zeros((len(x), len(columns)), np.float32)
+        out[:, known] = x[:, columns[known]]
+        norms = np.sqrt(np.einsum("ij,ij->i", out, out, dtype=np.float64))
+        return np.asarray(out * _inverse(norms)[:, None], np.float32)
+    new = np.full(x.shape[1], -1, np.int64)
+    new[columns[known]] = known
+    keep = new[x.indices] >= 0
+    row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))[keep]
+    data = x.data[keep]
+    norms = np.sqrt(np.bincount(row, data.astype(np.float64) ** 2, x.shape[0]))
+    indptr = np.append(0, np.cumsum(np.bincount(row, minlength=x.shape[0]))).astype(x.indptr.dtype)
+    scaled = (data * _inverse(norms)[row]).astype(np.float32)
+    return csr_array((scaled, new[x.indices[keep]].astype(x.indices.dtype), indptr), shape=(x.shape[0], len(columns)))
+
+
+def _inverse(norms: Vector) -> Vector:
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
 
 
 def stack(parts: list[Rows], dim: int) -> Rows:
@@ -180,4 +291,6 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
     }
     for j, h in enumerate(state.past or ()):
         slice_part[f"past.{j}"] = h
+    if state.life is not None:
+        slice_part |= state.life.arrays()
     return open_part, slice_part

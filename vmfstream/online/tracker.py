@@ -21,10 +21,11 @@ from vmfstream.bayes.temporal import smooth
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_norms, directed
-from vmfstream.online import chain
+from vmfstream.online import chain, lifecycle
 from vmfstream.online.chain import anchored, counts, statistics
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
 from vmfstream.online.state import (
+    Life,
     Matrix,
     OpenSlice,
     Rows,
@@ -32,6 +33,7 @@ from vmfstream.online.state import (
     TrackState,
     Vector,
     WindowSlice,
+    columns_of,
     rows_of,
     stack,
 )
@@ -39,6 +41,7 @@ from vmfstream.online.views import Closed as Closed
 from vmfstream.online.views import TopicView as TopicView
 from vmfstream.online.views import typicality, view
 from vmfstream.online.window import Refit, cold_fits, match, refit, topics_for
+from vmfstream.records import Event
 
 SCORE_MEMORY = 0.8
 """How much of a persistence's score survives a slice."""
@@ -95,6 +98,7 @@ def start(
         gamma=np.zeros(kp),
         lowest_cosine=lowest_cosine(parts),
         smoothed_speed=np.full(kp, np.nan),
+        life=None if settings.fixed_topics else lifecycle.begun(dim, k),
     )
     state = _predicted(state, settings)
     if len(parts) > len(slices) and rows_of(open_rows):
@@ -191,8 +195,19 @@ def regrow(
         window=parts,
         open=OpenSlice(s, n, state.open.documents, kept_parts, state.open.fitted),
         base=np.zeros((new, state.kp), np.float32),
+        life=None if state.life is None else _carried(state.life, columns, state.dim),
     )
     return _predicted(moved_state, settings)
+
+
+def _carried(life: Life, columns: NDArray[np.int32], old: int) -> Life:
+    """Move the samples of documents to a new vocabulary; densities relative to uniform grow like the dimension."""
+    factor = len(columns) / old
+    parts: dict[str, Any] = {
+        name: replace(sample, x=columns_of(sample.x, columns), gain=sample.gain * factor)
+        for name, sample in (("recent", life.recent), ("control", life.control))
+    }
+    return replace(life, **parts)
 
 
 def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
@@ -216,16 +231,25 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
     gathered = state.open
     resp = np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in gathered.kept]])
     x = stack([rows for rows, _ in gathered.kept], state.dim)
+    if not gathered.fitted and not chain.first(state):
+        state = lifecycle.arrived(
+            state, x, _belief(state, state.base, column_norms(state.base), state.n, settings), settings
+        )
     state = replace(state, kappa=_concentration(state, settings))
     smoothed: list[TopicView] = []
+    events: list[Event] = []
     if gathered.documents == len(resp):
         state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)))
         while _overfull(state, settings):
             state, final = _commit_oldest(state, settings)
             smoothed.append(final)
+        state, events = lifecycle.with_births(state, settings)
         if settings.refit and gathered.n.any() and not gathered.fitted:
             rng = np.random.default_rng([settings.seed, state.slice, 2])
             state = _adopt(state, refit(state, settings, rng), settings)
+        state, merged = lifecycle.with_mergers(state, settings)
+        state, slept = lifecycle.with_sleep(state, counts(state.window[-1:], state.kp)[: state.k])
+        events += [*merged, *slept]
         resp = state.window[-1].resp
         filtered, p = _latest(state, settings)
     else:
@@ -236,9 +260,14 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         filtered = view(state, state.slice, before, anchored(state, h), gathered.n)
         smoothed.append(filtered)
         state = chain.commit(state, gathered.s, gathered.n, settings)
+        state, slept = lifecycle.with_sleep(state, gathered.n[: state.k])
+        state, events = lifecycle.with_births(state, settings)
+        state, merged = lifecycle.with_mergers(state, settings)
+        events = [*events, *merged, *slept]
+        p = chain.past(state, state.leader)
     n = state.n_past + counts(state.window, state.kp)
     state = replace(state, slice=state.slice + 1, n=n, open=_nothing(state.dim, state.kp), base=anchored(state, p))
-    return _gathered(state), Closed(predicted, filtered, smoothed, resp, typicality(x, filtered))
+    return _gathered(state), Closed(predicted, filtered, smoothed, resp, typicality(x, filtered), events)
 
 
 def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
@@ -320,6 +349,7 @@ def from_arrays(
         gamma=np.zeros(kp),
         lowest_cosine=lowest,
         smoothed_speed=slice_part["smoothed_speed"],
+        life=Life.from_arrays(slice_part, dim),
     )
     return _predicted(state, settings)
 

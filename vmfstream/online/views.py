@@ -12,6 +12,7 @@ from vmfstream.bayes.beliefs import turned
 from vmfstream.directional.kernels import dots
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online.state import Matrix, Rows, TrackState, Vector
+from vmfstream.records import Event
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +35,7 @@ class Closed:
     ``predicted`` is the mean log-density of its documents under the prediction made before it began; ``filtered`` its
     topics as known now; ``smoothed`` the topics of slices that became final. Of its kept documents (all of them, or the
     first of a slice above the limit) ``resp`` (N, kp) are the memberships, after the refit if there was one, and
-    ``cosine`` (N, K) the cosines with the topics' means.
+    ``cosine`` (N, K) the cosines with the topics' means. ``events`` tell what happened to topics.
     """
 
     predicted: float
@@ -42,6 +43,7 @@ class Closed:
     smoothed: Sequence[TopicView]
     resp: Matrix
     cosine: Matrix
+    events: Sequence[Event] = ()
 
 
 def view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TopicView:

@@ -1,0 +1,183 @@
+"""Births: groups of documents that the topics explain badly, that explain each other, and that are new.
+
+Groups are proposed on one half of the recent documents and tested on the other. A group is news only if its kind is
+more frequent now than it was; finer structure that was always there explains documents better too. Documents of both
+times are compared by their scores on arrival, before they were learnt; what was learnt looks well explained.
+
+With a group's sum S its topic has the belief f = B + kappa S, B being the anchor, and a document the gain
+
+    delta = log pi + log p(x | f) - s
+
+over its score s under the mixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc
+
+from vmfstream.directional.bessel import log_partition
+from vmfstream.online.state import Matrix, Rows, Vector
+
+Mask = NDArray[np.bool_]
+
+PROPOSING = 400
+"""Documents among which groups are looked for; all pairs of them are compared."""
+
+BADLY_EXPLAINED = 0.6
+"""Share of one half that proposes, those with the lowest scores."""
+
+LOG_SHARE = -4.0
+"""Logarithm of the share that a group has while it is being found."""
+
+CANDIDATES = 6
+SWEEPS = 5
+LEAST_MEMBERS = 3
+
+LEAST_JOINING = 2
+"""Documents of the testing half that must join."""
+
+LEAST_GAIN = 10.0
+"""Nats that a birth must gain on the testing half."""
+
+REFINING_GAIN = 20.0
+"""The same for a group that is not new; it refines the topics."""
+
+CHANCE = 1e-3
+"""Probability with which as many recent documents may join if the group was always as frequent."""
+
+CLEARLY = 3.0
+"""Least gain in nats of a document that counts as one of the group."""
+
+
+class Known(NamedTuple):
+    """Documents and how well they were explained on arrival: rows (N, D), log-densities (N,)."""
+
+    x: Rows
+    s: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """A tested group: which recent documents join, its gain in nats and how easily chance makes it as frequent.
+
+    ``recent`` and ``control`` are log pi + log p(x | f) of all documents.
+    """
+
+    joins: Mask
+    gain: float
+    chance: float
+    recent: Vector
+    control: Vector
+
+
+def unseen(x: Rows, anchor: Matrix, kappa: float) -> Vector:
+    """Log-density of documents, (N,), under a topic that has no documents yet; nats relative to uniform."""
+    norm = float(np.linalg.norm(anchor.astype(np.float64)))
+    return log_density(len(anchor), kappa, norm * norm, np.asarray(x @ anchor, np.float64))
+
+
+def log_density(d: int, kappa: float, square: Vector | float, dot: Vector) -> Vector:
+    """Log-density of documents relative to uniform under beliefs of squared length ``square``, dot products ``dot``.
+
+    [GY14, predictive density of the Bayesian mixture]
+    """
+    joint = np.sqrt(np.maximum(square + kappa * kappa + 2.0 * kappa * dot, 0.0))
+    alone = log_partition(d, np.sqrt(np.maximum(square, 0.0)))
+    return np.asarray(log_partition(d, joint) - alone - log_partition(d, kappa))
+
+
+def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:
+    """Look for groups among recent documents and test them, best first.
+
+    Parameters
+    ----------
+    recent : documents of the last slices
+    half : (N,) which of them propose; the others test
+    control : older documents, uniform over the stream
+    anchor : (D,) natural vector of the common prior
+    kappa : concentration of documents
+
+    Returns
+    -------
+    Groups that gain at least `LEAST_GAIN` nats on the testing half, whatever their chance.
+    """
+    proposing = np.flatnonzero(half)
+    worst = proposing[np.argsort(recent.s[proposing], kind="stable")]
+    worst = np.sort(worst[: min(PROPOSING, int(np.ceil(BADLY_EXPLAINED * len(worst))))])
+    if len(worst) < LEAST_MEMBERS:
+        return []
+    x = recent.x[worst]
+    dots = x @ x.T
+    gram = np.asarray(dots if isinstance(dots, np.ndarray) else dots.toarray(), np.float64)
+    norm = float(np.linalg.norm(anchor.astype(np.float64)))
+    proposals = _stars(gram, np.asarray(x @ anchor, np.float64), norm * norm, kappa, len(anchor), recent.s[worst])
+    tested = (_tested(worst[members], recent, half, control, anchor, kappa) for members in proposals)
+    return sorted((g for g in tested if g is not None), key=lambda g: -g.gain)
+
+
+def _stars(gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector) -> Iterator[Mask]:
+    """Groups around single documents, each refined by judging every document without its own part in the sum."""
+    one = square + 2.0 * kappa * b + kappa * kappa
+    gains = LOG_SHARE + log_density(d, kappa, one[:, None], b[None, :] + kappa * gram) - s[None, :]
+    alone = np.minimum(LOG_SHARE + log_density(d, kappa, square, b) - s, 0.0)
+    np.fill_diagonal(gains, 0.0)
+    free = np.ones(len(s), np.bool_)
+    for _ in range(CANDIDATES):
+        value = np.where(free, np.maximum(gains, 0.0) @ free + alone, -np.inf)
+        seed = int(np.argmax(value))
+        if not free[seed]:
+            return
+        members = free & (gains[seed] > 0.0)
+        members[seed] = True
+        for _ in range(SWEEPS):
+            before = members
+            members = free & (_left_out(gram, b, square, kappa, d, members) + LOG_SHARE > s)
+            if members.sum() < LEAST_MEMBERS or np.array_equal(members, before):
+                break
+        if members.sum() >= LEAST_MEMBERS:
+            yield members
+        free = free & ~members
+        free[seed] = False
+
+
+def _left_out(gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, members: Mask) -> Vector:
+    """Log-density of every document under the group without itself."""
+    own = members.astype(np.float64)
+    cross = gram @ own
+    total = float(own @ cross)
+    lengths = total - own * (2.0 * cross - 1.0)
+    squares = square + 2.0 * kappa * (float(own @ b) - own * b) + kappa * kappa * lengths
+    return log_density(d, kappa, squares, b + kappa * (cross - own))
+
+
+def _tested(
+    members: NDArray[np.intp], recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
+) -> Group | None:
+    """Test a proposed group on the other half and against the control sample; None if it gains too little."""
+    d, share = len(anchor), len(members) / np.count_nonzero(half)
+    own = recent.x[members]
+    f = anchor + kappa * np.asarray(own.sum(axis=0), np.float64).ravel()
+    square = float(f @ f)
+    now, then = (
+        np.log(share) + log_density(d, kappa, square, np.asarray(known.x @ f, np.float64))
+        for known in (recent, control)
+    )
+    inner = np.asarray(own @ f, np.float64)
+    left_out = log_density(d, kappa, square - 2.0 * kappa * inner + kappa * kappa, inner - kappa)  # f - kappa x
+    clearly = max(0.5 * float(np.median(np.log(share) + left_out - recent.s[members])), CLEARLY)
+    delta = now - recent.s
+    testing = delta[~half]
+    gain = float(np.logaddexp(np.log1p(-share), testing).sum())
+    joining = int(np.count_nonzero(testing > clearly))
+    if joining < LEAST_JOINING or gain <= LEAST_GAIN:
+        return None
+    earlier = int(np.count_nonzero(then - control.s > clearly))
+    part = len(testing) / (len(testing) + len(control.s))
+    chance = float(bdtrc(joining - 1, joining + earlier, part))
+    return Group(delta > 0.0, gain, chance, now, then)

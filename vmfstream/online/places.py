@@ -1,0 +1,142 @@
+"""The columns that topics stand in: adding one, joining two, leaving one out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.bayes.beliefs import learn
+from vmfstream.bayes.temporal import convolve
+from vmfstream.directional.bessel import log_partition
+from vmfstream.directional.kernels import accumulate, padded
+from vmfstream.online import chain
+from vmfstream.online.state import Life, Sample, TrackerSettings, TrackState
+
+PER_TOPIC = ("tally", "usual", "weight", "height", "asleep")
+"""What `Life` holds of every topic."""
+
+SHARED = ("tally", "usual", "height")
+"""What of it adds up when two topics become one."""
+
+
+def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.int64]) -> TrackState:
+    """Let topic j stand where topic ``columns[j]`` stood, or be new where that is -1; ``ids`` are theirs."""
+    kp = padded(len(columns))
+    wide = np.append(columns, np.full(kp - len(columns), -1))
+    return replace(
+        state,
+        ids=ids,
+        n=_chosen(state.n, wide),
+        n_past=_chosen(state.n_past, wide),
+        past=None if state.past is None else tuple(_chosen(h, wide) for h in state.past),
+        window=tuple(replace(w, resp=_chosen(w.resp, wide)) for w in state.window),
+        smoothed_speed=_chosen(state.smoothed_speed, wide, np.nan),
+        life=None if state.life is None else with_columns(state.life, columns),
+    )
+
+
+def with_columns(life: Life, columns: NDArray[np.int64]) -> Life:
+    """Rearrange what is known of the topics' lives; -1 begins a new one."""
+    parts: dict[str, Any] = {
+        name: _chosen(getattr(life, name), columns, -1 if name == "asleep" else 0) for name in PER_TOPIC
+    }
+    return replace(life, **parts)
+
+
+def _chosen(a: NDArray[Any], columns: NDArray[np.int64], missing: float = 0) -> NDArray[Any]:
+    out = np.full((*a.shape[:-1], len(columns)), missing, a.dtype)
+    known = columns >= 0
+    out[..., known] = a[..., columns[known]]
+    return out
+
+
+def added(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
+    """Add a topic that holds the given documents: in the window by memberships, before it as a past of its own."""
+    k = state.k
+    state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
+    window = []
+    for w in state.window:
+        rows, resp = members.row[members.slice == w.index], w.resp.copy()
+        resp[rows] = 0.0
+        resp[rows, k] = 1.0
+        window.append(replace(w, resp=resp))
+    state = replace(state, window=tuple(window), next_id=state.next_id + 1)
+    first = window[0].index if window else state.slice + 1
+    early = members.take(np.flatnonzero(members.slice < first))
+    if state.past is None or not len(early):
+        return state
+    resp = np.zeros((len(early), state.kp), np.float32)
+    resp[:, k] = 1.0
+    past, weight = list(state.past), np.full(state.kp, state.kappa)
+    for j, omega in enumerate(settings.persistences):
+        h = np.zeros_like(past[j])
+        for index in range(int(early.slice.min()), first):
+            own = np.flatnonzero(early.slice == index)
+            h = convolve(learn(h, accumulate(early.x[own], resp[own]), weight)[0], omega)
+        past[j] = past[j] + h
+    n_past = state.n_past.copy()
+    n_past[k] = len(early)
+    return replace(state, past=tuple(past), n_past=n_past)
+
+
+def joined(state: TrackState, gone: int, into: int) -> TrackState:
+    """Add one topic's documents and past to another's; its column goes."""
+
+    def sum_up(a: NDArray[Any]) -> NDArray[Any]:
+        out = a.copy()
+        out[..., into] += out[..., gone]
+        return out
+
+    life = state.life
+    if life is not None:
+        parts: dict[str, Any] = {name: sum_up(getattr(life, name)) for name in SHARED}
+        life = replace(life, **parts)
+    together = replace(
+        state,
+        n_past=sum_up(state.n_past),
+        past=None if state.past is None else tuple(sum_up(h) for h in state.past),
+        window=tuple(replace(w, resp=sum_up(w.resp)) for w in state.window),
+        life=life,
+    )
+    return _without(together, gone)
+
+
+def dropped(state: TrackState, gone: int, heir: int) -> TrackState:
+    """Forget a topic's past; the documents that it has in the window go to an heir."""
+    past = state.past
+    if past is not None:
+        past = tuple(np.where(np.arange(state.kp) == gone, np.float32(0.0), h) for h in past)
+    n_past = np.where(np.arange(state.kp) == gone, 0.0, state.n_past)
+    life = state.life
+    if life is not None:
+        parts: dict[str, Any] = {name: getattr(life, name).copy() for name in SHARED}
+        for part in parts.values():
+            part[..., gone] = 0.0
+        life = replace(life, **parts)
+    return joined(replace(state, past=past, n_past=n_past, life=life), gone, heir)
+
+
+def _without(state: TrackState, gone: int) -> TrackState:
+    stay = np.delete(np.arange(state.k), gone)
+    return rearranged(state, stay, state.ids[stay])
+
+
+def same_topic(state: TrackState, settings: TrackerSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
+
+    M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
+    """
+    _, h, _ = chain.run(state, chain.statistics(state, settings), state.leader, settings)
+    f = chain.anchored(state, h)[:, : state.k].astype(np.float64)
+    b = state.anchor.astype(np.float64)
+    gram, cross, square = f.T @ f, f.T @ b, float(b @ b)
+    lengths = np.sqrt(np.diag(gram))
+    both = np.diag(gram)[:, None] + np.diag(gram) + square + 2.0 * (gram - cross[:, None] - cross)
+    own = log_partition(state.dim, lengths)
+    joint = log_partition(state.dim, np.sqrt(np.maximum(both, 0.0)))
+    evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[:, None] - own
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+    return np.asarray(evidence), np.clip(gram * scale[:, None] * scale, -1.0, 1.0)
