@@ -16,7 +16,7 @@ TABLE = Table(
     "Scores",
     (
         Cell("first", "soft & hard", 0.5, 0.25, 0.125),
-        Cell("first", "other", None, 2.0),
+        Cell("first", "another one", None, 2.0),
         Cell("second", "soft & hard", "3 < 4", None),
     ),
     digits=2,
@@ -55,13 +55,13 @@ def test_entries_are_written_with_their_digits() -> None:
     assert TABLE.text("first", "soft & hard", "paper") == "0.50"
     assert TABLE.text("first", "soft & hard", "ours") == "0.25 ± 0.12"
     assert TABLE.text("second", "soft & hard", "paper") == "3 < 4"
-    assert TABLE.text("second", "soft & hard", "ours") == TABLE.text("second", "other", "ours") == ""
+    assert TABLE.text("second", "soft & hard", "ours") == TABLE.text("second", "another one", "ours") == ""
     exact = Table("", (Cell("a", "b", 9.369212, 800.130004),), digits=6, exact=True)
     assert (exact.text("a", "b", "paper"), exact.text("a", "b", "ours")) == ("9.36921", "800.13")
 
 
 def test_the_paper_has_no_column_where_it_prints_nothing() -> None:
-    assert tables_of(PANEL).sources("2") == TABLE.sources("other") == ("ours",)
+    assert tables_of(PANEL).sources("2") == TABLE.sources("another one") == ("ours",)
     assert TABLE.sources("soft & hard") == ("paper", "ours")
 
 
@@ -72,9 +72,9 @@ def test_curves_are_numbers_on_a_terminal() -> None:
 
 
 def test_a_wide_terminal_shows_columns_and_a_narrow_one_lines() -> None:
-    wide, narrow = printed(100), printed(42)
+    wide, narrow = printed(100), printed(46)
     assert re.search(r"first +0\.50 +0\.25 ± 0\.12 +2\.00", wide)
-    assert re.search(r"first +soft & hard +0\.50 +0\.25 ± 0\.12 *\n +other +2\.00", narrow)
+    assert re.search(r"first +soft & hard +0\.50 +0\.25 ± 0\.12 *\n +another one +2\.00", narrow)
     for text in (wide, narrow):
         assert "…" not in text
         for said in ("figure9: Curves <and> scores", "A note below.", "A last note.", "0.750 ± 0.200"):
