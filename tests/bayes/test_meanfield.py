@@ -12,7 +12,7 @@ from tests.bayes.slices import simulated
 from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.bayes.beliefs import anchored
 from vmfstream.bayes.concentration import KappaPrior, point_factor
-from vmfstream.bayes.flat import Prior, fit, natural_vectors
+from vmfstream.bayes.flat import fit, natural_vectors
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.meanfield import (
     ChainState,
@@ -26,6 +26,7 @@ from vmfstream.bayes.meanfield import (
     started,
     weight_step,
 )
+from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.proportions import ProportionRule, proportions
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
@@ -148,7 +149,7 @@ def test_permuted_labels_permute_the_result() -> None:
     links, model = Links(b, float(inv_bessel_ratio(300, 0.5))), own(3, KappaPrior(5.0, 0.1))
     for rule in ("static", "logistic-normal"):
         fits = [
-            fit_chain(xs, started(xs, r, [b] * 3, None, proportions(rule, 3, 3)), links, model, max_iter=6)  # type: ignore[arg-type]
+            fit_chain(xs, started(xs, r, [b] * 3, None, proportions(rule, 3, 3)), links, model, max_iter=6)
             for r in (resps, turned)
         ]
         assert np.abs(fits[0].trace - fits[1].trace).max() < 1e-7

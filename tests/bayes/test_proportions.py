@@ -111,8 +111,8 @@ def test_ahead_is_one_slice_where_the_last_one_ended(rule: ProportionRule) -> No
     learnt = ahead.renewed(np.array([[500.0, 0.0, 0.0]])).weights[0, 0]
     assert learnt > ahead.weights[0, 0] + 0.3
     if isinstance(ahead, LogisticNormal):
-        seen, unseen = (now.renewed(COUNTS * np.array([1, 1, 1, s])[:, None]).ahead() for s in (100, 0))
-        assert ahead.step < seen.first < ahead.first < unseen.first
+        later: list[Any] = [now.renewed(COUNTS * np.array([1, 1, 1, s])[:, None]).ahead() for s in (100, 0)]
+        assert ahead.step < later[0].first < ahead.first < later[1].first
 
 
 def test_bad_numbers_are_named() -> None:
