@@ -99,6 +99,13 @@ def test_empty_clusters_take_the_worst_rows() -> None:
     assert np.diff(found.trace).min() > -1e-13
 
 
+def test_a_row_across_all_axes_gets_one_of_its_own_at_once() -> None:
+    x = np.array([[1.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    start = np.zeros((3, 16))
+    start[0, 0] = start[2, 1] = 1
+    np.testing.assert_allclose(diametrical_kmeans(x, start, 2, max_iter=2).trace, [2 / 3, 1])
+
+
 def test_axial_seeds_differ_in_axis() -> None:
     x = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
     for seed in range(5):

@@ -26,7 +26,6 @@ from vmfstream.directional.bessel import R_MAX
 from vmfstream.directional.checks import FloatArray, broadcast, dimensions, first_bad, shaped
 
 _LARGE = 50.0  # |kappa| from which e^-|kappa|, which the expansion in 1/kappa leaves out, is nothing
-_STEADY = 1.5  # |kappa| / c from which the terms of that expansion fall fast enough for the variance
 _STIRLING = 20.0  # z from which log Gamma(z + 1/2) - log Gamma(z) comes from its expansion, exact to 3e-15
 
 
@@ -113,13 +112,13 @@ def _log_gamma_ratio(c: float, a: float) -> float:
 
 
 @njit(cache=True)
-def _expansion(a: float, c: float, x: float, least: float) -> tuple[bool, float, float, float]:
+def _expansion(a: float, c: float, x: float) -> tuple[bool, float, float, float]:
     """Return log(e^-x M(a, c, x)), the mean of 1 - t and the variance by the expansion in 1/x (DLMF 13.7.1).
 
-    The first value tells whether it holds, for x large, not below ``least``, and with terms that become negligible
-    before they grow; the others mean nothing if not.
+    The first value tells whether it holds, for x large, not below c, and with terms that become negligible before they
+    grow; the others mean nothing if not.
     """
-    if x < least or x < _LARGE:
+    if x < c or x < _LARGE:
         return False, 0.0, 0.0, 0.0
     term = 1.0
     total, first, second = 1.0, 0.0, 0.0
@@ -168,23 +167,21 @@ def terms(d: float, kappa: float) -> tuple[float, float, float, float]:
 
     Notes
     -----
-    Relative errors: 1e-13 (beside 50-digit values for d up to 20,000).
+    Relative errors, beside values in 40 digits for d up to 10^6: 1e-13; of g' just above -kappa = d/2 as d grows up to
+    3e-10, where the terms of the expansion alternate and hardly fall.
     """
     c = 0.5 * d
     if kappa >= 0.0:
-        found, log_m, away, variance = _expansion(0.5, c, kappa, _STEADY * c)
+        found, log_m, away, variance = _expansion(0.5, c, kappa)
         if found:
             return kappa + log_m, 1.0 - away, away, variance
         return _series(0.5, c, kappa)
     x = -kappa
-    found, log_m, mean, variance = _expansion(c - 0.5, c, x, c)
-    away = 1.0 - mean
-    if not found or x < _STEADY * c:
-        log_series, away, mean, variance = _series(c - 0.5, c, x)
-        log_m = log_m if found else log_series - x
-    if x <= c:
-        log_m = _alternating(0.5, c, x)
-    return log_m, mean, away, variance
+    found, log_m, mean, variance = _expansion(c - 0.5, c, x)
+    if found:
+        return log_m, mean, 1.0 - mean, variance
+    log_m, away, mean, variance = _series(c - 0.5, c, x)
+    return (_alternating(0.5, c, x) if x <= c else log_m - x), mean, away, variance
 
 
 @njit(cache=True)
