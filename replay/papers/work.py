@@ -157,7 +157,9 @@ def _processes(jobs: int) -> ProcessPoolExecutor:
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))  # must be there before numpy is loaded
     try:
-        pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), signal.signal, (2, signal.SIG_IGN))
+        pool = ProcessPoolExecutor(
+            jobs, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+        )
         for _ in range(jobs):
             pool.submit(os.getpid)
     finally:
