@@ -9,7 +9,8 @@ import pytest
 
 from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.bayes.best import STARTS, annealed, best_of
-from vmfstream.bayes.flat import FlatFit, Prior, fit, moment_prior
+from vmfstream.bayes.flat import FlatFit, fit
+from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.seeding import one_hot, seed_labels
 

@@ -11,8 +11,9 @@ from scipy.stats import beta, gamma
 from tests.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.concentration import KappaPrior
 from vmfstream.bayes.dirichlet_process import Sticks, StickWeights, fit_process
-from vmfstream.bayes.flat import Prior, assigned, directions_divergence, expected_cosines, fit, natural_vectors
+from vmfstream.bayes.flat import assigned, directions_divergence, expected_cosines, fit, natural_vectors
 from vmfstream.bayes.kappa_model import KappaModel
+from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.weights import Dirichlet
 from vmfstream.directional.bessel import inv_bessel_ratio
 from vmfstream.mixtures.seeding import random_responsibilities

@@ -9,7 +9,8 @@ from tests.bayes.slices import simulated
 from tests.mixtures.planted import directions
 from vmfstream.bayes.concentration import KappaRule, point_kappa
 from vmfstream.bayes.filtering import filter_fit
-from vmfstream.bayes.flat import Prior, fit
+from vmfstream.bayes.flat import fit
+from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.bayes.temporal import convolve
 from vmfstream.directional.bessel import bessel_ratio

@@ -20,13 +20,11 @@ from vmfstream.bayes.concentration import KappaPrior, KappaRule, point_factor, q
 from vmfstream.bayes.empirical import learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.flat import (
     Assignment,
-    Prior,
     assigned,
     divergence,
     elbo,
     expected_cosines,
     fit,
-    moment_prior,
     natural_vectors,
     predictive,
     responsibilities,
@@ -34,6 +32,7 @@ from vmfstream.bayes.flat import (
     topic_densities,
 )
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.bayes.weights import expected_log_weights
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform, log_partition
 from vmfstream.directional.kernels import padded

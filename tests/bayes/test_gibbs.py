@@ -15,7 +15,8 @@ from tests.mixtures.planted import directions, nmi, vmf_rows
 from tests.shared import shared
 from vmfstream.bayes import gibbs
 from vmfstream.bayes.concentration import KappaPrior
-from vmfstream.bayes.flat import Prior, moment_prior, predictive
+from vmfstream.bayes.flat import predictive
+from vmfstream.bayes.priors import Prior, moment_prior
 
 CASES = json.loads(shared("golden/tiny_gibbs.json").read_text())["cases"]
 

@@ -13,7 +13,7 @@ from tests.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes import hierarchical
 from vmfstream.bayes.branches import Branches, Scheme, evidence, renewed
 from vmfstream.bayes.concentration import KappaPrior, point_factor
-from vmfstream.bayes.flat import Prior, fit
+from vmfstream.bayes.flat import fit
 from vmfstream.bayes.hierarchical import (
     TreeState,
     bound,
@@ -27,6 +27,7 @@ from vmfstream.bayes.hierarchical import (
     weight_step,
 )
 from vmfstream.bayes.kappa_model import KappaModel
+from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.tree_prior import TreePrior, moment_tree_prior
 from vmfstream.bayes.trees import Tree, arrange, read_tree, regular_tree
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_partition

@@ -9,8 +9,9 @@ import pytest
 
 from tests.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.concentration import KappaPrior
-from vmfstream.bayes.flat import Prior, fit, moment_prior
+from vmfstream.bayes.flat import fit
 from vmfstream.bayes.modes import fit_modes
+from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.directional.bessel import log_partition
 from vmfstream.mixtures import movmf
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities

@@ -11,8 +11,9 @@ from tests.bayes.slices import Matrix, simulated
 from tests.mixtures.planted import directions
 from vmfstream.bayes.concentration import point_factor, point_kappa
 from vmfstream.bayes.filtering import filter_fit
-from vmfstream.bayes.flat import Prior, fit, moment_prior, natural_vectors
+from vmfstream.bayes.flat import fit, natural_vectors
 from vmfstream.bayes.kappa_model import KappaModel
+from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.bayes.proportions import StaticWeights
 from vmfstream.bayes.smoother import SmootherModel, SmootherState, Sweep, fit_smoother, smoother_sweep
 from vmfstream.bayes.temporal import convolve, forward

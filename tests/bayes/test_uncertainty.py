@@ -9,7 +9,8 @@ from scipy.stats import beta, vonmises
 from tests.mixtures.planted import directions
 from vmfstream.bayes import gibbs
 from vmfstream.bayes.concentration import KappaPrior
-from vmfstream.bayes.flat import fit, moment_prior
+from vmfstream.bayes.flat import fit
+from vmfstream.bayes.priors import moment_prior
 from vmfstream.bayes.uncertainty import angular_radius, central, of_draws, of_factors
 from vmfstream.bayes.weights import Dirichlet
 from vmfstream.directional.vmf import sample

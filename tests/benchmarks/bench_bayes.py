@@ -21,6 +21,7 @@ import numpy as np
 from vmfstream.bayes import flat, gibbs
 from vmfstream.bayes.concentration import RULES
 from vmfstream.bayes.dirichlet_process import fit_process
+from vmfstream.bayes.priors import moment_kappa_prior, moment_prior
 from vmfstream.datasets import twenty_newsgroups
 from vmfstream.mixtures.movmf import annealed_start
 
@@ -47,7 +48,7 @@ def main() -> None:
     k = asked.components
     x = twenty_newsgroups().x[: asked.documents].astype(np.float32)
     resp = annealed_start(x, k, np.random.default_rng(0))
-    prior, law = flat.moment_prior(x, resp, k), flat.moment_kappa_prior(x, resp, k)
+    prior, law = moment_prior(x, resp, k), moment_kappa_prior(x, resp, k)
     labels = resp[:, :k].argmax(axis=1)
 
     def ascend(sweeps: int, **options: Any) -> None:

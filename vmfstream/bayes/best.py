@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from vmfstream.bayes.concentration import point_factor
-from vmfstream.bayes.flat import Prior, natural_vectors, responsibilities
+from vmfstream.bayes.flat import natural_vectors, responsibilities
+from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.bayes.weights import Dirichlet, WeightsPrior
 from vmfstream.directional.kernels import accumulate

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, digamma, gammaln
 
-from vmfstream.bayes.flat import FlatFit, Prior, fit
+from vmfstream.bayes.flat import FlatFit, fit
+from vmfstream.bayes.priors import Prior
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats
 

@@ -16,6 +16,7 @@ from vmfstream.bayes.filtering import Filtered, FilterSettings, FilterState, fil
 from vmfstream.bayes.flat import shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.meanfield import Links, fit_chain, started
+from vmfstream.bayes.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.proportions import STEP, ProportionRule, Proportions, proportions
 from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.bayes.starts import annealed_starts
@@ -200,8 +201,8 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: Options) -> Evo
 
 def _begun(x: Rows, sizes: Sequence[int], k: int, options: Options, rng: np.random.Generator, resp: Floats) -> _Begun:
     """Fit a flat mixture to the documents that may be looked at."""
-    prior = flat.moment_prior(x, resp, k, alpha=options.alpha)
-    law = None if options.kappa == "point" else flat.moment_kappa_prior(x, resp, k)
+    prior = moment_prior(x, resp, k, alpha=options.alpha)
+    law = None if options.kappa == "point" else moment_kappa_prior(x, resp, k)
     fit = flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS)
     nothing = np.zeros(1 if options.concentration == "shared" else k)
     model = KappaModel(options.kappa, law, options.concentration, nothing, nothing, rng)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.beliefs import anchored
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
-from vmfstream.bayes.flat import moment_kappa_prior
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.meanfield import Links, fit_chain, started
+from vmfstream.bayes.priors import moment_kappa_prior
 from vmfstream.bayes.proportions import Proportions, proportions
 from vmfstream.bayes.temporal import convolve, next_slice_density
 from vmfstream.directional.kernels import padded

@@ -22,6 +22,7 @@ from scipy.special import entr
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.priors import Prior, masked, moment_kappa_prior
 from vmfstream.bayes.weights import (
     Dirichlet,
     DirichletWeights,
@@ -30,21 +31,15 @@ from vmfstream.bayes.weights import (
     dirichlet_divergence,
     expected_log_weights,
 )
-from vmfstream.directional.bessel import R_MAX, bessel_ratio, ell, inv_bessel_ratio
+from vmfstream.directional.bessel import bessel_ratio, ell
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
 from vmfstream.directional.vmf import kl
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed, softmax_rows
-from vmfstream.mixtures.concentration import debiased_resultant, shared_concentration
+from vmfstream.mixtures.concentration import shared_concentration
 from vmfstream.mixtures.seeding import one_hot
 
 Vector: TypeAlias = NDArray[np.float64]
-
-COSINE_LIMITS = (0.1, 0.95)
-"""Limits of the cosine between topics and their common mean: without them the prior could vanish or pin all topics."""
-
-LOG_KAPPA_SD = 0.3
-"""Standard deviation of log kappa when its prior is taken from the initial partition."""
 
 SETTLE = 5
 """Sweeps before the hyperparameters are learnt, and between two times."""
@@ -53,19 +48,6 @@ AT_REST = 1e-5
 """Largest 1 - cosine by which directions turn in the last sweep when the bound is too noisy to tell."""
 
 Assignment: TypeAlias = Literal["soft", "hard"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prior:
-    """Prior of the weights, ``alpha`` (a number or (k,)), and of the directions: ``b`` (D,) or (D, kp)."""
-
-    alpha: float | Vector
-    b: Floats
-
-    @property
-    def c0(self) -> Vector:
-        """Concentration of the prior of the directions: of shape () if common, (kp,) if each topic has its own."""
-        return np.asarray(np.linalg.norm(self.b.astype(np.float64), axis=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,49 +84,6 @@ class FlatFit:
         return self.weights.rho
 
 
-def moment_prior(
-    x: Rows, resp: Floats | NDArray[np.int64], k: int, *, alpha: float = 1.0, cosine: float | None = None
-) -> Prior:
-    """Estimate the common prior of the directions from a partition.
-
-    mu_0 is the normalised corpus mean and C_0 = A^-1( clip(a_0, 0.1, 0.95) ). Documents of different topics have the
-    expected cosine A^2 a_0^2, of the same topic A^2, where a_0 is the cosine of a topic to mu_0; so a_0^2 is the mean
-    cosine of pairs across topics, (|sum_k S_k|^2 - sum_k |S_k|^2) / (n^2 - sum_k n_k^2), over that of pairs within.
-
-    Parameters
-    ----------
-    x : (N, D) CSR or dense unit rows
-    resp : (N, kp) responsibilities, or (N,) labels with -1 for rows left out
-    k : int, number of topics
-    alpha : float > 0, concentration of the weights
-    cosine : float in [0, 1), a_0 if it is not to be estimated
-
-    Returns
-    -------
-    Prior with ``b`` of shape (D,) in the precision of ``x``; b = 0 where the documents sum to zero.
-    """
-    given: Floats = one_hot(np.asarray(resp, np.int64), k, x.dtype) if resp.ndim == 1 else np.asarray(resp, x.dtype)
-    resp = _masked(x, given)
-    s = accumulate(x, resp)
-    within = _debiased(s, resp, k)
-    total = s.sum(axis=1, dtype=np.float64)
-    norm, nk = float(np.linalg.norm(total)), resp.sum(axis=0, dtype=np.float64)[:k]
-    pairs = float(nk.sum() ** 2 - nk @ nk)
-    across = max(norm**2 - float((column_norms(s)[:k] ** 2).sum()), 0.0) / pairs if pairs > 0 else within**2
-    moment = np.clip(np.sqrt(across) / within if within > 0 else 1.0, *COSINE_LIMITS)
-    a0 = moment if cosine is None else cosine
-    c0 = float(inv_bessel_ratio(x.shape[1], a0))
-    b = c0 * total / norm if norm > 0 else np.zeros_like(total)
-    return Prior(alpha, b.astype(x.dtype))
-
-
-def moment_kappa_prior(x: Rows, resp: Floats, k: int) -> KappaPrior:
-    """Prior of log kappa centred at the pooled, debiased concentration of a partition (0.2 as the cosine if none)."""
-    resp = _masked(x, resp)
-    within = _debiased(accumulate(x, resp), resp, k)
-    return KappaPrior(float(np.log(inv_bessel_ratio(x.shape[1], min(within, R_MAX) or 0.2))), LOG_KAPPA_SD**2)
-
-
 def fit(
     x: Rows,
     resp0: Floats | None,
@@ -171,11 +110,11 @@ def fit(
     resp0 : (N, kp) initial responsibilities, best from annealed EM; None starts from the E-step under the prior, which
         must then have a direction per topic, and ``kappa0``
     k : int, number of topics
-    prior : Prior, see `moment_prior`
+    prior : Prior, see `vmfstream.bayes.priors.moment_prior`
     kappa : how the posterior of log kappa is found, see `vmfstream.bayes.concentration.kappa_factor`: ``"quadrature"``,
         ``"sampling"``, ``"bounding"``, ``"lognormal"`` or ``"point"`` (A^-1(T / N), no prior); or known values
     concentration : one for all topics or one each
-    kappa_prior : prior of log kappa, default `moment_kappa_prior`
+    kappa_prior : prior of log kappa, default `vmfstream.bayes.priors.moment_kappa_prior`
     kappa0 : initial concentration, default the ``marginal`` estimate of ``resp0``
     seen : (n, T), statistics of earlier documents about kappa, each a number or (k,)
     assignment : ``"hard"`` gives each document to one topic; the bound is then that of such assignments
@@ -208,7 +147,7 @@ def fit(
             raise ValueError("kappa_prior is needed when there are no initial responsibilities")
         kappa_prior = moment_kappa_prior(x, resp0, k)
     model = KappaModel(kappa, kappa_prior, concentration, n_seen, t_seen, rng)
-    resp = _first_resp(x, prior.b, kappa0, _per_topic(prior.alpha, k)) if resp0 is None else _masked(x, resp0)
+    resp = _first_resp(x, prior.b, kappa0, _per_topic(prior.alpha, k)) if resp0 is None else masked(x, resp0)
     s, nk = _statistics(x, resp, k)
     kappa0 = kappa0 if model.known is None else model.known
     factor = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, nk.sum()) if kappa0 is None else kappa0)
@@ -382,19 +321,8 @@ def _first_resp(x: Rows, b: Floats, kappa0: ArrayLike | None, alpha: Vector) -> 
     return responsibilities(x, b, column_norms(b)[:k], factor, expected_log_weights(alpha))[0]
 
 
-def _masked(x: Rows, resp: Floats) -> Floats:
-    """Take the rows without direction out of the responsibilities."""
-    return np.where(directed(x)[:, None], resp, resp.dtype.type(0))
-
-
 def _statistics(x: Rows, resp: Floats, k: int) -> tuple[Floats, Vector]:
     return accumulate(x, resp), resp.sum(axis=0, dtype=np.float64)[:k]
-
-
-def _debiased(s: Floats, resp: Floats, k: int) -> float:
-    nk = resp.sum(axis=0, dtype=np.float64)[:k]
-    qk = np.einsum("ik,ik->k", resp, resp, dtype=np.float64)[:k]
-    return debiased_resultant(column_norms(s)[:k], nk, qk)
 
 
 def _turned(f: Floats, before: Floats, gamma: Vector) -> float:

@@ -23,8 +23,9 @@ from scipy.special import gammaln
 
 from vmfstream.bayes.concentration import KappaPrior
 from vmfstream.bayes.densities import ConcentrationTarget, located_grid, metropolis
-from vmfstream.bayes.flat import Prior, natural_vectors
+from vmfstream.bayes.flat import natural_vectors
 from vmfstream.bayes.kappa_model import Concentration
+from vmfstream.bayes.priors import Prior
 from vmfstream.directional.bessel import R_MAX, R_MIN, ell, inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.params import Rows
@@ -81,7 +82,7 @@ def fit(
     x : (N, D) CSR or dense unit rows; zero rows are ignored
     labels0 : (N,) labels to start from, best from annealed EM; those of zero rows are not read
     k : int, number of topics
-    prior : Prior, see `vmfstream.bayes.flat.moment_prior`
+    prior : Prior, see `vmfstream.bayes.priors.moment_prior`
     rng : numpy.random.Generator
     kappa_prior : prior of log kappa, needed unless ``kappa`` is known
     kappa : known values, a number or (k,); None draws them

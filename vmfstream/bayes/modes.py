@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from vmfstream.bayes.concentration import KappaPrior, mode_kappa
-from vmfstream.bayes.flat import Assignment, Prior, moment_kappa_prior, natural_vectors
+from vmfstream.bayes.flat import Assignment, natural_vectors
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.priors import Prior, moment_kappa_prior
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Mixture, Rows

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.concentration import KappaPrior
-from vmfstream.bayes.flat import COSINE_LIMITS, LOG_KAPPA_SD
 from vmfstream.bayes.kappa_model import KappaModel
+from vmfstream.bayes.priors import COSINE_LIMITS, LOG_KAPPA_SD
 from vmfstream.bayes.trees import Tree, levels, resultants
 from vmfstream.directional.bessel import R_MAX, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate

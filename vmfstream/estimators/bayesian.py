@@ -14,6 +14,7 @@ from vmfstream.bayes.best import STARTS, best_of
 from vmfstream.bayes.concentration import RULES, KappaFactor, exact_partition, point_factor
 from vmfstream.bayes.dirichlet_process import Sticks, StickWeights, fit_process
 from vmfstream.bayes.modes import ModeFit, fit_modes
+from vmfstream.bayes.priors import Prior, moment_kappa_prior, moment_prior
 from vmfstream.bayes.uncertainty import Uncertainty, angular_radius, of_draws, of_factors
 from vmfstream.bayes.weights import WeightsPrior
 from vmfstream.directional.params import Rows
@@ -75,7 +76,7 @@ class BayesianEstimator(MixtureEstimator):
     def _best(
         self,
         documents: Documents,
-        run: Callable[[Floats, flat.Prior], Any],
+        run: Callable[[Floats, Prior], Any],
         alpha: float = 1.0,
         weights: WeightsPrior | None = None,
     ) -> Any:
@@ -85,7 +86,7 @@ class BayesianEstimator(MixtureEstimator):
             rows,
             k,
             self._rng(),
-            lambda resp: flat.moment_prior(rows, resp, k, alpha=alpha, cosine=self.prior_cosine),
+            lambda resp: moment_prior(rows, resp, k, alpha=alpha, cosine=self.prior_cosine),
             run,
             lambda found: float(found.trace[-1]),
             n_init=self.n_init,
@@ -262,7 +263,7 @@ class BayesianVMFMixture(BayesianEstimator):
         }
         rng = self._rng()
 
-        def run(resp: Floats, prior: flat.Prior) -> flat.FlatFit:
+        def run(resp: Floats, prior: Prior) -> flat.FlatFit:
             learn: Any = self.empirical_bayes
             return flat.fit(documents.rows, resp, self.n_components, prior, learn=learn, rng=rng, **options)
 
@@ -271,14 +272,14 @@ class BayesianVMFMixture(BayesianEstimator):
     def _draw(self, documents: Documents) -> None:
         rows, k, rng = documents.rows, self.n_components, self._rng()
 
-        def run(resp: Floats, prior: flat.Prior) -> gibbs.GibbsFit:
+        def run(resp: Floats, prior: Prior) -> gibbs.GibbsFit:
             return gibbs.fit(
                 rows,
                 labels_of(resp[:, :k], documents.empty),
                 k,
                 prior,
                 rng=rng,
-                kappa_prior=flat.moment_kappa_prior(rows, resp, k),
+                kappa_prior=moment_kappa_prior(rows, resp, k),
                 concentration=self.concentration,  # type: ignore[arg-type]
                 collapsed=self.collapsed,
                 draws=self.n_draws,
@@ -296,7 +297,7 @@ class BayesianVMFMixture(BayesianEstimator):
             name: getattr(self, name) for name in ("concentration", "assignment", "max_iter", "tol")
         }
 
-        def run(resp: Floats, prior: flat.Prior) -> ModeFit:
+        def run(resp: Floats, prior: Prior) -> ModeFit:
             return fit_modes(documents.rows, resp, self.n_components, prior, **options)
 
         found: ModeFit = self._best(documents, run, self.alpha)
@@ -392,7 +393,7 @@ class DirichletProcessVMFMixture(BayesianEstimator):
         shape, rate, rng = self.process_shape, self.process_rate, self._rng()
         options: dict[str, Any] = {name: getattr(self, name) for name in ("kappa", "concentration", "max_iter", "tol")}
 
-        def run(resp: Floats, prior: flat.Prior) -> flat.FlatFit:
+        def run(resp: Floats, prior: Prior) -> flat.FlatFit:
             options["learn"], options["rng"] = self.empirical_bayes, rng
             return fit_process(documents.rows, resp, self.n_components, prior, shape=shape, rate=rate, **options)
 
