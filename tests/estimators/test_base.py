@@ -138,6 +138,7 @@ def test_randomness_is_the_callers(estimator: Any, x: NDArray[np.float64]) -> No
     assert np.array_equal(means(3), means(3))
     assert np.array_equal(means(np.random.RandomState(3)), means(np.random.RandomState(3)))
     assert np.array_equal(means(np.random.default_rng(3)), means(np.random.default_rng(3)))
+    assert len({means(np.random.RandomState(seed)).tobytes() for seed in range(5)}) > 1
     assert np.isfinite(means(None)).all()
 
 

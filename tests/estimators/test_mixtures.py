@@ -122,6 +122,9 @@ def test_a_warm_start_goes_on() -> None:
     assert parts.lower_bounds_[0] == pytest.approx(first)
     assert parts.lower_bounds_ == pytest.approx(whole.lower_bounds_[4:])
     assert np.array_equal(parts.labels_, whole.labels_)
+    annealed = VMFMixture(6, estimator="mle", warm_start=True, random_state=0).fit(x)
+    reached = annealed.lower_bound_
+    assert annealed.fit(x).lower_bounds_[0] == pytest.approx(reached)
 
 
 def test_labels_and_means_as_starts() -> None:

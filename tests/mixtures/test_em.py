@@ -222,6 +222,17 @@ def test_an_empty_cluster_starts_again(assignment: Any) -> None:
     assert len(tiny.trace) < 10  # small weights do not make clusters empty
 
 
+def test_a_document_that_starts_a_cluster_brings_its_weight() -> None:
+    x, _ = planted(11, 40, 3, 60, 0.7)
+    weights = np.random.default_rng(0).random(60) + 1.0
+    for assignment in ("soft", "hard"):
+        start = one_hot(np.zeros(60, np.int64), 3, np.float64)
+        run = plain(x, 3, assignment=assignment, init=start, weights=weights, max_iter=1)
+        shares = weights / weights.sum()
+        assert all(np.abs(shares - share).min() < 1e-12 for share in run.mixture.pi[1:])
+        assert run.mixture.pi[0] == pytest.approx(1 - run.mixture.pi[1:].sum())
+
+
 @pytest.mark.parametrize("estimator", ["mle", "marginal", "debiased", "banerjee", "newton2"])
 @pytest.mark.parametrize("concentration", ["shared", "own"])
 def test_duplicates_and_single_documents_are_capped(concentration: Any, estimator: Any) -> None:

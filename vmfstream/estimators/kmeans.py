@@ -143,6 +143,11 @@ class SphericalKMeans(KMeansEstimator):
     lower_bounds_ : mean cosine after each sweep, which never falls; lower_bound_ : the last of them
     n_iter_, converged_, n_empty_rows_, n_features_in_
 
+    Notes
+    -----
+    scikit-learn's own checks pass, but for sample_weight_equivalence_on_dense_data and _on_sparse_data: starts are
+    drawn by row number, so that only from equal starts are weights and repeated rows the same.
+
     References
     ----------
     [BDGS05] algorithm 3 (spkmeans); [DM01].
