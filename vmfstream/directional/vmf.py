@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,6 +23,7 @@ from vmfstream.directional.bessel import (
     vmf_terms,
 )
 from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
+from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.inverses import INVERSES
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import place_around
@@ -153,8 +153,7 @@ def _polar(d: int, kappa: float, n: int, rng: np.random.Generator) -> tuple[Floa
     return below, sine
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class VonMisesFisher:
+class VonMisesFisher(Distribution):
     """The distribution with density C_d(kappa) exp(kappa mu'x) on the unit sphere.
 
     Parameters
@@ -178,50 +177,12 @@ class VonMisesFisher:
     (True, True)
     """
 
-    mu: FloatArray
-    kappa: float
-
-    def __init__(self, mu: ArrayLike, kappa: float) -> None:
-        direction = unit_vector("mu", mu)
-        direction.setflags(write=False)
-        object.__setattr__(self, "mu", direction)
-        object.__setattr__(self, "kappa", _concentration("kappa", kappa))
-
-    def __repr__(self) -> str:
-        return f"VonMisesFisher(d={self.d}, kappa={self.kappa:g})"
-
-    @property
-    def d(self) -> int:
-        """The dimension of the space."""
-        return len(self.mu)
+    __slots__ = ()
 
     @property
     def mean_cosine(self) -> float:
         """The expected cosine with the mean direction, A_d(kappa)."""
         return float(bessel_ratio(self.d, self.kappa))
-
-    def logpdf(self, x: Rows | Sequence[Any], *, relative_to_uniform: bool = False) -> FloatArray:
-        """Return the log density of every row of ``x``.
-
-        Parameters
-        ----------
-        x : csr_array or array_like, shape (n, d) or (d,)
-            Unit vectors.
-        relative_to_uniform : bool
-            Leave out log C_d(0), which is of the order of d log d and the same for all distributions.
-
-        Returns
-        -------
-        ndarray, shape (n,), or a scalar for a single vector
-
-        Raises
-        ------
-        ValueError
-            If ``x`` does not have d columns or a row is not of unit length.
-        """
-        rows = unit_documents(x, self.d)
-        density: FloatArray = self.kappa * np.asarray(rows @ self.mu) - log_partition(self.d, self.kappa)
-        return density if relative_to_uniform else density + log_c_uniform(self.d)
 
     def rvs(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` unit vectors, shape (n, d); see :func:`sample`."""
@@ -239,9 +200,7 @@ class VonMisesFisher:
         ValueError
             If the dimensions differ.
         """
-        if other.d != self.d:
-            raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
-        return float(kl(self.d, self.kappa, other.kappa, np.clip(self.mu @ other.mu, -1.0, 1.0)))
+        return float(kl(self.d, self.kappa, other.kappa, self._cosine_with(other)))
 
     def convolve(self, tau: float) -> VonMisesFisher:
         """Return the distribution after a random step of concentration ``tau``, matched in its mean.
@@ -298,6 +257,14 @@ class VonMisesFisher:
         if length <= 1e-12 * n:
             raise ValueError("x: the vectors cancel, they have no mean direction")
         return cls(s / length, _estimate(len(s), length, n, float(w @ w), estimator))
+
+    @staticmethod
+    def _checked(name: str, kappa: float) -> float:
+        return _concentration(name, kappa)
+
+    def _relative(self, cosine: FloatArray) -> FloatArray:
+        density: FloatArray = self.kappa * cosine - log_partition(self.d, self.kappa)
+        return density
 
 
 def _estimate(d: int, length: float, n: float, q: float, estimator: Estimator) -> float:

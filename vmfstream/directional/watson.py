@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from vmfstream.directional.axes import least_axis, principal_axis
 from vmfstream.directional.bessel import R_MAX, FloatArray, log_c_uniform
 from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
+from vmfstream.directional.distribution import Distribution
 from vmfstream.directional.kummer import (
     INVERSES,
     inv_mean_square,
@@ -195,8 +195,7 @@ def _concentration(d: int, r: float, estimator: Estimator) -> tuple[float, float
     return kappa, kappa * r - float(log_kummer(d, kappa))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Watson:
+class Watson(Distribution):
     """The distribution with density C_d(0) exp(kappa (mu'x)^2) / M(1/2, d/2, kappa) on the unit sphere.
 
     It is the same for x and -x, and for mu and -mu. For kappa > 0 vectors gather at both ends of the axis mu, for
@@ -223,50 +222,12 @@ class Watson:
     (True, True)
     """
 
-    mu: FloatArray
-    kappa: float
-
-    def __init__(self, mu: ArrayLike, kappa: float) -> None:
-        axis = unit_vector("mu", mu)
-        axis.setflags(write=False)
-        object.__setattr__(self, "mu", axis)
-        object.__setattr__(self, "kappa", _finite("kappa", kappa))
-
-    def __repr__(self) -> str:
-        return f"Watson(d={self.d}, kappa={self.kappa:g})"
-
-    @property
-    def d(self) -> int:
-        """The dimension of the space."""
-        return len(self.mu)
+    __slots__ = ()
 
     @property
     def mean_square(self) -> float:
         """The expected squared cosine with the axis, g(kappa)."""
         return float(mean_square(self.d, self.kappa))
-
-    def logpdf(self, x: Rows | Sequence[Any], *, relative_to_uniform: bool = False) -> FloatArray:
-        """Return the log density of every row of ``x``.
-
-        Parameters
-        ----------
-        x : csr_array or array_like, shape (n, d) or (d,)
-            Unit vectors.
-        relative_to_uniform : bool
-            Leave out log C_d(0), which is of the order of d log d and the same for all distributions.
-
-        Returns
-        -------
-        ndarray, shape (n,), or a scalar for a single vector
-
-        Raises
-        ------
-        ValueError
-            If ``x`` does not have d columns or a row is not of unit length.
-        """
-        rows = unit_documents(x, self.d)
-        density: FloatArray = self.kappa * np.square(np.asarray(rows @ self.mu)) - log_kummer(self.d, self.kappa)
-        return density if relative_to_uniform else density + log_c_uniform(self.d)
 
     def rvs(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` unit vectors, shape (n, d); see :func:`sample`."""
@@ -284,9 +245,7 @@ class Watson:
         ValueError
             If the dimensions differ.
         """
-        if other.d != self.d:
-            raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
-        return kl(self.d, self.kappa, other.kappa, float(self.mu @ other.mu))
+        return kl(self.d, self.kappa, other.kappa, self._cosine_with(other))
 
     @classmethod
     def fit(cls, x: Rows | Sequence[Any], estimator: Estimator = "mle", weights: ArrayLike | None = None) -> Watson:
@@ -318,6 +277,14 @@ class Watson:
             raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
         found = estimate(rows, checked_weights(weights, rows.shape[0]), estimator)
         return cls(found.mu, found.kappa)
+
+    @staticmethod
+    def _checked(name: str, kappa: float) -> float:
+        return _finite(name, kappa)
+
+    def _relative(self, cosine: FloatArray) -> FloatArray:
+        density: FloatArray = self.kappa * np.square(cosine) - log_kummer(self.d, self.kappa)
+        return density
 
 
 def _finite(name: str, given: float) -> float:

@@ -1,0 +1,73 @@
+"""What distributions on the sphere have in common: a direction, a concentration, a density by the cosine with it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vmfstream.directional.bessel import FloatArray, log_c_uniform
+from vmfstream.directional.checks import unit_documents, unit_vector
+from vmfstream.directional.params import Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Distribution(ABC):
+    """A distribution on the unit sphere that is symmetric about ``mu``; ``kappa`` says how narrow it is."""
+
+    mu: FloatArray
+    kappa: float
+
+    def __init__(self, mu: ArrayLike, kappa: float) -> None:
+        direction = unit_vector("mu", mu)
+        direction.setflags(write=False)
+        object.__setattr__(self, "mu", direction)
+        object.__setattr__(self, "kappa", self._checked("kappa", kappa))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(d={self.d}, kappa={self.kappa:g})"
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return len(self.mu)
+
+    def logpdf(self, x: Rows | Sequence[Any], *, relative_to_uniform: bool = False) -> FloatArray:
+        """Return the log density of every row of ``x``.
+
+        Parameters
+        ----------
+        x : csr_array or array_like, shape (n, d) or (d,)
+            Unit vectors.
+        relative_to_uniform : bool
+            Leave out log C_d(0), which is of the order of d log d and the same for all distributions.
+
+        Returns
+        -------
+        ndarray, shape (n,), or a scalar for a single vector
+
+        Raises
+        ------
+        ValueError
+            If ``x`` does not have d columns or a row is not of unit length.
+        """
+        density = self._relative(np.asarray(unit_documents(x, self.d) @ self.mu))
+        return density if relative_to_uniform else density + log_c_uniform(self.d)
+
+    @staticmethod
+    @abstractmethod
+    def _checked(name: str, kappa: float) -> float:
+        """Return the concentration, or raise ValueError with its name if it has none of the allowed values."""
+
+    @abstractmethod
+    def _relative(self, cosine: FloatArray) -> FloatArray:
+        """Return the log density relative to uniform at the given cosines with ``mu``."""
+
+    def _cosine_with(self, other: Self) -> float:
+        if other.d != self.d:
+            raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
+        return float(np.clip(self.mu @ other.mu, -1.0, 1.0))
