@@ -93,6 +93,8 @@ def test_starts_from_axes_of_either_sign(axes: Any) -> None:
     model = WatsonMixture(3, init=given, negative=False).fit(x)
     assert np.all(np.abs(np.diag(model.means_)[:2]) > 0.97)
     assert nmi(model.labels_[labels < 2], labels[labels < 2]) > 0.8
+    turned = WatsonMixture(3, init=np.abs(given), negative=False).fit(x)
+    np.testing.assert_allclose(turned.lower_bounds_, model.lower_bounds_, rtol=1e-9)
 
 
 def test_warm_start_goes_on(axes: Any) -> None:
