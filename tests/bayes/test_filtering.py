@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.bayes.slices import simulated
 from tests.mixtures.planted import directions
+from tests.shared import shared
 from vmfstream.bayes.concentration import KappaRule, point_kappa
 from vmfstream.bayes.filtering import filter_fit
 from vmfstream.bayes.flat import fit
+from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.smoother import fit_smoother
-from vmfstream.bayes.temporal import convolve
-from vmfstream.directional.bessel import bessel_ratio
-from vmfstream.mixtures.seeding import random_responsibilities
+from vmfstream.bayes.temporal import convolve, smooth
+from vmfstream.directional.bessel import bessel_ratio, log_c_uniform
+from vmfstream.mixtures.seeding import one_hot, random_responsibilities
+
+FILTER = json.loads(shared("golden/tiny_filter.json").read_text())["cases"]
 
 
 def test_plain_filter_with_one_slice_is_the_flat_mixture_with_that_prior() -> None:
@@ -61,6 +68,30 @@ def test_filter_follows_topics_and_sums_what_it_saw() -> None:
     assert out.slices[3].log_predictive.mean() > out.slices[1].log_predictive.mean()
     rho = 1 + np.sum(resps, axis=(0, 1))[:3]
     assert out.slices[-1].weights == pytest.approx(rho / rho.sum())
+
+
+@pytest.mark.parametrize("case", FILTER)
+def test_golden_numbers_of_a_whole_fit(case: dict[str, Any]) -> None:
+    d, kappa = case["D"], case["kappa"]
+    xs = [np.array(rows, np.float64).reshape(-1, d) for rows in case["X"]]
+    resps = [np.asarray(one_hot(np.zeros(len(x), np.int64), 1, np.float64), np.float64) for x in xs]
+    omega = float(bessel_ratio(d, case["C0"]))
+    h0 = np.array(case["mu_init"]) * case["C_init"]
+    golden = case["assumed_density"]
+    found = filter_fit(xs, resps[0], 1, omega=omega, h0=h0, kappa=kappa)
+    assert np.array([one.p[:, 0] for one in found.slices]) == pytest.approx(np.array(golden["predicted"]), abs=1e-9)
+    assert np.array([one.h[:, 0] for one in found.slices]) == pytest.approx(np.array(golden["filtered"]), abs=1e-9)
+    first = np.pad(h0[:, None], [(0, 0), (0, 15)])
+    model = KappaModel(kappa)
+    smoothed = fit_smoother(xs, resps, kappa, np.zeros(1), first, None, omega, 1.0, model=model)
+    s = smooth(smoothed.stats, smoothed.kappa, first, omega, k=1).s
+    assert np.array([v[:, 0] for v in s]) == pytest.approx(np.array(golden["smoothed"]), abs=1e-9)
+    n = sum(len(x) for x in xs)
+    evidence = smoothed.bound + n * float(log_c_uniform(d))
+    assert evidence == pytest.approx(sum(golden["log_predictive"]), abs=1e-9)
+    assert evidence == pytest.approx(
+        sum(case["exact"]["log_predictive"]), abs=1.05 * len(xs) * case["approximation_error"]["log_predictive_max_abs"]
+    )
 
 
 def test_bad_input_is_named() -> None:

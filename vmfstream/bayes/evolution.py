@@ -16,11 +16,12 @@ from vmfstream.bayes.filtering import Filtered, FilterSettings, FilterState, fil
 from vmfstream.bayes.flat import shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.meanfield import Links, fit_chain, started
+from vmfstream.bayes.persistence import PERSISTENCES, PILOT, judged
 from vmfstream.bayes.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.proportions import STEP, ProportionRule, Proportions, proportions
 from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.bayes.starts import annealed_starts
-from vmfstream.bayes.temporal import convolve, forward, next_slice_density, smooth
+from vmfstream.bayes.temporal import convolve, smooth
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Rows
@@ -31,15 +32,6 @@ Vector: TypeAlias = NDArray[np.float64]
 Inference: TypeAlias = Literal["filter", "smoother", "meanfield"]
 
 Start: TypeAlias = Literal["all", "first"]
-
-PERSISTENCES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
-"""Grid that a persistence is chosen from."""
-
-PILOT = 0.9
-"""Persistence of the filter whose memberships all the grid is judged by."""
-
-JUDGED = 500
-"""Most documents of a slice that judge."""
 
 FLAT_SWEEPS = 25
 """Sweeps of the flat mixture of all slices from which the chain starts."""
@@ -188,7 +180,7 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: Options) -> Evo
     scores, omega = None, options.persistence
     if omega is None:
         anchor, _ = _anchor_and_first(begun, k, options)
-        scores = _judged(xs, _filtered(xs, begun, k, options, PILOT), anchor)
+        scores = judged(xs, _filtered(xs, begun, k, options, PILOT), anchor)
         omega = PERSISTENCES[int(np.argmax(scores))]
     if options.inference == "filter":
         found = _from_filter(xs, begun, k, options, omega)
@@ -323,21 +315,6 @@ def _from_meanfield(xs: Sequence[Rows], begun: _Begun, k: int, options: Options,
         fit.trace,
         fit.converged,
     )
-
-
-def _judged(xs: Sequence[Rows], pilot: Filtered, anchor: Floats) -> Vector:
-    """Mean log predictive density per document of every slice but the first, for each of `PERSISTENCES`."""
-    gains = [one.h - one.p for one in pilot.slices]
-    totals = np.zeros(len(PERSISTENCES))
-    for j, omega in enumerate(PERSISTENCES):
-        ps = forward(gains, 1.0, pilot.slices[0].p, omega)[0]
-        for t in range(1, len(xs)):
-            if xs[t].shape[0]:
-                step = -(-xs[t].shape[0] // JUDGED)
-                before = pilot.slices[t - 1]
-                density = next_slice_density(xs[t][::step], ps[t], anchor, before.kappa, np.log(before.weights))
-                totals[j] += float(density.mean()) * xs[t].shape[0]
-    return np.asarray(totals / max(sum(x.shape[0] for x in xs[1:]), 1))
 
 
 def _settings(begun: _Begun, anchor: Floats, options: Options, omega: float) -> FilterSettings:
