@@ -93,13 +93,17 @@ def known_topics(place: Place, options: ClientOptions) -> dict[str, int]:
 
 
 def make_topics(place: Place, options: ClientOptions, partitions: int) -> Sequence[str]:
-    """Make those topics of a place that do not exist; return their names."""
+    """Make those topics of a place that do not exist, to be kept for ever; return their names.
+
+    Retention goes by the time of messages: a replay of old documents would be deleted while it is written.
+    """
     missing = [name for name in place.topics if name not in known_topics(place, options)]
     if missing:
         with explained(place, options):
             admin = open_admin(place, options)
             try:
-                admin.create_topics({name: {"num_partitions": partitions} for name in missing}, wait_for_metadata=True)
+                wish = {"num_partitions": partitions, "configs": {"retention.ms": "-1"}}
+                admin.create_topics(dict.fromkeys(missing, wish), wait_for_metadata=True)
             finally:
                 admin.close()
     return missing

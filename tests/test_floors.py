@@ -30,6 +30,7 @@ FLOORS = {
     "vmfstream.connectors": 6,
     "vmfstream.dashboards": 7,
     "vmfstream.replay": 7,
+    "vmfstream.live": 8,
     "vmfstream.cli": 8,
     "vmfstream.__main__": 8,
 }

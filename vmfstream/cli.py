@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +57,10 @@ TitleField = Annotated[str | None, typer.Option("--title-field", help="Field or 
 VectorField = Annotated[str | None, typer.Option("--vector", help="Field with a dense vector, used instead of text.")]
 Dimension = Annotated[int, typer.Option(min=0, help="Dimension of the vectors of --vector.")]
 Title = Annotated[str | None, typer.Option(help="What the page calls the stream.")]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="TOML file whose table [kafka] holds client options, such as those of TLS and SASL."),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more while running.")]
 
 
@@ -102,7 +107,7 @@ def demo(
         result = replay_planted(Log(log), topics=topics, seed=seed, observe=observe, stop=stop)
     found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"
     typer.echo(f"known truth recovered: {found}, {result.documents:,} documents labelled as they came")
-    _conclude(result.engine, log, page)
+    _conclude(result.engine, log, page, stop)
 
 
 @app.command()
@@ -168,13 +173,14 @@ def replay(
     if evaluate:
         typer.echo(comparison.render())
         return
-    _conclude(engine, out, html)
+    _conclude(engine, out, html, stop)
 
 
 @app.command()
 def run(
     source: Annotated[
-        str, typer.Argument(help="A file (.jsonl, .csv, .tsv, .parquet, .txt, also .gz) or - for standard input.")
+        str,
+        typer.Argument(help="kafka://host:9092/topic, a file (.jsonl, .csv, .parquet, .txt) or - for standard input."),
     ],
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
@@ -188,7 +194,8 @@ def run(
     language: Language = "english",
     stem: Stem = "",
     linger: Annotated[
-        float | None, typer.Option(min=0.0, help="Seconds after which a part-filled epoch is written; none waits.")
+        float | None,
+        typer.Option(min=0.0, help="Seconds after which a part-filled epoch is written; topics: 5, else it waits."),
     ] = None,
     time: TimeField = None,
     text: TextField = None,
@@ -197,6 +204,24 @@ def run(
     vector: VectorField = None,
     dimension: Dimension = 0,
     title: Title = None,
+    config: Config = None,
+    format: Annotated[str, typer.Option(help="What a topic's messages are: json or text.")] = "json",
+    on_gap: Annotated[
+        str, typer.Option(help="Where messages of a topic are gone: fail, or go on with the earliest or the latest.")
+    ] = "fail",
+    group: Annotated[
+        str | None, typer.Option(help="Consumer group to tell the broker about offsets, for monitoring only.")
+    ] = None,
+    dead_letters: Annotated[
+        str | None, typer.Option(help="kafka:// URL of a topic for messages that were no documents.")
+    ] = None,
+    publish: Annotated[
+        str | None, typer.Option(help="kafka:// URL of a topic for closed slices and events, as JSON.")
+    ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve figures for Prometheus at this port.")
+    ] = None,
+    metrics_address: Annotated[str, typer.Option(help="Address to serve them at.")] = "127.0.0.1",
     verbose: Verbose = False,
 ) -> None:
     """Follow a source in the order in which it delivers documents.
@@ -207,19 +232,31 @@ def run(
     \b
     vmfstream run news.jsonl --slices day --out news.duckdb
     tail -f news.jsonl | vmfstream run - --slices hour --linger 5
+    vmfstream run kafka://localhost:9092/news --slices hour --dead-letters kafka://localhost:9092/news-dead
     vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000
     """
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.connectors.kafka_options import parse_place, read_options
     from vmfstream.engine.follow import follow
+    from vmfstream.live import LINGER, observers
     from vmfstream.log.writer import Log
 
     _logging(verbose)
     if (vector is None) != (dimension == 0):
         raise InputError("--vector and --dimension belong together: name the field and say how long its vectors are")
-    opened = open_source(source)
+    topic = parse_place(source) if source.lower().startswith("kafka:") else None
+    options = read_options(config)
+    reading = {"options": options, "format": format, "on_gap": on_gap, "group": group} if topic else {}
+    opened = open_source(source, **reading)
     codec = FieldCodec(
-        id=id, time=time, text=text, title=title_field, vector=vector, dimension=dimension if vector else None
+        id=id,
+        time=time,
+        text=text,
+        title=title_field,
+        vector=vector,
+        dimension=dimension if vector else None,
+        unit="offset" if topic else "line",
     )
     settings = _settings(
         title=title or opened.name,
@@ -235,9 +272,60 @@ def run(
         stem=stem,
         dimension=dimension,
     )
-    with closing(opened), _progress(opened.name, opened.total) as (observe, stop):
-        engine = follow(opened, codec, Log(out), settings, linger=linger, observe=observe, stop=stop)
-    _conclude(engine, out, html)
+    wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
+    wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
+    linger = LINGER if linger is None and topic else linger
+    with (
+        closing(opened),
+        _progress(opened.name, opened.total) as (observe, stop),
+        observers(out, observe, **wishes) as told,
+    ):
+        engine = follow(opened, codec, Log(out), settings, linger=linger, observe=told, stop=stop)
+    _conclude(engine, out, html, stop)
+
+
+@app.command()
+def publish(
+    corpus: Annotated[str, typer.Argument(help="A corpus (see: vmfstream corpora) or a file: .jsonl, .csv, .parquet.")],
+    topic: Annotated[str, typer.Argument(help="kafka://host:9092/topic; the topic is made if it does not exist.")],
+    rate: Annotated[
+        float | None, typer.Option(min=0.001, help="Documents per second; without it as fast as possible.")
+    ] = None,
+    partitions: Annotated[int, typer.Option(min=1, help="Partitions of a topic that is made.")] = 4,
+    compression: Annotated[str | None, typer.Option(help="gzip, snappy, lz4 or zstd; none without.")] = None,
+    time: TimeField = None,
+    text: TextField = None,
+    id: IdField = None,
+    title_field: TitleField = None,
+    config: Config = None,
+    verbose: Verbose = False,
+) -> None:
+    """Send documents to a topic of Kafka in the order of their time, as if they were written now.
+
+    Each is a JSON object with id, time, title and text; its id is the key and its time that of the message. What the
+    broker has taken once it does not take twice, however often the connection breaks.
+
+    
+    vmfstream publish planted kafka://localhost:9092/news
+    vmfstream publish years.jsonl kafka://localhost:9092/news --rate 500
+    """
+    from vmfstream.connectors.kafka_options import parse_place, read_options
+    from vmfstream.connectors.kafka_publisher import COMPRESSIONS, publish_documents
+    from vmfstream.replay.run import open_replay
+
+    _logging(verbose)
+    place, options = parse_place(topic), read_options(config)
+    if len(place.topics) != 1:
+        raise InputError(f"expected one topic to write to, got {topic}")
+    if compression is not None and compression not in COMPRESSIONS:
+        raise InputError(f"--compression must be one of {', '.join(COMPRESSIONS)}, got {compression}")
+    opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
+    how: dict[str, Any] = {"rate": rate, "partitions": partitions, "compression": compression}
+    with closing(opened.source), _progress(opened.title) as (_, stop):
+        sent, rejected = publish_documents(opened.source, opened.codec, place, options, stop=stop, **how)
+    typer.echo(f"sent: {sent:,} documents to {place.url}, {rejected:,} rejected")
+    if stop.code:
+        raise typer.Exit(stop.code)
 
 
 @app.command()
@@ -350,13 +438,30 @@ def reproduce(
 
 @app.command()
 def doctor(
-    log: Annotated[Path | None, typer.Argument(help="A log to look into.")] = None,
+    things: Annotated[
+        list[str] | None, typer.Argument(help="A log to look into, kafka://host:9092/topic to look at, or both.")
+    ] = None,
+    time: TimeField = None,
+    text: TextField = None,
+    id: IdField = None,
+    config: Config = None,
 ) -> None:
-    """Check the installation, and a log if one is named: versions, kernels, corpora, last epoch, rejections."""
+    """Check the installation, and a log or topics if they are named: versions, kernels, last epoch, lag, a message."""
+    from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.connectors.kafka_options import read_options
     from vmfstream.engine.doctor import examine
+    from vmfstream.live import examine_topics
 
+    _logging(False)
+    topics = [name for name in things or () if name.lower().startswith("kafka:")]
+    logs = [Path(name) for name in things or () if name not in topics]
+    if len(logs) > 1:
+        raise InputError(f"expected one log, got {', '.join(map(str, logs))}")
+    log = logs[0] if logs else None
+    codec = FieldCodec(id=id, time=time, text=text, unit="offset")
     failed = False
-    for check in examine(log):
+    checks = [examine(log), *(examine_topics(url, read_options(config), codec, log) for url in topics)]
+    for check in chain.from_iterable(checks):
         failed |= not check.good
         mark = typer.style("ok  ", fg=typer.colors.GREEN) if check.good else typer.style("FAIL", fg=typer.colors.RED)
         typer.echo(f"{mark} {check.what}: {check.found}")
@@ -372,10 +477,30 @@ def _settings(**given: Any) -> RunSettings:
 
 def _logging(verbose: bool) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s")
+    # the client of Kafka tells of every attempt to connect; what matters is passed on by our own source
+    logging.getLogger("kafka").propagate = verbose
+    logging.getLogger("kafka").addHandler(logging.NullHandler())
 
 
-def _conclude(engine: Engine, log: Path, page: Path | None) -> None:
-    """Say what happened and where it lies, write the page if one is wanted; an interrupted run ends with code 130."""
+class Stop:
+    """Asked by Ctrl-C or a SIGTERM, answers whether somebody did, and with which code to end then."""
+
+    def __init__(self) -> None:
+        self.code: int | None = None
+
+    def __call__(self) -> bool:
+        """Tell whether to stop."""
+        return self.code is not None
+
+    def ask(self, number: int, frame: object = None) -> None:
+        """Ask once for a clean end; a second time insists."""
+        if self():
+            raise KeyboardInterrupt
+        self.code = INTERRUPTED if number == signal.SIGINT else 0
+
+
+def _conclude(engine: Engine, log: Path, page: Path | None, stop: Stop) -> None:
+    """Say what happened and where it lies, write the page if one is wanted; a run ended by Ctrl-C has code 130."""
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
     typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
     typer.echo(f"log: {log.resolve()}")
@@ -384,7 +509,7 @@ def _conclude(engine: Engine, log: Path, page: Path | None) -> None:
     if page is not None and engine.epoch:
         _export(log, page)
     if not engine.finished and engine.epoch:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(stop.code or 0)
 
 
 def _export(log: Path, page: Path, max_mb: float = 8.0) -> None:
@@ -426,23 +551,16 @@ def _fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def _progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Callable[[], bool]]]:
+def _progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Stop]]:
     """A progress bar on a terminal, silence elsewhere; the first Ctrl-C asks for a clean end, the second insists."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from vmfstream.engine import engine as loop
 
-    asked = False
-
-    def interrupt(*_: object) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
+    stop = Stop()
     console = Console(stderr=True)
-    previous = signal.signal(signal.SIGINT, interrupt), signal.signal(signal.SIGTERM, interrupt)
+    previous = signal.signal(signal.SIGINT, stop.ask), signal.signal(signal.SIGTERM, stop.ask)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -459,7 +577,7 @@ def _progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, 
                 note = f"slice {now.slice}" + (f", {now.rejected} rejected" if now.rejected else "")
                 bar.update(task, completed=now.documents + now.rejected, note=note)
 
-            yield observe, lambda: asked
+            yield observe, stop
     finally:
         signal.signal(signal.SIGINT, previous[0])
         signal.signal(signal.SIGTERM, previous[1])

@@ -149,6 +149,7 @@ def test_what_an_engine_tells_after_every_batch_and_commit() -> None:
     seen: list[Progress] = []
     engine([*FOUR_YEARS[:60], b"?"], epoch_documents=25, batch_documents=16).run(seen.append)
     assert [(p.epoch, p.slice, p.documents, p.rejected, p.finished) for p in seen] == [
+        (0, "not begun", 0, 0, False),
         (0, "2001", 16, 0, False),
         (1, "2001", 25, 0, False),
         (2, "2001", 40, 0, False),

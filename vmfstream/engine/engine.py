@@ -109,7 +109,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Told after every commit and every batch before it.
+    """Told at the start, after every commit and every batch before it.
 
     ``heldout`` and ``seconds`` are of the epoch so far; ``late`` counts since the process began; ``lag`` is how many
     messages wait in the source, None if it cannot say; ``topics`` is 0 before the first fit.
@@ -194,6 +194,7 @@ class Engine:
 
     def run(self, observe: Observer | None = None, stop: Callable[[], bool] = lambda: False) -> None:
         """Follow the source until it is exhausted or ``stop()`` is true; the open epoch is then committed as it is."""
+        self._tell(self._described(), Epoch(), observe)
         while True:
             epoch = self._next_epoch(observe, stop)
             news = epoch.messages or epoch.next_slice is not None

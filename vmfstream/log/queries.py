@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -136,6 +137,22 @@ class RejectedFrame:
     excerpt: Texts
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosedSlice:
+    """A closed slice with its topics, each with its words, and its events, as rows by name; None where unknown."""
+
+    epoch: int
+    slice: int
+    label: str
+    begins: datetime | None
+    ends: datetime | None
+    n: int
+    predicted: float | None
+    settling: bool
+    topics: list[dict[str, Any]]
+    events: list[dict[str, Any]]
+
+
 _F = TypeVar("_F")
 
 
@@ -231,15 +248,57 @@ class Reader:
         rows = self._rows(f"{query} order by times desc, kind")
         return Rejections(total=sum(count for _, count in rows), reasons=dict(rows))
 
+    def rejected_after(self, epoch: int) -> RejectedFrame:
+        """Return the messages that were rejected in later epochs, in their order."""
+        return self._frame(RejectedFrame, "from rejected where epoch > $1 order by epoch, part, source_offset", [epoch])
+
+    def closed_after(self, epoch: int) -> list[ClosedSlice]:
+        """Return what later epochs closed, in order, as it was known then."""
+        where = f"slice in (select slice from slice where epoch > {int(epoch)})"
+        topics: dict[int, list[dict[str, Any]]] = {}
+        by_topic: dict[tuple[int, int], list[tuple[str, float]]] = {}
+        for index, topic, word, weight in self._rows(
+            f"select slice, topic, word, weight from filtered_word where {where} order by slice, topic, rank"
+        ):
+            by_topic.setdefault((index, topic), []).append((word, weight))
+        for row in self._dicts(f"select * from filtered where {where} order by slice, topic"):
+            index = row.pop("slice")
+            topics.setdefault(index, []).append(row | {"words": by_topic.get((index, row["topic"]), [])})
+        events: dict[int, list[dict[str, Any]]] = {}
+        for row in self._dicts(f"select * exclude epoch from event where {where} order by slice, rowid"):
+            events.setdefault(row.pop("slice"), []).append(row)
+        slices = self._rows(
+            "select epoch, slice, label, begins, ends, n, predicted, settling from slice "
+            f"where epoch > {int(epoch)} order by slice"
+        )
+        return [ClosedSlice(*(*row, topics.get(row[1], []), events.get(row[1], []))) for row in slices]
+
+    def position(self) -> dict[str, int]:
+        """Return the next offset to read, by part of the source."""
+        return dict(self._rows("select part, next_offset from position order by part"))
+
+    def run_name(self) -> str:
+        """Return a name that no other run has: when its first epoch began; empty before."""
+        rows = self._rows("select strftime(begun, '%Y%m%d%H%M%S%f') from epoch order by epoch limit 1")
+        return str(rows[0][0]) if rows else ""
+
     def has_hindsight(self) -> bool:
         """Tell whether a smoother has written anything."""
         return bool(self._rows("select exists(select 1 from smoothed)")[0][0])
 
+    def _dicts(self, query: str) -> list[dict[str, Any]]:
+        names, rows = self._answer(query)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
     def _rows(self, query: str) -> list[Any]:
+        return self._answer(query)[1]
+
+    def _answer(self, query: str) -> tuple[list[str], list[Any]]:
         with connected(self.path, read_only=True, timeout=self.timeout) as connection:
             try:
                 check(connection, self.path)
-                return connection.execute(query).fetchall()
+                found = connection.execute(query)
+                return [column[0] for column in found.description or ()], found.fetchall()
             except duckdb.Error as error:
                 raise InputError(f"cannot read the log {self.path}: {explain(error)}") from error
 

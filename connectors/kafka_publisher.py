@@ -1,0 +1,245 @@
+"""Writing to Kafka: documents of a file, and what a log holds, every epoch once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import TopicPartition
+from kafka.errors import KafkaError
+from kafka.structs import OffsetAndMetadata
+
+from vmfstream.connectors.kafka_client import explained, make_topics, open_consumer, open_producer
+from vmfstream.connectors.kafka_options import ClientOptions, Place
+from vmfstream.errors import InputError
+from vmfstream.protocols import Codec, Source
+from vmfstream.records import Document
+
+COMPRESSIONS = ("gzip", "snappy", "lz4", "zstd")
+"""How messages can be packed."""
+
+_LARGEST = 900_000  # bytes of a value; brokers take a million by default, with key and headers
+_HEAD = 100_000  # bytes kept of a larger one
+_AWAY = 2000  # messages up to which reading on is quicker than asking anew
+_SILENCE = 10.0  # seconds after which a message that does not come is taken for gone
+_EPOCH_MS = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letter:
+    """One message to send: bytes of a key and a value, and headers."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]] = ()
+
+
+class KafkaPublisher:
+    """Sends letters to one topic so that readers of committed messages see those of every epoch once.
+
+    The letters of an epoch and its number (as metadata of a consumer group of the publisher's own) are one transaction
+    of the broker: after a crash ``delivered`` tells what is already there.
+
+    Parameters
+    ----------
+    place : Place
+        With one topic.
+    options : ClientOptions
+    name : str
+        Of the transactions and the group; one for each log and topic.
+
+    Raises
+    ------
+    InputError
+        If the cluster cannot be used; every method.
+    """
+
+    def __init__(self, place: Place, options: ClientOptions, name: str) -> None:
+        (self._topic,) = place.topics
+        self._place, self._options, self._name = place, options, name
+        with explained(place, options):
+            self._producer = open_producer(place, options, transactional_id=name, linger_ms=20)
+            self._producer.init_transactions()
+
+    def delivered(self) -> int:
+        """Return the last epoch that was sent, 0 before the first."""
+        mark = TopicPartition(self._topic, 0)
+        with explained(self._place, self._options):
+            consumer = open_consumer(self._place, self._options, group_id=self._name)
+            try:
+                found = consumer.committed(mark, metadata=True, timeout_ms=30_000)
+            finally:
+                consumer.close(autocommit=False)
+        return 0 if found is None or found.offset < 0 else int(found.metadata)
+
+    def send(self, epoch: int, letters: Iterable[Letter]) -> int:
+        """Send the letters of an epoch, all or none; return how many there were."""
+        count = 0
+        with explained(self._place, self._options):
+            self._producer.begin_transaction()
+            try:
+                futures = []
+                for letter in letters:
+                    value, headers = _shortened(letter)
+                    futures.append(self._producer.send(self._topic, key=letter.key, value=value, headers=headers))
+                    count += 1
+                self._producer.flush()
+                for future in futures:
+                    future.get(timeout=60)
+                offsets = {TopicPartition(self._topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
+                self._producer.send_offsets_to_transaction(offsets, self._name)
+                self._producer.commit_transaction()
+            except BaseException:
+                self._producer.close(timeout=0)  # the next publisher of this name ends what is open
+                raise
+        return count
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._producer.close(timeout=10)
+
+
+def reread(
+    place: Place, options: ClientOptions, wanted: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, int, Any | None]]:
+    """Read single messages again.
+
+    Parameters
+    ----------
+    wanted : mapping of str to sequence of int
+        Offsets by part (``topic:partition``).
+
+    Yields
+    ------
+    part, offset, record
+        By part and offset; the record is None where the cluster no longer has it.
+    """
+    with explained(place, options), closing(_Rereader(place, options)) as reader:
+        for part, offsets in wanted.items():
+            for offset, record in reader.read(part, sorted(offsets)):
+                yield part, offset, record
+
+
+class _Rereader:
+    def __init__(self, place: Place, options: ClientOptions) -> None:
+        self._consumer = open_consumer(place, options, group_id=None)
+
+    def read(self, part: str, offsets: Sequence[int]) -> Iterator[tuple[int, Any | None]]:
+        """Yield the messages of one partition at these offsets, in order."""
+        topic, _, number = part.rpartition(":")
+        tp = TopicPartition(topic, int(number))
+        self._consumer.assign([tp])
+        oldest = self._consumer.beginning_offsets([tp])[tp]
+        yield from ((offset, None) for offset in offsets if offset < oldest)
+        left = [offset for offset in reversed(offsets) if offset >= oldest]
+        reached = -_AWAY - 1
+        since = time.monotonic()
+        while left and time.monotonic() - since < _SILENCE:
+            if left[-1] - reached > _AWAY:
+                reached = left[-1]
+                self._consumer.seek(tp, reached)
+            for record in self._consumer.poll(timeout_ms=1000, max_records=1000).get(tp, ()):
+                since = time.monotonic()
+                reached = record.offset + 1
+                while left and left[-1] < record.offset:
+                    yield left.pop(), None
+                if left and left[-1] == record.offset:
+                    yield left.pop(), record
+        yield from ((offset, None) for offset in reversed(left))
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+
+def publish_documents(
+    source: Source,
+    codec: Codec,
+    place: Place,
+    options: ClientOptions,
+    *,
+    rate: float | None = None,
+    partitions: int = 4,
+    compression: str | None = None,
+    observe: Callable[[int, int], None] = lambda sent, rejected: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[int, int]:
+    """Send the documents of a source as JSON messages, each with its id as key and its time as that of the message.
+
+    Parameters
+    ----------
+    source, codec : what is sent.
+    place : Place
+        With one topic, which is made if it does not exist.
+    rate : float, optional
+        Documents per second; as fast as possible without.
+    partitions : int
+        Of a topic that is made.
+    compression : one of ``COMPRESSIONS``, optional
+
+    Returns
+    -------
+    sent, rejected : int
+        ``rejected`` counts messages of the source that are no documents.
+
+    Raises
+    ------
+    InputError
+        If the cluster cannot be used or does not take a message.
+    """
+    (topic,) = place.topics
+    make_topics(place, options, partitions)
+    sent = rejected = 0
+    failures: list[BaseException] = []
+    began = time.monotonic()
+    with explained(place, options, topic):
+        producer = open_producer(place, options, linger_ms=20, batch_size=256 * 1024, compression_type=compression)
+        try:
+            while not (source.exhausted or stop()):
+                for message in source.poll(500, 0.2):
+                    record = codec.decode(message)
+                    if not isinstance(record, Document):
+                        rejected += 1
+                        continue
+                    future = producer.send(
+                        topic, key=record.id.encode(), value=_as_json(record), timestamp_ms=_milliseconds(record)
+                    )
+                    future.add_errback(failures.append)
+                    sent += 1
+                    if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
+                        time.sleep(ahead)
+                if failures:
+                    break
+                observe(sent, rejected)
+            producer.flush()
+        finally:
+            producer.close(timeout=10)
+        if failures:
+            raise failures[0] if isinstance(failures[0], KafkaError) else InputError(str(failures[0]))
+    return sent, rejected
+
+
+def _as_json(document: Document) -> bytes:
+    fields: dict[str, Any] = {"id": document.id, "time": document.time.isoformat()}
+    if document.meta.get("title"):
+        fields["title"] = document.meta["title"]
+    if document.text is not None:
+        fields["text"] = document.text
+    if document.vector is not None:
+        fields["vector"] = [round(float(number), 6) for number in document.vector]
+    return json.dumps(fields, ensure_ascii=False).encode()
+
+
+def _milliseconds(document: Document) -> int:
+    """Return the time of a document as that of its message; times before 1970 Kafka cannot express."""
+    return max(int(document.time.timestamp() * _EPOCH_MS), 0)
+
+
+def _shortened(letter: Letter) -> tuple[bytes | None, list[tuple[str, bytes]]]:
+    headers = list(letter.headers)
+    if letter.value is None or len(letter.value) <= _LARGEST:
+        return letter.value, headers
+    return letter.value[:_HEAD], [*headers, ("vmfstream.bytes", str(len(letter.value)).encode())]
