@@ -74,7 +74,7 @@ def test_ctrl_c_says_where_to_go_on(
     ("arguments", "said"),
     [
         (("banerjee", "table9"), "banerjee has no 'table9' here: known are table1, table2"),
-        (("bishop",), "unknown paper 'bishop': known are banerjee, sra"),
+        (("bishop",), "unknown paper 'bishop': known are banerjee"),
     ],
 )
 def test_unknown_names_are_told_the_known_ones(
