@@ -44,8 +44,8 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     becomes float64. Rows are scaled to unit length. A row of zeros has no direction: it takes no part in a fit, its
     label is -1, and ``n_empty_rows_`` says how many there were.
 
-    Subclasses declare the ``domains`` of their parameters, take ``n_components``, ``random_state`` and ``n_jobs``, and
-    begin ``fit`` with `_read`.
+    Subclasses declare the ``domains`` of their parameters, take ``n_components``, ``random_state`` and, if they
+    use threads, ``n_jobs``, and begin ``fit`` with `_read`.
     """
 
     domains: ClassVar[Mapping[str, Domain]] = {}
@@ -83,7 +83,9 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter outside its domain."""
-        check_parameters(self.get_params(deep=False), {"n_jobs": Either(Whole(-1), Nothing())} | dict(self.domains))
+        given_parameters = self.get_params(deep=False)
+        jobs: dict[str, Domain] = {"n_jobs": Either(Whole(-1), Nothing())} if "n_jobs" in given_parameters else {}
+        check_parameters(given_parameters, jobs | dict(self.domains))
 
     def _components(self) -> int:
         """Return the number of components that the parameters ask for."""

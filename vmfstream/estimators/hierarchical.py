@@ -114,7 +114,6 @@ class HierarchicalVMFMixture(MixtureEstimator):
         max_iter: int = 100,
         tol: float = 1e-4,
         random_state: Any = None,
-        n_jobs: int | None = None,
     ) -> None:
         self.height = height
         self.branching = branching
@@ -128,7 +127,6 @@ class HierarchicalVMFMixture(MixtureEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> HierarchicalVMFMixture:
         """Fit the hierarchy to the rows of ``X``."""

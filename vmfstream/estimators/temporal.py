@@ -103,7 +103,6 @@ class TemporalVMFMixture(MixtureEstimator):
         max_iter: int = 50,
         tol: float = 1e-4,
         random_state: Any = None,
-        n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.persistence = persistence
@@ -121,7 +120,6 @@ class TemporalVMFMixture(MixtureEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, slices: ArrayLike | None = None) -> TemporalVMFMixture:
         """Fit the mixture to the rows of ``X``.
