@@ -14,8 +14,8 @@ from scipy.special import logsumexp, softmax
 from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.mixtures.movmf import annealed_start, e_step, fit, m_step
 from vmfstream.mixtures.kmeans import spherical_kmeans
+from vmfstream.mixtures.movmf import annealed_start, e_step, fit, m_step
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
 
 
