@@ -64,6 +64,13 @@ def test_the_largest_bound_wins_under_one_prior() -> None:
     assert best.trace[-1] == max(bounds)
 
 
+def test_random_responsibilities_have_no_say_in_the_prior() -> None:
+    x, _ = planted()
+    blurred = search(x, 4, start="random").prior
+    clear = search(x, 4, start="k-means++").prior
+    assert float(blurred.c0) == pytest.approx(float(clear.c0), rel=0.5)
+
+
 def test_given_responsibilities_are_the_only_start() -> None:
     x, labels = planted()
     start = one_hot(labels, 4, np.float64)

@@ -112,6 +112,20 @@ def test_concentrations_follow_their_conditional(case: dict[str, Any]) -> None:
         assert np.log(chain[:, j]).mean() == pytest.approx(mean_log, abs=0.06)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_density_of_a_concentration_is_the_joint_density_as_its_function(case: dict[str, Any]) -> None:
+    x, prior, law = tiny(case)
+    u = np.array([-1.0, 0.5, 2.0, 4.0])
+    for concentration, topics in (("shared", slice(None)), ("own", slice(1, 2))):
+        state = gibbs._State(x, np.array(case["kappa_conditional"]["z"]), case["K"], prior, law, None, concentration)
+        joint = []
+        for value in u:
+            state.kappa[-1] = np.exp(value)
+            joint.append(state.log_joint())
+        found = state.kappa_target(topics)(u)
+        assert found - found[0] == pytest.approx(np.array(joint) - joint[0], abs=1e-9)
+
+
 def planted(d: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     rng = np.random.default_rng(d)
     labels = rng.integers(3, size=90)

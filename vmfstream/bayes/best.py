@@ -41,7 +41,9 @@ def best_of(
     start: Start | Floats = "annealed-em",
     weights: WeightsPrior | None = None,
 ) -> Fitted:
-    """Fit from ``n_init`` starts, all under the prior of the first, and return the fit of largest bound.
+    """Fit from ``n_init`` starts, all under one prior, and return the fit of largest bound.
+
+    The prior comes from the first start, or, as random responsibilities say nothing about it, from spherical k-means.
 
     Parameters
     ----------
@@ -63,7 +65,8 @@ def best_of(
     prior: Prior | None = None
     best: Fitted | None = None
     for resp in _starts(x, k, rng, n_init, start):
-        prior = prior_of(resp) if prior is None else prior
+        if prior is None:
+            prior = prior_of(_clustered(x, k, rng) if isinstance(start, str) and start == "random" else resp)
         if isinstance(start, str) and start == "annealed":
             resp = annealed(x, resp, k, prior, weights=weights)
         found = run(resp, prior)
@@ -108,4 +111,8 @@ def _starts(x: Rows, k: int, rng: np.random.Generator, n_init: int, start: Start
         return annealed_starts(x, k, rng, n_init)
     if start == "random":
         return (random_responsibilities(x, k, rng) for _ in range(n_init))
-    return (one_hot(seed_labels(x, k, rng), k, x.dtype) for _ in range(n_init))
+    return (_clustered(x, k, rng) for _ in range(n_init))
+
+
+def _clustered(x: Rows, k: int, rng: np.random.Generator) -> Floats:
+    return one_hot(seed_labels(x, k, rng), k, x.dtype)

@@ -223,20 +223,17 @@ class _State:
 
     def draw_kappa(self, rng: np.random.Generator) -> None:
         """Draw concentrations, directions integrated out, by Metropolis with steps of their posterior width."""
-        if self.law is None:
-            return
         groups = [slice(None)] if self.concentration == "shared" else [slice(j, j + 1) for j in range(self.k)]
         for g, topics in enumerate(groups):
-            target = ConcentrationTarget(
-                self.x.shape[1],
-                float(self.nk[topics].sum()),
-                0.0,
-                self.law.m,
-                self.law.s2,
-                *(self.square[topics], self.cross[topics], self.c0[topics]),
-            )
+            target = self.kappa_target(topics)
             width = _width(target, np.sqrt(self.square[topics]).sum())
             self.kappa[g] = np.exp(metropolis(target, float(np.log(self.kappa[g])), 2.4 * width, STEPS, rng)[-1])
+
+    def kappa_target(self, topics: slice) -> ConcentrationTarget:
+        """Return the density of the log concentration that ``topics`` share, given the labels."""
+        law = KappaPrior(0.0, np.inf) if self.law is None else self.law
+        given = float(self.nk[topics].sum()), 0.0, law.m, law.s2
+        return ConcentrationTarget(self.x.shape[1], *given, self.square[topics], self.cross[topics], self.c0[topics])
 
     def log_joint(self) -> float:
         """log p(z, X, log kappa) without weights and directions, relative to uniform."""

@@ -151,7 +151,7 @@ class BayesianVMFMixture(BayesianEstimator):
         Whether rows are shared between components; not for Gibbs sampling.
     prior_cosine : float in [0, 1), optional
         Expected cosine of a component to their common mean, A_D(C_0); by default a moment estimate from the first
-        start. Near 1, with ``init="annealed"``, fewer components find rows.
+        start (from spherical k-means where that is random), which predicts unseen rows best.
     alpha : float
         Prior of the weights.
     init : {"annealed-em", "annealed", "k-means++", "random"} or array
@@ -159,7 +159,8 @@ class BayesianVMFMixture(BayesianEstimator):
         components that its prior does not pay for; of k-means++ alone; random. An array is labels, shape (N,), or
         means, shape (K, D), whose nearest rows are the first components.
     n_init : int
-        Number of starts; the one of largest ``lower_bound_`` is kept.
+        Number of starts; the one of largest ``lower_bound_`` is kept. Those of annealed EM begin at two temperatures
+        in turn.
     max_iter : int
         Largest number of sweeps; not for Gibbs sampling.
     tol : float
@@ -223,7 +224,7 @@ class BayesianVMFMixture(BayesianEstimator):
         prior_cosine: float | None = None,
         alpha: float = 1.0,
         init: str | ArrayLike = "annealed-em",
-        n_init: int = 1,
+        n_init: int = 2,
         max_iter: int = 100,
         tol: float = 1e-4,
         n_draws: int = 100,
