@@ -70,6 +70,20 @@ def test_counts_are_not_changed() -> None:
     assert (counts.toarray() == COUNTS).all()
 
 
+def test_words_of_texts_are_counted_but_those_left_out() -> None:
+    counts, terms = datasets.count_words(["The cat, the CAT and a dog", "cat dog paper", "paper of x1"], ["paper"])
+    assert terms == ("cat", "dog")
+    assert counts.toarray().tolist() == [[2, 1], [1, 1], [0, 0]]
+
+
+def test_counts_stay_beside_their_documents() -> None:
+    shared("data/classic3/counts.npz")
+    data = datasets.classic300().labelled()
+    assert data.counts is not None
+    assert abs(data.x - datasets.weigh(data.counts)).max() < 1e-12
+    assert datasets.small_mix().counts is None
+
+
 @pytest.mark.usefixtures("folder")
 def test_labels_words_and_documents_of_a_counted_set() -> None:
     data = datasets.cnae9("tf")

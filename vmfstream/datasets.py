@@ -8,7 +8,7 @@ perhaps ``vocab.txt``, or ``docs.parquet`` (title, text, label).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
@@ -38,6 +38,7 @@ __all__ = [
     "cluto",
     "cnae9",
     "corel5k",
+    "count_words",
     "newsgroups_subset",
     "reuters21578",
     "slashdot",
@@ -84,6 +85,8 @@ class Dataset:
         Names of the classes, sorted.
     terms : tuple of str
         The D words or measurements; empty if the source does not tell them.
+    counts : csr_array, shape (N, D), optional
+        The word counts that ``x`` was made of.
     """
 
     name: str
@@ -91,11 +94,13 @@ class Dataset:
     y: NDArray[np.int64]
     classes: tuple[str, ...]
     terms: tuple[str, ...] = ()
+    counts: csr_array | None = None
 
     def labelled(self) -> Dataset:
         """Return the documents that have a class and a word."""
         rows = np.flatnonzero((self.y >= 0) & directed(self.x))
-        return Dataset(self.name, self.x[rows], self.y[rows], self.classes, self.terms)
+        counts = None if self.counts is None else self.counts[rows]
+        return Dataset(self.name, self.x[rows], self.y[rows], self.classes, self.terms, counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,13 +135,13 @@ class _Source:
     def weighted(self, weighting: Weighting) -> Dataset:
         """Return the unit rows over the words that these documents hold."""
         counts, terms = (
-            (self.documents, self.terms) if isinstance(self.documents, csr_array) else _count_words(self.documents)
+            (self.documents, self.terms) if isinstance(self.documents, csr_array) else count_words(self.documents)
         )
         used = np.bincount(counts.indices, minlength=counts.shape[1]) > 0
         counts = csr_array(counts[:, used])
         classes = tuple(np.unique(self.labels[self.labels != ""]).tolist())
         y = np.where(self.labels == "", -1, np.searchsorted(np.array(classes, dtype=str), self.labels))
-        return Dataset(self.name, weigh(counts, weighting), y, classes, tuple(compress(terms, used)))
+        return Dataset(self.name, weigh(counts, weighting), y, classes, tuple(compress(terms, used)), counts)
 
 
 def weigh(counts: csr_array, weighting: Weighting = "ltc") -> csr_array:
@@ -320,10 +325,25 @@ def _labels(file: Path, n: int) -> NDArray[np.str_]:
     return np.asarray(table.project("coalesce(label, '') AS label").fetchnumpy()["label"], dtype=str)
 
 
-def _count_words(texts: NDArray[np.object_]) -> tuple[csr_array, tuple[str, ...]]:
-    from sklearn.feature_extraction.text import CountVectorizer
+def count_words(texts: Iterable[str], leave_out: Iterable[str] = ()) -> tuple[csr_array, tuple[str, ...]]:
+    """Count the words of texts: runs of letters, without English stop words, those to leave out, and rare words.
 
-    rarest = max(2, math.ceil(RARE * len(texts)))
-    vectoriser = CountVectorizer(stop_words="english", token_pattern=_WORD, min_df=rarest)
-    counts = csr_array(vectoriser.fit_transform(texts))
+    Parameters
+    ----------
+    texts : iterable of str
+    leave_out : iterable of str
+        Words in lower case that say nothing in this collection.
+
+    Returns
+    -------
+    counts : csr_array, shape (N, D)
+    terms : tuple of D str, sorted
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+    documents = list(texts)
+    rarest = max(2, math.ceil(RARE * len(documents)))
+    ignored = sorted({*ENGLISH_STOP_WORDS, *leave_out})
+    vectoriser = CountVectorizer(stop_words=ignored, token_pattern=_WORD, min_df=rarest)
+    counts = csr_array(vectoriser.fit_transform(documents))
     return counts, tuple(vectoriser.get_feature_names_out().tolist())
