@@ -99,6 +99,7 @@ def test_rows_without_direction_take_no_part() -> None:
         ({"tree": [-1]}, "expected leaves below the root 0, got none"),
         ({"tree": {"a": ["b", "c"], "b": []}}, "expected a sequence of children for every key, got .* for 'b'"),
         ({"tree": {"a": ["b", "c"], "b": ["c"]}}, "expected one parent for every node, got 'a' and 'b' for 'c'"),
+        ({"empirical_bayes": ["m"]}, "learn must name some of alpha, mu0, c0, kappa; got 'm'"),
         ({"inference": "gibbs"}, "inference: expected one of"),
         ({"tree": [-1, 0, 0, 0, 0, 0, 0]}, "n_components: expected at most the 4 rows"),
     ],

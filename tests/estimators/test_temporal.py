@@ -121,6 +121,17 @@ def test_appending_one_by_one_is_appending_at_once() -> None:
     assert stepwise.score_samples(x) == pytest.approx(at_once.score_samples(x), abs=1e-8)
 
 
+def test_mean_field_learns_its_hyperparameters() -> None:
+    x, slices, labels = moving()
+    options = {"inference": "meanfield", "persistence": 0.9, "max_iter": 500, "concentration": "own"}
+    given, learnt = (
+        model(**options, kappa="quadrature", empirical_bayes=names).fit(x, slices)
+        for names in ((), ("alpha", "mu0", "c0", "kappa"))
+    )
+    assert learnt.lower_bound_ > given.lower_bound_ + 0.1
+    assert nmi(learnt.labels_, labels) > 0.95
+
+
 def test_rows_may_come_in_any_order() -> None:
     x, slices, _ = moving()
     order = np.random.default_rng(5).permutation(len(x))
@@ -196,6 +207,10 @@ def test_bad_parameters_are_named() -> None:
         TemporalVMFMixture(n_components=2, start="first").fit(x)
     with pytest.raises(ValueError, match="at most the 1 rows with a direction in the first slice, got 2"):
         TemporalVMFMixture(n_components=2, start="first", inference="filter").fit(x, [0, 1, 1, 1])
+    with pytest.raises(ValueError, match="empirical_bayes: expected \\(\\) unless inference is 'meanfield'"):
+        TemporalVMFMixture(n_components=2, empirical_bayes=["mu0"]).fit(x)
+    with pytest.raises(ValueError, match="learn must name some of alpha, mu0, c0, kappa; got 'nu'"):
+        TemporalVMFMixture(n_components=2, inference="meanfield", empirical_bayes=["nu"]).fit(x)
     fitted = TemporalVMFMixture(n_components=2, random_state=0).fit(np.vstack([x, x]), np.repeat([3, 4], 4))
     with pytest.raises(ValueError, match="expected slices after the last one, 4, got 4"):
         fitted.partial_fit(x, [5, 4, 5, 5])

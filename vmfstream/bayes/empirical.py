@@ -6,7 +6,8 @@ starts beyond its limit may stay there, for to move it would lower the bound.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Collection
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,13 @@ S2_MIN = 1e-3
 
 ENOUGH = 3
 """Fewest topics that tell how much topics differ."""
+
+
+def check_hyperparameters(learn: Collection[str]) -> None:
+    """Raise ValueError for a name that is no hyperparameter."""
+    for name in learn:
+        if name not in get_args(Hyperparameter):
+            raise ValueError(f"learn must name some of {', '.join(get_args(Hyperparameter))}; got {name!r}")
 
 
 def learned_alpha(rho: Vector, alpha: float) -> float:

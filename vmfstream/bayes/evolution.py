@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes import flat
 from vmfstream.bayes.beliefs import anchored
 from vmfstream.bayes.concentration import KappaFactor, KappaRule, point_factor
+from vmfstream.bayes.empirical import Hyperparameter
 from vmfstream.bayes.filtering import Filtered, FilterSettings, FilterState, filter_fit, filter_step
 from vmfstream.bayes.flat import shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
@@ -52,6 +53,7 @@ class Options:
     concentration: Concentration = "shared"
     alpha: float = 1.0
     start: Start = "all"
+    learn: tuple[Hyperparameter, ...] = ()
     max_iter: int = 50
     tol: float = 1e-4
 
@@ -62,6 +64,8 @@ class Options:
             raise ValueError(f"persistence: expected a number between 0 and 1, got {self.persistence}")
         if self.lag is not None and self.inference != "smoother":
             raise ValueError(f"lag: expected None unless inference is 'smoother', got {self.lag}")
+        if self.learn and self.inference != "meanfield":
+            raise ValueError(f"empirical_bayes: expected () unless inference is 'meanfield', got {self.learn}")
         if self.start == "first" and self.inference != "filter":
             raise ValueError(f"start: 'first' belongs to inference 'filter', got inference {self.inference!r}")
 
@@ -120,7 +124,7 @@ def evolve(
         predicts best. ``anchored``: the prior of the directions acts in every slice, not the first alone (mean field
         has it in the first alone). ``proportions``, ``weight_step``, ``strength``: see
         `vmfstream.bayes.proportions`. ``start``: topics are looked for in all slices, or, for a filter that knows
-        nothing of later slices, in the first
+        nothing of later slices, in the first. ``learn``: hyperparameters set by empirical Bayes, mean field only
     rng : numpy.random.Generator
     starts : int, annealed starts, of which the largest bound wins
 
@@ -295,7 +299,7 @@ def _from_meanfield(xs: Sequence[Rows], begun: _Begun, k: int, options: Options,
     state = started(xs, begun.resps, [h0] * len(xs), kappa, weights)
     f = smooth(state.stats, np.broadcast_to(kappa.mean, k), h0, omega).s
     state = started(xs, begun.resps, f, kappa, weights)
-    fit = fit_chain(xs, state, links, begun.model, max_iter=options.max_iter, tol=options.tol)
+    fit = fit_chain(xs, state, links, begun.model, learn=options.learn, max_iter=options.max_iter, tol=options.tol)
     found = fit.state
     n, t = begun.model.grouped(fit.counts.sum(axis=0)), begun.model.grouped(fit.cosines)
     ahead = FilterState(_linked(found.f[-1], omega), found.proportions.ahead(), found.kappa, n, t)

@@ -19,7 +19,7 @@ from scipy.special import entr
 
 from vmfstream.bayes.branches import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
-from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
+from vmfstream.bayes.empirical import Hyperparameter, check_hyperparameters, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.flat import SETTLE, responsibilities, shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.starts import annealed_starts
@@ -104,6 +104,7 @@ def fit_tree(
     ----------
     [GY14] section 3.2; messages instead of mean field over the nodes.
     """
+    check_hyperparameters(learn)
     state = started(x, resp0, tree, prior, scheme)
     enough = tol * max(int(directed(x).sum()), 1)
     trace: list[float] = []

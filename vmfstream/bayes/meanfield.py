@@ -22,7 +22,7 @@ from scipy.special import entr
 
 from vmfstream.bayes.beliefs import anchored, linked, per_column
 from vmfstream.bayes.concentration import KappaFactor, point_factor
-from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
+from vmfstream.bayes.empirical import Hyperparameter, check_hyperparameters, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.flat import SETTLE, responsibilities, shrinkage
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.proportions import Proportions, StaticWeights
@@ -232,6 +232,7 @@ def fit_chain(
     ----------
     [GY14] section 3.3.
     """
+    check_hyperparameters(learn)
     enough = tol * max(sum(int(directed(x).sum()) for x in xs), 1)
     trace: list[float] = []
     rests = False

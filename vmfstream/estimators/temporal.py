@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from vmfstream.bayes.concentration import RULES
 from vmfstream.bayes.evolution import Evolution, Options, evolve, extended
 from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
-from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Nothing, Number, Whole
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number, Whole
 
 LONGEST_SILENCE = 1000
 """Most slices without documents in a row; more are taken for an error in the numbers."""
@@ -42,6 +42,8 @@ class TemporalVMFMixture(MixtureEstimator):
         Whether topics are looked for in all slices, or in the first, so that a filter knows nothing of later ones.
     kappa, concentration
         Factor of the concentrations, see `BayesianVMFMixture`; one for all components, or one each.
+    empirical_bayes : sequence of str
+        Which of "alpha", "mu0", "c0" (of the first slice) and "kappa" are learnt; mean field only.
     alpha : float > 0
         Prior of static weights.
     n_init, max_iter, tol
@@ -80,6 +82,7 @@ class TemporalVMFMixture(MixtureEstimator):
         "start": Choice("all", "first"),
         "kappa": Choice(*RULES),
         "concentration": Choice("shared", "own"),
+        "empirical_bayes": Array(),
         "alpha": Number(0.0, closed="neither"),
         "tol": Number(0.0),
     }
@@ -98,6 +101,7 @@ class TemporalVMFMixture(MixtureEstimator):
         start: str = "all",
         kappa: str = "point",
         concentration: str = "shared",
+        empirical_bayes: Sequence[str] = (),
         alpha: float = 1.0,
         n_init: int = 1,
         max_iter: int = 50,
@@ -115,6 +119,7 @@ class TemporalVMFMixture(MixtureEstimator):
         self.start = start
         self.kappa = kappa
         self.concentration = concentration
+        self.empirical_bayes = empirical_bayes
         self.alpha = alpha
         self.n_init = n_init
         self.max_iter = max_iter
@@ -190,6 +195,7 @@ class TemporalVMFMixture(MixtureEstimator):
             concentration=self.concentration,  # type: ignore[arg-type]
             alpha=self.alpha,
             start=self.start,  # type: ignore[arg-type]
+            learn=tuple(self.empirical_bayes),  # type: ignore[arg-type]
             max_iter=self.max_iter,
             tol=self.tol,
         )
