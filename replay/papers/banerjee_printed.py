@@ -41,6 +41,9 @@ BIG_MIX = {
 CONCENTRATIONS = {"hard-moVMF": (732.13, 809.53, 1000.04), "soft-moVMF": (731.55, 808.21, 1002.95)}
 """Section 6.4: concentrations of three clusters of Classic3."""
 
+CLASSIC3_WORDS = 4666
+"""Section 6.1: the dimension of Classic3."""
+
 CLASSIC3: Mapping[str, Confusion] = {
     "fskmeans": ((1019, 0, 0), (1, 6, 1386), (13, 1454, 12)),
     "spkmeans": ((1019, 0, 0), (1, 6, 1386), (13, 1454, 12)),

@@ -9,7 +9,7 @@ from vmfstream import metrics
 from vmfstream.directional.watson import Watson
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
 from vmfstream.replay.papers.algorithms import OURS, SOFT, cluster
-from vmfstream.replay.papers.banerjee_tables import ESTIMATORS, big_mix_tasks, whole
+from vmfstream.replay.papers.banerjee_simulated import ESTIMATORS, big_mix_tasks, whole
 from vmfstream.replay.papers.catalogue import Effort, Exhibit, Paper
 from vmfstream.replay.papers.clustering import ORIGINS, documents, remarks
 from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Style, Table, mean_and_spread
