@@ -22,11 +22,7 @@ INAPPLICABLE = {
 
 
 @parametrize_with_checks(
-    [
-        TemporalVMFMixture(n_components=3, max_iter=300, random_state=0),
-        TemporalVMFMixture(n_components=2, inference="filter", max_iter=300, random_state=0),
-    ],
-    expected_failed_checks=lambda _: INAPPLICABLE,
+    [TemporalVMFMixture(n_components=3, max_iter=300, random_state=0)], expected_failed_checks=lambda _: INAPPLICABLE
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
