@@ -11,7 +11,7 @@ from vmfstream.bayes import gibbs
 from vmfstream.bayes.concentration import KappaPrior
 from vmfstream.bayes.flat import fit
 from vmfstream.bayes.priors import moment_prior
-from vmfstream.bayes.uncertainty import angular_radius, central, of_draws, of_factors
+from vmfstream.bayes.uncertainty import DrawnUncertainty, angular_radius, central, of_draws, of_factors
 from vmfstream.bayes.weights import Dirichlet
 from vmfstream.directional.vmf import sample
 from vmfstream.mixtures.seeding import one_hot
@@ -77,6 +77,14 @@ def test_factors_and_draws_agree(concentration: str) -> None:
     assert of_factors(normal, "lognormal").concentrations(0.9) == pytest.approx(known.concentrations(0.9), rel=0.01)
     point = fit(x, start, 2, prior, concentration=concentration, kappa="point")  # type: ignore[arg-type]
     assert not np.diff(of_factors(point, "point").concentrations(0.9)).any()
+
+
+def test_intervals_are_central() -> None:
+    assert central(0.9) == pytest.approx([0.05, 0.95])
+    draws = np.random.default_rng(0).permutation(np.arange(1001.0))[:, None]
+    found = DrawnUncertainty(draws, draws / 1000)
+    assert found.concentrations(0.8) == pytest.approx(np.array([[100.0, 900.0]]))
+    assert found.weights(0.8) == pytest.approx(np.array([[0.1, 0.9]]))
 
 
 def test_bad_input_is_named() -> None:
