@@ -11,13 +11,14 @@ from tests.bayes.slices import Matrix, simulated
 from tests.mixtures.planted import directions
 from vmfstream.bayes.concentration import point_factor, point_kappa
 from vmfstream.bayes.filtering import filter_fit
-from vmfstream.bayes.flat import fit, natural_vectors
+from vmfstream.bayes.flat import fit, natural_vectors, responsibilities
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.bayes.proportions import StaticWeights
 from vmfstream.bayes.smoother import SmootherModel, SmootherState, Sweep, fit_smoother, smoother_sweep
-from vmfstream.bayes.temporal import convolve, forward
+from vmfstream.bayes.temporal import convolve, forward, smooth
 from vmfstream.directional.bessel import bessel_ratio, log_partition
+from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import random_responsibilities
 
 
@@ -97,6 +98,21 @@ def test_one_sweep_follows_its_formulas() -> None:
     evidence = (log_partition(300, gamma) - log_partition(300, np.linalg.norm(h0, axis=0)[:3])).sum()
     weights = gammaln(rho).sum() - gammaln(rho.sum()) - gammaln(alpha + n0).sum() + gammaln((alpha + n0).sum())
     assert sweep.bound == pytest.approx(evidence - nk.sum() * log_partition(300, kappa) + weights, rel=1e-12)
+
+
+@pytest.mark.parametrize("lag", [0, 1, 3])
+def test_lagged_sweeps_score_by_lagged_beliefs(lag: int) -> None:
+    xs, resps, stats = simulated()
+    rho, h0 = np.ones(3), np.zeros((300, 16))
+    state = SmootherState(list(resps), point_factor(300, 60.0), StaticWeights(rho, rho, 4))
+    sweep = smoother_sweep(xs, state, SmootherModel(h0, np.zeros(300), 0.9, lag, KappaModel()))
+    beliefs = smooth(stats, 60.0, h0, 0.9, lag=lag, k=3).s
+    for x, f, row, found in zip(xs, beliefs, sweep.weights.expected_log, sweep.state.resps, strict=True):
+        expected, _ = responsibilities(x, np.asarray(f), column_norms(f)[:3], sweep.state.kappa, row)
+        assert np.abs(found - expected).max() < 1e-10
+    full = one_sweep(xs, resps, 60.0, rho, h0, 0.9)
+    closer = full.state.kappa.mean[0] - sweep.state.kappa.mean[0]
+    assert abs(closer) < 1e-9 if lag == 3 else closer > 1  # hindsight brings means nearer to the documents
 
 
 def test_committed_past_counts() -> None:
