@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.mixtures.planted import directions, nmi, vmf_rows
+from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
 
 NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
@@ -49,6 +50,8 @@ def test_siblings_are_alike(inference: str, tree: Any) -> None:
     if inference == "messages":  # mean field may prefer other groups, its bound being that of over-confident nodes
         assert nmi(shown.parent[fitted.labels_], labels // 2) > 0.99
         assert (shown.means[6:9] @ groups.T).max(axis=0).min() > 0.85
+        assert np.asarray(bessel_ratio(120, shown.concentrations[6:9])) == pytest.approx(0.8, abs=0.12)
+    assert np.asarray(bessel_ratio(120, shown.concentrations[:6])) == pytest.approx(0.6, abs=0.03)
     assert shown.depth.tolist() == [2] * 6 + [1] * 3 + [0]
     assert shown.documents[-1] == pytest.approx(300)
     assert shown.documents[6:9] == pytest.approx(np.bincount(shown.parent[:6] - 6, weights=shown.documents[:6]))
