@@ -38,7 +38,8 @@ app = typer.Typer(
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="The log: one DuckDB file with everything the views show.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write the page here when the run is over.")]
-Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Number of topics.")]
+Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Most topics at one time.")]
+FixedTopics = Annotated[bool, typer.Option("--fixed-topics", help="No births, splits, mergers or sleep of topics.")]
 SlicesOption = Annotated[
     str | None,
     typer.Option("--slices", "-s", help="year, quarter, month, week, day, hour, or a number of documents per slice."),
@@ -116,6 +117,7 @@ def replay(
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
     topics: Topics = 30,
+    fixed_topics: FixedTopics = False,
     html: Html = None,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Also refit batch models on all past at every slice and compare.")
@@ -157,6 +159,7 @@ def replay(
         topics=topics,
         slices=slices or opened.slices,
         seed=seed,
+        fixed_topics=fixed_topics,
         threads=threads,
         window=window,
         epoch_documents=epoch_size,
@@ -185,6 +188,7 @@ def run(
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
     topics: Topics = 30,
+    fixed_topics: FixedTopics = False,
     html: Html = None,
     seed: Seed = 0,
     window: Window = 0,
@@ -264,6 +268,7 @@ def run(
         topics=topics,
         slices=slices or "day",
         seed=seed,
+        fixed_topics=fixed_topics,
         threads=threads,
         window=window,
         epoch_documents=epoch_size,
@@ -432,7 +437,7 @@ def reproduce(
     finally:
         signal.signal(signal.SIGTERM, terminated)
         if html is not None and shown:
-            write_page(html, chosen.title, f"{restarts} restarts, seed {seed}, vmfstream {__version__}.", shown)
+            write_page(html, chosen.title, f"Restarts: {restarts}, seed: {seed}, vmfstream {__version__}.", shown)
             typer.echo(f"page: {html.resolve()} ({html.stat().st_size / 1e6:.1f} MB)")
 
 

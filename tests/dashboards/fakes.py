@@ -258,6 +258,8 @@ def gazette(
             topic=np.array([e[2] for e in events], np.int64),
             other=np.array([e[3] for e in events], np.int64),
             value=np.array([e[4] for e in events], np.float64),
+            evidence=np.full(len(events), np.nan),
+            chance=np.full(len(events), np.nan),
         ),
         settings={
             "title": "Harbour Gazette",

@@ -33,7 +33,7 @@ def nothing() -> FakeRows:
         topic_frames={},
         word_frames={},
         typical_frame=TypicalFrame(whole, whole, whole, texts, texts, times, none),
-        event_frame=EventFrame(whole, whole, texts, whole, whole, none),
+        event_frame=EventFrame(whole, whole, texts, whole, whole, none, none, none),
         settings={},
     )
 

@@ -429,7 +429,9 @@ class Engine:
         described = self._settings.slices.slice(index)
         if self._state is None or result is None:
             return SliceReport(described, n, predicted, float("nan"), True, self._encoder.dim, None, None), []
-        started = [Event("started", topic) for topic in range(self._announced, self._state.next_id)]
+        known = {event.other if event.kind == "split" else event.topic for event in result.events}
+        fresh = range(self._announced, self._state.next_id)
+        started = [Event("started", topic) for topic in fresh if topic not in known]
         self._announced = self._state.next_id
         report = SliceReport(
             slice=described,
@@ -440,7 +442,7 @@ class Engine:
             dimension=self._encoder.dim,
             topics=topic_rows(result.filtered, self._encoder, self._settings.slice_words),
             typical=typical(result, kept, self._settings.typical_documents),
-            events=started,
+            events=[*started, *result.events],
         )
         return report, [self._smoothed(view) for view in result.smoothed]
 

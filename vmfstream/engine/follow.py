@@ -29,7 +29,7 @@ class RunSettings:
     title : what the page calls the stream.
     source : where the documents come from.
     licence : what may be done with them.
-    topics : number of topics.
+    topics : most topics at one time.
     slices : ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour`` or documents per slice.
     seed : of all random choices.
     threads : parts that a batch is split into.
@@ -40,6 +40,7 @@ class RunSettings:
     stop_words : further words without meaning, separated by blanks.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
+    fixed_topics : no births, splits, mergers or sleep.
     """
 
     title: str = "documents"
@@ -56,6 +57,7 @@ class RunSettings:
     stop_words: str = ""
     stem: str = ""
     dimension: int = 0
+    fixed_topics: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("topics", 1), ("threads", 1), ("window", 0), ("epoch_documents", 1), ("vocabulary", 2)):
@@ -71,7 +73,7 @@ class RunSettings:
     def from_text(cls, stored: Mapping[str, str]) -> RunSettings:
         """Read what a log remembers."""
         known: dict[str, Any] = {f.name: f.default for f in fields(cls) if f.name in stored}
-        return cls(**{name: type(default)(stored[name]) for name, default in known.items()})
+        return cls(**{name: _read(stored[name], type(default)) for name, default in known.items()})
 
     def encoder(self) -> Encoder:
         """Build the encoder of these settings."""
@@ -88,9 +90,19 @@ class RunSettings:
         self, source: Source, codec: Codec, store: Store, linger: float | None = None
     ) -> tuple[Source, Codec, Encoder, Store, TrackerSettings, EngineSettings]:
         """Build what an engine is made of."""
-        track = TrackerSettings(topics=self.topics, window=self.window or None, threads=self.threads, seed=self.seed)
+        track = TrackerSettings(
+            topics=self.topics,
+            window=self.window or None,
+            threads=self.threads,
+            seed=self.seed,
+            fixed_topics=self.fixed_topics,
+        )
         cut = EngineSettings(Slicing.parse(self.slices), epoch_documents=self.epoch_documents, linger=linger)
         return source, codec, self.encoder(), store, track, cut
+
+
+def _read(text: str, kind: type) -> Any:
+    return text == "True" if kind is bool else kind(text)
 
 
 _MAY_DIFFER = {"title", "licence", "source"}

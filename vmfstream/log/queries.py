@@ -99,7 +99,7 @@ class TypicalFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventFrame:
-    """What happened to topics, in order; ``other`` is -1 and ``value`` NaN where there is none."""
+    """What happened, in order, see `vmfstream.records.Event`; ``other`` is -1, a number NaN where there is none."""
 
     slice: Ints
     epoch: Ints
@@ -107,6 +107,8 @@ class EventFrame:
     topic: Ints
     other: Ints
     value: Floats
+    evidence: Floats
+    chance: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

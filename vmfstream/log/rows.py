@@ -106,8 +106,10 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "epoch": np.full(len(events), epoch),
             "kind": _texts(event.kind for _, event in events),
             "topic": _ints([event.topic for _, event in events]),
-            "other": _floats([np.nan if event.other is None else event.other for _, event in events]),
-            "value": _floats([np.nan if event.value is None else event.value for _, event in events]),
+        }
+        | {
+            name: _floats([np.nan if getattr(event, name) is None else getattr(event, name) for _, event in events])
+            for name in ("other", "value", "evidence", "chance")
         },
     }
 

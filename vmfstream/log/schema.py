@@ -63,7 +63,13 @@ def add_lag(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table epoch add column lag bigint")
 
 
-MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (create_tables, add_lag)
+def add_evidence(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let an event say what speaks for it."""
+    connection.execute("alter table event add column evidence double")
+    connection.execute("alter table event add column chance double")
+
+
+MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (create_tables, add_lag, add_evidence)
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
 

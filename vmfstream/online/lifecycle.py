@@ -38,6 +38,10 @@ MOST_BIRTHS = 4
 ALIKE = 0.3
 """Cosine of two topics above which they may be one."""
 
+CLOSE = 0.5
+"""Cosine of two topics above which they may become one only to make room; topics farther apart are worth their places
+for longer than the news that would take one (New York Times: 2 nats per document)."""
+
 LEAST_MERGED = 20.0
 """Documents that each of two topics must have before they may be one."""
 
@@ -118,7 +122,7 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
 
 
 def _place(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[TrackState | None, list[Event]]:
-    """Make room for one more topic; None if none sleeps and every pair of topics is worth more than ``gain`` nats."""
+    """Make room for one more topic; None if none sleeps and keeping apart the closest two is worth more nats."""
     life = state.life
     if life is None or state.k < settings.topics:
         return state, []
@@ -129,7 +133,7 @@ def _place(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[T
         np.fill_diagonal(cosine, -2.0)
         ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.asleep[gone]))
         return dropped(state, gone, int(np.argmax(cosine[gone]))), [ended]
-    pair = _likeliest(evidence, np.ones(state.k, np.bool_))
+    pair = _likeliest(np.where(cosine < CLOSE, -np.inf, evidence), np.ones(state.k, np.bool_))
     if pair is None or evidence[pair] <= -gain:
         return None, []
     return _merged(state, pair, evidence, cosine)
