@@ -41,7 +41,7 @@ def test_a_page_and_kept_fits(
     assert capsys.readouterr().out == first
     assert [file.stat().st_mtime_ns for file in kept] == times
     assert "Banerjee" in page.read_text(encoding="utf-8")
-    assert "2 restarts, seed 0" in page.read_text(encoding="utf-8")
+    assert "Restarts: 2, seed: 0" in page.read_text(encoding="utf-8")
 
 
 def test_ctrl_c_says_where_to_go_on(
