@@ -16,6 +16,7 @@ from tests.shared import shared
 from vmfstream.bayes import gibbs
 from vmfstream.bayes.concentration import KappaPrior
 from vmfstream.bayes.flat import predictive
+from vmfstream.bayes.kappa_model import Concentration
 from vmfstream.bayes.priors import Prior, moment_prior
 
 CASES = json.loads(shared("golden/tiny_gibbs.json").read_text())["cases"]
@@ -116,7 +117,8 @@ def test_concentrations_follow_their_conditional(case: dict[str, Any]) -> None:
 def test_density_of_a_concentration_is_the_joint_density_as_its_function(case: dict[str, Any]) -> None:
     x, prior, law = tiny(case)
     u = np.array([-1.0, 0.5, 2.0, 4.0])
-    for concentration, topics in (("shared", slice(None)), ("own", slice(1, 2))):
+    groups: dict[Concentration, slice] = {"shared": slice(None), "own": slice(1, 2)}
+    for concentration, topics in groups.items():
         state = gibbs._State(x, np.array(case["kappa_conditional"]["z"]), case["K"], prior, law, None, concentration)
         joint = []
         for value in u:

@@ -106,6 +106,13 @@ def test_a_fit_is_the_function_below() -> None:
     assert fitted.score_samples(x) == pytest.approx(density, abs=1e-9)
 
 
+def test_densities_are_exact_although_the_fit_was_bounded() -> None:
+    x, labels, _ = planted()
+    exact, bounded = (BayesianVMFMixture(3, kappa=rule, init=labels).fit(x) for rule in ("quadrature", "bounding"))
+    assert bounded.score(x) == pytest.approx(exact.score(x), abs=0.1)
+    assert bounded.lower_bound_ < exact.lower_bound_ - 0.1 * len(x)
+
+
 def test_more_starts_are_never_worse() -> None:
     x, _, _ = planted(8)
     bounds = [BayesianVMFMixture(5, init="k-means++", n_init=n, random_state=0).fit(x).lower_bound_ for n in (1, 6)]
