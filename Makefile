@@ -2,7 +2,11 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test bench clean
+# on a machine without Java and Maven the broker tests are left out; CI must not
+JAVA   := $(shell command -v java >/dev/null && command -v mvn >/dev/null && echo yes)
+CHOSEN := $(if $(JAVA)$(CI),,-m 'not broker')
+
+.PHONY: demo test bench broker soak clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a log, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
@@ -11,10 +15,18 @@ test: $(VENV)/.installed-test chromium  ## everything that must hold
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q --durations=15
+	$(BIN)/pytest -q --durations=15 $(CHOSEN)
+	@$(if $(CHOSEN),echo "No Java and Maven: the tests with a real Kafka were left out (install both to run them).",:)
 
 bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
+
+broker: $(VENV)/.installed-test  ## a Kafka to try things out, until Ctrl-C; needs Java and Maven
+	$(BIN)/python -m tests.broker.cluster
+
+soak: $(VENV)/.installed-test  ## 200 kills, 10 outages, then 30 minutes at full speed; needs Java and Maven
+	VMFSTREAM_SOAK_KILLS=200 VMFSTREAM_SOAK_OUTAGES=10 $(BIN)/pytest -q --durations=0 tests/broker/test_exactly_once.py
+	$(BIN)/python -m tests.broker.soak
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "vmfstream needs Python 3.11 or newer, this is " + sys.version.split()[0])'

@@ -31,6 +31,7 @@ OnGap: TypeAlias = Literal["fail", "earliest", "latest"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 253_402_300_799_000  # the last second that Python's times can hold
+_ALL = 10**9
 _HEAD = 1024  # bytes kept of a message that is too long
 _LOOK = 5.0  # seconds between two looks for new partitions
 _PATIENCE = 2.0  # seconds to wait for a partition that should have messages and gives none
@@ -136,7 +137,7 @@ class KafkaSource:
         ready = self._ready()
         while not ready:
             left = deadline - time.monotonic()
-            self._fill(limit, max(left, 0.0))
+            self._fill(max(left, 0.0))
             ready = self._ready()
             if left <= 0:
                 break
@@ -183,7 +184,7 @@ class KafkaSource:
         self._complaints.close()
         self._consumer.close(autocommit=False, timeout_ms=1000)
 
-    def _fill(self, limit: int, timeout: float) -> None:
+    def _fill(self, timeout: float) -> None:
         """Take what the cluster has sent into the ordered buffer."""
         if time.monotonic() - self._looked > _LOOK:
             self._discover()
@@ -191,7 +192,9 @@ class KafkaSource:
         self._balance()
         with explained(self.place, self._options):
             try:
-                found = self._consumer.poll(timeout_ms=int(timeout * 1000), max_records=limit)
+                # all that was fetched at once: a partition that is paused while the client still holds some of its
+                # records may never be resumed (kafka-python 3.0)
+                found = self._consumer.poll(timeout_ms=int(timeout * 1000), max_records=_ALL)
             except OffsetOutOfRangeError as error:
                 lost = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
                 self._place_all({tp: self._parts[tp] for tp in lost or self._parts}, self._reached())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,10 @@ from vmfstream.errors import InputError
 CONNECT_MS = 10_000
 """How long a client tries to reach its cluster before it gives up."""
 
+FETCH_BYTES = 16 * 2**20
+"""About how much the cluster sends at once."""
+
+_REFUSED = "SaslAuthenticationFailed"
 _LIBRARY = logging.getLogger("kafka")
 
 
@@ -28,9 +33,11 @@ class Complaints(logging.Handler):
         _LIBRARY.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message, unless it only tells that the others were in vain."""
-        if not record.msg.startswith("Bootstrap failed"):
-            self.last = record.getMessage()
+        """Keep a message, unless it only tells that others were in vain; a refused password outlasts what follows."""
+        message = record.getMessage()
+        vain = re.search("Bootstrap failed|not ready; waiting|Connection lost", message)
+        if not vain and (_REFUSED in message or _REFUSED not in self.last):
+            self.last = message
 
     def take(self) -> str:
         """Return the last message since the last call, empty if there was none."""
@@ -59,7 +66,12 @@ def explained(place: Place, options: ClientOptions, topic: str = "") -> Iterator
 
 def open_consumer(place: Place, options: ClientOptions, **settings: Any) -> KafkaConsumer:
     """Open a reading client that belongs to no group and is told where to read."""
-    reading: dict[str, Any] = {"isolation_level": "read_committed", **options.reading, **settings}
+    reading: dict[str, Any] = {
+        "isolation_level": "read_committed",
+        "fetch_max_bytes": FETCH_BYTES,
+        **options.reading,
+        **settings,
+    }
     return _opened(KafkaConsumer, place, options, enable_auto_commit=False, auto_offset_reset="none",
                    allow_auto_create_topics=False, **reading)  # fmt: skip
 
@@ -118,7 +130,7 @@ def _opened(client: Any, place: Place, options: ClientOptions, **settings: Any) 
 def _explain(error: kafka_errors.KafkaError, place: Place, complaint: str, topic: str) -> str:
     said = f"{complaint or error}"
     name = topic or ",".join(place.topics)
-    if "SaslAuthenticationFailed" in said or "SaslAuthenticationFailed" in type(error).__name__:
+    if _REFUSED in said or _REFUSED in type(error).__name__:
         return f"{place.url} does not accept user and password (SASL): {said}"
     if isinstance(error, kafka_errors.AuthorizationError):
         return f"no right to use topic {name} of {place.url}: {type(error).__name__}; ask for it, or log in as another"

@@ -1,0 +1,115 @@
+"""Half an hour at full speed: is memory flat, is no epoch slower than the first, does the file grow with slices only?
+
+    python -m tests.broker.soak [--minutes 30] [--slice 5000]
+
+A producer keeps a topic of four partitions ahead of one tracker (30 topics, documents of 1.3 KB); old messages are
+deleted behind it. Prints one JSON line per minute and one at the end; ends with code 1 if something grows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.broker.cluster import Broker
+from tests.broker.conftest import Topic
+from tests.broker.trackers import ask, long_documents, stored, tracker
+
+AHEAD = 40_000  # messages
+
+
+def resident(process: int) -> float:
+    """Memory of a process in MiB."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def feed(topic: Topic, sent: int, path: Path) -> int:
+    """Keep the topic ahead of the tracker and forget what was read long ago."""
+    position = stored(path) if path.exists() else {}
+    while sent - sum(position.values()) < AHEAD:
+        topic.fill(long_documents(5000, sent))
+        sent += 5000
+    for part, offset in position.items():
+        if offset > AHEAD:
+            topic.forget(int(part.rpartition(":")[2]), offset - AHEAD // 2)
+    return sent
+
+
+def soak(minutes: float, size: int) -> bool:
+    """Run, print what is seen, and tell whether nothing grew."""
+    with tempfile.TemporaryDirectory() as folder:
+        broker = Broker(Path(folder) / "kafka")
+        path = Path(folder) / "run.duckdb"
+        child: Any = None
+        seen: list[dict[str, float]] = []
+        try:
+            broker.start()
+            topic = Topic(broker, "soak", 4, **{"segment.bytes": str(32 * 2**20)})
+            sent = feed(topic, 0, path)
+            wish: dict[str, Any] = {"topics": 30, "slices": str(size), "window": 0, "epoch_documents": 5000}
+            child = tracker(path, topic.url, None, **wish)
+            began = told = time.monotonic()
+            while time.monotonic() - began < 60 * minutes:
+                assert child.is_alive(), "the tracker ended"
+                sent = feed(topic, sent, path)
+                time.sleep(0.2)
+                if time.monotonic() - told >= min(60.0, 10 * minutes):
+                    told = time.monotonic()
+                    ((slices, documents),) = ask(path, "select count(*), sum(n)::bigint from slice")
+                    seen.append(
+                        {
+                            "minutes": round((told - began) / 60, 1),
+                            "documents": documents or 0,
+                            "slices": slices,
+                            "resident_mib": round(resident(child.pid), 1),
+                            "file_mib": round(path.stat().st_size / 2**20, 1),
+                        }
+                    )
+                    print(json.dumps(seen[-1]), flush=True)
+            child.terminate()
+            child.join()
+            seconds = [s for (s,) in ask(path, "select seconds from epoch order by epoch offset 5")]
+        finally:
+            if child is not None and child.is_alive():
+                child.kill()
+            broker.stop()
+    return judged(seen, seconds)
+
+
+def judged(seen: list[dict[str, float]], seconds: list[float]) -> bool:
+    """Compare the last quarter with the second one, after what starting up takes."""
+    quarter = max(len(seen) // 4, 1)
+    early, late = seen[quarter : 2 * quarter] or seen, seen[-quarter:]
+    memory = [statistics.median(one["resident_mib"] for one in part) for part in (early, late)]
+    tenth = max(len(seconds) // 10, 1)
+    pace = [statistics.median(seconds[:tenth]), statistics.median(seconds[-tenth:])]
+    growth = [
+        (b["file_mib"] - a["file_mib"]) / max(b["slices"] - a["slices"], 1)
+        for a, b in ((seen[0], seen[len(seen) // 2]), (seen[len(seen) // 2], seen[-1]))
+    ]
+    good = memory[1] < 1.1 * memory[0] and pace[1] < 1.3 * pace[0]
+    told = {
+        "documents_per_minute": round(seen[-1]["documents"] / seen[-1]["minutes"]),
+        "resident_mib": memory,
+        "median_epoch_seconds": [round(value, 3) for value in pace],
+        "mib_per_slice": [round(value, 4) for value in growth],
+        "flat": good,
+    }
+    print(json.dumps(told), flush=True)
+    return good
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--slice", type=int, default=5000, help="documents per slice")
+    given = parser.parse_args()
+    sys.exit(0 if soak(given.minutes, given.slice) else 1)

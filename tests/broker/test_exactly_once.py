@@ -1,0 +1,94 @@
+"""Whatever breaks, every message counts once."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.broker.cluster import Broker
+from tests.broker.conftest import Topic, Topics
+from tests.broker.trackers import ask, counts, documents, stored, times, tracker, wait_for
+from tests.test_recovery import equal
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+KILLS = int(os.environ.get("VMFSTREAM_SOAK_KILLS", "20"))
+OUTAGES = int(os.environ.get("VMFSTREAM_SOAK_OUTAGES", "2"))
+
+
+def filled(topic: Topic, count: int) -> dict[str, int]:
+    rows = documents(count)
+    topic.fill(rows, times=times(rows))
+    return topic.ends()
+
+
+def run_to_end(path: Path, topic: Topic, ends: dict[str, int], **settings: Any) -> None:
+    child = tracker(path, topic.url, ends, **settings)
+    child.join(300)
+    assert child.exitcode == 0
+    assert stored(path) == ends
+
+
+def killed(path: Path, topic: Topic, ends: dict[str, int], kills: int, longest: float) -> int:
+    """Start trackers and kill each at a random moment; return how many were killed before the end was reached."""
+    rng = random.Random(7)
+    done = 0
+    while done < kills:
+        child = tracker(path, topic.url, ends)
+        child.join(rng.uniform(0.0, longest))
+        if child.exitcode is not None:
+            assert child.exitcode == 0
+            return done
+        child.kill()
+        child.join()
+        done += 1
+    return done
+
+
+def test_one_partition_killed_at_random_moments_equals_the_undisturbed_run(topics: Topics, tmp_path: Path) -> None:
+    topic = topics(1)
+    ends = filled(topic, 20_000)
+    run_to_end(tmp_path / "whole.duckdb", topic, ends)
+    kills = 0
+    for run in range(KILLS):
+        path = tmp_path / f"run{run}.duckdb"
+        kills += killed(path, topic, ends, (KILLS + 1) // 2 - kills, 2.0)
+        run_to_end(path, topic, ends)
+        equal(tmp_path / "whole.duckdb", path)
+        if kills >= KILLS // 2:
+            break
+    assert kills >= KILLS // 2
+
+
+def test_four_partitions_killed_at_random_moments_count_every_message_once(topics: Topics, tmp_path: Path) -> None:
+    topic = topics(4)
+    ends = filled(topic, 100_000)
+    path = tmp_path / "run.duckdb"
+    kills = killed(path, topic, ends, KILLS // 2, 2.0)
+    run_to_end(path, topic, ends)
+    assert kills >= 3
+    assert counts(path) == (100_000, 0)  # a message read twice would be rejected: its id was read before
+
+
+def test_a_broker_that_dies_is_waited_for(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    topic = topics(2)
+    path = tmp_path / "run.duckdb"
+    rows = documents(12_000 * OUTAGES)
+    parts = [rows[i::OUTAGES] for i in range(OUTAGES)]
+    child = tracker(path, topic.url, None, linger=0.5)
+    for number, part in enumerate(parts):
+        topic.fill(part, times=times(part))
+        wait_for(lambda: path.exists() and ask(path, "select count(*) from epoch")[0][0] > 0)
+        before = sum(stored(path).values())
+        wait_for(lambda before=before, number=number: sum(stored(path).values()) >= min(before, 12_000 * number + 1))
+        broker.kill()
+        assert child.is_alive()
+        broker.start()
+    wait_for(lambda: stored(path) == topic.ends(), 120)
+    child.terminate()
+    child.join(30)
+    assert counts(path) == (len(rows), 0)
