@@ -48,8 +48,8 @@ LEAST_GAIN = 10.0
 REFINING_GAIN = 20.0
 """The same for a group that is not new; it refines the topics."""
 
-CHANCE = 1e-3
-"""Probability with which as many recent documents may join if the group was always as frequent."""
+CHANCE = 1e-4
+"""Probability with which as many recent documents may join if the group was always as frequent; a slice tests many."""
 
 CLEARLY = 3.0
 """Least gain in nats of a document that counts as one of the group."""

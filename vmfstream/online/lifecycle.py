@@ -15,9 +15,10 @@ from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import CHANCE, REFINING_GAIN, Group, Known, find, unseen
+from vmfstream.online.drift import listened
 from vmfstream.online.places import added, dropped, joined, same_topic, with_columns
 from vmfstream.online.prediction import Belief, score
-from vmfstream.online.state import Life, Rows, Sample, TrackerSettings, TrackState, Vector
+from vmfstream.online.state import NEVER, Life, Rows, Sample, TrackerSettings, TrackState, Vector
 from vmfstream.records import Event
 
 RECENT = 3
@@ -63,12 +64,22 @@ LEAST_WAKING = 3.0
 
 def begun(dim: int, k: int) -> Life:
     """Nothing seen yet."""
-    return _uncounted(Sample.nothing(dim), Sample.nothing(dim), k)
-
-
-def _uncounted(recent: Sample, control: Sample, k: int) -> Life:
-    zero = np.zeros(k)
-    return Life(recent, control, np.zeros(0, np.int64), np.zeros((0, k)), zero, zero, zero, np.full(k, -1, np.int64))
+    none, zero, never = np.zeros(0, np.int64), np.zeros(k), np.full(k, NEVER)
+    return Life(
+        recent=Sample.nothing(dim),
+        control=Sample.nothing(dim),
+        heard=np.zeros(0),
+        heard_slice=none,
+        heard_topic=none,
+        calm=np.array([NEVER]),
+        tallied=none,
+        tally=np.zeros((0, k)),
+        usual=zero,
+        weight=zero,
+        height=zero,
+        asleep=never,
+        watched=never,
+    )
 
 
 def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSettings) -> TrackState:
@@ -83,14 +94,25 @@ def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSetting
     rows = np.sort(rng.permutation(np.flatnonzero(directed(x)))[:SLICE_SAMPLE])
     n = len(rows)
     x = x[rows]
-    gain = score(x, belief, threads=settings.threads)[0] - unseen(x, state.anchor, state.kappa) if n else np.zeros(0)
-    key = rng.exponential(size=n) * n / max(state.open.documents, n, 1)
-    recent = life.recent.and_also(Sample(x, gain, np.full(n, state.slice), rows, key, rng.random(n) < 0.5))
+    if not n:
+        return state
+    loglik, label = score(x, belief, threads=settings.threads)
+    new = Sample(
+        x=x,
+        gain=loglik - unseen(x, state.anchor, state.kappa),
+        slice=np.full(n, state.slice),
+        row=rows,
+        topic=state.ids[np.maximum(label, 0)],
+        key=rng.exponential(size=n) * n / max(state.open.documents, n, 1),
+        half=rng.random(n) < 0.5,
+    )
+    recent = life.recent.and_also(new)
     old = recent.slice <= state.slice - RECENT
     control = life.control.and_also(recent.take(np.flatnonzero(old)))
     if len(control) > CONTROL:
         control = control.take(np.sort(np.argpartition(control.key, CONTROL)[:CONTROL]))
-    return replace(state, life=replace(life, recent=recent.take(np.flatnonzero(~old)), control=control))
+    life = replace(life, recent=recent.take(np.flatnonzero(~old)), control=control)
+    return replace(state, life=listened(life, new))
 
 
 def with_births(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
@@ -127,7 +149,7 @@ def _place(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[T
     if life is None or state.k < settings.topics:
         return state, []
     evidence, cosine = same_topic(state, settings)
-    asleep = np.flatnonzero(life.asleep >= 0)
+    asleep = np.flatnonzero(life.asleep > NEVER)
     if len(asleep):
         gone = int(asleep[np.argmin(life.asleep[asleep])])
         np.fill_diagonal(cosine, -2.0)
@@ -222,7 +244,7 @@ def with_sleep(state: TrackState, n: Vector) -> tuple[TrackState, list[Event]]:
     life = _tallied(life, state, n)
     seen, total = life.tally.sum(axis=0), life.tally.sum()
     expected = life.height * total
-    sleeping = life.asleep >= 0
+    sleeping = life.asleep > NEVER
     falls = ~sleeping & (pdtr(seen, expected) < SILENT) & (seen < ASLEEP * expected)
     wakes = sleeping & (seen > AWAKE * expected) & (seen >= LEAST_WAKING)
     events = [
@@ -230,7 +252,7 @@ def with_sleep(state: TrackState, n: Vector) -> tuple[TrackState, list[Event]]:
         for kind, which in (("dormant", falls), ("woken", wakes))
         for j in np.flatnonzero(which)
     ]
-    asleep = np.where(falls, state.slice, np.where(wakes, -1, life.asleep))
+    asleep = np.where(falls, state.slice, np.where(wakes, NEVER, life.asleep))
     return replace(state, life=replace(life, asleep=asleep)), events
 
 
@@ -242,7 +264,9 @@ def _tallied(life: Life, state: TrackState, n: Vector) -> Life:
     if state.settling:
         known = np.arange(state.k)
         places = np.where(known < len(life.asleep), known, -1)  # a larger fit may have brought more topics
-        life = replace(_uncounted(life.recent, life.control, state.k), asleep=with_columns(life, places).asleep)
+        life, k = with_columns(life, places), state.k
+        life = replace(life, tallied=life.tallied[:0], tally=np.zeros((0, k)))
+        life = replace(life, usual=np.zeros(k), weight=np.zeros(k), height=np.zeros(k))
         for w in state.window:
             life = _counted(life, w.index, w.resp.sum(axis=0, dtype=np.float64)[: state.k])
         return life

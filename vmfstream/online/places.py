@@ -13,9 +13,9 @@ from vmfstream.bayes.temporal import convolve
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.online import chain
-from vmfstream.online.state import Life, Sample, TrackerSettings, TrackState
+from vmfstream.online.state import NEVER, Life, Sample, TrackerSettings, TrackState
 
-PER_TOPIC = ("tally", "usual", "weight", "height", "asleep")
+PER_TOPIC = ("tally", "usual", "weight", "height", "asleep", "watched")
 """What `Life` holds of every topic."""
 
 SHARED = ("tally", "usual", "height")
@@ -41,7 +41,7 @@ def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.in
 def with_columns(life: Life, columns: NDArray[np.int64]) -> Life:
     """Rearrange what is known of the topics' lives; -1 begins a new one."""
     parts: dict[str, Any] = {
-        name: _chosen(getattr(life, name), columns, -1 if name == "asleep" else 0) for name in PER_TOPIC
+        name: _chosen(getattr(life, name), columns, NEVER if name in ("asleep", "watched") else 0) for name in PER_TOPIC
     }
     return replace(life, **parts)
 

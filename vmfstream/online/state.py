@@ -15,6 +15,9 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 Rows: TypeAlias = "csr_array | NDArray[np.float32]"
 
 
+NEVER = -(2**62)
+"""A slice before all others."""
+
 SHORT_WINDOW = 100_000
 """Stored coordinates that the window may always hold: refitting short documents costs little and more of them help."""
 
@@ -94,13 +97,15 @@ class Sample:
     """Documents and how well they were explained on arrival.
 
     ``gain`` (N,) is the log-density under the prediction made before they came, less that under a topic without
-    documents; ``slice`` and ``row`` tell where they stood, ``key`` (the smallest stay) and ``half`` are drawn.
+    documents; ``slice`` and ``row`` tell where they stood, ``topic`` the id they got on arrival; ``key`` (the smallest
+    stay) and ``half`` are drawn.
     """
 
     x: Rows
     gain: Vector
     slice: NDArray[np.int64]
     row: NDArray[np.int64]
+    topic: NDArray[np.int64]
     key: Vector
     half: NDArray[np.bool_]
 
@@ -108,7 +113,7 @@ class Sample:
     def nothing(cls, dim: int) -> Sample:
         """No documents."""
         none = np.zeros(0, np.int64)
-        return cls(stack([], dim), np.zeros(0), none, none, np.zeros(0), np.zeros(0, np.bool_))
+        return cls(stack([], dim), np.zeros(0), none, none, none, np.zeros(0), np.zeros(0, np.bool_))
 
     def __len__(self) -> int:
         """Number of documents."""
@@ -144,20 +149,27 @@ class Sample:
 class Life:
     """What births, sleep and alarms are judged by; its arrays have one entry per topic, in order.
 
-    ``recent`` are documents of the last slices and ``control`` a uniform sample of all older ones. ``tally`` (T, K) are
-    the documents of the topics in the last slices ``tallied`` (T,), ``usual`` (K,) their usual share before these,
+    ``recent`` are documents of the last slices and ``control`` a uniform sample of all older ones. ``heard`` (M,) are
+    the gains (see `Sample`) of the newest documents, with their slices and their topics (ids) on arrival; those since
+    the slice ``watched`` (K,) of their topic, and all since ``calm`` (1,), are watched for a change. ``tally`` (T, K)
+    are the documents of the topics in the last slices ``tallied`` (T,), ``usual`` (K,) their usual share before these,
     ``weight`` (K,) how much of it is known, ``height`` (K,) the share that sleep is measured by, ``asleep`` (K,) the
-    slice in which they fell asleep, -1 while awake.
+    slice in which they fell asleep, `NEVER` while awake.
     """
 
     recent: Sample
     control: Sample
+    heard: Vector
+    heard_slice: NDArray[np.int64]
+    heard_topic: NDArray[np.int64]
+    calm: NDArray[np.int64]
     tallied: NDArray[np.int64]
     tally: NDArray[np.float64]
     usual: Vector
     weight: Vector
     height: Vector
     asleep: NDArray[np.int64]
+    watched: NDArray[np.int64]
 
     def arrays(self) -> Arrays:
         """Flatten under names that begin with ``life.``."""

@@ -23,6 +23,7 @@ from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain, lifecycle
 from vmfstream.online.chain import anchored, counts, statistics
+from vmfstream.online.drift import with_alarms
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
 from vmfstream.online.state import (
     Life,
@@ -207,7 +208,7 @@ def _carried(life: Life, columns: NDArray[np.int32], old: int) -> Life:
         name: replace(sample, x=columns_of(sample.x, columns), gain=sample.gain * factor)
         for name, sample in (("recent", life.recent), ("control", life.control))
     }
-    return replace(life, **parts)
+    return replace(life, **parts, heard=life.heard * factor)
 
 
 def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
@@ -252,6 +253,8 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         events += [*merged, *slept]
         resp = state.window[-1].resp
         filtered, p = _latest(state, settings)
+        state, alarms = with_alarms(state, filtered.speed)
+        events += alarms
     else:
         while state.window:
             state, final = _commit_oldest(state, settings)
@@ -260,10 +263,11 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         filtered = view(state, state.slice, before, anchored(state, h), gathered.n)
         smoothed.append(filtered)
         state = chain.commit(state, gathered.s, gathered.n, settings)
+        state, alarms = with_alarms(state, filtered.speed)
         state, slept = lifecycle.with_sleep(state, gathered.n[: state.k])
         state, events = lifecycle.with_births(state, settings)
         state, merged = lifecycle.with_mergers(state, settings)
-        events = [*events, *merged, *slept]
+        events = [*events, *merged, *slept, *alarms]
         p = chain.past(state, state.leader)
     n = state.n_past + counts(state.window, state.kp)
     state = replace(state, slice=state.slice + 1, n=n, open=_nothing(state.dim, state.kp), base=anchored(state, p))

@@ -1,0 +1,179 @@
+"""Drift: how fast topics turn, which words they gain and lose, and when documents begin to fit worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.bayes.beliefs import turned
+from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.online.state import Life, Matrix, Sample, TrackState, Vector
+from vmfstream.records import Event
+
+Mask = NDArray[np.bool_]
+
+HISTORY = 5000
+"""Newest documents whose scores on arrival are watched."""
+
+DELTA = 1e-4
+"""Chance of a false alarm of one watch, as ADWIN takes it."""
+
+LEAST_HEARD = 60
+"""Documents without which nothing is watched."""
+
+SPREADS = 8.0
+"""Width, in interquartile ranges around the median, of the scores that ADWIN is told; it wants numbers in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turned:
+    """How far topics turned between two beliefs, in degrees, (K,).
+
+    ``angle`` between the mean directions (NaN where one is unknown), ``error`` its standard deviation.
+    """
+
+    angle: Vector
+    error: Vector
+
+
+def turn(before: Matrix, after: Matrix, k: int) -> Turned:
+    """Angles between two beliefs about the same topics, with their uncertainty.
+
+    Under vMF(psi, gamma) a mean deviates from psi, along one given direction, with the variance A(gamma) / gamma; the
+    angle in the plane of both directions has the sum of both variances, the beliefs taken as independent.
+
+    Parameters
+    ----------
+    before, after : (D, kp) natural vectors
+    k : number of topics
+    """
+    d = len(before)
+    first, second, cross = (v[:k] for v in turned(before, after))
+    angle, error = np.full(k, np.nan), np.full(k, np.nan)
+    known = (first > 0.0) & (second > 0.0)
+    angle[known] = np.degrees(np.arccos(np.clip(cross[known] / (first[known] * second[known]), -1.0, 1.0)))
+    error[known] = np.degrees(np.sqrt(_variance(d, first[known]) + _variance(d, second[known])))
+    return Turned(angle, error)
+
+
+def _variance(d: int, gamma: Vector) -> Vector:
+    """Variance of a direction along one axis across its mean, A(gamma) / gamma."""
+    return np.asarray(bessel_ratio(d, gamma) / gamma)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """Coordinates whose weight in a topic's mean direction grew or shrank most, with the weights before and after."""
+
+    columns: NDArray[np.int64]
+    before: Vector
+    after: Vector
+
+
+def terms(before: Matrix, after: Matrix, topic: int, top: int = 10) -> tuple[Terms, Terms]:
+    """Terms that enter a topic and terms that leave it, the largest changes first.
+
+    Parameters
+    ----------
+    before, after : (D, kp) natural vectors of one vocabulary (`vmfstream.online.tracker.moved` brings them there)
+    topic : column
+    top : int >= 1, at most so many of each
+
+    Returns
+    -------
+    entering, leaving
+
+    Raises
+    ------
+    ValueError
+        Beliefs of different vocabularies.
+    """
+    if before.shape[0] != after.shape[0]:
+        raise ValueError(f"expected beliefs of one vocabulary, got {before.shape[0]} and {after.shape[0]} terms")
+    a, b = (_direction(m[:, topic]) for m in (before, after))
+    change = b - a
+    order = np.argsort(-np.abs(change), kind="stable")
+    entering, leaving = order[change[order] > 0.0][:top], order[change[order] < 0.0][:top]
+    return Terms(entering, a[entering], b[entering]), Terms(leaving, a[leaving], b[leaving])
+
+
+def _direction(f: NDArray[np.floating]) -> Vector:
+    f = f.astype(np.float64)
+    norm = float(np.linalg.norm(f))
+    return np.asarray(f / norm if norm > 0.0 else f)
+
+
+def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
+    """Watch scores by ADWIN; return by how much their mean changed if that shows among the new ones.
+
+    Parameters
+    ----------
+    values : (N,) scores in the order of arrival
+    news : (N,) which of them were not watched before
+    watched : (N,) which of them count
+
+    Returns
+    -------
+    Mean after the change less mean before it, or None.
+
+    References
+    ----------
+    A. Bifet and R. Gavalda, Learning from Time-Changing Data with Adaptive Windowing, SDM 2007; as in river.
+    """
+    from river.drift import ADWIN
+
+    scores, first = values[watched], int(np.count_nonzero(watched & ~news))
+    if first == len(scores) or len(scores) < LEAST_HEARD:
+        return None
+    low, middle, high = np.percentile(scores, [25, 50, 75])
+    if high <= low:
+        return None
+    watch: Any = ADWIN(delta=DELTA)  # type: ignore[no-untyped-call]
+    begins = 0
+    for i, value in enumerate(np.clip((scores - middle) / (SPREADS * (high - low)) + 0.5, 0.0, 1.0).tolist()):
+        watch.update(value)
+        if watch.drift_detected and i >= first:
+            begins = i + 1 - int(watch.width)
+    if begins == 0:
+        return None
+    return float(scores[begins:].mean() - scores[:begins].mean())
+
+
+def listened(life: Life, new: Sample) -> Life:
+    """Remember how well documents were explained on arrival; the newest `HISTORY` of them."""
+
+    def newest(old: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([old, more])[-HISTORY:]
+
+    return replace(
+        life,
+        heard=newest(life.heard, new.gain),
+        heard_slice=newest(life.heard_slice, new.slice),
+        heard_topic=newest(life.heard_topic, new.topic),
+    )
+
+
+def with_alarms(state: TrackState, speed: Vector) -> tuple[TrackState, list[Event]]:
+    """Tell whether documents of the slice that ends fit otherwise than before: all of them, or worse those of a topic.
+
+    ``speed`` (K,) are the angles by which topics turned in this slice. After an alarm a watch begins anew.
+    """
+    life = state.life
+    if life is None:
+        return state, []
+    news = life.heard_slice == state.slice
+    events, calm, watched = [], life.calm, life.watched.copy()
+    change = changed(life.heard, news, life.heard_slice >= calm[0])
+    if change is not None:
+        events.append(Event("surprise", -1, value=change))
+        calm = np.array([state.slice])
+    for j, id in enumerate(state.ids):
+        change = changed(life.heard, news, (life.heard_topic == id) & (life.heard_slice >= watched[j]))
+        if change is not None and change < 0.0:
+            angle = None if np.isnan(speed[j]) else float(speed[j])
+            events.append(Event("drift", int(id), value=angle, evidence=-change))
+            watched[j] = state.slice
+    return replace(state, life=replace(life, calm=calm, watched=watched)), events
