@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from vmfstream.replay.papers.catalogue import Paper
-from vmfstream.replay.papers.gopal_yang_figures import FIGURES
 from vmfstream.replay.papers.gopal_yang_tables import TABLES
+from vmfstream.replay.papers.gopal_yang_trees import GROWTH
+from vmfstream.replay.papers.gopal_yang_words import VOCABULARY
+from vmfstream.replay.papers.gopal_yang_years import FORETELLING
 
 __all__ = ["PAPER"]
 
-PAPER = Paper("gopal-yang", "Gopal and Yang 2014: Von Mises-Fisher Clustering Models", {**TABLES, **FIGURES})
+PAPER = Paper(
+    "gopal-yang",
+    "Gopal and Yang 2014: Von Mises-Fisher Clustering Models",
+    {**TABLES, "figure1": FORETELLING, "figure2": GROWTH, "figure3": VOCABULARY},
+)

@@ -41,8 +41,6 @@ LEARNT = ("alpha", "mu0", "c0", "kappa")
 
 KMEANS, GAUSSIAN, MULTINOMIAL, LDA = "K-means", "Gaussian mixture", "multinomial mixture", "LDA"
 
-H, H_OURS = "H-vMFmix, mean field", "H-vMFmix, vmfstream"
-
 T, T_OURS, T_OWN = "T-vMFmix, mean field", "T-vMFmix, vmfstream", "T-vMFmix, vmfstream, own κ"
 
 TEMPORAL = (T, T_OURS, T_OWN)
@@ -208,17 +206,7 @@ def clustered_once(data: str, method: str, k: int, seed: int, weighting: dataset
 def held_out_once(data: str, method: str, k: int, seed: int, draw: int) -> Result:
     """Fit one part of a data set and score the other."""
     train, test = halves(data, draw)
-    return _scored(fitted(_mixture(train, k, seed, method), train), test)
-
-
-def hierarchy_once(data: str, method: str, height: int, branching: int, seed: int, draw: int) -> Result:
-    """Fit a hierarchy to one part of a data set and score the other."""
-    from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
-
-    train, test = halves(data, draw)
-    inference = {H: "meanfield", H_OURS: "messages"}[method]
-    model = HierarchicalVMFMixture(height, branching, inference=inference, random_state=seed)
-    return _scored(fitted(model, train), test)
+    return scored(fitted(_mixture(train, k, seed, method), train), test)
 
 
 def _temporal(k: int, method: str, seed: int) -> Any:
@@ -239,10 +227,11 @@ def next_year_once(data: str, method: str, k: int, year: int, seed: int) -> Resu
         model = fitted(_temporal(k, method, seed), x, documents.years[past])
     else:
         model = fitted(_mixture(x, k, seed, method), x)
-    return _scored(model, documents.x[ahead])
+    return scored(model, documents.x[ahead])
 
 
-def _scored(model: Any, test: Rows) -> Result:
+def scored(model: Any, test: Rows) -> Result:
+    """Return how a fitted model scores documents: their log-likelihood, and per document relative to uniform."""
     held = metrics.held_out(model.score_samples(test), test.shape[1])
     return {
         "total": held.total,
