@@ -1,0 +1,96 @@
+"""The whole temporal mixture of NIPS 1987-1999 beside tomotopy's dynamic topic model, on the same counts.
+
+Prints one JSON line per method: seconds of the fit (wall and processor, one thread), and how well the ten strongest
+words of a topic and year go together: their mean normalised pointwise mutual information, NPMI, over the papers; then
+topics of both side by side, matched by their words. ``tomotopy`` is not a dependency: install it for this comparison.
+
+    python tests/benchmarks/bench_dynamic.py [--topics 30] [--sweeps 500] [--shown 6]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array, load_npz
+
+from vmfstream.datasets import weigh
+from vmfstream.estimators.temporal import TemporalVMFMixture
+from vmfstream.folders import need_data
+
+Words = NDArray[np.int64]
+"""(T, K, 10) columns of the strongest words, strongest first."""
+
+
+def vmfmix(counts: csr_array, years: NDArray[np.int64], k: int, sweeps: int) -> Words:
+    """Fit the temporal mixture with its defaults; ``sweeps`` are its own affair."""
+    model = TemporalVMFMixture(k, random_state=0).fit(weigh(counts).astype(np.float32), years)
+    return np.argsort(-model.means_, axis=2)[:, :, :10]
+
+
+def dtm(counts: csr_array, years: NDArray[np.int64], k: int, sweeps: int) -> Words:
+    """Sample tomotopy's model for so many sweeps."""
+    import tomotopy
+
+    model = tomotopy.DTModel(k=k, t=len(np.unique(years)), seed=0)
+    for i in range(counts.shape[0]):
+        row = counts[[i]]
+        model.add_doc(np.repeat(row.indices, row.data).astype(str).tolist(), timepoint=int(years[i] - years.min()))
+    model.train(sweeps, workers=1)
+    times, topics = range(model.num_timepoints), range(k)
+    return np.array([[[int(w) for w, _ in model.get_topic_words(z, t, 10)] for z in topics] for t in times])
+
+
+METHODS: dict[str, Callable[[csr_array, NDArray[np.int64], int, int], Words]] = {"vmfstream": vmfmix, "DTModel": dtm}
+
+
+def coherence(counts: csr_array, words: Words) -> float:
+    """Mean NPMI of all pairs of words in a list, over all lists: 1 always together, 0 as by chance, -1 never."""
+    seen = csr_array((np.ones(counts.nnz), counts.indices, counts.indptr), counts.shape).tocsc()
+    scores = []
+    for chosen in words.reshape(-1, words.shape[-1]):
+        some = seen[:, chosen]
+        both = (some.T @ some).toarray() / counts.shape[0]
+        alone = np.diag(both)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            npmi = np.where(both > 0, np.log(both / np.outer(alone, alone)) / -np.log(both), -1.0)
+        scores.append(npmi[np.triu_indices(len(chosen), 1)].mean())
+    return float(np.mean(scores))
+
+
+def main() -> None:
+    """Fit both, print figures and words."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--topics", type=int, default=30)
+    parser.add_argument("--sweeps", type=int, default=500, help="of DTModel")
+    parser.add_argument("--shown", type=int, default=6, help="topics printed side by side")
+    given = parser.parse_args()
+    counts = csr_array(load_npz(need_data("nips_1987_1999/counts.npz")))
+    years = pd.read_parquet(need_data("nips_1987_1999/meta.parquet"))["timestamp"].to_numpy(np.int64)
+    vocabulary = need_data("nips_1987_1999/vocab.txt").read_text(encoding="utf-8").split()
+    vmfmix(counts[:200], years[:200], 5, 0)  # compiles
+    found: dict[str, Words] = {}
+    for name, fit in METHODS.items():
+        began = time.perf_counter(), time.process_time()
+        found[name] = fit(counts, years, given.topics, given.sweeps)
+        wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
+        figures = {"seconds": round(wall, 1), "cpu": round(cpu, 1), "npmi": round(coherence(counts, found[name]), 3)}
+        print(json.dumps({"method": name, "topics": given.topics} | figures), flush=True)
+    ours, theirs = found.values()
+    shared = [[len(np.intersect1d(a, b)) for b in theirs.transpose(1, 0, 2)] for a in ours.transpose(1, 0, 2)]
+    rows, columns = linear_sum_assignment(np.array(shared), maximize=True)
+    for at in np.argsort([-shared[r][c] for r, c in zip(rows, columns, strict=True)])[: given.shown]:
+        for name, words, topic in (("vmfstream", ours, rows[at]), ("DTModel", theirs, columns[at])):
+            for year in (0, len(words) // 2, len(words) - 1):
+                shown = " ".join(vocabulary[w] for w in words[year, topic])
+                print(f"{name:<10}{int(years.min()) + year}  {shown}")
+
+
+if __name__ == "__main__":
+    main()
