@@ -1,0 +1,195 @@
+"""Messages per second from a real broker to a log, beside a bare poll loop that only decodes JSON, in the same run.
+
+One topic of four partitions holds documents of 1.3 KB; one process reads it from its beginning. ``bare`` polls with
+kafka-python and decodes JSON; ``vmfstream`` reads, decodes, tokenises, weighs, follows 30 topics and commits.
+``steady`` leaves out the first slice, whose annealed fits take as long however long the stream is. Also: how long a
+commit takes, how long after a kill the first new epoch is in the log, and how long a lone message takes from its being
+sent to its row. Rounds are interleaved, every run has a process of its own; prints one JSON line per measure.
+
+    python tests/benchmarks/bench_kafka.py [--messages 60000] [--slice 5000] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.broker.cluster import Broker  # noqa: E402
+from tests.broker.conftest import Topic  # noqa: E402
+from tests.broker.trackers import ask, counts, long_documents, stored, wait_for  # noqa: E402
+
+
+def bare(url: str, messages: int) -> dict[str, float]:
+    """Poll and decode, nothing else."""
+    from kafka import KafkaConsumer, TopicPartition
+
+    address, _, topic = url.removeprefix("kafka://").partition("/")
+    consumer = KafkaConsumer(bootstrap_servers=address, auto_offset_reset="none", max_poll_records=5000)
+    parts = [TopicPartition(topic, number) for number in range(4)]
+    consumer.assign(parts)
+    for part in parts:
+        consumer.seek(part, 0)
+    began, found = time.perf_counter(), 0
+    while found < messages:
+        for records in consumer.poll(timeout_ms=500).values():
+            for record in records:
+                json.loads(record.value)
+            found += len(records)
+    seconds = time.perf_counter() - began
+    consumer.close()
+    return {"seconds": seconds, "steady_per_second": messages / seconds}
+
+
+def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
+    """Follow into a log."""
+    from vmfstream.connectors import open_source
+    from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.engine.follow import RunSettings, follow
+    from vmfstream.log.writer import Log
+
+    marks: list[tuple[int, float]] = []
+    commits: list[float] = []
+
+    class Timed(Log):
+        """Notes how long commits take."""
+
+        def commit(self, commit: Any) -> None:
+            began = time.perf_counter()
+            super().commit(commit)
+            commits.append(time.perf_counter() - began)
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Timed(Path(folder) / "run.duckdb")
+        source = open_source(url)
+        began = time.perf_counter()
+        follow(
+            source,
+            FieldCodec(unit="offset"),
+            store,
+            RunSettings(topics=30, slices=str(size), threads=1),
+            observe=lambda now: marks.append((now.documents, time.perf_counter())),
+            stop=lambda: bool(marks) and marks[-1][0] >= messages,
+        )
+        source.close()
+    ready, end = next(mark for mark in marks if mark[0] > size), marks[-1]
+    return {
+        "seconds": end[1] - began,
+        "steady_per_second": (end[0] - ready[0]) / (end[1] - ready[1]),
+        "commit_seconds": statistics.median(commits),
+    }
+
+
+def command(url: str, log: Path, size: int) -> list[str]:
+    """A run as a user starts it."""
+    words = ["run", url, "--slices", str(size), "-k", "30", "--threads", "1", "--out", str(log)]
+    return [sys.executable, "-m", "vmfstream", *words, "--linger", "0.5", "--epoch-size", "5000"]
+
+
+def recovery(url: str, size: int, kills: int = 5) -> dict[str, float]:
+    """Seconds from a start after a kill to the next epoch in the log."""
+    took = []
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "run.duckdb"
+        for _ in range(kills + 1):
+            began = time.perf_counter()
+            before = counts(log)[0] if log.exists() else 0
+            child = subprocess.Popen(command(url, log, size), stdout=subprocess.DEVNULL)
+            wait_for(lambda before=before: log.exists() and counts(log)[0] > before)
+            took.append(time.perf_counter() - began)
+            child.kill()
+            child.wait()
+    return {"seconds": statistics.median(took[1:])}
+
+
+def arrival(topic: Topic, size: int, messages: int = 10) -> dict[str, float]:
+    """Seconds from a message's sending to its row, the linger of half a second included."""
+    took = []
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "run.duckdb"
+        child = subprocess.Popen(command(topic.url, log, size), stdout=subprocess.DEVNULL)
+        wait_for(lambda: log.exists() and stored(log) == topic.ends(), 300)
+        for number in range(messages):
+            before = counts(log)[0]
+            topic.fill(long_documents(1, 10**9 + number))
+            began = time.perf_counter()
+            while ask(log, "select sum(n) from epoch")[0][0] == before:
+                time.sleep(0.005)
+            took.append(time.perf_counter() - began)
+        child.kill()
+        child.wait()
+    return {"seconds": statistics.median(took), "slowest": max(took)}
+
+
+def one(measure: str, url: str, messages: int, size: int) -> None:
+    """Warm up, measure once, print."""
+    if measure == "bare":
+        found = bare(url, messages)
+    else:
+        vmfstream(url, 2000, 500)
+        found = vmfstream(url, messages, size)
+    print(json.dumps(found))
+
+
+def main() -> None:
+    """Fill a topic, then measure all in turn."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=int, default=60_000)
+    parser.add_argument("--slice", type=int, default=5000, help="documents per slice")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        measure, url = given.one
+        one(measure, url, given.messages, given.slice)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        broker = Broker(Path(folder) / "kafka")
+        try:
+            broker.start()
+            topic = Topic(broker, "bench", 4)
+            rows = long_documents(given.messages)
+            topic.fill(rows, times=[row["time"] * 1000 for row in rows])
+            told: dict[str, list[dict[str, float]]] = {"bare": [], "vmfstream": []}
+            for _ in range(given.rounds):
+                for measure, runs in told.items():
+                    words = [
+                        "--one",
+                        measure,
+                        topic.url,
+                        "--messages",
+                        str(given.messages),
+                        "--slice",
+                        str(given.slice),
+                    ]
+                    out = subprocess.run([sys.executable, __file__, *words], check=True, capture_output=True, text=True)
+                    runs.append(json.loads(out.stdout.splitlines()[-1]))
+            middle = {
+                measure: {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+                for measure, runs in told.items()
+            }
+            for measure, figures in middle.items():
+                rate = {"messages_per_second": round(given.messages / figures["seconds"])}
+                share = figures["steady_per_second"] / middle["bare"]["steady_per_second"]
+                print(json.dumps({"measure": measure, **rate, **_rounded(figures), "share_of_bare": round(share, 3)}))
+            print(json.dumps({"measure": "recovery after a kill", **_rounded(recovery(topic.url, given.slice))}))
+            print(json.dumps({"measure": "from message to row", **_rounded(arrival(topic, given.slice))}))
+        finally:
+            broker.stop()
+
+
+def _rounded(figures: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in figures.items()}
+
+
+if __name__ == "__main__":
+    main()
