@@ -21,6 +21,10 @@ FILTER = replace(PLAIN, persistences=(0.9,), refit=False, concentration_speed=0.
 """The filter alone: memberships stay as they were on arrival, kappa as it was at the start."""
 
 
+LIVING = replace(PLAIN, topics=6, window=300, persistences=(0.9, 0.98), fixed_topics=False)
+"""Topics may come and go; the window holds two slices of 150."""
+
+
 @dataclass(frozen=True)
 class Drift:
     """Dense slices of moving topics, with the true means (T, K, D) and labels."""
@@ -56,6 +60,27 @@ def texts(
         rows = np.log1p(counts)
         out.append(sparse(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
     return out
+
+
+@dataclass(frozen=True)
+class Story:
+    """Sparse slices of topics that come and go, with the label of every document."""
+
+    xs: list[csr_array[Any]]
+    labels: list[NDArray[np.int64]]
+
+
+def story(counts: NDArray[np.int64], *, d: int = 800, length: int = 60, seed: int = 0) -> Story:
+    """Counts of words drawn from topics over a common background; ``counts`` (T, K) documents per slice and topic."""
+    rng = np.random.default_rng(seed)
+    topics = 0.4 * rng.dirichlet(np.full(d, 0.3)) + 0.6 * rng.dirichlet(np.full(d, 0.05), size=counts.shape[1])
+    xs, labels = [], []
+    for row in counts:
+        z = rng.permutation(np.repeat(np.arange(len(row)), row))
+        rows = np.log1p(np.array([rng.multinomial(length, topics[k]) for k in z]).reshape(-1, d))
+        xs.append(sparse(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
+        labels.append(z)
+    return Story(xs, labels)
 
 
 def sparse(x: Any) -> csr_array[Any]:

@@ -14,7 +14,7 @@ from vmfstream.online import tracker
 from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, rows_of, stack, to_arrays
 
 
-def through_a_file(state: TrackState) -> TrackState:
+def through_a_file(state: TrackState, settings: TrackerSettings = PLAIN) -> TrackState:
     """What is left of a state after it was written and read."""
     parts: list[Arrays] = []
     for arrays in to_arrays(state):
@@ -24,7 +24,7 @@ def through_a_file(state: TrackState) -> TrackState:
         with np.load(file, allow_pickle=False) as stored:
             parts.append(dict(stored))
     kept = stack([rows for rows, _ in state.open.kept], state.dim)
-    return tracker.from_arrays(parts[0], parts[1], [w.x for w in state.window], kept, PLAIN)
+    return tracker.from_arrays(parts[0], parts[1], [w.x for w in state.window], kept, settings)
 
 
 @pytest.mark.parametrize("kind", ["csr", "dense"])

@@ -18,13 +18,13 @@ Mask = NDArray[np.bool_]
 HISTORY = 5000
 """Newest documents whose scores on arrival are watched."""
 
-DELTA = 1e-4
+DELTA = 2e-3
 """Chance of a false alarm of one watch, as ADWIN takes it."""
 
 LEAST_HEARD = 60
 """Documents without which nothing is watched."""
 
-SPREADS = 8.0
+SPREADS = 4.0
 """Width, in interquartile ranges around the median, of the scores that ADWIN is told; it wants numbers in [0, 1]."""
 
 
@@ -107,7 +107,7 @@ def _direction(f: NDArray[np.floating]) -> Vector:
 
 
 def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
-    """Watch scores by ADWIN; return by how much their mean changed if that shows among the new ones.
+    """Watch scores by ADWIN; return by how much the new ones differ if it tells a change among them.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
 
     Returns
     -------
-    Mean after the change less mean before it, or None.
+    Mean of the new scores less that of the others, or None.
 
     References
     ----------
@@ -131,15 +131,13 @@ def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
     low, middle, high = np.percentile(scores, [25, 50, 75])
     if high <= low:
         return None
-    watch: Any = ADWIN(delta=DELTA)  # type: ignore[no-untyped-call]
-    begins = 0
-    for i, value in enumerate(np.clip((scores - middle) / (SPREADS * (high - low)) + 0.5, 0.0, 1.0).tolist()):
+    scaled = np.clip((scores - middle) / (SPREADS * (high - low)) + 0.5, 0.0, 1.0)
+    watch: Any = ADWIN(delta=DELTA, clock=1)  # type: ignore[no-untyped-call]
+    told = False
+    for i, value in enumerate(scaled.tolist()):
         watch.update(value)
-        if watch.drift_detected and i >= first:
-            begins = i + 1 - int(watch.width)
-    if begins == 0:
-        return None
-    return float(scores[begins:].mean() - scores[:begins].mean())
+        told |= i >= first and watch.drift_detected
+    return float(scores[first:].mean() - scores[:first].mean()) if told and first else None
 
 
 def listened(life: Life, new: Sample) -> Life:
