@@ -43,6 +43,8 @@ FURTHER = tuple(name for name in SETS if name not in (*LABELLED, "NIPS"))
 
 PREDICTED = ("CNAE", "NEWS20", "NIPS")
 
+SCORED = (*PREDICTED, "Classic3", "Reuters-21578")
+
 PREDICTORS = (B_SAMPLED, B_TIED, B_OURS, B_OWN, V, V_OURS)
 """The rows of Table 3."""
 
@@ -67,15 +69,20 @@ _BASELINES = (
     "document; the multinomial mixture counts every word once more; LDA runs 10 passes."
 )
 
+_WORDS = (
+    "The multinomial mixture and LDA agree better here than in the paper. Why is not known: our copies are without stop "
+    "words and rare words, and the paper tells neither its smoothing nor how long it ran LDA."
+)
+
 _PRIORS = (
     "The paper does not say how strongly means are held near their common mean. From random labels the moment estimate "
     "is at its upper limit, an expected cosine of .95, and empties clusters that are not needed: that, not the "
-    "posterior, makes the difference on CNAE. Weaker priors (.5, .7) there give the agreement of vMFmix."
+    "posterior, makes the difference on CNAE, where weaker priors (.5, .7) give the agreement of vMFmix."
 )
 
 _KAPPA = (
-    "One concentration for all clusters agrees better with classes than one each, with the prior too: documents far "
-    "from all means go to the loosest cluster whatever they say."
+    "The model as printed has a concentration for each cluster; with it the printed agreement is not reached, with one "
+    "for all clusters it is: otherwise documents far from all means go to the loosest cluster whatever they say."
 )
 
 
@@ -141,7 +148,7 @@ def _show_agreement(done: Done) -> Shown:
             *further,
             _absent_agreement(),
         ),
-        notes=(_PRIORS, _KAPPA, _STARTS, _BASELINES, *remarks(LABELLED), MISSING),
+        notes=(_PRIORS, _KAPPA, _WORDS, _STARTS, _BASELINES, *remarks(LABELLED), MISSING),
     )
 
 
@@ -176,7 +183,7 @@ def _held_out_tasks(effort: Effort) -> list[Task]:
             {"data": data, "method": method, "k": k, "seed": seed, "draw": effort.seed},
             SETS[data].files,
         )
-        for data in (*PREDICTED, "Classic3", "Reuters-21578")
+        for data in SCORED
         for k in COUNTS
         for method in PREDICTORS
         for seed in effort.seeds()
@@ -195,7 +202,7 @@ def _show_held_out(done: Done) -> Shown:
         for method in PREDICTORS
         for data in PREDICTED
     ]
-    sizes = ", ".join(f"{done.where(data=data)[0]['documents']:,} of {data}" for data in PREDICTED)
+    ours = {data: done.where(data=data)[0]["documents"] for data in PREDICTED}
     return Shown(
         "table3",
         "Log-likelihood of documents held out",
@@ -217,11 +224,16 @@ def _show_held_out(done: Done) -> Shown:
             _absent_held_out(),
         ),
         notes=(
-            f"Held out: {sizes}; the paper's {', '.join(str(n) for n in printed.TEST_DOCUMENTS.values())} of "
-            f"{', '.join(printed.TEST_DOCUMENTS)}. The printed numbers are totals, not averages: each, over its "
-            "documents, is the constant log C_D(0) to within 1 %.",
+            f"Held out: {_sizes(ours)}; the paper's {_sizes(printed.TEST_DOCUMENTS)}.",
+            "The printed numbers are totals, not averages: over the documents they are the constant log C_D(0) to "
+            "within 1 %.",
+            _wins(done),
             "B-vMFmix integrates over the means; vMFmix is scored at its estimates, which are too sure of themselves "
-            "where there are more words than documents in a cluster.",
+            "where there are more words than documents in a cluster. Its larger gain is from a concentration for each "
+            "cluster, which predicts better although it agrees less with classes.",
+            f"{B_TIED} keeps the prior that its random labels suggest, an expected cosine of .95 with the mean of all "
+            "documents: what is good for the agreement on CNAE (table2) predicts worst. Learning that prior, as the "
+            "paper does, or starting from annealed clusters mends it.",
             _STARTS,
             *remarks(PREDICTED),
             MISSING,
@@ -229,18 +241,31 @@ def _show_held_out(done: Done) -> Shown:
     )
 
 
+def _sizes(documents: Mapping[str, int]) -> str:
+    return ", ".join(f"{documents[data]:,} of {data}" for data in PREDICTED)
+
+
+def _wins(done: Done) -> str:
+    """Return in words how often the Bayesian mixtures are ahead of the mixture without priors, by their means."""
+    cases = [{"data": data, "k": k} for k in COUNTS for data in SCORED]
+    said = []
+    for method, rival in ((B_SAMPLED, V), (B_OURS, V_OURS), (B_OWN, V_OURS)):
+        ours, theirs = (
+            [mean_and_spread(done.values("relative", method=name, **case))[0] for case in cases]
+            for name in (method, rival)
+        )
+        said.append(f"{method} is ahead of {rival} in {np.sum(np.greater(ours, theirs))} of {len(cases)} cases")
+    return f"Of {len(SCORED)} data sets with {' and '.join(map(str, COUNTS))} clusters, {'; '.join(said)}."
+
+
 def _gains(done: Done) -> Iterator[Cell]:
     for k in COUNTS:
-        for method in PREDICTORS:
-            for data in (*PREDICTED, "Classic3", "Reuters-21578"):
+        for method in (name for name in PREDICTORS if name != V):
+            for data in SCORED:
                 ours, base = (done.values("relative", data=data, method=name, k=k) for name in (method, V))
-                gain, spread = mean_and_spread(np.subtract(ours, base).tolist())
-                yield Cell(
-                    f"{k}, {method}",
-                    data,
-                    printed_gain(k, data) if IN_PRINT.get(method) == "B-vMFmix" and data in PREDICTED else None,
-                    "" if method == V else marked(gain, spread, mark(ours, base), 1),
-                )
+                gain = mean_and_spread(np.subtract(ours, base).tolist())
+                paper = printed_gain(k, data) if method in IN_PRINT and data in PREDICTED else None
+                yield Cell(f"{k}, {method}", data, paper, marked(*gain, mark(ours, base), 1))
 
 
 def printed_gain(k: int, data: str) -> float:

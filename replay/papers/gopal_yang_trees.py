@@ -93,7 +93,7 @@ def _panel(done: Done, data: str) -> Panel:
         spread = None if points[0][1] is None else tuple(sd or 0.0 for _, sd in points)
         leaves = tuple(float(branching**height) for height, branching in TREES)
         series.append(Series(method, leaves, tuple(mean for mean, _ in points), spread=spread))
-    return Panel(data, "leaves", "nats per document above the uniform density", tuple(series))
+    return Panel(data, "leaves", "nats per document above uniform", tuple(series))
 
 
 def _ahead(done: Done) -> Table:
@@ -104,7 +104,7 @@ def _ahead(done: Done) -> Table:
             for method, rival in RIVALS:
                 gain = np.subtract(_density(done, data, method, tree), _density(done, data, rival, tree)).tolist()
                 cells.append(Cell(row, f"{method} above {rival}", None, *mean_and_spread(gain)))
-    return Table("Nats per document by which hierarchies are ahead", tuple(cells), digits=1, corner="hierarchy")
+    return Table("Nats per document by which hierarchies are ahead", tuple(cells), digits=2, corner="hierarchy")
 
 
 GROWTH = Exhibit(_tasks, _show)
