@@ -70,8 +70,8 @@ _BASELINES = (
 )
 
 _WORDS = (
-    "The multinomial mixture and LDA agree better here than in the paper. Why is not known: our copies are without stop "
-    "words and rare words, and the paper tells neither its smoothing nor how long it ran LDA."
+    "The multinomial mixture and LDA agree better here than in the paper. Why is not known: our copies have no stop "
+    "words and no rare words, and the paper tells neither its smoothing nor how long it ran LDA."
 )
 
 _PRIORS = (
