@@ -14,7 +14,7 @@ D, KAPPA = 300, 150.0
 
 
 def anchor(seed: int = 0) -> NDArray[np.float32]:
-    return (60.0 * directions(np.random.default_rng(seed), 1, D)[0]).astype(np.float32)
+    return np.asarray(60.0 * directions(np.random.default_rng(seed), 1, D)[0], np.float32)
 
 
 def around(mean: NDArray[np.float64], n: int, seed: int, a: float = 0.45) -> NDArray[np.float32]:

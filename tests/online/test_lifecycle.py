@@ -21,7 +21,7 @@ from vmfstream.online import lifecycle, tracker
 from vmfstream.online.births import unseen
 from vmfstream.online.places import added, joined, same_topic
 from vmfstream.online.prediction import Belief, score
-from vmfstream.online.state import Rows, TrackerSettings, TrackState
+from vmfstream.online.state import Rows, TrackerSettings, TrackState, columns_of
 from vmfstream.records import Document, Event
 from vmfstream.text.encoders import TextEncoder
 
@@ -235,8 +235,9 @@ def test_joining_keeps_every_document() -> None:
 def test_more_topics_than_sixteen_widen_everything() -> None:
     state, _ = follow(story(counts(8, 30, 30)).xs, replace(LIVING, topics=4))
     assert state.life is not None
+    few = state.life.recent.take(np.arange(3))
     for _ in range(16):
-        state = added(state, state.life.recent.take(np.arange(3)), LIVING)
+        state = added(state, few, LIVING)
     assert state.k == 18
     assert state.kp == 32
     assert state.past is not None
@@ -284,8 +285,8 @@ def test_lives_move_to_a_new_vocabulary(kind: str) -> None:
     state, _ = follow(rows, replace(LIVING, topics=4))
     columns = np.append(np.arange(20, 300), np.full(100, -1)).astype(np.int32)
     window = [w.x for w in state.window]
-    wider = [tracker.columns_of(x, columns) for x in window]
-    grown = tracker.regrow(state, columns, wider, tracker.columns_of(rows[0][:0], columns), LIVING)
+    wider = [columns_of(x, columns) for x in window]
+    grown = tracker.regrow(state, columns, wider, columns_of(rows[0][:0], columns), LIVING)
     assert state.life is not None
     assert grown.life is not None
     for old, new in ((state.life.recent, grown.life.recent), (state.life.control, grown.life.control)):
@@ -326,7 +327,8 @@ def shuffled() -> list[csr_array[Any]]:
     """Twenty-six slices of 130 newsgroup posts in random order: nothing can be born in them."""
     import duckdb
 
-    table = duckdb.sql(f"from '{shared('data/twenty_newsgroups/docs.parquet')}' select text").fetchall()
+    path = shared("data/twenty_newsgroups/docs.parquet")
+    table = duckdb.connect().execute(f"from '{path}' select text").fetchall()
     order = np.random.default_rng(1).permutation(len(table))[: 26 * 130]
     time = datetime(2000, 1, 1, tzinfo=UTC)
     documents = [Document("posts", int(i), str(i), time, table[i][0]) for i in order]
