@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from vmfstream import datasets, metrics
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
+    from vmfstream.estimators.admixture import DirichletVMFAdmixture
     from vmfstream.estimators.bayesian import BayesianVMFMixture, DirichletProcessVMFMixture
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
@@ -25,6 +26,7 @@ __all__ = [
     "BayesianVMFMixture",
     "DiametricalKMeans",
     "DirichletProcessVMFMixture",
+    "DirichletVMFAdmixture",
     "FrequencySensitiveKMeans",
     "HierarchicalVMFMixture",
     "OnlineVMFMixture",
@@ -44,6 +46,7 @@ _HOMES = {
     "BayesianVMFMixture": "vmfstream.estimators.bayesian",
     "DiametricalKMeans": "vmfstream.estimators.watson",
     "DirichletProcessVMFMixture": "vmfstream.estimators.bayesian",
+    "DirichletVMFAdmixture": "vmfstream.estimators.admixture",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
     "OnlineVMFMixture": "vmfstream.estimators.online",

@@ -42,18 +42,22 @@ def check_hyperparameters(learn: Collection[str]) -> None:
 
 
 def learned_alpha(rho: Vector, alpha: float) -> float:
-    """Maximise -KL(Dir(rho) || Dir(alpha 1)) over alpha, within `ALPHA_LIMITS`.
+    """Maximise -KL(Dir(rho) || Dir(alpha 1)) over alpha: `best_alpha` for weights with the posterior ``rho`` (k,)."""
+    return best_alpha(len(rho), float((digamma(rho) - digamma(rho.sum())).sum()), alpha)
 
-    The root of g(alpha) = K (Psi(K alpha) - Psi(alpha)) + sum_k (Psi(rho_k) - Psi(sum rho)) by Newton in log alpha.
+
+def best_alpha(k: int, given: float, alpha: float) -> float:
+    """Maximise E[log Dir(pi | alpha 1)] over alpha, within `ALPHA_LIMITS`.
+
+    The root of g(alpha) = K (Psi(K alpha) - Psi(alpha)) + sum_k E[log pi_k] by Newton in log alpha.
 
     Parameters
     ----------
-    rho : (k,) posterior of the weights
+    k : int, number of weights
+    given : float, sum_k E[log pi_k], the mean of it if there are several draws
     alpha : float > 0, where to start
     """
-    k = len(rho)
     low, high = min(ALPHA_LIMITS[0], alpha), max(ALPHA_LIMITS[1], alpha)
-    given = float((digamma(rho) - digamma(rho.sum())).sum())
     for _ in range(100):
         slope = float(k * (digamma(k * alpha) - digamma(alpha))) + given
         curvature = float(k**2 * polygamma(1, k * alpha) - k * polygamma(1, alpha))

@@ -1,0 +1,337 @@
+"""The Dirichlet admixture of von Mises-Fisher distributions as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from vmfstream.bayes.admixture import SWEEPS, AdmixtureFit, Visit, best_fit, directed_bags, visited
+from vmfstream.bayes.admixture_stream import Stream, batches, begun, learned
+from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.directional.params import Rows
+from vmfstream.directional.sphere import unit_rows
+from vmfstream.estimators.base import ITERATION, SphereEstimator, components_by_rows, labels_of
+from vmfstream.estimators.mixtures import start_given
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
+
+Vector = NDArray[np.float64]
+
+
+class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]
+    """Dirichlet admixture of von Mises-Fisher distributions, VMFMix: documents are bags of vectors that mix topics.
+
+    theta_i ~ Dir(alpha), and each vector of document i is from one of the components, drawn by theta_i. Like latent
+    Dirichlet allocation, with directions of vectors (of words, sentences, images) in place of words.
+
+    Documents come in one of four forms. All log-densities are relative to the uniform density on the sphere, in nats.
+
+    =====================================  ==========================================================================
+    ``fit([a, b, c])``                     a list of N arrays, one a document, shapes (J_i, D); or one array (N, J, D)
+    ``fit(X, offsets=offsets)``            one matrix; document i is the rows from offsets[i] to offsets[i + 1]
+    ``fit(X, counts=counts)``              one matrix (V, D) of vectors, such as those of words, and how often each
+                                           document holds each of them, (N, V) sparse or dense
+    ``fit(X)``                             one matrix; every row is a document of one vector
+    =====================================  ==========================================================================
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    bayesian : bool
+        Whether topics have beliefs about direction and concentration, as in `BayesianVMFMixture`, under priors taken
+        from the first start; otherwise both are points of largest likelihood.
+    concentration : {"own", "shared"}
+        A concentration for each topic, or one for all.
+    alpha : float
+        Prior of the proportions, the same for all topics; small values let documents keep to few topics.
+    learn_alpha : bool
+        Whether ``alpha`` is only where the search for the best one starts.
+    init : {"k-means++", "random"} or array
+        Labels by spherical k-means, or random responsibilities, of all vectors. An array is labels of the vectors, or
+        means, shape (K, D), whose nearest vectors are the first topics.
+    n_init : int
+        Number of starts; the one of largest ``lower_bound_`` is kept.
+    max_iter : int
+        Largest number of sweeps.
+    document_iter : int
+        Most steps of the proportions of a document in one sweep, at least 0.
+    tol : float
+        Stop when the bound changes by less, in nats per vector.
+    batch_size : int
+        Documents that ``partial_fit`` learns at a time.
+    random_state : None, int, RandomState or Generator
+        Source of randomness.
+
+    Attributes
+    ----------
+    means_ : (K, D) unit rows; concentrations_ : (K,); weights_ : (K,) shares of all vectors
+    certainties_ : (K,) concentrations of the beliefs about the means; infinite for points
+    alpha_ : prior of the proportions
+    proportions_ : (N, K) expected proportions of the documents that were given last, equal ones for documents without
+        vectors
+    labels_ : (N,) int64, their largest topics, -1 for documents without vectors
+    lower_bounds_ : lower bound of the log-density of all documents after each sweep of ``fit``; it never falls
+    lower_bound_ : the last of them, or that of the documents that ``partial_fit`` was given, before it learnt them
+    n_documents_seen_ : documents with vectors that were learnt
+    n_empty_rows_, n_empty_documents_ : vectors without direction, and documents without any other, which take no part
+    n_iter_, converged_, n_features_in_
+
+    Notes
+    -----
+    A sweep costs O(V D K) and O(J K) for each step of the proportions, where V counts different vectors and J, for
+    each document, those that it holds. Memory is O(V (D + K) + N K).
+
+    References
+    ----------
+    [Li] with exact concentrations and alpha learnt; stepwise EM for ``partial_fit`` (Cappe and Moulines 2009).
+
+    Examples
+    --------
+    >>> cats, ships = [[1, 0.1], [1, 0.2], [0.9, 0.1]], [[0.1, 1], [0.3, 1]]
+    >>> admixture = DirichletVMFAdmixture(2, alpha=0.1, random_state=0).fit([cats, ships, cats + ships])
+    >>> bool(admixture.labels_[0] != admixture.labels_[1])
+    True
+    >>> admixture.transform([ships]).shape
+    (1, 2)
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
+        "bayesian": Flag(),
+        "concentration": Choice("own", "shared"),
+        "alpha": Number(0.0, closed="neither"),
+        "learn_alpha": Flag(),
+        "init": Either(Choice("k-means++", "random"), Array()),
+        "document_iter": Whole(0),
+        "tol": Number(0.0),
+        "batch_size": Whole(1),
+    }
+
+    weights_: Vector
+    concentrations_: Vector
+    _stream: Stream
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        bayesian: bool = False,
+        concentration: str = "own",
+        alpha: float = 0.1,
+        learn_alpha: bool = True,
+        init: str | ArrayLike = "k-means++",
+        n_init: int = 3,
+        max_iter: int = 100,
+        document_iter: int = SWEEPS,
+        tol: float = 1e-4,
+        batch_size: int = 256,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.bayesian = bayesian
+        self.concentration = concentration
+        self.alpha = alpha
+        self.learn_alpha = learn_alpha
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.document_iter = document_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None
+    ) -> DirichletVMFAdmixture:
+        """Fit the admixture to documents, in one of the forms above.
+
+        Parameters
+        ----------
+        X : list of arrays, array-like or sparse
+        y : ignored
+        offsets : (N + 1,) integers that never fall, from 0 to the number of rows
+        counts : array-like or sparse, shape (N, V), finite and at least 0
+
+        Raises
+        ------
+        ValueError
+            If documents do not fit together or hold values that are not finite; says which document.
+        """
+        found = self._begin(*_gathered(X, offsets, counts))
+        self.lower_bounds_ = found.trace
+        self.lower_bound_ = float(found.trace[-1])
+        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self._warn_unless(self.converged_, self.max_iter)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None
+    ) -> DirichletVMFAdmixture:
+        """Learn documents and forget them; the first ones are fitted as a whole. Parameters are those of ``fit``."""
+        vectors, bags = _gathered(X, offsets, counts)
+        if not hasattr(self, "_stream"):
+            self.lower_bound_ = float(self._begin(vectors, bags).trace[-1])
+            return self
+        self._check_parameters()
+        rows, bags, empty = self._bags(vectors, bags)
+        self._report_empty(empty)
+        visits = []
+        for batch in batches(rows, bags, self.batch_size):
+            self._stream, found = learned(self._stream, *batch, learn_alpha=self.learn_alpha, sweeps=self.document_iter)
+            visits.append(found)
+        self._keep(np.concatenate([found.phi for found in visits]), bags)
+        self.lower_bound_ = float(sum(found.bound.sum() for found in visits))
+        return self
+
+    def fit_transform(
+        self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None
+    ) -> Vector:
+        """Fit, and return the proportions as ``transform`` gives them."""
+        return self.fit(X, offsets=offsets, counts=counts).transform(X, offsets=offsets, counts=counts)
+
+    def transform(self, X: Any, *, offsets: ArrayLike | None = None, counts: Any = None) -> Vector:
+        """Return the expected proportions of every document, (N, K); equal ones for documents without vectors."""
+        return _proportions(self._visit(X, offsets, counts)[0].phi)
+
+    def predict(self, X: Any, *, offsets: ArrayLike | None = None, counts: Any = None) -> NDArray[np.int64]:
+        """Return the largest topic of every document, (N,) int64, -1 for documents without vectors."""
+        found = self._visit(X, offsets, counts)[0]
+        return labels_of(found.phi, ~found.held)
+
+    def score_samples(
+        self,
+        X: Any,
+        *,
+        offsets: ArrayLike | None = None,
+        counts: Any = None,
+        relative_to_uniform: bool = True,
+    ) -> Vector:
+        """Return a lower bound of the log-density of every document, (N,), in nats; 0 without vectors.
+
+        ``relative_to_uniform`` leaves out the log-density of the uniform distribution, once for every vector.
+        """
+        found, bags = self._visit(X, offsets, counts)
+        if relative_to_uniform:
+            return found.bound
+        sizes = np.asarray(bags.sum(axis=1))
+        return np.asarray(found.bound + sizes * float(log_c_uniform(self.n_features_in_)))
+
+    def score(self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None) -> float:
+        """Return the mean of ``score_samples`` over the documents that have vectors."""
+        found = self._visit(X, offsets, counts)[0]
+        return float(found.bound[found.held].mean()) if found.held.any() else 0.0
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.weights_)
+
+    def _begin(self, vectors: Any, bags: csr_array) -> AdmixtureFit:
+        """Check everything, fit the documents as a whole, and be ready for more."""
+        if not bags.nnz:
+            raise ValueError(f"X: expected at least one vector, got {bags.shape[0]} empty documents")
+        documents = self._read(vectors, np.asarray(bags.sum(axis=0)))
+        bags = directed_bags(documents.rows, bags)
+        options: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("bayesian", "concentration", "n_init", "alpha", "learn_alpha", "max_iter", "tol")
+        }
+        found = best_fit(
+            documents.rows,
+            bags,
+            self.n_components,
+            self._rng(),
+            init=start_given(self.init, documents, self.n_components, 1),
+            sweeps=self.document_iter,
+            **options,
+        )
+        self._stream = begun(found)
+        self._keep(found.visit.phi, bags)
+        return found
+
+    def _bags(self, vectors: Any, bags: csr_array) -> tuple[Rows, csr_array, NDArray[np.bool_]]:
+        rows, empty = self._rows(vectors)
+        return rows, directed_bags(rows, bags), empty
+
+    def _visit(self, X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Visit, csr_array]:
+        rows, bags, _ = self._bags(*_gathered(X, offsets, counts))
+        return visited(rows, bags, self._stream.topics, self._stream.alpha), bags
+
+    def _keep(self, phi: Vector, bags: csr_array) -> None:
+        """Take the fitted attributes from what is known now, and the posteriors ``phi`` of the documents given last."""
+        stream, k = self._stream, self._stream.topics.k
+        means, _ = unit_rows(components_by_rows(stream.topics.f, k))
+        self.means_ = np.asarray(means)
+        self.concentrations_ = np.broadcast_to(stream.topics.kappa.mean, k).copy()
+        self.certainties_ = stream.topics.gamma
+        self.weights_ = stream.averages.sums.nk / stream.averages.sums.nk.sum()
+        self.alpha_ = stream.alpha
+        self.n_documents_seen_ = stream.documents
+        empty = np.diff(bags.indptr) == 0
+        self.n_empty_documents_ = int(empty.sum())
+        self.proportions_ = _proportions(phi)
+        self.labels_ = labels_of(phi, empty)
+
+
+def _proportions(phi: Vector) -> Vector:
+    return np.asarray(phi / phi.sum(axis=1, keepdims=True))
+
+
+def _gathered(X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Any, csr_array]:
+    """Return all vectors in one matrix, and how often each document holds each of them."""
+    ragged = _is_ragged(X)
+    if not (ragged or hasattr(X, "shape")):
+        X = np.asarray(X)
+    if (offsets is not None) + (counts is not None) + ragged > 1:
+        raise ValueError("expected X as a list of documents, or offsets, or counts; got more than one of them")
+    if ragged:
+        X, offsets = _stacked(X)
+    rows = X.shape[0] if X.ndim else 0
+    if counts is not None:
+        return X, _counted(counts, rows)
+    return X, _cut(np.arange(rows + 1) if offsets is None else np.asarray(offsets), rows)
+
+
+def _is_ragged(X: Any) -> bool:
+    if isinstance(X, list | tuple):
+        return any(np.ndim(document) == 2 or np.size(document) == 0 for document in X)
+    return isinstance(X, np.ndarray) and X.ndim == 3
+
+
+def _stacked(documents: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Put documents of (J_i, D) vectors under each other; return where each begins."""
+    arrays = [np.asarray(document) for document in documents]
+    d = next((array.shape[1] for array in arrays if array.ndim == 2), 0)
+    arrays = [array.reshape(0, d) if array.shape == (0,) else array for array in arrays]
+    for i, array in enumerate(arrays):
+        if array.ndim != 2 or array.shape[1] != d:
+            raise ValueError(f"X: expected vectors of {d} dimensions, got the shape {array.shape} in document {i}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"X: expected finite values, got {array[~np.isfinite(array)][0]} in document {i}")
+    return np.concatenate(arrays), np.cumsum([0, *map(len, arrays)])
+
+
+def _cut(offsets: NDArray[Any], rows: int) -> csr_array:
+    """Return the documents that ``offsets`` cut ``rows`` vectors into."""
+    whole = offsets.ndim == 1 and len(offsets) > 1 and np.issubdtype(offsets.dtype, np.integer)
+    if not whole or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
+        given = f"{offsets.dtype} of shape {offsets.shape}" if not whole else f"{offsets[0]} ... {offsets[-1]}"
+        raise ValueError(f"offsets: expected integers that never fall, from 0 to {rows}, got {given}")
+    return csr_array((np.ones(rows), np.arange(rows), offsets), shape=(len(offsets) - 1, rows))
+
+
+def _counted(counts: Any, rows: int) -> csr_array:
+    bags = csr_array(counts, dtype=np.float64) if issparse(counts) else csr_array(np.asarray(counts, np.float64))
+    if bags.ndim != 2 or bags.shape[1] != rows:
+        raise ValueError(f"counts: expected a column for each of {rows} vectors, got the shape {bags.shape}")
+    bad = np.flatnonzero(~(np.isfinite(bags.data) & (bags.data >= 0)))
+    if bad.size:
+        document = int(np.searchsorted(bags.indptr, bad[0], side="right")) - 1
+        raise ValueError(
+            f"counts: expected finite counts of at least 0, got {bags.data[bad[0]]} in document {document}"
+        )
+    bags.eliminate_zeros()
+    return bags
