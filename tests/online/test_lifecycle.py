@@ -123,6 +123,21 @@ def test_finer_structure_that_is_not_new_is_a_split() -> None:
     assert lifecycle.with_births(coarse, replace(settings, topics=4))[1] == []
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_first_stories_are_the_most_novel(seed: int) -> None:
+    plan = counts(9, 26, 26, 26, 26, 26, 0)
+    plan[8, 5] = 18
+    stream = story(plan, seed=seed)
+    state, _, _ = lived(Story(stream.xs[:8], stream.labels[:8]), LIVING)
+    after, info = tracker.step(state, stream.xs[8], LIVING)
+    novel = tracker.novelty(state, stream.xs[8], info)
+    new = stream.labels[8] == 5
+    assert novel[new].min() > novel[~new].max()
+    assert (novel[~new] < 0).all()
+    blank = csr_array((2, 800), dtype=np.float32)
+    assert not tracker.novelty(after, blank, tracker.step(after, blank, LIVING)[1]).any()
+
+
 # --- mergers --------------------------------------------------------------------------------------------------------
 
 

@@ -32,11 +32,13 @@ SPREADS = 4.0
 class Turned:
     """How far topics turned between two beliefs, in degrees, (K,).
 
-    ``angle`` between the mean directions (NaN where one is unknown), ``error`` its standard deviation.
+    ``angle`` between the mean directions (NaN where one is unknown), ``error`` its standard deviation; ``length`` of
+    the later natural vectors.
     """
 
     angle: Vector
     error: Vector
+    length: Vector
 
 
 def turn(before: Matrix, after: Matrix, k: int) -> Turned:
@@ -56,7 +58,7 @@ def turn(before: Matrix, after: Matrix, k: int) -> Turned:
     known = (first > 0.0) & (second > 0.0)
     angle[known] = np.degrees(np.arccos(np.clip(cross[known] / (first[known] * second[known]), -1.0, 1.0)))
     error[known] = np.degrees(np.sqrt(_variance(d, first[known]) + _variance(d, second[known])))
-    return Turned(angle, error)
+    return Turned(angle, error, second)
 
 
 def _variance(d: int, gamma: Vector) -> Vector:

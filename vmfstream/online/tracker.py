@@ -22,6 +22,7 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain, lifecycle
+from vmfstream.online.births import unseen
 from vmfstream.online.chain import anchored, counts, statistics
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
@@ -126,6 +127,15 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackSt
         kept = (*kept, (x[:room], out.resp[:room]))
     opened = OpenSlice(out.s, state.open.n + out.n, documents, kept)
     return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
+
+
+def novelty(state: TrackState, x: Rows, info: StepInfo) -> NDArray[np.float64]:
+    """How much better a topic that nobody has seen yet explains documents than all known ones do, in nats, (N,).
+
+    First-story detection: above 0 the known topics are no help. ``info`` is what `step` told about ``x``; documents
+    without direction have 0. One product with one vector more than scoring, which is why `step` does not do it.
+    """
+    return np.where(info.label >= 0, unseen(x, state.anchor, state.kappa) - info.loglik, 0.0)
 
 
 def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:

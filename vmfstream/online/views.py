@@ -8,16 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes.beliefs import turned
 from vmfstream.directional.kernels import dots
 from vmfstream.mixtures.columns import column_norms
+from vmfstream.online.drift import turn
 from vmfstream.online.state import Matrix, Rows, TrackState, Vector
 from vmfstream.records import Event
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicView:
-    """Topics of one slice as numbers: means as natural vectors f (D, kp) and, per topic, what is reported."""
+    """Topics of one slice as numbers: means as natural vectors f (D, kp) and, per topic, what is reported.
+
+    ``speed`` is the angle in degrees to the mean of the slice before and ``speed_error`` its standard deviation.
+    """
 
     slice: int
     f: Matrix
@@ -26,6 +29,7 @@ class TopicView:
     speed: Vector
     kappa: float
     ids: NDArray[np.int64]
+    speed_error: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,18 +54,13 @@ def view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vec
     """Topics of a slice; their speed is NaN if there is nothing before."""
     k = state.k
     if before is None:
-        return TopicView(index, f, column_norms(f)[:k], n[:k], np.full(k, np.nan), state.kappa, state.ids)
-    lengths, gamma, cross = turned(before, f)
-    return TopicView(index, f, gamma[:k], n[:k], _angles(lengths * gamma, cross)[:k], state.kappa, state.ids)
+        unknown = np.full(k, np.nan)
+        return TopicView(index, f, column_norms(f)[:k], n[:k], unknown, state.kappa, state.ids, unknown)
+    moved = turn(before, f, k)
+    return TopicView(index, f, moved.length, n[:k], moved.angle, state.kappa, state.ids, moved.error)
 
 
 def typicality(x: Rows, view: TopicView) -> Matrix:
     """Cosine of every kept document with every topic's mean, (N, K)."""
     scale = np.divide(1.0, view.gamma, out=np.zeros_like(view.gamma), where=view.gamma > 0.0)
     return np.asarray(dots(x, view.f)[:, : len(scale)] * scale.astype(np.float32))
-
-
-def _angles(lengths: Vector, cross: Vector) -> Vector:
-    """Angles in degrees of inner products of vectors with products of lengths; NaN where one of them is zero."""
-    cosine = np.divide(cross, lengths, out=np.full_like(lengths, np.nan), where=lengths > 0.0)
-    return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
