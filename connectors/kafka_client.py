@@ -35,7 +35,7 @@ class Complaints(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a message, unless it only tells that others were in vain; a refused password outlasts what follows."""
         message = record.getMessage()
-        vain = re.search("Bootstrap failed|not ready; waiting|Connection lost", message)
+        vain = re.search("Bootstrap failed|not ready; waiting|Connection lost|blocking the event loop", message)
         if not vain and (_REFUSED in message or _REFUSED not in self.last):
             self.last = message
 
@@ -57,7 +57,7 @@ def explained(place: Place, options: ClientOptions, topic: str = "") -> Iterator
     try:
         yield complaints
     except kafka_errors.KafkaError as error:
-        raise InputError(options.cleaned(_explain(error, place, complaints.take(), topic))) from None
+        raise InputError(options.cleaned(_explain(error, place, options, complaints.take(), topic))) from None
     except (OSError, ValueError, NotImplementedError) as error:  # certificates, missing decompressors
         raise InputError(options.cleaned(f"{place.url}: {error}")) from None
     finally:
@@ -127,11 +127,14 @@ def _opened(client: Any, place: Place, options: ClientOptions, **settings: Any) 
     return client(bootstrap_servers=list(place.servers), **given)
 
 
-def _explain(error: kafka_errors.KafkaError, place: Place, complaint: str, topic: str) -> str:
+def _explain(error: kafka_errors.KafkaError, place: Place, options: ClientOptions, complaint: str, topic: str) -> str:
     said = f"{complaint or error}"
     name = topic or ",".join(place.topics)
     if _REFUSED in said or _REFUSED in type(error).__name__:
         return f"{place.url} does not accept user and password (SASL): {said}"
+    if "sasl_mechanism" in options.shared and "socket disconnected" in said:
+        # brokers hang up on a wrong password, at times before the client has read why
+        return f"{place.url} hangs up when we log in; it may not accept user and password (SASL): {said}"
     if isinstance(error, kafka_errors.AuthorizationError):
         return f"no right to use topic {name} of {place.url}: {type(error).__name__}; ask for it, or log in as another"
     if isinstance(error, kafka_errors.UnknownTopicOrPartitionError):

@@ -9,13 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from kafka import TopicPartition
-from kafka.errors import KafkaError
+from kafka import KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from vmfstream.connectors.kafka_client import explained, make_topics, open_consumer, open_producer
 from vmfstream.connectors.kafka_options import ClientOptions, Place
-from vmfstream.errors import InputError
 from vmfstream.protocols import Codec, Source
 from vmfstream.records import Document
 
@@ -26,7 +24,12 @@ _LARGEST = 900_000  # bytes of a value; brokers take a million by default, with 
 _HEAD = 100_000  # bytes kept of a larger one
 _AWAY = 2000  # messages up to which reading on is quicker than asking anew
 _SILENCE = 10.0  # seconds after which a message that does not come is taken for gone
-_EPOCH_MS = 1000
+_PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
+_PROMPT = {
+    "max_block_ms": 10_000,
+    "delivery_timeout_ms": 10_000,
+    "request_timeout_ms": 5000,
+}  # a run must be able to end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +65,7 @@ class KafkaPublisher:
         (self._topic,) = place.topics
         self._place, self._options, self._name = place, options, name
         with explained(place, options):
-            self._producer = open_producer(place, options, transactional_id=name, linger_ms=20)
+            self._producer = open_producer(place, options, transactional_id=name, linger_ms=20, **_PROMPT)
             self._producer.init_transactions()
 
     def delivered(self) -> int:
@@ -82,14 +85,11 @@ class KafkaPublisher:
         with explained(self._place, self._options):
             self._producer.begin_transaction()
             try:
-                futures = []
-                for letter in letters:
-                    value, headers = _shortened(letter)
-                    futures.append(self._producer.send(self._topic, key=letter.key, value=value, headers=headers))
-                    count += 1
-                self._producer.flush()
-                for future in futures:
-                    future.get(timeout=60)
+                with closing(_Bounded(self._producer, self._topic)) as bounded:
+                    for letter in letters:
+                        value, headers = _shortened(letter)
+                        bounded.send(value, key=letter.key, headers=headers)
+                        count += 1
                 offsets = {TopicPartition(self._topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
                 self._producer.send_offsets_to_transaction(offsets, self._name)
                 self._producer.commit_transaction()
@@ -101,6 +101,33 @@ class KafkaPublisher:
     def close(self) -> None:
         """Leave the cluster."""
         self._producer.close(timeout=10)
+
+
+class _Bounded:
+    """Sends to one topic and waits for confirmations now and then, since the client itself holds without limit.
+
+    Errors of messages are raised by the next wait, at the latest by ``close``.
+    """
+
+    def __init__(self, producer: KafkaProducer, topic: str) -> None:
+        self._producer, self._topic = producer, topic
+        self._open: list[Any] = []
+        self._bytes = 0
+
+    def send(self, value: bytes | None, **message: Any) -> None:
+        """Send a message."""
+        self._open.append(self._producer.send(self._topic, value, **message))
+        self._bytes += len(value or b"")
+        if self._bytes > _PENDING:
+            self.close()
+
+    def close(self) -> None:
+        """Wait until everything is confirmed."""
+        self._producer.flush()
+        for future in self._open:
+            future.get(timeout=60)
+        self._open.clear()
+        self._bytes = 0
 
 
 def reread(
@@ -164,7 +191,6 @@ def publish_documents(
     rate: float | None = None,
     partitions: int = 4,
     compression: str | None = None,
-    observe: Callable[[int, int], None] = lambda sent, rejected: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[int, int]:
     """Send the documents of a source as JSON messages, each with its id as key and its time as that of the message.
@@ -193,32 +219,23 @@ def publish_documents(
     (topic,) = place.topics
     make_topics(place, options, partitions)
     sent = rejected = 0
-    failures: list[BaseException] = []
     began = time.monotonic()
     with explained(place, options, topic):
         producer = open_producer(place, options, linger_ms=20, batch_size=256 * 1024, compression_type=compression)
         try:
-            while not (source.exhausted or stop()):
-                for message in source.poll(500, 0.2):
-                    record = codec.decode(message)
-                    if not isinstance(record, Document):
-                        rejected += 1
-                        continue
-                    future = producer.send(
-                        topic, key=record.id.encode(), value=_as_json(record), timestamp_ms=_milliseconds(record)
-                    )
-                    future.add_errback(failures.append)
-                    sent += 1
-                    if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
-                        time.sleep(ahead)
-                if failures:
-                    break
-                observe(sent, rejected)
-            producer.flush()
+            with closing(_Bounded(producer, topic)) as bounded:
+                while not (source.exhausted or stop()):
+                    for message in source.poll(500, 0.2):
+                        record = codec.decode(message)
+                        if not isinstance(record, Document):
+                            rejected += 1
+                            continue
+                        bounded.send(_as_json(record), key=record.id.encode(), timestamp_ms=_milliseconds(record))
+                        sent += 1
+                        if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
+                            time.sleep(ahead)
         finally:
             producer.close(timeout=10)
-        if failures:
-            raise failures[0] if isinstance(failures[0], KafkaError) else InputError(str(failures[0]))
     return sent, rejected
 
 
@@ -235,7 +252,7 @@ def _as_json(document: Document) -> bytes:
 
 def _milliseconds(document: Document) -> int:
     """Return the time of a document as that of its message; times before 1970 Kafka cannot express."""
-    return max(int(document.time.timestamp() * _EPOCH_MS), 0)
+    return max(int(document.time.timestamp() * 1000), 0)
 
 
 def _shortened(letter: Letter) -> tuple[bytes | None, list[tuple[str, bytes]]]:

@@ -2,7 +2,8 @@
 
 One topic of four partitions holds documents of 1.3 KB; one process reads it from its beginning. ``bare`` polls with
 kafka-python and decodes JSON; ``vmfstream`` reads, decodes, tokenises, weighs, follows 30 topics and commits.
-``steady`` leaves out the first slice, whose annealed fits take as long however long the stream is. Also: how long a
+``steady`` leaves out the first slice, whose annealed fits take as long however long the stream is; ``steady_cpu_us`` is
+what a message costs of one core, which others on the machine disturb less than the clock. Also: how long a
 commit takes, how long after a kill the first new epoch is in the log, and how long a lone message takes from its being
 sent to its row. Rounds are interleaved, every run has a process of its own; prints one JSON line per measure.
 
@@ -39,15 +40,15 @@ def bare(url: str, messages: int) -> dict[str, float]:
     consumer.assign(parts)
     for part in parts:
         consumer.seek(part, 0)
-    began, found = time.perf_counter(), 0
+    began, used, found = time.perf_counter(), time.process_time(), 0
     while found < messages:
         for records in consumer.poll(timeout_ms=500).values():
             for record in records:
                 json.loads(record.value)
             found += len(records)
-    seconds = time.perf_counter() - began
+    seconds, used = time.perf_counter() - began, time.process_time() - used
     consumer.close()
-    return {"seconds": seconds, "steady_per_second": messages / seconds}
+    return {"seconds": seconds, "steady_per_second": messages / seconds, "steady_cpu_us": 1e6 * used / messages}
 
 
 def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
@@ -57,7 +58,7 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     from vmfstream.engine.follow import RunSettings, follow
     from vmfstream.log.writer import Log
 
-    marks: list[tuple[int, float]] = []
+    marks: list[tuple[int, float, float]] = []
     commits: list[float] = []
 
     class Timed(Log):
@@ -77,7 +78,7 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
             FieldCodec(unit="offset"),
             store,
             RunSettings(topics=30, slices=str(size), threads=1),
-            observe=lambda now: marks.append((now.documents, time.perf_counter())),
+            observe=lambda now: marks.append((now.documents, time.perf_counter(), time.process_time())),
             stop=lambda: bool(marks) and marks[-1][0] >= messages,
         )
         source.close()
@@ -85,6 +86,7 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     return {
         "seconds": end[1] - began,
         "steady_per_second": (end[0] - ready[0]) / (end[1] - ready[1]),
+        "steady_cpu_us": 1e6 * (end[2] - ready[2]) / (end[0] - ready[0]),
         "commit_seconds": statistics.median(commits),
     }
 

@@ -56,12 +56,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def courier(log: Path, kept: dict[int, list[Any]], boxes: list[Outbox], letters: Any = closed_slices) -> Courier:
+def courier(
+    log: Path, kept: dict[int, list[Any]], boxes: list[Outbox], letters: Any = closed_slices, rest: float = 0.0
+) -> Courier:
     def opened(run: str) -> Outbox:
         boxes.append(Outbox(run, kept))
         return boxes[-1]
 
-    return Courier(log, letters, opened)
+    return Courier(log, letters, opened, rest)
 
 
 def test_slices_and_events_as_json(log: Path) -> None:
@@ -113,6 +115,18 @@ def test_a_failure_is_told_and_made_good(log: Path, caplog: pytest.LogCaptureFix
     assert len(boxes) == 2  # a new one, which knows what arrived
     assert len(kept) == 2
     assert courier(Path(f"{log}.none"), {}, [])(1) is False
+
+
+def test_after_a_failure_it_rests(log: Path) -> None:
+    boxes: list[Outbox] = []
+    last = Reader(log).newest().epoch
+    send = courier(log, {}, boxes, rest=60.0)
+    assert send(1)
+    boxes[0].fails = 1
+    assert not send(last)
+    assert not send(last)
+    assert boxes[0].fails == 0
+    assert len(boxes) == 1
 
 
 def test_rejected_messages(log: Path) -> None:

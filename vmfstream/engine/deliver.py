@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,10 +50,13 @@ class Courier:
         What there is to send.
     opened : callable
         Opens the outbox for the run of a given name.
+    rest : float
+        Seconds after a failure in which nothing is tried again, so that reading goes on meanwhile.
     """
 
-    def __init__(self, path: Path, letters: Letters, opened: Callable[[str], Outbox]) -> None:
-        self._path, self._letters, self._opened = path, letters, opened
+    def __init__(self, path: Path, letters: Letters, opened: Callable[[str], Outbox], rest: float = 30.0) -> None:
+        self._path, self._letters, self._opened, self._rest = path, letters, opened, rest
+        self._failed = float("-inf")
         self._outbox: Outbox | None = None
         self._done = 0
 
@@ -60,6 +64,8 @@ class Courier:
         """Send what was committed up to this epoch and not sent; True if nothing is left."""
         if epoch < 1 or (self._outbox is not None and epoch <= self._done):
             return True
+        if time.monotonic() - self._failed < self._rest:
+            return False
         try:
             reader = Reader(self._path)
             if self._outbox is None:
@@ -73,6 +79,7 @@ class Courier:
         except VmfstreamError as error:
             log.warning("%s; epochs after %d are sent later", error, self._done)
             self._outbox = None
+            self._failed = time.monotonic()
             return False
         return True
 
