@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
+    from vmfstream.estimators.multilevel import MultilevelClustering
     from vmfstream.estimators.online import OnlineVMFMixture
     from vmfstream.estimators.temporal import TemporalVMFMixture
     from vmfstream.estimators.topics import TopicTracker
@@ -29,6 +30,7 @@ __all__ = [
     "DirichletVMFAdmixture",
     "FrequencySensitiveKMeans",
     "HierarchicalVMFMixture",
+    "MultilevelClustering",
     "OnlineVMFMixture",
     "SphericalKMeans",
     "TemporalVMFMixture",
@@ -49,6 +51,7 @@ _HOMES = {
     "DirichletVMFAdmixture": "vmfstream.estimators.admixture",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
+    "MultilevelClustering": "vmfstream.estimators.multilevel",
     "OnlineVMFMixture": "vmfstream.estimators.online",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
     "TemporalVMFMixture": "vmfstream.estimators.temporal",

@@ -1,0 +1,193 @@
+"""Groups clustered with their contexts, from Python: planted truth, tables, prediction, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+from scipy.sparse import csr_array
+
+import vmfstream as vs
+from tests.mixtures.planted import nmi
+from vmfstream.estimators.multilevel import MultilevelClustering
+
+GROUPS = 45
+Y = np.arange(GROUPS) % 3
+TOPICS = np.kron(np.eye(3), np.full((1, 4), 0.25))
+MIXING = np.array([[0.8, 0.2, 0.0], [0.0, 0.8, 0.2], [0.2, 0.0, 0.8]])
+WORDS = [f"w{i}" for i in range(12)]
+
+
+def documents(seed: int = 0, tokens: int = 40) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).multinomial(tokens, MIXING[Y] @ TOPICS)
+
+
+def contexts() -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    years = 1990 + 3.0 * Y + 0.3 * rng.standard_normal(GROUPS)
+    years[::5] = np.nan
+    tags = np.eye(3)[Y]
+    tags[1::5] = 0
+    places = np.eye(4)[Y] + 0.1 * rng.standard_normal((GROUPS, 4))
+    places[2::5] = 0.0
+    return {"year": years, "tag": csr_array(tags), "place": places}
+
+
+def model(**given: Any) -> MultilevelClustering:
+    settings = {
+        "start_clusters": 6,
+        "draws": 3,
+        "burn_in": 40,
+        "thin": 5,
+        "random_state": 0,
+        "kernels": {"place": "vmf"},
+    }
+    return MultilevelClustering(**(settings | {"kernels": {"place": "vmf"}} | given))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> MultilevelClustering:
+    return model().fit(documents(), contexts())
+
+
+def test_it_is_a_public_name() -> None:
+    assert vs.MultilevelClustering is MultilevelClustering
+
+
+def test_planted_clusters_are_found(fitted: MultilevelClustering) -> None:
+    assert fitted.n_clusters_ == 3
+    assert nmi(fitted.labels_, Y) > 0.99
+    assert fitted.topics_.shape == (fitted.n_topics_, 12)
+    assert fitted.topics_.sum(axis=1) == pytest.approx(1.0, rel=1e-5)
+    assert fitted.weights_.sum() == pytest.approx(1.0)
+    assert fitted.mixing_ @ fitted.topics_ == pytest.approx((MIXING @ TOPICS)[Y[order(fitted)]], abs=0.05)
+    assert fitted.trace_.shape == (55, 3)
+    assert nmi(fitted.predict(documents(7)), Y) > 0.99
+
+
+def order(fitted: MultilevelClustering) -> np.ndarray[Any, Any]:
+    """A document of every cluster."""
+    return np.array([np.flatnonzero(fitted.labels_ == k)[0] for k in range(fitted.n_clusters_)])
+
+
+def test_new_documents_are_as_likely_as_their_clusters_say(fitted: MultilevelClustering) -> None:
+    test = documents(3)
+    p = MIXING @ TOPICS
+    truth = np.log(np.exp(test @ np.log(np.maximum(p, 1e-300)).T).mean(axis=1))
+    assert fitted.score_samples(test).mean() == pytest.approx(truth.mean(), abs=1.5)
+    assert fitted.perplexity(test) == pytest.approx(np.exp(-fitted.score_samples(test).sum() / test.sum()))
+    assert fitted.perplexity(csr_array(test)) == pytest.approx(fitted.perplexity(test))
+
+
+def test_probabilities_of_all_documents_of_two_words_sum_to_one(fitted: MultilevelClustering) -> None:
+    eye = np.eye(12, dtype=np.int64)
+    pairs = np.array([eye[a] + eye[b] for a in range(12) for b in range(12)])
+    assert np.exp(fitted.score_samples(pairs)).sum() == pytest.approx(1.0, rel=1e-5)
+
+
+def test_contexts_of_clusters_and_topics(fitted: MultilevelClustering) -> None:
+    tags = fitted.cluster_contexts("tag")
+    assert tags.shape == (3, 3)
+    assert (tags.argmax(axis=1) == Y[order(fitted)]).all()
+    assert tags.sum(axis=1) == pytest.approx(1.0)
+    by_topic = fitted.topic_contexts("tag")
+    assert by_topic.shape == (fitted.n_topics_, 3)
+    assert by_topic.sum(axis=1) == pytest.approx(1.0)
+    years = np.linspace(1960, 2030, 4001)
+    density = fitted.topic_contexts("year", years)
+    assert trapezoid(density, years, axis=1) == pytest.approx(1.0, abs=0.01)
+    peaks = years[fitted.cluster_contexts("year", years).argmax(axis=1)]
+    assert peaks == pytest.approx(1990 + 3 * Y[order(fitted)], abs=0.4)
+    near = fitted.cluster_contexts("place", np.eye(4)[:3])
+    assert (near.argmax(axis=1) == Y[order(fitted)]).all()
+
+
+def test_the_density_of_a_direction_is_one_over_the_sphere() -> None:
+    angles = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    places = circle[(Y * 100 + np.arange(GROUPS) % 7) % 400]
+    fitted = model(kernels="vmf", draws=1, burn_in=10).fit(documents(), {"place": places})
+    assert fitted.cluster_contexts("place", circle).mean(axis=1) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_the_table_names_groups_topics_and_items(fitted: MultilevelClustering) -> None:
+    rows = fitted.table(WORDS, {"tag": ["a", "b", "c"]}, top=3)
+    assert sorted(j for row in rows for j in row["groups"]) == list(range(GROUPS))
+    for row in rows:
+        cluster = Y[row["groups"][0]]
+        assert row["contexts"]["tag"][0][0] == "abc"[cluster]
+        _, weight, words = row["topics"][0]
+        assert weight == fitted.mixing_[row["cluster"]].max()
+        assert len(words) == 3
+        assert set(words) <= set(WORDS[4 * cluster : 4 * cluster + 4])
+
+
+def test_directions_as_content() -> None:
+    rng = np.random.default_rng(0)
+    content = []
+    for row in documents(0, 20):
+        vectors = np.eye(12)[np.repeat(np.arange(12), row)] + 0.05 * rng.standard_normal((20, 12))
+        content.append(vectors)
+    fitted = model(content="vmf", kernels="auto", burn_in=30).fit(content, contexts()["year"])
+    assert nmi(fitted.labels_, Y) > 0.8
+    assert np.linalg.norm(fitted.topics_, axis=1) == pytest.approx(1.0)
+    assert fitted.score_samples(content).shape == (GROUPS,)
+    assert fitted.predict(content).tolist() == fitted.labels_.tolist()
+
+
+def test_the_same_seed_gives_the_same_chain_and_resuming_goes_on() -> None:
+    one, two = (model(draws=2, burn_in=5).fit(documents(), contexts()) for _ in range(2))
+    assert (one.trace_ == two.trace_).all()
+    one.resume(3)
+    whole = model(draws=5, burn_in=5).fit(documents(), contexts())
+    assert (one.trace_ == whole.trace_).all()
+    assert len(one.draws_) == 5
+
+
+def test_the_best_of_several_chains_is_kept() -> None:
+    alone = model(draws=2, burn_in=2).fit(documents(), contexts())
+    several = model(draws=2, burn_in=2, n_init=4).fit(documents(), contexts())
+    height = [np.mean([draw.log_joint for draw in fit.draws_]) for fit in (alone, several)]
+    assert height[1] >= height[0]
+
+
+BAD: list[tuple[dict[str, Any], Any, Any, str]] = [
+    ({}, documents()[:1], None, "contents: expected at least 2 groups, got 1"),
+    ({}, documents() * (Y[:, None] > 0), None, "expected something in every group, got none in row 0"),
+    ({}, documents().sum(axis=1, keepdims=True), None, "expected at least 2 words or dimensions, got 1"),
+    ({}, documents() + 0.5, None, "expected whole numbers of at least 0, got .* in row 0"),
+    ({}, -documents(), None, "expected whole numbers of at least 0"),
+    ({}, "text", None, "contents: expected numbers, got str"),
+    ({}, documents(), np.zeros(3), "context: expected a row for each of 45 groups, got 3"),
+    ({}, documents(), {"who": ["me"] * GROUPS}, "who: expected numbers, got list"),
+    ({}, documents(), {"cube": np.zeros((GROUPS, 2, 2))}, "cube: expected one or two dimensions"),
+    ({"kernels": "poisson"}, documents(), Y, "kernels: expected one of gaussian, multinomial, vmf"),
+    ({"kernels": {"x": "vmf"}}, documents(), Y, r"kernels: expected names of contexts, \['context'\], got \['x'\]"),
+    ({"tempers": {"x": 1.0}}, documents(), Y, "tempers: expected names of contexts"),
+    ({"tempers": {"context": -1.0}}, documents(), Y, "tempers: expected a number of at least 0"),
+    ({"kernels": "multinomial"}, documents(), Y - 1.0, "context: expected whole numbers"),
+    ({"alpha_prior": (1.0, 0.0)}, documents(), None, "alpha_prior: expected a positive shape and rate"),
+    ({"draws": 0}, documents(), None, "draws: expected an integer of at least 1"),
+    ({"content": "vmf"}, [np.ones((2, 3)), np.ones((2, 4))], None, r"expected vectors of one dimension, got \[3, 4\]"),
+    ({"content": "vmf"}, [np.ones((2, 3)), np.zeros((1, 3))], None, "expected vectors with a direction, got zeros at"),
+    ({"content": "vmf"}, [np.ones((2, 3)), np.ones((0, 3))], None, "got none in row 1"),
+]
+
+
+@pytest.mark.parametrize(("settings", "content", "context", "message"), BAD)
+def test_bad_input_says_so(settings: dict[str, Any], content: Any, context: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        model(**({"kernels": "auto"} | settings)).fit(content, context)
+
+
+def test_bad_questions_say_so(fitted: MultilevelClustering) -> None:
+    with pytest.raises(ValueError, match="expected 12 words, got 3"):
+        fitted.score_samples(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="name: expected one of year, tag, place, got 'x'"):
+        fitted.cluster_contexts("x")
+    with pytest.raises(ValueError, match="at: expected the places"):
+        fitted.cluster_contexts("year")
+    with pytest.raises(ValueError, match="expected 12 names"):
+        fitted.table(["a"])
