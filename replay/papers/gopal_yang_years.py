@@ -34,8 +34,10 @@ YEARS: Mapping[str, tuple[int, int]] = {
 
 FORETELLERS = (V, B_SAMPLED, B_OURS, B_OWN, T, T_OURS, T_OWN)
 
-RIVALS = ((T, V), (T, B_SAMPLED), (T_OURS, V), (T_OURS, B_OURS), (T_OWN, V), (T_OWN, B_OWN))
-"""Temporal mixtures and those without time that they are held against: of equal starts and concentrations."""
+OF_A_KIND = ((T, B_SAMPLED), (T_OURS, B_OURS), (T_OWN, B_OWN))
+"""Temporal mixtures and the Bayesian ones without time that have as many concentrations."""
+
+RIVALS = (*((method, V) for method, _ in OF_A_KIND), *OF_A_KIND)
 
 _MEAN_FIELD = (
     "The mean-field chain takes the mean of every year for better known than it is, so that it follows few and short "
@@ -45,6 +47,12 @@ _MEAN_FIELD = (
 _OWN = (
     "With a concentration for each cluster the mixture without time predicts headlines so much better that moving "
     "means add little or nothing to it."
+)
+
+_ONE_START = (
+    "Every model is fitted from one start in a restart. On many documents that decides: of the front pages before 2006 "
+    "the smoother of persistence .9 gives 58.0 nats from one start and 61.9 from the best of three by its own bound, "
+    "B-vMFmix 58.2 and 59.1."
 )
 
 _RELATIVE = (
@@ -77,31 +85,44 @@ def _show_foretelling(done: Done) -> Shown:
     return Shown(
         "figure1",
         f"The next year's log-likelihood, {CLUSTERS} clusters",
-        (_won(done),),
+        (_mean_gains(done), _won(done)),
         tuple(panels),
         (
             "Each model is fitted to all years before the one that it predicts.",
             _RELATIVE,
             f"{T} is the paper's inference with a persistence of {PERSISTENCE}, for it does not name its own; "
-            f"{T_OURS} is the smoother, its persistence chosen by what predicted best so far.",
+            f"{T_OURS} is the smoother, its persistence chosen by what predicted best so far; after a single "
+            "year there is nothing to choose it by, and the lowest is taken.",
             _MEAN_FIELD,
             _OWN,
+            _ONE_START,
             *(collection.remark for collection in COLLECTIONS.values()),
         ),
     )
 
 
-def _improvements(done: Done, data: str) -> tuple[Panel, Panel]:
+def _improvements(done: Done, data: str) -> tuple[Panel, Panel, Panel]:
+    x = tuple(float(year) for year in _years(data))
     nats, relative = [], []
     for method in FORETELLERS[1:]:
         found = [_improvement(done, data, method, year) for year in _years(data)]
-        x = tuple(float(year) for year in _years(data))
         nats.append(Series(method, x, tuple(gain.nats_per_document for gain in found)))
         relative.append(Series(method, x, tuple(100 * gain.relative for gain in found)))
+    ahead = tuple(Series(method, x, _ahead(done, data, method, rival)) for method, rival in OF_A_KIND)
     return (
         Panel(data, "year", "nats per document above vMFmix", tuple(nats)),
         Panel(f"{data}, as the paper draws it", "year", "improvement over vMFmix, %", tuple(relative)),
+        Panel(f"{data}: what time is worth", "year", "nats per document above B-vMFmix", ahead),
     )
+
+
+def _ahead(done: Done, data: str, method: str, rival: str) -> tuple[float, ...]:
+    """Return the nats per document by which a model is ahead of another in every year, by the means over restarts."""
+    means = (
+        [mean_and_spread(done.values("relative", data=data, method=name, year=year))[0] for year in _years(data)]
+        for name in (method, rival)
+    )
+    return tuple(ours - theirs for ours, theirs in zip(*means, strict=True))
 
 
 def _improvement(done: Done, data: str, method: str, year: int) -> metrics.Improvement:
@@ -111,21 +132,21 @@ def _improvement(done: Done, data: str, method: str, year: int) -> metrics.Impro
 
 
 def _won(done: Done) -> Table:
-    """How often each model is better than each other one, and its mean gain."""
     cells = []
-    for data in YEARS:
-        years = _years(data)
-        for method in FORETELLERS[1:]:
-            gains = [_improvement(done, data, method, year).nats_per_document for year in years]
-            cells.append(Cell(data, f"{method}: mean gain over vMFmix", None, float(np.mean(gains))))
-        for method, rival in RIVALS:
-            ours, theirs = (
-                [mean_and_spread(done.values("relative", data=data, method=name, year=year))[0] for year in years]
-                for name in (method, rival)
-            )
-            won = int(np.sum(np.greater(ours, theirs)))
-            cells.append(Cell(data, f"years in which {method} beats {rival}", None, f"{won} of {len(years)}"))
-    return Table("Nats per document, and years won", tuple(cells), digits=1, corner="collection")
+    for method, rival in RIVALS:
+        for data in YEARS:
+            ahead = _ahead(done, data, method, rival)
+            cells.append(Cell(f"{method} ahead of {rival}", data, None, f"{sum(a > 0 for a in ahead)} of {len(ahead)}"))
+    return Table("Years in which the model with time predicts better than one without", tuple(cells), corner="models")
+
+
+def _mean_gains(done: Done) -> Table:
+    cells = [
+        Cell(method, data, None, float(np.mean(_ahead(done, data, method, V))))
+        for method in FORETELLERS[1:]
+        for data in YEARS
+    ]
+    return Table("Nats per document above vMFmix, mean over the years", tuple(cells), digits=1, corner="model")
 
 
 FORETELLING = Exhibit(_foretelling_tasks, _show_foretelling)
