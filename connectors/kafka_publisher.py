@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaProducer, TopicPartition
+from kafka.errors import KafkaError, KafkaTimeoutError
 from kafka.structs import OffsetAndMetadata
 
 from vmfstream.connectors.kafka_client import explained, make_topics, open_consumer, open_producer
@@ -25,11 +27,9 @@ _HEAD = 100_000  # bytes kept of a larger one
 _AWAY = 2000  # messages up to which reading on is quicker than asking anew
 _SILENCE = 10.0  # seconds after which a message that does not come is taken for gone
 _PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
-_PROMPT = {
-    "max_block_ms": 10_000,
-    "delivery_timeout_ms": 10_000,
-    "request_timeout_ms": 5000,
-}  # a run must be able to end
+_PATIENCE = 10.0  # seconds for a step of a transaction
+# a run must be able to end while the cluster is away
+_PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,16 +85,17 @@ class KafkaPublisher:
         with explained(self._place, self._options):
             self._producer.begin_transaction()
             try:
-                with closing(_Bounded(self._producer, self._topic)) as bounded:
-                    for letter in letters:
-                        value, headers = _shortened(letter)
-                        bounded.send(value, key=letter.key, headers=headers)
-                        count += 1
+                bounded = _Bounded(self._producer, self._topic, _PATIENCE)
+                for letter in letters:
+                    value, headers = _shortened(letter)
+                    bounded.send(value, key=letter.key, headers=headers)
+                    count += 1
+                bounded.wait()
                 offsets = {TopicPartition(self._topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
-                self._producer.send_offsets_to_transaction(offsets, self._name)
-                self._producer.commit_transaction()
+                _within(_PATIENCE, self._producer.send_offsets_to_transaction, offsets, self._name)
+                _within(_PATIENCE, self._producer.commit_transaction)
             except BaseException:
-                self._producer.close(timeout=0)  # the next publisher of this name ends what is open
+                self._abandon()
                 raise
         return count
 
@@ -102,15 +103,24 @@ class KafkaPublisher:
         """Leave the cluster."""
         self._producer.close(timeout=10)
 
+    def _abandon(self) -> None:
+        """Give up what is not sent; the next publisher of this name ends the transaction.
+
+        The client's ``close`` would first wait for messages that nobody takes, and fail again when it is collected.
+        """
+        self._producer._sender.force_close()
+        with suppress(KafkaError):
+            self._producer.close(timeout=1)
+
 
 class _Bounded:
     """Sends to one topic and waits for confirmations now and then, since the client itself holds without limit.
 
-    Errors of messages are raised by the next wait, at the latest by ``close``.
+    Errors of messages are raised by the next ``wait``, which lasts at most ``patience`` seconds.
     """
 
-    def __init__(self, producer: KafkaProducer, topic: str) -> None:
-        self._producer, self._topic = producer, topic
+    def __init__(self, producer: KafkaProducer, topic: str, patience: float) -> None:
+        self._producer, self._topic, self._patience = producer, topic, patience
         self._open: list[Any] = []
         self._bytes = 0
 
@@ -119,15 +129,34 @@ class _Bounded:
         self._open.append(self._producer.send(self._topic, value, **message))
         self._bytes += len(value or b"")
         if self._bytes > _PENDING:
-            self.close()
+            self.wait()
 
-    def close(self) -> None:
+    def wait(self) -> None:
         """Wait until everything is confirmed."""
-        self._producer.flush()
+        self._producer.flush(timeout=self._patience)
         for future in self._open:
-            future.get(timeout=60)
+            future.get(timeout=self._patience)
         self._open.clear()
         self._bytes = 0
+
+
+def _within(seconds: float, call: Callable[..., Any], *arguments: Any) -> None:
+    """Make a call that could wait for ever; KafkaTimeoutError if it does. What became of it, ``delivered`` tells."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call(*arguments)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise KafkaTimeoutError(f"no answer within {seconds:g} s")
+    if failures:
+        raise failures[0]
 
 
 def reread(
@@ -223,17 +252,18 @@ def publish_documents(
     with explained(place, options, topic):
         producer = open_producer(place, options, linger_ms=20, batch_size=256 * 1024, compression_type=compression)
         try:
-            with closing(_Bounded(producer, topic)) as bounded:
-                while not (source.exhausted or stop()):
-                    for message in source.poll(500, 0.2):
-                        record = codec.decode(message)
-                        if not isinstance(record, Document):
-                            rejected += 1
-                            continue
-                        bounded.send(_as_json(record), key=record.id.encode(), timestamp_ms=_milliseconds(record))
-                        sent += 1
-                        if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
-                            time.sleep(ahead)
+            bounded = _Bounded(producer, topic, 150.0)
+            while not (source.exhausted or stop()):
+                for message in source.poll(500, 0.2):
+                    record = codec.decode(message)
+                    if not isinstance(record, Document):
+                        rejected += 1
+                        continue
+                    bounded.send(_as_json(record), key=record.id.encode(), timestamp_ms=_milliseconds(record))
+                    sent += 1
+                    if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
+                        time.sleep(ahead)
+            bounded.wait()
         finally:
             producer.close(timeout=10)
     return sent, rejected
