@@ -390,7 +390,7 @@ def corpora(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: banerjee, sra, gopal-yang or li.")],
+    paper: Annotated[str, typer.Argument(help="The paper: banerjee, sra, gopal-yang, li or nguyen.")],
     names: Annotated[
         list[str] | None, typer.Argument(help="Its tables and figures, such as table1 figure2; all if none is named.")
     ] = None,

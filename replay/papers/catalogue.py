@@ -55,9 +55,9 @@ class Paper:
 
 def papers() -> dict[str, Paper]:
     """Return the papers that can be reproduced, by name."""
-    from vmfstream.replay.papers import banerjee, gopal_yang, li, sra
+    from vmfstream.replay.papers import banerjee, gopal_yang, li, nguyen, sra
 
-    return {paper.name: paper for paper in (banerjee.PAPER, sra.PAPER, gopal_yang.PAPER, li.PAPER)}
+    return {paper.name: paper for paper in (banerjee.PAPER, sra.PAPER, gopal_yang.PAPER, li.PAPER, nguyen.PAPER)}
 
 
 def find_paper(name: str) -> Paper:

@@ -36,15 +36,9 @@ def contexts() -> dict[str, Any]:
 
 
 def model(**given: Any) -> MultilevelClustering:
-    settings = {
-        "start_clusters": 6,
-        "draws": 3,
-        "burn_in": 40,
-        "thin": 5,
-        "random_state": 0,
-        "kernels": {"place": "vmf"},
-    }
-    return MultilevelClustering(**(settings | {"kernels": {"place": "vmf"}} | given))
+    settings: dict[str, Any] = {"start_clusters": 6, "draws": 3, "burn_in": 40, "thin": 5, "random_state": 0}
+    settings |= {"kernels": {"place": "vmf"}, **given}
+    return MultilevelClustering(**settings)
 
 
 @pytest.fixture(scope="module")

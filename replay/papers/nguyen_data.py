@@ -1,0 +1,121 @@
+"""What [MC2] is run on: letters as images, papers with their contexts, pictures with their tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz
+
+from vmfstream.datasets import count_words
+from vmfstream.folders import need_data
+
+SENTENCE = ("INTERNATIONAL", "CONFERENCE", "MACHINE", "LEARNING")
+
+LETTERS: Mapping[str, str] = {
+    "A": "01110 10001 10001 11111 10001 10001 10001",
+    "C": "01110 10001 10000 10000 10000 10001 01110",
+    "E": "11111 10000 10000 11110 10000 10000 11111",
+    "F": "11111 10000 10000 11110 10000 10000 10000",
+    "G": "01110 10001 10000 10111 10001 10001 01110",
+    "H": "10001 10001 10001 11111 10001 10001 10001",
+    "I": "01110 00100 00100 00100 00100 00100 01110",
+    "L": "10000 10000 10000 10000 10000 10000 11111",
+    "M": "10001 11011 10101 10101 10001 10001 10001",
+    "N": "10001 11001 10101 10011 10001 10001 10001",
+    "O": "01110 10001 10001 10001 10001 10001 01110",
+    "R": "11110 10001 10001 11110 10100 10010 10001",
+    "T": "11111 00100 00100 00100 00100 00100 00100",
+}
+"""Seven rows of five pixels; the paper shows its letters as pictures only, so these are ours."""
+
+CENTRES, DEVIATIONS = (2.0, 4.0, 6.0, 8.0), (0.3, 0.5, 0.4, 0.6)
+"""Contexts of the four clusters; the paper gives the means, and says that variances differ."""
+
+NIPS_FILES = ("nips_1987_1999/counts.npz", "nips_1987_1999/meta.parquet", "nips_1987_1999/vocab.txt")
+COREL_FILES = ("corel5k/counts.npz", "corel5k/meta.parquet")
+
+CLASSES = 13
+"""Classes of pictures, as many as in the paper."""
+
+HELD_OUT = 0.1
+"""Share of the papers that are held out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collection:
+    """Counts of words (J, V), contexts by name, names of the items of bags, and what else is told of the documents."""
+
+    counts: csr_array
+    contexts: dict[str, Any]
+    items: dict[str, list[str]]
+    words: list[str]
+    titles: list[str]
+    y: NDArray[np.int64]
+
+
+def letters(seed: int, documents: int = 100, tokens: int = 50) -> Collection:
+    """Draw ``documents`` bags of ``tokens`` pixels from each word of the sentence, and a number that tells which."""
+    rng = np.random.default_rng(seed)
+    images = np.array([[float(pixel) for pixel in LETTERS[letter].replace(" ", "")] for letter in LETTERS])
+    images /= images.sum(axis=1, keepdims=True)
+    used = np.array([[letter in word for letter in LETTERS] for word in SENTENCE], float)
+    y = np.repeat(np.arange(len(SENTENCE)), documents)
+    mixing = used / used.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(tokens, (mixing @ images)[y])
+    numbers = rng.normal(np.array(CENTRES)[y], np.array(DEVIATIONS)[y])
+    return Collection(csr_array(counts), {"number": numbers}, {}, [str(i) for i in range(35)], [], y)
+
+
+@lru_cache(maxsize=1)
+def papers() -> Collection:
+    """The papers of NIPS 1987-1999 with titles, authors and years."""
+    counts = csr_array(load_npz(need_data(NIPS_FILES[0]))).astype(np.float64)
+    meta = _table(NIPS_FILES[1])
+    words = need_data(NIPS_FILES[2]).read_text(encoding="utf-8").split()
+    titles = [str(title) for title in meta["title"]]
+    in_titles, terms = count_words(titles)
+    authors, names = _bag(meta["authors"])
+    contexts = {
+        "titles": in_titles.astype(np.float64),
+        "authors": authors,
+        "timestamp": np.asarray(meta["timestamp"], np.float64),
+    }
+    return Collection(
+        counts, contexts, {"titles": list(terms), "authors": names}, words, titles, np.full(len(titles), -1)
+    )
+
+
+@lru_cache(maxsize=1)
+def pictures() -> Collection:
+    """Pictures of Corel with one of the 13 most frequent first tags, which is the class; the others are context."""
+    counts = csr_array(load_npz(need_data(COREL_FILES[0]))).astype(np.float64)
+    tags = [list(given) for given in _table(COREL_FILES[1])["tags"]]
+    first = np.array([given[0] if given else "" for given in tags])
+    names, sizes = np.unique(first[first != ""], return_counts=True)
+    chosen = np.sort(names[np.argsort(-sizes, kind="stable")[:CLASSES]])
+    rows = np.flatnonzero(np.isin(first, chosen) & (np.diff(counts.indptr) > 0))
+    others, items = _bag([tags[row][1:] for row in rows])
+    y = np.searchsorted(chosen, first[rows]).astype(np.int64)
+    return Collection(counts[rows], {"tags": others}, {"tags": items}, [], [], y)
+
+
+def _table(file: str) -> Any:
+    import duckdb
+
+    return duckdb.read_parquet(str(need_data(file))).fetchnumpy()
+
+
+def _bag(lists: Any) -> tuple[csr_array, list[str]]:
+    """Count the items of lists of names."""
+    names = sorted({name for given in lists for name in given})
+    place = {name: i for i, name in enumerate(names)}
+    columns = [place[name] for given in lists for name in given]
+    indptr = np.concatenate([[0], np.cumsum([len(given) for given in lists])])
+    rows = csr_array((np.ones(len(columns)), columns, indptr), shape=(len(lists), len(names)))
+    rows.sum_duplicates()
+    return rows, names
