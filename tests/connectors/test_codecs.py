@@ -88,7 +88,7 @@ def test_the_source_may_know_the_time() -> None:
 
 BAD_LINES = {
     b'{"time": "2020", "text": "a"': "not JSON: line 7, column 29: Expecting ',' delimiter",
-    b"": "not JSON: line 7, column 1: Expecting value",
+    b"": "empty: line 7 holds nothing",
     b"hello": "not JSON: line 7, column 1: Expecting value",
     b'{"a": 1} {"b": 2}': "not JSON: line 7, column 10: Extra data",
     b"[1, 2]": "not a JSON object: line 7 holds a list",

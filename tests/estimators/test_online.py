@@ -98,10 +98,10 @@ def test_one_pass_recovers_what_was_planted(batch: int, sparse: bool) -> None:
 
 
 def test_memory_does_not_grow_with_the_stream() -> None:
-    x, _ = planted(n=8000)
+    x, _ = planted(n=16_000)
     model = OnlineVMFMixture(5, window=500, slice_size=1000, random_state=0)
-    sizes = [len(pickle.dumps(model.partial_fit(x[low : low + 500]))) for low in range(0, 8000, 500)]
-    assert max(sizes[8:]) <= max(sizes[:8])
+    sizes = [len(pickle.dumps(model.partial_fit(x[low : low + 500]))) for low in range(0, 16_000, 500)]
+    assert max(sizes[16:]) <= max(sizes[:16])
 
 
 def test_topics_may_turn() -> None:
