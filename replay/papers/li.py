@@ -19,9 +19,10 @@ ONCE = ("BOW", "BOW, words weighted by idf", "MeanWV")
 """Features without chance: restarts would repeat them."""
 
 _COLLECTIONS = (
-    "20News: posts without headers and subject lines, training posts before test posts. Reuters: the paper does not "
-    f"say which categories; these are the {LARGEST} largest topics of stories that have a single one, in the ModApte "
-    "split. Stop words and words of less than 0.03 % of the documents are left out."
+    "20News: posts without headers and subject lines but with signatures and quotations, which tell groups apart by "
+    "their writers; training posts come before test posts. Reuters: the paper does not say which categories; these are "
+    f"the {LARGEST} largest topics of stories that have a single one, in the ModApte split. Stop words and words of "
+    "less than 0.03 % of the documents are left out."
 )
 
 _VECTORS = (
