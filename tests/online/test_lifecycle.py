@@ -250,10 +250,10 @@ def test_joining_keeps_every_document() -> None:
 def test_more_topics_than_sixteen_widen_everything() -> None:
     state, _ = follow(story(counts(8, 30, 30)).xs, replace(LIVING, topics=4))
     assert state.life is not None
-    few = state.life.recent.take(np.arange(3))
+    few, before = state.life.recent.take(np.arange(3)), state.k
     for _ in range(16):
         state = added(state, few, LIVING)
-    assert state.k == 18
+    assert state.k == before + 16
     assert state.kp == 32
     assert state.past is not None
     assert {h.shape[1] for h in state.past} == {32} == {w.resp.shape[1] for w in state.window}

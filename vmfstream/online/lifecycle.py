@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtr
 
-from vmfstream.mixtures.columns import directed
+from vmfstream.mixtures.columns import column_norms, directed
+from vmfstream.online import chain
 from vmfstream.online.births import CHANCE, REFINING_GAIN, Group, Known, find, unseen
 from vmfstream.online.drift import listened
 from vmfstream.online.places import added, dropped, joined, same_topic, with_columns
@@ -45,6 +46,9 @@ for longer than the news that would take one (New York Times: 2 nats per documen
 
 LEAST_MERGED = 20.0
 """Documents that each of two topics must have before they may be one."""
+
+MOST_REFUSED = 8
+"""Pairs of topics of one slice that may be tried in vain."""
 
 MEMORY = 0.8
 """How much of a topic's usual share survives a slice."""
@@ -193,18 +197,44 @@ def _parent(state: TrackState, members: Sample) -> int:
 
 
 def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    """Make one topic of two whose documents are better explained by one; not while the first fits still compete."""
+    """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
+
+    The evidence knows only what the beliefs remember, which is little of slow topics of long documents. So the newest
+    slice, too, must be predicted no worse by one topic than by two.
+    """
     events: list[Event] = []
-    while state.life is not None and not state.settling and state.k > 1:
-        evidence, cosine = same_topic(state, settings)
-        n = counts(state)
-        evidence[cosine < ALIKE] = -np.inf
-        pair = _likeliest(evidence, n >= LEAST_MERGED)
+    if state.life is None or state.settling or state.k < 2:
+        return state, events
+    evidence, cosine = same_topic(state, settings)
+    evidence[cosine < ALIKE] = -np.inf
+    predicted, refused = None, 0
+    while refused < MOST_REFUSED:
+        pair = _likeliest(evidence, counts(state) >= LEAST_MERGED)
         if pair is None or evidence[pair] <= 0.0:
             break
-        state, news = _merged(state, pair, evidence, cosine)
-        events += news
+        one, news = _merged(state, pair, evidence, cosine)
+        predicted = _predicted(state, settings) if predicted is None else predicted
+        then = _predicted(one, settings)
+        if then < predicted:
+            evidence[pair], refused = -np.inf, refused + 1
+            continue
+        state, predicted, events = one, then, events + news
+        evidence, cosine = same_topic(state, settings)
+        evidence[cosine < ALIKE] = -np.inf
     return state, events
+
+
+def _predicted(state: TrackState, settings: TrackerSettings) -> float:
+    """Log-density of the newest slice, if the window holds it, under the prediction from what came before it."""
+    if not state.window:
+        return 0.0
+    newest = state.window[-1]
+    _, _, p = chain.run(state, chain.statistics(state, settings)[:-1], state.leader, settings)
+    f = chain.anchored(state, p)
+    n = (state.n_past + chain.counts(state.window[:-1], state.kp))[: state.k]
+    log_weights = np.log(n + settings.alpha) - np.log(n.sum() + settings.alpha * state.k)
+    belief = Belief(f, column_norms(f)[: state.k], state.kappa, log_weights, state.lowest_cosine)
+    return float(score(newest.x, belief, threads=settings.threads)[0].sum())
 
 
 def _likeliest(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tuple[int, int] | None:
