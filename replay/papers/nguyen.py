@@ -49,7 +49,7 @@ MISSING = {
 PAPER_CHAIN = "The paper's chains have 100 sweeps before 500 that count"
 
 LETTER_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
-NIPS_CHAIN: dict[str, Any] = {"burn_in": 20, "draws": 4, "thin": 5}
+NIPS_CHAIN: dict[str, Any] = {"burn_in": 20, "draws": 4, "thin": 5, "start_topics": 100}
 COREL_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
 
 SHOWN_TOPICS = 4

@@ -147,6 +147,15 @@ def test_the_best_of_several_chains_is_kept() -> None:
     assert height[1] >= height[0]
 
 
+def test_a_chain_may_start_from_clusters_as_topics() -> None:
+    fitted = model(start_topics=5, draws=1, burn_in=0, thin=1).fit(documents(), contexts())
+    later = model(start_topics=5).fit(documents(), contexts())
+    assert fitted.trace_[0, 2] > 2
+    assert all(len(set(Y[later.labels_ == k])) == 1 for k in range(later.n_clusters_))
+    few = model(kernels="auto", start_clusters=100, start_topics=100, draws=1, burn_in=0, thin=1).fit(documents())
+    assert few.n_clusters_ <= GROUPS
+
+
 BAD: list[tuple[dict[str, Any], Any, Any, str]] = [
     ({}, documents()[:1], None, "contents: expected at least 2 groups, got 1"),
     ({}, documents() * (Y[:, None] > 0), None, "expected something in every group, got none in row 0"),

@@ -60,6 +60,12 @@ def metropolis(target: ConcentrationTarget, u: float, step: float, draws: int, r
 
 
 @njit(cache=True)
+def resultant(kappa: float, square: float, cross: float, c0: float) -> float:
+    """|kappa S + b| from |S|^2, S'b and |b|."""
+    return float(np.sqrt(max(kappa * (kappa * square + 2 * cross) + c0 * c0, 0.0)))
+
+
+@njit(cache=True)
 def _target(
     u: float, d: float, n: float, t: float, m: float, s2: float, square: Vector, cross: Vector, c0: Vector
 ) -> float:

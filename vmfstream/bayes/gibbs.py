@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from vmfstream.bayes.concentration import KappaPrior
-from vmfstream.bayes.densities import ConcentrationTarget, located_grid, metropolis
+from vmfstream.bayes.densities import ConcentrationTarget, located_grid, metropolis, resultant
 from vmfstream.bayes.flat import natural_vectors
 from vmfstream.bayes.kappa_model import Concentration
 from vmfstream.bayes.priors import Prior
@@ -308,7 +308,7 @@ def _sweep(
     of_kappa, of_sum = np.empty(k), np.empty(k)
     for j in range(k):
         of_kappa[j] = ell(d, kappa[j])
-        of_sum[j] = ell(d, _length(kappa[j], square[j], cross[j], c0[j]))
+        of_sum[j] = ell(d, resultant(kappa[j], square[j], cross[j], c0[j]))
     cosine, joined, p = np.empty(k), np.empty(k), np.empty(k)
     for i in range(len(labels)):
         old = labels[i]
@@ -324,10 +324,10 @@ def _sweep(
         cosine[old] -= xx[i]
         square[old] -= 2 * cosine[old] + xx[i]
         cross[old] -= xb[i, old]
-        of_sum[old] = ell(d, _length(kappa[old], square[old], cross[old], c0[old]))
+        of_sum[old] = ell(d, resultant(kappa[old], square[old], cross[old], c0[old]))
         top = -np.inf
         for j in range(k):
-            length = _length(kappa[j], square[j] + 2 * cosine[j] + xx[i], cross[j] + xb[i, j], c0[j])
+            length = resultant(kappa[j], square[j] + 2 * cosine[j] + xx[i], cross[j] + xb[i, j], c0[j])
             joined[j] = ell(d, length) if j != old else with_i
             p[j] = np.log(alpha[j] + nk[j]) - of_kappa[j] - of_sum[j] + joined[j]
             top = max(top, p[j])
@@ -354,9 +354,3 @@ def _sweep(
             for e in range(indptr[i], indptr[i + 1]):
                 s[indices[e], old] -= data[e]
                 s[indices[e], new] += data[e]
-
-
-@njit(cache=True)
-def _length(kappa: float, square: float, cross: float, c0: float) -> float:
-    """|kappa S + b| from |S|^2, S'b and |b|."""
-    return float(np.sqrt(max(kappa * (kappa * square + 2 * cross) + c0 * c0, 0.0)))

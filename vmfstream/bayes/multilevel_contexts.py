@@ -19,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.bayes.densities import resultant
 from vmfstream.directional.bessel import R_MAX, R_MIN, ell, inv_bessel_ratio
 from vmfstream.directional.params import Rows
 
@@ -130,12 +131,6 @@ def concentration_range(d: float) -> tuple[float, float]:
     """Smallest and largest logarithm of a concentration in ``d`` dimensions."""
     low, high = np.log(inv_bessel_ratio(int(d), np.array([R_MIN, R_MAX])))
     return float(low), float(high)
-
-
-@njit(cache=True)
-def resultant(kappa: float, square: float, cross: float, c0: float) -> float:
-    """|kappa S + b| from |S|^2, S'b and |b|."""
-    return math.sqrt(max(kappa * (kappa * square + 2.0 * cross) + c0 * c0, 0.0))
 
 
 @njit(cache=True)

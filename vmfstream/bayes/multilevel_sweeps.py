@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from vmfstream.bayes.multilevel_contexts import Context, Indices, Vector, predictive, resultant, shift
+from vmfstream.bayes.densities import resultant
+from vmfstream.bayes.multilevel_contexts import Context, Indices, Vector, predictive, shift
 from vmfstream.directional.bessel import ell
 
 WORD, VECTOR = 0, 1

@@ -26,6 +26,7 @@ from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.parameters import Choice, Domain, Number, Whole
 from vmfstream.metrics import perplexity
+from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.seeding import seed_labels
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -58,8 +59,9 @@ class MultilevelClustering(SphereEstimator):
     alpha_prior, spread_prior, eta_prior : (shape, rate)
         Gamma priors of the concentrations of clusters, of topics in a cluster, and of topics.
     start_clusters, start_topics : int
-        Clusters of spherical k-means from which a chain starts, and topics among which its tokens are scattered;
-        0 topics: tokens choose one after the other.
+        Clusters of spherical k-means from which a chain starts, and topics, which are such clusters too. 0 topics: the
+        clusters come from the contexts alone, then tokens choose one after the other. Chains on long documents hardly
+        ever open a topic: let them start with more than are wanted.
     draws, burn_in, thin : int
         States kept, sweeps before the first, and sweeps from one to the next.
     n_init : int
@@ -152,10 +154,11 @@ class MultilevelClustering(SphereEstimator):
         self._read_contexts(contexts, groups)
         best = -np.inf
         for _ in range(self.n_init):
-            content = given._replace(l=given.l.copy())
+            z = _start(rows, self.start_clusters, rng)
+            content = given
             if self.start_topics:
-                content.l[:] = rng.integers(0, self.start_topics, len(content.l))
-            z = np.maximum(seed_labels(rows, min(self.start_clusters, groups), rng), 0)
+                topics = _start(rows, self.start_topics, rng)
+                content = given._replace(l=np.repeat(topics, np.diff(given.indptr)))
             chain = Chain(content, self._contexts, z, rng, laws=laws)
             draws, trace = fit(chain, draws=self.draws, burn_in=self.burn_in, thin=self.thin)
             height = float(np.mean([draw.log_joint for draw in draws]))
@@ -320,6 +323,12 @@ class MultilevelClustering(SphereEstimator):
             places = _numbers("at", at)
             places = places - self._offsets[name] if name in self._offsets else np.asarray(unit_rows(places)[0])
         return context_by_cluster(context, places)
+
+
+def _start(rows: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Labels of spherical k-means, 0 for rows without direction."""
+    held = int(directed(rows).sum())
+    return np.maximum(seed_labels(rows, min(k, held), rng), 0) if held else np.zeros(rows.shape[0], np.int64)
 
 
 def _strongest(names: NDArray[Any], p: Vector, top: int) -> list[tuple[str, float]]:

@@ -10,7 +10,7 @@ import pytest
 from tests.shared import shared
 from vmfstream.replay.papers import nguyen
 from vmfstream.replay.papers.catalogue import Effort
-from vmfstream.replay.papers.nguyen_data import LETTERS, SENTENCE, letters, papers, pictures
+from vmfstream.replay.papers.nguyen_data import LETTERS, SENTENCE, Collection, letters, papers, pictures
 from vmfstream.replay.papers.shown import Shown
 from vmfstream.replay.papers.work import Done
 
@@ -94,7 +94,7 @@ def test_a_chain_on_papers_tells_clusters_and_curves(monkeypatch: pytest.MonkeyP
     whole, few = papers(), np.arange(0, 1740, 29)
     contexts = {name: values[few] for name, values in whole.contexts.items()}
     titles = [whole.titles[i] for i in few]
-    small = nguyen.Collection(whole.counts[few], contexts, whole.items, whole.words, titles, whole.y[few])
+    small = Collection(whole.counts[few], contexts, whole.items, whole.words, titles, whole.y[few])
     monkeypatch.setattr(nguyen, "papers", lambda: small)
     monkeypatch.setattr(nguyen, "NIPS_CHAIN", {"burn_in": 1, "draws": 1, "thin": 1})
     found = nguyen.nips_once("timestamp", 0)
