@@ -59,7 +59,7 @@ class Task:
             "function": f"{self.function.__module__}.{self.function.__qualname__}",
             "given": self.given,
             "data": [_content(need_data(name)) for name in self.data],
-            "code": [_code(), _content(Path(inspect.getfile(self.function)))],
+            "code": [_code(), *map(_content, sorted(Path(inspect.getfile(self.function)).parent.glob("*.py")))],
             "libraries": [version(name) for name in _LIBRARIES] + [sys.version],
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

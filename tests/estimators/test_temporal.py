@@ -146,6 +146,7 @@ def test_chosen_persistence_follows_the_drift() -> None:
     drifting, resting = (model(persistence="auto").fit(rows, static[1]) for rows in (static[0], still))
     assert drifting.persistence_ < resting.persistence_
     assert resting.persistence_ >= 0.99
+    assert model(persistence="auto").fit(static[0], np.zeros(360, np.int64)).persistence_ == 0.98  # nothing judges yet
 
 
 def test_next_slice_is_predicted_better_than_by_a_model_of_no_memory() -> None:

@@ -17,7 +17,7 @@ from vmfstream.bayes.filtering import Filtered, FilterSettings, FilterState, fil
 from vmfstream.bayes.flat import shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.meanfield import Links, fit_chain, started
-from vmfstream.bayes.persistence import PERSISTENCES, PILOT, judged
+from vmfstream.bayes.persistence import PERSISTENCES, PILOT, UNJUDGED, judged
 from vmfstream.bayes.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.proportions import STEP, ProportionRule, Proportions, proportions
 from vmfstream.bayes.smoother import fit_smoother
@@ -185,7 +185,7 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: Options) -> Evo
     if omega is None:
         anchor, _ = _anchor_and_first(begun, k, options)
         scores = judged(xs, _filtered(xs, begun, k, options, PILOT), anchor)
-        omega = PERSISTENCES[int(np.argmax(scores))]
+        omega = PERSISTENCES[int(np.argmax(scores))] if scores.any() else UNJUDGED
     if options.inference == "filter":
         found = _from_filter(xs, begun, k, options, omega)
     elif options.inference == "smoother":

@@ -21,12 +21,15 @@ PERSISTENCES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
 PILOT = 0.9
 """Persistence of the filter whose memberships all the grid is judged by."""
 
+UNJUDGED = 0.98
+"""What is taken while no slice was predicted yet."""
+
 JUDGED = 500
 """Most documents of a slice that judge."""
 
 
 def judged(xs: Sequence[Rows], pilot: Filtered, anchor: Floats) -> Vector:
-    """Mean log predictive density per document of every slice but the first, for each of `PERSISTENCES`."""
+    """Mean log predictive density per document of every slice but the first, for each of `PERSISTENCES`; or zeros."""
     gains = [one.h - one.p for one in pilot.slices]
     totals = np.zeros(len(PERSISTENCES))
     for j, omega in enumerate(PERSISTENCES):
