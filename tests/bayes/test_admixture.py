@@ -16,7 +16,9 @@ from scipy.special import digamma, entr, gammaln, logsumexp, softmax
 from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.bayes import admixture, admixture_loops, admixture_stream
 from vmfstream.bayes.admixture import AdmixtureFit, Belief, Likelihood, Topics, directed_bags, joined, point_topics
+from vmfstream.bayes.concentration import quadrature_factor
 from vmfstream.bayes.empirical import best_alpha
+from vmfstream.bayes.flat import expected_cosines
 from vmfstream.bayes.priors import moment_prior
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import padded
@@ -302,10 +304,22 @@ def test_beliefs_approach_points_as_vectors_grow_in_number() -> None:
     points = Likelihood().topics(sums, None)
     believed = law.topics(sums, law.topics(sums, None))
     assert isinstance(law, Belief)
+    assert law.model.prior is not None
     assert believed.kappa.mean == pytest.approx(points.kappa.mean, rel=0.02)
+    exact = quadrature_factor(8, sums.nk, expected_cosines(believed.f, believed.gamma, sums.s), law.model.prior)
+    assert believed.kappa.mean == pytest.approx(exact.mean, rel=1e-12)
     assert believed.cost > 0
     assert (believed.gamma < np.inf).all()
     assert law.prior.b == pytest.approx(moment_prior(x, start, 3).b)
+
+
+def test_a_topic_without_vectors_keeps_its_direction() -> None:
+    before = some_topics(3, 2, 8, 4.0)
+    sums = Sums(before.f * np.array([-5.0, 0.0] + [0.0] * 14), np.array([6.0, 0.0]), np.zeros(2))
+    after = Likelihood().topics(sums, before)
+    assert after.f[:, 0] == pytest.approx(-before.f[:, 0])
+    assert after.f[:, 1] == pytest.approx(before.f[:, 1])
+    assert after.slope[1] < 1e-4
 
 
 def test_topics_of_several_fits_are_joined() -> None:
@@ -350,15 +364,24 @@ def test_a_stream_finds_what_is_planted(bayesian: bool) -> None:
     stream = admixture_stream.begun(
         admixture.best_fit(x[: 40 * 20], few, 3, np.random.default_rng(0), bayesian=bayesian)
     )
+    first = stream.topics.f[:, :3] / np.linalg.norm(stream.topics.f[:, :3], axis=0)
     rest = csr_array(bags[40:])
     for batch in admixture_stream.batches(x, rest, 20):
         stream, found = admixture_stream.learned(stream, *batch)
         assert found.bound.mean() > 0
     means = stream.topics.f[:, :3] / np.linalg.norm(stream.topics.f[:, :3], axis=0)
     assert (mu @ means).max(axis=1).min() > 0.998
+    assert (1 - (mu @ means).max(axis=1)).sum() < 0.5 * (1 - (mu @ first).max(axis=1)).sum()
     assert stream.topics.kappa.mean == pytest.approx(float(inv_bessel_ratio(8, 0.85)), rel=0.06)
     assert stream.alpha == pytest.approx(0.3, rel=0.25)
     assert (stream.steps, stream.documents) == (28, 600)
+
+
+def test_averages_know_of_how_many_vectors_they_are() -> None:
+    averages, _ = admixture_stream.averaged(first_fit()[2].visit)
+    both = admixture_stream.mixed(averages, averages, 0.5).sums
+    assert both.nk == pytest.approx(averages.sums.nk)
+    assert both.nk**2 / both.qk == pytest.approx(2 * averages.sums.nk**2 / averages.sums.qk)
 
 
 def test_few_vectors_do_not_sharpen_the_topics_of_a_stream() -> None:

@@ -91,6 +91,18 @@ def test_all_forms_of_documents_are_the_same() -> None:
     assert model.transform(rows[:4]) == pytest.approx(model.transform(rows[:4], offsets=np.arange(5)))
 
 
+def test_counts_are_not_changed() -> None:
+    given, _, _ = documents(6)
+    rows = np.concatenate(given)
+    counts = csr_array(np.ones((2, len(rows))))
+    counts.data[3] = 0.0
+    DirichletVMFAdmixture(K, random_state=0).fit(rows, counts=counts)
+    assert counts.nnz == 2 * len(rows)
+    counts.data[:] = 0.0
+    with pytest.raises(ValueError, match="expected at least one vector, got 2 empty documents"):
+        DirichletVMFAdmixture(K).fit(rows, counts=counts)
+
+
 def test_batches_are_learnt_one_after_the_other() -> None:
     given, _, mu = documents(400)
     model = DirichletVMFAdmixture(K, batch_size=10, random_state=0)

@@ -86,6 +86,10 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     A sweep costs O(V D K) and O(J K) for each step of the proportions, where V counts different vectors and J, for
     each document, those that it holds. Memory is O(V (D + K) + N K).
 
+    Vectors that repeat to the letter, as those of words do, have no largest likelihood: a topic of one common word
+    alone takes the largest concentration that is allowed, and such topics decide which bound is larger.
+    ``concentration="shared"`` keeps clear of that.
+
     References
     ----------
     [Li] with exact concentrations and alpha learnt; stepwise EM for ``partial_fit`` (Cappe and Moulines 2009).
@@ -324,7 +328,7 @@ def _cut(offsets: NDArray[Any], rows: int) -> csr_array:
 
 
 def _counted(counts: Any, rows: int) -> csr_array:
-    bags = csr_array(counts, dtype=np.float64) if issparse(counts) else csr_array(np.asarray(counts, np.float64))
+    bags = csr_array(counts if issparse(counts) else np.asarray(counts), dtype=np.float64, copy=True)
     if bags.ndim != 2 or bags.shape[1] != rows:
         raise ValueError(f"counts: expected a column for each of {rows} vectors, got the shape {bags.shape}")
     bad = np.flatnonzero(~(np.isfinite(bags.data) & (bags.data >= 0)))
