@@ -102,6 +102,7 @@ def test_scores_are_macro_averages_of_the_test_documents() -> None:
     x = np.where(y, 1.0, -1.0)[:, None] + 0.01 * rng.standard_normal((100, 2))
     train = np.arange(100) % 2 == 0
     assert features.scores(x, y, train, 0)["F1"] == pytest.approx(100)
+    assert features.scores(np.where(train[:, None], x, -x), y, train, 0)["F1"] == 0  # nothing is learnt of the test
     wrong = x.copy()
     wrong[[51, 53, 55, 57, 59]] *= -1  # a fifth of the second class is taken for the first
     found = features.scores(wrong, y, train, 0)
