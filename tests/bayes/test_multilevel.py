@@ -402,6 +402,15 @@ def test_concentrations_of_directions_are_learnt() -> None:
     assert 0.01 < np.std(drawn) / 20.0 < 0.1
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+def test_known_concentrations_of_directions_stay(fixed: bool) -> None:
+    tiny = Tiny("vectors", 0)
+    chain = ml.Chain(tiny.content(), tiny.contexts(), tiny.z, np.random.default_rng(0), fixed_kappa=fixed)
+    chain.sweep()
+    assert bool(chain.content.law[1] == 4.0) == fixed
+    assert bool(chain.contexts[2].law[1] == 3.0) == fixed
+
+
 def test_bad_states_say_so() -> None:
     content = ml.word_content(csr_array(np.ones((3, 2))))
     rng = np.random.default_rng(0)
