@@ -11,7 +11,7 @@ from vmfstream.log.memory import MemoryLog
 from vmfstream.records import SliceReport, TopicRows
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 
-SETTINGS = RunSettings(topics=6, slices="month", threads=1, window=400)
+SETTINGS = RunSettings(topics=6, slices="month", threads=1, window=400, living_topics=True)
 
 
 def followed(months: int) -> MemoryLog:

@@ -75,7 +75,9 @@ def follow_planted(path: str, epoch: int = 0, moment: str = "") -> None:
     from vmfstream.replay.planted import PlantedSource, PlantedStream
 
     store = Killed(Path(path), epoch, moment) if moment else Log(path)
-    settings = RunSettings(topics=6, slices="month", threads=1, window=400, epoch_documents=EPOCH_DOCUMENTS)
+    settings = RunSettings(
+        topics=6, slices="month", threads=1, window=400, epoch_documents=EPOCH_DOCUMENTS, living_topics=True
+    )
     follow(PlantedSource(PlantedStream(slices=12, documents_per_slice=90)), FieldCodec(), store, settings)
 
 

@@ -27,7 +27,7 @@ from vmfstream.replay.source import CorpusSource
 from vmfstream.text.encoders import TextEncoder
 
 STREAM = PlantedStream(slices=24, documents_per_slice=200)
-TRACK = TrackerSettings(topics=16, threads=1, window=400, fixed_topics=True)
+TRACK = TrackerSettings(topics=16, threads=1, window=400)
 RECOVERED = 0.7
 
 
@@ -88,7 +88,7 @@ def test_truth_is_recovered_on_arrival(story: Story) -> None:
 
 def test_without_the_link_between_slices_nothing_is_recovered() -> None:
     """Guards the bound above."""
-    story = told(TrackerSettings(topics=16, threads=1, window=400, persistences=(0.0,), fixed_topics=True))
+    story = told(TrackerSettings(topics=16, threads=1, window=400, persistences=(0.0,)))
     assert recovery(story.truth, story.found).nmi < 0.2
 
 

@@ -39,7 +39,7 @@ app = typer.Typer(
 Out = Annotated[Path, typer.Option("--out", "-o", help="The log: one DuckDB file with everything the views show.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write the page here when the run is over.")]
 Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Most topics at one time.")]
-FixedTopics = Annotated[bool, typer.Option("--fixed-topics", help="No births, splits, mergers or sleep of topics.")]
+LivingTopics = Annotated[bool, typer.Option("--living-topics", help="Let topics be born, split, merge and sleep.")]
 SlicesOption = Annotated[
     str | None,
     typer.Option("--slices", "-s", help="year, quarter, month, week, day, hour, or a number of documents per slice."),
@@ -117,7 +117,7 @@ def replay(
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
     topics: Topics = 30,
-    fixed_topics: FixedTopics = False,
+    living_topics: LivingTopics = False,
     html: Html = None,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Also refit batch models on all past at every slice and compare.")
@@ -159,7 +159,7 @@ def replay(
         topics=topics,
         slices=slices or opened.slices,
         seed=seed,
-        fixed_topics=fixed_topics,
+        living_topics=living_topics,
         threads=threads,
         window=window,
         epoch_documents=epoch_size,
@@ -188,7 +188,7 @@ def run(
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
     topics: Topics = 30,
-    fixed_topics: FixedTopics = False,
+    living_topics: LivingTopics = False,
     html: Html = None,
     seed: Seed = 0,
     window: Window = 0,
@@ -268,7 +268,7 @@ def run(
         topics=topics,
         slices=slices or "day",
         seed=seed,
-        fixed_topics=fixed_topics,
+        living_topics=living_topics,
         threads=threads,
         window=window,
         epoch_documents=epoch_size,

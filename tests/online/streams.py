@@ -14,14 +14,14 @@ from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.online import tracker
 from vmfstream.online.state import Rows, TrackerSettings, TrackState
 
-PLAIN = TrackerSettings(topics=3, window=100, persistences=(0.8, 0.95), cold_starts=1, fixed_topics=True)
+PLAIN = TrackerSettings(topics=3, window=100, persistences=(0.8, 0.95), cold_starts=1)
 """Small enough for a test: the window holds two slices of 40."""
 
 FILTER = replace(PLAIN, persistences=(0.9,), refit=False, concentration_speed=0.0)
 """The filter alone: memberships stay as they were on arrival, kappa as it was at the start."""
 
 
-LIVING = replace(PLAIN, topics=6, window=300, persistences=(0.9, 0.98), fixed_topics=False)
+LIVING = replace(PLAIN, topics=6, window=300, persistences=(0.9, 0.98), living_topics=True)
 """Topics may come and go; the window holds two slices of 150."""
 
 

@@ -265,9 +265,9 @@ def test_more_topics_than_sixteen_widen_everything() -> None:
 # --- switched off, stored, moved ------------------------------------------------------------------------------------
 
 
-def test_fixed_topics_know_no_life(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_that_do_not_live_know_no_life(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = story(counts(8, 30, 30, 30, 30, 30))
-    settings = replace(LIVING, topics=8, fixed_topics=True)
+    settings = replace(LIVING, topics=8, living_topics=False)
     state, seen = follow(stream.xs, settings)
     assert state.life is None
     assert not any(closed.events for closed in seen)
@@ -354,7 +354,7 @@ def shuffled() -> list[csr_array[Any]]:
     return [x[130 * t : 130 * (t + 1)] for t in range(26)]
 
 
-QUIET = TrackerSettings(topics=12, window=300, persistences=(0.98,), cold_starts=2, refit=False)
+QUIET = TrackerSettings(topics=12, window=300, persistences=(0.98,), cold_starts=2, refit=False, living_topics=True)
 
 
 def test_nothing_is_born_in_a_shuffled_stream(shuffled: list[csr_array[Any]]) -> None:

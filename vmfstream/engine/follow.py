@@ -40,7 +40,7 @@ class RunSettings:
     stop_words : further words without meaning, separated by blanks.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
-    fixed_topics : no births, splits, mergers or sleep.
+    living_topics : whether topics may be born, split, merge and sleep.
     """
 
     title: str = "documents"
@@ -57,7 +57,7 @@ class RunSettings:
     stop_words: str = ""
     stem: str = ""
     dimension: int = 0
-    fixed_topics: bool = False
+    living_topics: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("topics", 1), ("threads", 1), ("window", 0), ("epoch_documents", 1), ("vocabulary", 2)):
@@ -95,7 +95,7 @@ class RunSettings:
             window=self.window or None,
             threads=self.threads,
             seed=self.seed,
-            fixed_topics=self.fixed_topics,
+            living_topics=self.living_topics,
         )
         cut = EngineSettings(Slicing.parse(self.slices), epoch_documents=self.epoch_documents, linger=linger)
         return source, codec, self.encoder(), store, track, cut

@@ -39,7 +39,8 @@ class TrackerSettings:
     concentration_speed : how far log kappa moves towards a slice's estimate.
     threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
     seed : of all random choices; those of a slice depend on (seed, slice) only.
-    fixed_topics : True keeps the topics of the first fits for ever: no births, mergers, sleep, alarms.
+    living_topics : whether topics may be born, split, merge and sleep at slice ends, with alarms; False keeps those of the
+        first fits for ever.
     """
 
     topics: int = 30
@@ -51,7 +52,7 @@ class TrackerSettings:
     concentration_speed: float = 0.2
     threads: int = 2
     seed: int = 0
-    fixed_topics: bool = False
+    living_topics: bool = False
 
     @property
     def window_documents(self) -> int:

@@ -100,7 +100,7 @@ def start(
         gamma=np.zeros(kp),
         lowest_cosine=lowest_cosine(parts),
         smoothed_speed=np.full(kp, np.nan),
-        life=None if settings.fixed_topics else lifecycle.begun(dim, k),
+        life=lifecycle.begun(dim, k) if settings.living_topics else None,
     )
     state = _predicted(state, settings)
     if len(parts) > len(slices) and rows_of(open_rows):
