@@ -15,6 +15,8 @@ from scipy.special import gammaln
 from tests.mixtures.planted import nmi
 from vmfstream.bayes import multilevel as ml
 from vmfstream.bayes import multilevel_contexts as mc
+from vmfstream.bayes.multilevel_content import vector_content, word_content
+from vmfstream.bayes.multilevel_levels import Laws, drawn_kappa, resampled
 from vmfstream.bayes.multilevel_sweeps import ALPHA, ETA, REST, SPREAD, Content, tables
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.vmf import VonMisesFisher
@@ -46,9 +48,9 @@ class Tiny:
         if self.kind == "words":
             counts = np.zeros((GROUPS, WORDS))
             np.add.at(counts, (self.of, self.words), 1)
-            content = ml.word_content(csr_array(counts), 0.3)
+            content = word_content(csr_array(counts), 0.3)
         else:
-            content = ml.vector_content(self.vectors, np.cumsum([0, *SIZES]), kappa=4.0, c0=0.7)
+            content = vector_content(self.vectors, np.cumsum([0, *SIZES]), kappa=4.0, c0=0.7)
         content.l[:] = self.l
         return content
 
@@ -189,10 +191,10 @@ def chain_of(kind: str, seed: int, contexts: bool = True) -> tuple[ml.Chain, Lab
     rng = np.random.default_rng(seed)
     counts, numbers, y = planted(rng)
     if kind == "words":
-        content = ml.word_content(counts)
+        content = word_content(counts)
     else:
         words = np.repeat(counts.indices, counts.data)
-        content = ml.vector_content(
+        content = vector_content(
             unit(np.eye(12)[words] + 0.1 * rng.standard_normal((len(words), 12))), np.arange(61) * 40
         )
     places = unit(np.eye(3)[y] + 0.2 * rng.standard_normal((60, 3)))
@@ -235,8 +237,8 @@ def test_words_alone_are_clustered_as_with_contexts_that_are_missing() -> None:
     missing = mc.gaussian(np.full_like(numbers, np.nan)), mc.bag(csr_array((60, 5)))
     runs = []
     for contexts in ((), missing):
-        chain = ml.Chain(ml.word_content(counts), (), np.arange(60) % 6, np.random.default_rng(5))
-        chain.contexts = tuple(ml.Chain(ml.word_content(counts), contexts, chain.groups.z, chain.rng).contexts)
+        chain = ml.Chain(word_content(counts), (), np.arange(60) % 6, np.random.default_rng(5))
+        chain.contexts = tuple(ml.Chain(word_content(counts), contexts, chain.groups.z, chain.rng).contexts)
         chain.rng = np.random.default_rng(6)
         chain.compact()
         runs.append([chain.sweep() for _ in range(5)])
@@ -257,7 +259,7 @@ def test_without_tokens_of_its_own_a_group_follows_the_contexts_alone() -> None:
     """Integrating the contents out leaves a Dirichlet process mixture over contexts ([MC2] theorem 3)."""
     numbers = np.array([0.0, 0.3, 4.0, 4.2, 0.1])
     chain = ml.Chain(
-        ml.word_content(csr_array(np.ones((5, 2)))),
+        word_content(csr_array(np.ones((5, 2)))),
         [mc.gaussian(numbers[:, None], prior=(0.5, 1.5, 0.8))],
         np.array([0, 0, 1, 1, 0]),
         np.random.default_rng(0),
@@ -296,11 +298,11 @@ def test_the_chain_visits_clusterings_as_often_as_they_are_likely() -> None:
     """Three groups of two words of one type: by enumeration of topics, clusters and a grid of shares."""
     law = (2.0, 2.0)
     chain = ml.Chain(
-        ml.word_content(csr_array(np.array([[1, 0], [1, 0], [0, 1]])), 0.3),
+        word_content(csr_array(np.array([[1, 0], [1, 0], [0, 1]])), 0.3),
         (),
         np.zeros(3, np.int64),
         np.random.default_rng(0),
-        laws=ml.Laws(law, law, law),
+        laws=Laws(law, law, law),
     )
     alone = np.zeros(3)
     for _ in range(30_000):
@@ -369,7 +371,7 @@ def test_concentrations_have_their_posterior() -> None:
     rng, level, law = np.random.default_rng(0), 1.0, (2.0, 0.5)
     drawn = []
     for _ in range(20_000):
-        level = ml.resampled(level, 50, 6, law, rng)
+        level = resampled(level, 50, 6, law, rng)
         drawn.append(level)
     a = np.linspace(1e-3, 15, 4000)
     log_p = (6 + law[0] - 1) * np.log(a) - law[1] * a + gammaln(a) - gammaln(a + 50)
@@ -397,7 +399,7 @@ def test_concentrations_of_directions_are_learnt() -> None:
     law = np.array([3.0, 1.0, 0.1])
     x = [VonMisesFisher(mu, 20.0).rvs(200, rng) for mu in np.eye(3)]
     s = np.array([part.sum(axis=0) for part in x])
-    drawn = [ml.drawn_kappa(law, np.full(3, 200.0), (s**2).sum(axis=1), np.zeros(3), rng) for _ in range(300)]
+    drawn = [drawn_kappa(law, np.full(3, 200.0), (s**2).sum(axis=1), np.zeros(3), rng) for _ in range(300)]
     assert np.mean(drawn) == pytest.approx(20.0, rel=0.08)
     assert 0.01 < np.std(drawn) / 20.0 < 0.1
 
@@ -412,7 +414,7 @@ def test_known_concentrations_of_directions_stay(fixed: bool) -> None:
 
 
 def test_bad_states_say_so() -> None:
-    content = ml.word_content(csr_array(np.ones((3, 2))))
+    content = word_content(csr_array(np.ones((3, 2))))
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="expected 3 rows, got 2"):
         ml.Chain(content, [mc.gaussian(np.zeros((2, 1)))], np.zeros(3, np.int64), rng)

@@ -11,26 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from vmfstream.bayes.densities import ConcentrationTarget, located_grid
+from vmfstream.bayes.multilevel_content import SLOTS, empty_topics
 from vmfstream.bayes.multilevel_contexts import (
     BAG,
     DIRECTION,
-    VAGUE,
     Context,
     Indices,
     Vector,
     bag,
-    concentration_range,
     log_marginals,
     prior_direction,
 )
+from vmfstream.bayes.multilevel_levels import Laws, drawn_kappa, resampled
 from vmfstream.bayes.multilevel_sweeps import (
     ALPHA,
     ETA,
@@ -51,30 +50,12 @@ from vmfstream.bayes.multilevel_sweeps import (
     topics_of,
     weigh_token,
 )
-from vmfstream.directional.bessel import ell, inv_bessel_ratio, log_partition
-
-Gamma: TypeAlias = tuple[float, float]
-"""Shape and rate."""
-
-SLOTS = 16
-"""Room for topics is made in steps of this factor, so that rows fill whole registers."""
+from vmfstream.directional.bessel import log_partition
 
 OUTSET = 20
 """Sweeps over the clusters by contexts alone before tokens choose topics."""
 
-WORD_PRIOR = 0.1
-"""Dirichlet parameter of every word of a topic."""
-
-
 _BY_TOPIC = ("tokens", "sums", "norm", "square", "cross", "share")
-
-
-class Laws(NamedTuple):
-    """Gamma priors of the concentrations of clusters (alpha), of topics in a cluster (v) and of topics (eta)."""
-
-    alpha: Gamma = (1.0, 1.0)
-    spread: Gamma = (1.0, 1.0)
-    eta: Gamma = (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,42 +80,6 @@ class Draw:
     kappa: float
     contexts: tuple[Context, ...]
     log_joint: float
-
-
-def word_content(counts: csr_array, b: float = WORD_PRIOR) -> Content:
-    """Words of every group from counts (J, V) of whole numbers; ``b`` is the Dirichlet parameter of every word."""
-    rows = csr_array(counts)
-    times = rows.data.astype(np.int64)
-    words = np.repeat(rows.indices.astype(np.int64), times)
-    indptr = np.concatenate([[0], np.cumsum(times)])[rows.indptr].astype(np.int64)
-    law = np.array([b, b * rows.shape[1], 0.0])
-    return _content(WORD, indptr, words, np.zeros((0, 0)), np.zeros(0), law, rows.shape[1])
-
-
-def vector_content(
-    vectors: Vector, indptr: NDArray[np.integer[Any]], *, kappa: float | None = None, c0: float = VAGUE
-) -> Content:
-    """Unit vectors (T, D) as tokens, those of group j from ``indptr[j]`` to ``indptr[j + 1]``.
-
-    ``kappa`` starts at that of a mean resultant length of one half.
-    """
-    x = np.ascontiguousarray(vectors, np.float64)
-    b = prior_direction(x.sum(axis=0), c0)
-    start = float(inv_bessel_ratio(x.shape[1], 0.5)) if kappa is None else kappa
-    law = np.array([float(x.shape[1]), start, float(np.linalg.norm(b))])
-    return _content(VECTOR, np.asarray(indptr, np.int64), np.zeros(0, np.int64), x, x @ b, law, x.shape[1])
-
-
-def _content(
-    kind: int, indptr: Indices, words: Indices, vectors: Vector, own: Vector, law: Vector, width: int
-) -> Content:
-    labels = np.full(int(indptr[-1]), -1, np.int64)
-    return Content(kind, indptr, words, vectors, own, law, labels, *_empty_topics(kind, law, width, SLOTS))
-
-
-def _empty_topics(kind: int, law: Vector, width: int, slots: int) -> tuple[Vector, ...]:
-    norm = np.full(slots, 1.0 / law[1] if kind == WORD else float(ell(law[0], law[2])))
-    return np.zeros(slots), np.zeros((width, slots)), norm, np.zeros(slots), np.zeros(slots), np.zeros(slots)
 
 
 class Chain:
@@ -346,7 +291,7 @@ class Chain:
         content = self.content
         for sums in (*self.groups[1:], *(sums for c in self.contexts for sums in c[-3:])):
             sums[:] = 0.0
-        empty = _empty_topics(content.kind, content.law, len(content.sums), len(content.tokens))
+        empty = empty_topics(content.kind, content.law, len(content.sums), len(content.tokens))
         zeros: dict[str, Any] = dict(zip(_BY_TOPIC, (*empty[:-1], content.share), strict=True))
         self.content = content._replace(**zeros)
         count_all(*self._state)
@@ -401,7 +346,7 @@ class Chain:
         )
         self.contexts = tuple(_resized(c, clusters) for c in self.contexts)
         content = self.content
-        empty = _empty_topics(content.kind, content.law, len(content.sums), topics)
+        empty = empty_topics(content.kind, content.law, len(content.sums), topics)
         room: dict[str, Any] = dict(zip(_BY_TOPIC, empty, strict=True))
         for name, array in room.items():
             had = getattr(content, name)[..., :topics]
@@ -423,27 +368,6 @@ def fit(chain: Chain, *, draws: int = 10, burn_in: int = 100, thin: int = 10) ->
         if sweep > burn_in and (sweep - burn_in) % thin == 0:
             kept.append(chain.draw(trace[-1][0]))
     return kept, np.array(trace)
-
-
-def resampled(level: float, n: float, parts: int, law: Gamma, rng: np.random.Generator) -> float:
-    """Draw the concentration of a Dirichlet process that put ``n`` things into ``parts`` (Escobar and West 1995)."""
-    shape, rate = law
-    rate -= np.log(rng.beta(level + 1.0, n))
-    below = rng.random() * (shape + parts - 1.0 + n * rate) > shape + parts - 1.0
-    return float(max(rng.gamma(shape + parts - below) / rate, 1e-8))
-
-
-def drawn_kappa(law: Vector, count: Vector, square: Vector, cross: Vector, rng: np.random.Generator) -> float:
-    """Draw a shared concentration given the sums of its blocks, mean directions integrated out."""
-    held = count > 0
-    if not held.any():
-        return float(law[1])
-    low, high = concentration_range(law[0])
-    c0 = np.full(int(held.sum()), law[2])
-    target = ConcentrationTarget(int(law[0]), float(count.sum()), 0.0, 0.0, np.inf, square[held], cross[held], c0)
-    u, f = located_grid(target, low, high)
-    mass = np.cumsum(np.exp(f - f.max()))
-    return float(np.exp(u[np.searchsorted(mass, rng.random() * mass[-1])]))
 
 
 def _squared(law: Vector, square: Vector, cross: Vector) -> Vector:

@@ -11,8 +11,10 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from vmfstream.bayes import multilevel_contexts as kernels
-from vmfstream.bayes.multilevel import Chain, Draw, Laws, fit, vector_content, word_content
+from vmfstream.bayes.multilevel import Chain, Draw, fit
+from vmfstream.bayes.multilevel_content import vector_content, word_content
 from vmfstream.bayes.multilevel_contexts import Context
+from vmfstream.bayes.multilevel_levels import Laws
 from vmfstream.bayes.multilevel_prediction import (
     averaged,
     context_by_cluster,
