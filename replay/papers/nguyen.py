@@ -182,7 +182,13 @@ def _show_table1(done: Done) -> Shown:
         "table1",
         "Perplexity of words of held-out papers, NIPS 1987-1999",
         (Table("One chain for each context, the same tenth held out", tuple(cells), 1),),
-        notes=(_chain_note(NIPS_CHAIN), PERPLEXITY_NOTE, "PNAS is not at hand; HDP and npTOT are not computed."),
+        notes=(
+            _chain_note(NIPS_CHAIN),
+            PERPLEXITY_NOTE,
+            "A paper has 1,323 words on average, but 5 words of title or 2 authors, so that words decide the clusters; "
+            "chains start from 100 topics.",
+            "PNAS is not at hand; HDP and npTOT are not computed.",
+        ),
     )
 
 
