@@ -39,8 +39,8 @@ class TrackerSettings:
     concentration_speed : how far log kappa moves towards a slice's estimate.
     threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
     seed : of all random choices; those of a slice depend on (seed, slice) only.
-    living_topics : whether topics may be born, split, merge and sleep at slice ends, with alarms; False keeps those of the
-        first fits for ever.
+    living_topics : whether topics may be born, split, merge and sleep at slice ends, with alarms; otherwise those of the
+        first fits stay for ever.
     """
 
     topics: int = 30
