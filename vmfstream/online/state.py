@@ -39,7 +39,7 @@ class TrackerSettings:
     concentration_speed : how far log kappa moves towards a slice's estimate.
     threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
     seed : of all random choices; those of a slice depend on (seed, slice) only.
-    living_topics : whether topics may be born, split, merge and sleep at slice ends, with alarms; otherwise those of the
+    living_topics : whether topics may be born, split, merge and sleep at slice ends, with alarms; else those of the
         first fits stay for ever.
     """
 
