@@ -13,11 +13,6 @@ from vmfstream.directional import kernels, loops
 N, D = 60, 80
 
 
-@pytest.fixture(autouse=True)
-def _threads_whatever_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_SHARED", 0)
-
-
 class Case:
     """Documents, topics and a polynomial; three rows are empty in different ways."""
 
@@ -160,23 +155,6 @@ def test_the_largest_responsibilities_repeat_the_pass(sparse: bool, threads: int
     resp[row, found.top[row, place]] = found.weight[row, place]
     again = kernels.accumulate(case.x, resp, threads=threads)
     np.testing.assert_allclose(again, found.s, rtol=1e-6, atol=1e-9)
-
-
-def test_a_small_matrix_is_summed_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(30, np.float64, n=200)
-    parts: list[int] = []
-    word_ranges = kernels._word_ranges
-
-    def counted(indices: Any, d: int, threads: int) -> list[int]:
-        parts.append(threads)
-        return word_ranges(indices, d, threads)
-
-    monkeypatch.setattr(kernels, "_word_ranges", counted)
-    for least in (case.x.nnz * case.kp + 1, case.x.nnz * case.kp):
-        monkeypatch.setattr(kernels, "_SHARED", least)
-        kernels.posterior_accumulate(*case.arguments, threads=2)
-        kernels.accumulate(case.x, np.ones((200, case.kp)), threads=2)
-    assert parts == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -13,8 +13,8 @@ which for the mixture of von Mises-Fisher distributions is of degree one: ``coef
 A document without any word carries no direction: its label is -1, its log-likelihood 0, its responsibilities are zero,
 and it enters no sum. The same holds for a document whose scores are not finite.
 
-Sparse documents are scored in ``threads`` chunks of rows, one thread each; their sums over words are then made in as
-many ranges of words, so that no thread needs a matrix of its own and every sum runs in the order of documents.
+Sparse documents are scored in exactly ``threads`` chunks of rows, one thread each; their sums over words are then made
+in as many ranges of words, so that no thread needs a matrix of its own and every sum runs in the order of documents.
 Results do not depend on timing, and on ``threads`` only by the rounding of ``nk`` and ``q``.
 """
 
@@ -43,7 +43,6 @@ from vmfstream.directional.loops import (
 )
 from vmfstream.directional.params import Rows as Rows
 
-_SHARED = 2**25  # products of a coordinate and a topic below which a second thread costs more than it saves
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
 
 
@@ -105,7 +104,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
     m : ndarray, shape (d, kp)
         Topics in columns, C-contiguous, of the dtype of ``x``.
     threads : int
-        Chunks, and threads, for a sparse ``x``; a small one is summed by one.
+        Chunks, and threads, for a sparse ``x``.
 
     Returns
     -------
@@ -152,7 +151,7 @@ def posterior(
     k : int
         Number of topics; columns of ``m`` from ``k`` on are not looked at.
     threads : int
-        Chunks, and threads, for a sparse ``x``; a small one is summed by one.
+        Chunks, and threads, for a sparse ``x``.
 
     Raises
     ------
@@ -223,7 +222,6 @@ def posterior_accumulate(
         raise ValueError(f"mass: expected one value for each of {n} documents, got the shape {mass.shape}")
     row = (np.zeros(n), np.full(n, -1, np.int32), np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
     if isinstance(x, csr_array):
-        threads = _useful(threads, x, kp)
         nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
 
         def score(block: slice, lists: _Lists) -> None:
@@ -253,7 +251,7 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
     resp : ndarray, shape (n, kp)
         Weights, float32 or float64.
     threads : int
-        Chunks, and threads, for a sparse ``x``; a small one is summed by one.
+        Chunks, and threads, for a sparse ``x``.
 
     Returns
     -------
@@ -273,7 +271,6 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
         product: NDArray[Any] = np.ascontiguousarray(x.T @ resp.astype(x.dtype, copy=False))
         return product
     resp = np.ascontiguousarray(resp)
-    threads = _useful(threads, x, resp.shape[1])
 
     def share(block: slice, lists: _Lists) -> None:
         _run(list_chunk, _parts(block.stop - block.start, threads), resp[block], *lists)
@@ -298,11 +295,6 @@ def _summed(x: Any, kp: int, threads: int, fill: Callable[[slice, _Lists], None]
         fill(block, lists)
         _run(scatter_words, words, x.indptr[low : block.stop + 1], x.indices, x.data, lists[0][:rows], *lists[1:], s)
     return s
-
-
-def _useful(threads: int, x: Any, kp: int) -> int:
-    """Threads that are worth starting for sums over all of x."""
-    return threads if x.nnz * kp >= _SHARED else 1
 
 
 def _word_ranges(indices: NDArray[Any], d: int, threads: int) -> list[int]:
