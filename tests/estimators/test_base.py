@@ -93,7 +93,7 @@ def test_weights(estimator: Any, x: NDArray[np.float64]) -> None:
         (np.append(np.nan, np.ones(79)), "finite weights of at least 0, got nan in row 0"),
         (np.append(np.ones(79), -1.0), "finite weights of at least 0, got -1.0 in row 79"),
         (np.zeros(80), "a positive weight, got only zeros"),
-        (np.ones(79), r"one weight for each of 80 rows, got the shape \(79,\)"),
+        (np.ones(79), r"one weight for each of 80 vectors, got the shape \(79,\)"),
         (
             np.append(np.ones(2), np.zeros(78)),
             r"at most the 2 rows that have a direction and a weight \(n_samples=80\)",

@@ -321,9 +321,9 @@ def test_doubling_every_document_leaves_maximum_likelihood_alone() -> None:
     ("change", "message"),
     [
         ({"assignment": "firm"}, "assignment must be one of 'soft', 'hard', 'hybrid'; got 'firm'"),
-        ({"weights": np.ones(39)}, r"shape \(40,\), one for each row; got \(39,\)"),
-        ({"weights": np.append(-1.0, np.ones(39))}, "at least 0; got -1.0 in row 0"),
-        ({"weights": np.append(np.ones(39), np.nan)}, "finite and at least 0; got nan in row 39"),
+        ({"weights": np.ones(39)}, r"weights: expected one weight for each of 40 vectors, got the shape \(39,\)"),
+        ({"weights": np.append(-1.0, np.ones(39))}, "expected finite weights of at least 0, got -1.0 in row 0"),
+        ({"weights": np.append(np.ones(39), np.nan)}, "expected finite weights of at least 0, got nan in row 39"),
         ({"weights": np.append(1.0, np.zeros(39))}, "the 1 rows with a direction and a weight; got 2"),
         ({"init": Mixture(np.ones(1), np.zeros((30, 16)), np.ones(1))}, "2 topics in 30 dimensions; got 1 in 30"),
     ],

@@ -90,11 +90,14 @@ def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
     return rows
 
 
-def checked_weights(given: ArrayLike | None, n: int) -> FloatArray:
+def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> FloatArray:
     """Return one finite weight >= 0 for each of ``n`` vectors, 1 by default, or raise ValueError."""
-    weights = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
+    weights = np.ones(n) if given is None else np.array(given, dtype=np.float64)
     if weights.shape != (n,):
-        raise ValueError(f"weights: expected one weight for each of {n} vectors, got the shape {weights.shape}")
-    if not np.all((weights >= 0) & np.isfinite(weights)) or not weights.any():
-        raise ValueError("weights: expected finite weights of at least 0, one of them positive")
+        raise ValueError(f"{name}: expected one weight for each of {n} vectors, got the shape {weights.shape}")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise ValueError(f"{name}: expected finite weights of at least 0, got {weights[bad[0]]} in row {bad[0]}")
+    if not weights.any():
+        raise ValueError(f"{name}: expected a positive weight, got only zeros")
     return weights

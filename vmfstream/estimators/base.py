@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.directional.checks import checked_weights
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Mixture, Rows
 from vmfstream.directional.sphere import unit_rows
@@ -240,14 +241,6 @@ def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> 
 
 
 def _weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return a weight for each of ``n`` rows; one number stands for all."""
     weights = np.array(given, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, weights)
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight: expected one weight for each of {n} rows, got the shape {weights.shape}")
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if bad.size:
-        raise ValueError(f"sample_weight: expected finite weights of at least 0, got {weights[bad[0]]} in row {bad[0]}")
-    if not weights.any():
-        raise ValueError("sample_weight: expected a positive weight, got only zeros")
-    return weights
+    return checked_weights(np.full(n, weights) if weights.ndim == 0 else weights, n, "sample_weight")

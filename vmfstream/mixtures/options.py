@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.directional.checks import checked_weights
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.concentration import TREATMENTS, Treatment
@@ -54,7 +55,7 @@ def check(x: Rows, k: int, options: Options, n_init: int) -> None:
     check_rows(x)
     held = directed(x)
     if options.weights is not None:
-        held &= _checked_weights(options.weights, x.shape[0]) > 0
+        held &= checked_weights(options.weights, x.shape[0]) > 0
     rows = int(held.sum())
     if not 1 <= k <= rows:
         weighing = "" if options.weights is None else " and a weight"
@@ -77,12 +78,3 @@ def check_rows(x: Rows) -> None:
 def _one_of(name: str, given: Any, names: tuple[str, ...]) -> None:
     if given not in names:
         raise ValueError(f"{name} must be one of {', '.join(repr(n) for n in names)}; got {given!r}")
-
-
-def _checked_weights(weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    if weights.shape != (n,):
-        raise ValueError(f"weights must have the shape ({n},), one for each row; got {weights.shape}")
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if bad.size:
-        raise ValueError(f"weights must be finite and at least 0; got {weights[bad[0]]} in row {bad[0]}")
-    return weights
