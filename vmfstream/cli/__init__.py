@@ -1,0 +1,57 @@
+"""Commands. Everything heavy is imported inside the command that needs it, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from vmfstream import __version__
+from vmfstream.cli import follow, look, papers
+from vmfstream.errors import VmfstreamError
+
+app = typer.Typer(
+    name="vmfstream",
+    help="Follow topics in a stream of documents and see how their words change.\n\n"
+    "Begin with:  vmfstream demo\n\n"
+    "Then your own documents:  vmfstream replay papers.jsonl --slices year --html papers.html",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line; errors meant for the user become one sentence and exit code 1."""
+    try:
+        app()
+    except VmfstreamError as error:
+        typer.secho(f"vmfstream: {error}", err=True, fg=typer.colors.RED)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    """Hold the options of the program itself."""
+    if version:
+        typer.echo(f"vmfstream {__version__}")
+        raise typer.Exit
+
+
+# in the order in which --help lists them
+app.command()(follow.demo)
+app.command()(follow.replay)
+app.command()(follow.run)
+app.command()(follow.publish)
+app.command()(look.export)
+app.command()(look.show)
+app.command()(look.corpora)
+app.command()(papers.reproduce)
+app.command()(look.doctor)

@@ -1,0 +1,104 @@
+"""Commands that look at what is there: export, show, corpora and doctor."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vmfstream.cli.console import start_logging, write_page
+from vmfstream.cli.options import Config, IdField, TextField, TimeField
+from vmfstream.errors import InputError
+
+
+def export(
+    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
+    page: Annotated[Path, typer.Argument(help="The HTML file to write.")],
+    max_mb: Annotated[float, typer.Option("--max-mb", min=5.0, help="Largest size of the page in megabytes.")] = 8.0,
+) -> None:
+    """Write one HTML file with everything to look at; it needs no server and no network."""
+    write_page(log, page, max_mb)
+
+
+def show(
+    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
+    topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show one topic's words over time.")] = None,
+    words: Annotated[int, typer.Option(min=1, max=60, help="Words per topic.")] = 8,
+    hindsight: Annotated[bool, typer.Option("--hindsight", help="Use documents of later slices too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line instead of a table.")] = False,
+) -> None:
+    """Print the topics of the newest slice, or the words of one topic over time."""
+    from vmfstream.engine.show import newest_topics, one_topic
+
+    rows = one_topic(log, topic, words, hindsight) if topic is not None else newest_topics(log, words, hindsight)
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in rows[0] if rows else ["nothing closed yet"]:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
+    Console().print(table)
+
+
+def corpora(
+    get: Annotated[str | None, typer.Argument(help="Write 'get' to download a corpus into the cache.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The corpus to download.")] = None,
+) -> None:
+    """List the corpora that replay knows and where each was found; `vmfstream corpora get NAME` downloads one."""
+    from vmfstream.replay.run import describe_corpora, fetch_corpus
+
+    if get is None:
+        for line in describe_corpora():
+            typer.echo(line)
+        return
+    if get != "get" or name is None:
+        raise InputError("expected: vmfstream corpora, or: vmfstream corpora get NAME")
+    typer.echo(f"{fetch_corpus(name)}")
+
+
+def doctor(
+    things: Annotated[
+        list[str] | None, typer.Argument(help="A log to look into, kafka://host:9092/topic to look at, or both.")
+    ] = None,
+    time: TimeField = None,
+    text: TextField = None,
+    id: IdField = None,
+    config: Config = None,
+) -> None:
+    """Check the installation, and a log or topics if they are named: versions, kernels, last epoch, lag, a message."""
+    from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.connectors.kafka_options import read_options
+    from vmfstream.engine.doctor import examine
+    from vmfstream.live import examine_topics
+
+    start_logging(False)
+    topics = [name for name in things or () if name.lower().startswith("kafka:")]
+    logs = [Path(name) for name in things or () if name not in topics]
+    if len(logs) > 1:
+        raise InputError(f"expected one log, got {', '.join(map(str, logs))}")
+    log = logs[0] if logs else None
+    codec = FieldCodec(id=id, time=time, text=text, unit="offset")
+    failed = False
+    checks = [examine(log), *(examine_topics(url, read_options(config), codec, log) for url in topics)]
+    for check in chain.from_iterable(checks):
+        failed |= not check.good
+        mark = typer.style("ok  ", fg=typer.colors.GREEN) if check.good else typer.style("FAIL", fg=typer.colors.RED)
+        typer.echo(f"{mark} {check.what}: {check.found}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return " ".join(value) if isinstance(value, list) else str(value)

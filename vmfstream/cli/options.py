@@ -1,0 +1,46 @@
+"""Arguments and options that more than one command has, and the settings made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from vmfstream.engine.follow import RunSettings
+
+Out = Annotated[Path, typer.Option("--out", "-o", help="The log: one DuckDB file with everything the views show.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write the page here when the run is over.")]
+Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Most topics at one time.")]
+LivingTopics = Annotated[bool, typer.Option("--living-topics", help="Let topics be born, split, merge and sleep.")]
+SlicesOption = Annotated[
+    str | None,
+    typer.Option("--slices", "-s", help="year, quarter, month, week, day, hour, or a number of documents per slice."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
+Window = Annotated[int, typer.Option(min=0, help="Documents refitted together at slice ends; 0: max(1500, 50 K).")]
+Threads = Annotated[int, typer.Option(min=1, help="Parts each batch is split into; part of the result's identity.")]
+Epoch = Annotated[int, typer.Option("--epoch-size", min=1, help="Most documents of one transaction.")]
+Vocabulary = Annotated[int, typer.Option(min=2, help="Most words.")]
+Language = Annotated[str, typer.Option(help="Language of the stop words: english or none.")]
+Stem = Annotated[str, typer.Option(help="Stem words of this language (extra: stemming); empty for none.")]
+TimeField = Annotated[str | None, typer.Option("--time", help="Field or column with the document's time.")]
+TextField = Annotated[str | None, typer.Option("--text", help="Field or column with the document's text.")]
+IdField = Annotated[str | None, typer.Option("--id", help="Field or column with the document's id.")]
+TitleField = Annotated[str | None, typer.Option("--title-field", help="Field or column with the document's title.")]
+VectorField = Annotated[str | None, typer.Option("--vector", help="Field with a dense vector, used instead of text.")]
+Dimension = Annotated[int, typer.Option(min=0, help="Dimension of the vectors of --vector.")]
+Title = Annotated[str | None, typer.Option(help="What the page calls the stream.")]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="TOML file whose table [kafka] holds client options, such as those of TLS and SASL."),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more while running.")]
+
+
+def settings_of(**given: Any) -> RunSettings:
+    """Make the settings of a run; the engine is imported only here."""
+    from vmfstream.engine.follow import RunSettings
+
+    return RunSettings(**given)
