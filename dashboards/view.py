@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
-from vmfstream.log.queries import EventFrame, Reading, SliceFrame, TopicFrame, TypicalFrame, WordFrame
+from vmfstream.log.queries import (
+    AngleFrame,
+    EpochFrame,
+    EventFrame,
+    Reading,
+    Rejections,
+    SketchFrame,
+    SliceFrame,
+    SnapshotFrame,
+    SnapshotTopicFrame,
+    SnapshotWordFrame,
+    TopicFrame,
+    TypicalFrame,
+    WordFrame,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -68,6 +82,34 @@ class LogRows(Protocol):
 
     def has_hindsight(self) -> bool:
         """Tell whether the reading in hindsight exists."""
+        ...
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between the means of topics."""
+        ...
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return sketches of the means of topics."""
+        ...
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        ...
+
+    def rejections(self) -> Rejections:
+        """Return how many messages were rejected, by reason."""
+        ...
+
+    def snapshots(self) -> SnapshotFrame:
+        """Return the batch fits of samples."""
+        ...
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        """Return the topics of batch fits."""
+        ...
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        """Return the words of the topics of batch fits."""
         ...
 
 

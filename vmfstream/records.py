@@ -80,7 +80,10 @@ class TopicRows:
     ``share`` sums to one over the topics; ``kappa`` is the concentration of documents around the mean and ``gamma`` of
     the belief about the mean, both only comparable at one dimension, so ``tightness`` = A_D(kappa) and ``certainty`` =
     A_D(gamma), both in [0, 1], stand beside them; ``speed`` is the angle in degrees to the same topic's mean at the
-    previous slice end (NaN where there is none).
+    previous slice end and ``speed_error`` its standard deviation (NaN where there is none).
+
+    At the end of a slice ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 256) float16 each
+    mean as few numbers whose cosines are nearly those of the means, whatever the vocabulary was when they were made.
     """
 
     topic: NDArray[np.int64]
@@ -91,7 +94,10 @@ class TopicRows:
     tightness: NDArray[np.float64]
     certainty: NDArray[np.float64]
     speed: NDArray[np.float64]
+    speed_error: NDArray[np.float64]
     words: Sequence[Sequence[tuple[str, float]]]
+    angles: NDArray[np.float64] | None = None
+    sketches: NDArray[np.float16] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ def topics(k: int, words: int) -> TopicRows:
     """Return ``k`` topics with ``words`` words each."""
     numbers = np.random.default_rng(0).random(k)
     names = [[(f"word{topic}_{rank}", 0.5) for rank in range(words)] for topic in range(k)]
-    return TopicRows(np.arange(k), numbers, numbers, numbers, numbers, numbers, numbers, numbers, names)
+    return TopicRows(np.arange(k), numbers, numbers, numbers, numbers, numbers, numbers, numbers, numbers, names)
 
 
 def commits(k: int, d: int, epochs: int, slice_every: int) -> list[Commit]:

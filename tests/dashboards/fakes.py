@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.log.queries import EventFrame, Reading, SliceFrame, TopicFrame, TypicalFrame, WordFrame
+from vmfstream.log.queries import (
+    AngleFrame,
+    EpochFrame,
+    EventFrame,
+    Reading,
+    Rejections,
+    SketchFrame,
+    SliceFrame,
+    SnapshotFrame,
+    SnapshotTopicFrame,
+    SnapshotWordFrame,
+    TopicFrame,
+    TypicalFrame,
+    WordFrame,
+)
+from vmfstream.text.sketch import SIZE, projection, sketch
 
 # words in the order of their time; those after the bar stay for the whole life
 _STORIES = """
@@ -93,9 +108,11 @@ class FakeRows:
     slice_frame: SliceFrame
     topic_frames: dict[Reading, TopicFrame]
     word_frames: dict[Reading, WordFrame]
+    sketch_frames: dict[Reading, SketchFrame]
     typical_frame: TypicalFrame
     event_frame: EventFrame
     settings: dict[str, str]
+    snapshot_frames: tuple[SnapshotFrame, SnapshotTopicFrame, SnapshotWordFrame] | None = None
 
     def meta(self) -> dict[str, str]:
         return dict(self.settings)
@@ -121,12 +138,71 @@ class FakeRows:
     def events(self) -> EventFrame:
         return self.event_frame
 
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        f = self.sketch_frames.get(reading, _no_sketches())
+        keep = (f.topic == topic) if topic is not None else np.ones(f.topic.size, np.bool_)
+        return SketchFrame(f.slice[keep], f.topic[keep], f.numbers[keep])
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        f = self.sketch_frames.get(reading, _no_sketches())
+        unit = f.numbers / np.linalg.norm(f.numbers, axis=1, keepdims=True)
+        parts = []
+        for s in np.unique(f.slice):
+            here = np.flatnonzero(f.slice == s)
+            a, b = np.triu_indices(here.size, 1)
+            if topic is not None:
+                wanted = (f.topic[here[a]] == topic) | (f.topic[here[b]] == topic)
+                a, b = a[wanted], b[wanted]
+            degrees = np.degrees(np.arccos(np.clip((unit[here[a]] * unit[here[b]]).sum(axis=1), -1, 1)))
+            parts.append((np.full(a.size, s), f.topic[here[a]], f.topic[here[b]], degrees))
+        if not parts:
+            whole = np.empty(0, np.int64)
+            return AngleFrame(whole, whole, whole, np.empty(0))
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return AngleFrame(*columns)
+
+    def epochs(self) -> EpochFrame:
+        f = self.slice_frame
+        none, zero = np.full(f.slice.size, np.nan), np.zeros(f.slice.size, np.int64)
+        return EpochFrame(
+            epoch=f.slice + 1,
+            slice=f.slice,
+            label=f.label,
+            n=f.n,
+            rejected=zero,
+            late=zero,
+            empty=zero,
+            unknown=none,
+            heldout=none,
+            seconds=np.full(f.slice.size, 0.2),
+            lag=zero - 1,
+        )
+
+    def rejections(self) -> Rejections:
+        return Rejections(0, {})
+
+    def snapshots(self) -> SnapshotFrame:
+        return (self.snapshot_frames or _no_snapshots())[0]
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        f = (self.snapshot_frames or _no_snapshots())[1]
+        keep = (f.snapshot == snapshot) if snapshot is not None else np.ones(f.snapshot.size, np.bool_)
+        return SnapshotTopicFrame(**{field.name: getattr(f, field.name)[keep] for field in fields(f)})
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        f = (self.snapshot_frames or _no_snapshots())[2]
+        keep = (f.rank <= top) & ((f.snapshot == snapshot) if snapshot is not None else True)
+        return SnapshotWordFrame(**{field.name: getattr(f, field.name)[keep] for field in fields(f)})
+
     def has_hindsight(self) -> bool:
         return "hindsight" in self.topic_frames
 
     def without_hindsight(self) -> FakeRows:
         return replace(
-            self, topic_frames={"then": self.topic_frames["then"]}, word_frames={"then": self.word_frames["then"]}
+            self,
+            topic_frames={"then": self.topic_frames["then"]},
+            word_frames={"then": self.word_frames["then"]},
+            sketch_frames={"then": self.sketch_frames["then"]},
         )
 
 
@@ -182,11 +258,13 @@ def gazette(
     readings: dict[Reading, float] = {"then": 0.16, "hindsight": 0.0}
     topic_frames: dict[Reading, TopicFrame] = {}
     word_frames: dict[Reading, WordFrame] = {}
+    sketch_frames: dict[Reading, SketchFrame] = {}
     alive = ~np.isnan(counts)
     s_all, t_all = np.nonzero(alive)
     for reading, noise in readings.items():
         rows: list[tuple[int, int, int, str, float]] = []
         speed = np.full(counts.shape, np.nan)
+        sketches = np.zeros((*counts.shape, SIZE))
         for t in range(topics):
             vocabulary, weight = tracks[t]
             seen = weight if reading == "hindsight" else _lagged(weight, noise, rng)
@@ -194,6 +272,8 @@ def gazette(
             cosines = np.clip((seen[1:] * seen[:-1]).sum(axis=1), -1, 1)
             both = alive[1:, t] & alive[:-1, t]
             speed[1:, t] = np.where(both, np.degrees(np.arccos(cosines)), np.nan)
+            project = projection(w.encode("utf-8", "replace") for w in vocabulary)
+            sketches[:, t] = sketch(project, seen.T.astype(np.float32))
             for s in np.flatnonzero(alive[:, t]):
                 order = np.argsort(-seen[s], kind="stable")[:stored]
                 rows += [
@@ -215,7 +295,9 @@ def gazette(
             tightness=np.full(s_all.size, 0.4),
             certainty=certainty[alive],
             speed=speed[alive],
+            speed_error=0.2 * speed[alive],
         )
+        sketch_frames[reading] = SketchFrame(slice=s_all, topic=t_all, numbers=sketches[alive])
         columns = list(zip(*rows, strict=True)) if rows else [(), (), (), (), ()]
         word_frames[reading] = WordFrame(
             slice=np.array(columns[0], np.int64),
@@ -250,6 +332,7 @@ def gazette(
         ),
         topic_frames=topic_frames,
         word_frames=word_frames,
+        sketch_frames=sketch_frames,
         typical_frame=typical,
         event_frame=EventFrame(
             slice=np.array([e[0] for e in events], np.int64),
@@ -296,7 +379,10 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             tightness=t.tightness[here],
             certainty=t.certainty[here],
             speed=t.speed[here],
+            speed_error=t.speed_error[here],
             words=words,
+            angles=_square(rows.angles(reading), s, t.topic[here]),
+            sketches=rows.sketches(reading).numbers[here].astype(np.float16),
         )
 
     log = Log(path)
@@ -434,7 +520,29 @@ def _texts(values: list[str] | tuple[str, ...]) -> NDArray[np.object_]:
 
 def _no_topics() -> TopicFrame:
     none, whole = np.empty(0), np.empty(0, np.int64)
-    return TopicFrame(whole, whole, none, none, none, none, none, none, none)
+    return TopicFrame(whole, whole, none, none, none, none, none, none, none, none)
+
+
+def _square(angles: AngleFrame, s: int, topics: NDArray[np.int64]) -> NDArray[np.float64]:
+    out = np.zeros((topics.size, topics.size))
+    here = angles.slice == s
+    a, b = np.searchsorted(topics, angles.topic[here]), np.searchsorted(topics, angles.other[here])
+    out[a, b] = out[b, a] = angles.degrees[here]
+    return out
+
+
+def _no_sketches() -> SketchFrame:
+    whole = np.empty(0, np.int64)
+    return SketchFrame(whole, whole, np.empty((0, SIZE)))
+
+
+def _no_snapshots() -> tuple[SnapshotFrame, SnapshotTopicFrame, SnapshotWordFrame]:
+    none, whole, texts = np.empty(0), np.empty(0, np.int64), np.empty(0, np.object_)
+    return (
+        SnapshotFrame(whole, texts, whole, np.empty(0, "datetime64[us]"), whole, none, none, none),
+        SnapshotTopicFrame(whole, whole, whole, whole, whole, none, none, none, none),
+        SnapshotWordFrame(whole, whole, whole, texts, none),
+    )
 
 
 def _no_words() -> WordFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ def nothing() -> FakeRows:
         slice_frame=SliceFrame(whole, texts, times, times, whole, none, np.empty(0, np.bool_)),
         topic_frames={},
         word_frames={},
+        sketch_frames={},
         typical_frame=TypicalFrame(whole, whole, whole, texts, texts, times, none),
         event_frame=EventFrame(whole, whole, texts, whole, whole, none, none, none),
         settings={},
@@ -46,7 +47,10 @@ def gap() -> FakeRows:
     frame = SliceFrame(*(getattr(s, field.name)[keep] for field in fields(s)))
     topics = {r: type(f)(*(getattr(f, c.name)[f.slice != 3] for c in fields(f))) for r, f in rows.topic_frames.items()}
     words = {r: type(f)(*(getattr(f, c.name)[f.slice != 3] for c in fields(f))) for r, f in rows.word_frames.items()}
-    return FakeRows(frame, topics, words, rows.typical_frame, rows.event_frame, rows.settings)
+    sketches = {
+        r: type(f)(*(getattr(f, c.name)[f.slice != 3] for c in fields(f))) for r, f in rows.sketch_frames.items()
+    }
+    return replace(rows, slice_frame=frame, topic_frames=topics, word_frames=words, sketch_frames=sketches)
 
 
 LOGS: dict[str, Callable[[], FakeRows]] = {

@@ -55,8 +55,26 @@ def test_topics(reader: Reader) -> None:
     np.testing.assert_array_equal(frame.tightness, [0, 0.1] * 2)
     np.testing.assert_array_equal(frame.certainty, [0, 0.05] * 2)
     np.testing.assert_array_equal(frame.speed, [np.nan, 1.5] * 2)
+    np.testing.assert_array_equal(frame.speed_error, [np.nan, 0.5] * 2)
     late = reader.topics("hindsight")
     assert list(zip(late.slice, late.topic, strict=True)) == [(0, 3), (0, 9), (2, 3), (2, 7)]
+
+
+def test_angles_hold_each_pair_once(reader: Reader) -> None:
+    frame = reader.angles("then")
+    assert list(zip(frame.slice, frame.topic, frame.other, frame.degrees, strict=True)) == [
+        (0, 3, 7, 30),
+        (2, 3, 7, 30),
+    ]
+    late = reader.angles("hindsight", topic=9)
+    assert list(zip(late.slice, late.topic, late.other, strict=True)) == [(0, 3, 9)]
+
+
+def test_sketches(reader: Reader) -> None:
+    frame = reader.sketches("then", topic=7)
+    assert (frame.slice.tolist(), frame.topic.tolist()) == ([0, 2], [7, 7])
+    np.testing.assert_array_equal(frame.numbers, np.full((2, 256), 2.0))
+    assert reader.sketches("then", topic=99).numbers.shape == (0, 256)
 
 
 def test_words(reader: Reader) -> None:

@@ -275,7 +275,7 @@ def test_brings_an_older_log_up_to_date(tmp_path: Path, monkeypatch: pytest.Monk
     rows = snapshot(log.path)
     assert ("format", str(now + 1)) in rows["meta"]
     assert {name for name, _ in rows["migration"]} == {made.__name__ for made in schema.MIGRATIONS[:-1]}
-    assert len(rows["topic"][0]) == 10  # with mood, without half
+    assert len(rows["topic"][0]) == 11  # with mood, without half
 
 
 @pytest.mark.parametrize("opened", [Log, Reader])

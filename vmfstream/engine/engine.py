@@ -440,14 +440,15 @@ class Engine:
             persistence=self._track.persistences[self._state.leader],
             settling=self._state.settling,
             dimension=self._encoder.dim,
-            topics=topic_rows(result.filtered, self._encoder, self._settings.slice_words),
+            topics=topic_rows(result.filtered, self._encoder, self._settings.slice_words, geometry=True),
             typical=typical(result, kept, self._settings.typical_documents),
             events=[*started, *result.events],
         )
         return report, [self._smoothed(view) for view in result.smoothed]
 
     def _smoothed(self, view: tracker.TopicView) -> SmoothedSlice:
-        return SmoothedSlice(view.slice, topic_rows(view, self._encoder, self._settings.slice_words))
+        rows = topic_rows(view, self._encoder, self._settings.slice_words, geometry=True)
+        return SmoothedSlice(view.slice, rows)
 
     def _epoch_topics(self) -> TopicRows | None:
         """Topics of the open slice as far as it has come."""

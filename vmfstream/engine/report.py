@@ -8,17 +8,18 @@ import numpy as np
 
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.held import Kept
-from vmfstream.online.state import Matrix
+from vmfstream.online.state import Matrix, Vector
 from vmfstream.online.tracker import Closed, TopicView
 from vmfstream.records import TopicRows, Typical
 from vmfstream.text.encoders import Encoder
 
 
-def topic_rows(view: TopicView, encoder: Encoder, words: int) -> TopicRows:
-    """Report topics with their strongest words."""
+def topic_rows(view: TopicView, encoder: Encoder, words: int, *, geometry: bool = False) -> TopicRows:
+    """Report topics with their strongest words and, if asked, how their means lie to each other."""
     dim = len(view.f)
     k = len(view.ids)
     total = view.n.sum()
+    directions = _directions(view)
     return TopicRows(
         topic=view.ids,
         n=view.n,
@@ -28,8 +29,16 @@ def topic_rows(view: TopicView, encoder: Encoder, words: int) -> TopicRows:
         tightness=np.full(k, float(bessel_ratio(dim, view.kappa))),
         certainty=np.asarray(bessel_ratio(dim, view.gamma)),
         speed=view.speed,
-        words=encoder.words(_directions(view), words, k),
+        speed_error=view.speed_error,
+        words=encoder.words(directions, words, k),
+        angles=_angles(directions[:, :k]) if geometry else None,
+        sketches=encoder.sketches(directions[:, :k]) if geometry else None,
     )
+
+
+def _angles(directions: Matrix) -> Vector:
+    """Degrees between the columns of ``directions``, (K, K)."""
+    return np.asarray(np.degrees(np.arccos(np.clip(directions.T @ directions, -1.0, 1.0))), np.float64)
 
 
 def _directions(view: TopicView) -> Matrix:

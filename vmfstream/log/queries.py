@@ -25,6 +25,9 @@ Times: TypeAlias = NDArray[np.datetime64]
 Reading: TypeAlias = Literal["then", "hindsight"]
 """``then``: as known when the slice closed; ``hindsight``: using the documents of later slices too."""
 
+SKETCH_SIZE = 256
+"""Numbers of a sketch."""
+
 _TABLE = {"then": "filtered", "hindsight": "smoothed"}
 
 
@@ -71,6 +74,71 @@ class TopicFrame:
     tightness: Floats
     certainty: Floats
     speed: Floats
+    speed_error: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AngleFrame:
+    """Degrees between the means of topics at the end of a slice; each pair once, the smaller number first."""
+
+    slice: Ints
+    topic: Ints
+    other: Ints
+    degrees: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SketchFrame:
+    """Means of topics by slice and topic as ``numbers`` (rows, 256), whose cosines are nearly those of the means."""
+
+    slice: Ints
+    topic: Ints
+    numbers: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SnapshotFrame:
+    """Batch fits of a sample of the stream, see `vmfstream.engine.snapshots`.
+
+    ``kind`` is ``flat``, ``tree`` or ``smoothed``; ``slice`` the last one that the sample holds, ``documents`` its
+    size; ``bound`` in nats per document; ``predicted`` and ``live`` the mean log-density that the fit and the tracker
+    gave to the documents of the next slice.
+    """
+
+    snapshot: Ints
+    kind: Texts
+    slice: Ints
+    made: Times
+    documents: Ints
+    bound: Floats
+    predicted: Floats
+    live: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SnapshotTopicFrame:
+    """Topics of snapshots; ``parent`` is -1 at a root, ``topic`` the live topic it answers to or -1 for none."""
+
+    snapshot: Ints
+    node: Ints
+    parent: Ints
+    level: Ints
+    topic: Ints
+    n: Floats
+    share: Floats
+    tightness: Floats
+    certainty: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SnapshotWordFrame:
+    """Words of the topics of snapshots by rank (from 1)."""
+
+    snapshot: Ints
+    node: Ints
+    rank: Ints
+    word: Texts
+    weight: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,6 +293,42 @@ class Reader:
         )
         return self._frame(WordFrame, query, [top, topic])
 
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between the means of the topics of each closed slice, of all pairs or of one topic's."""
+        query = (
+            f"from {_table(reading)}_angle where $1 is null or topic = $1 or other = $1 order by slice, topic, other"
+        )
+        return self._frame(AngleFrame, query, [topic])
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return the sketches of the means in all closed slices, of all topics or of one."""
+        query = f"""
+            select slice, topic, numbers from {_table(reading)}_sketch where $1 is null or topic = $1
+            order by slice, topic"""
+        index, topics, numbers = self._columns(query, [topic])
+        return SketchFrame(
+            slice=_plain(index),
+            topic=_plain(topics),
+            numbers=np.frombuffer(b"".join(numbers), np.float16).reshape(len(numbers), -1).astype(np.float64)
+            if len(numbers)
+            else np.empty((0, SKETCH_SIZE)),
+        )
+
+    def snapshots(self) -> SnapshotFrame:
+        """Return the batch fits of samples of the stream."""
+        return self._frame(SnapshotFrame, "from snapshot order by snapshot")
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        """Return the topics of all snapshots or of one."""
+        query = "from snapshot_topic where $1 is null or snapshot = $1 order by snapshot, node"
+        return self._frame(SnapshotTopicFrame, query, [snapshot])
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        """Return at most ``top`` words per topic of all snapshots or of one."""
+        query = """
+            from snapshot_word where rank <= $1 and ($2 is null or snapshot = $2) order by snapshot, node, rank"""
+        return self._frame(SnapshotWordFrame, query, [top, snapshot])
+
     def typical(self, topic: int | None = None) -> TypicalFrame:
         """Return the most typical documents, of all topics or of one."""
         return self._frame(
@@ -307,13 +411,16 @@ class Reader:
     def _frame(self, kind: type[_F], query: str, parameters: Sequence[object] = ()) -> _F:
         names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
         columns = ", ".join("source_offset" if name == "offset" else name for name in names)
+        found = self._columns(f"select {columns} {query}", parameters)
+        return kind(**{name: _plain(column) for name, column in zip(names, found, strict=True)})
+
+    def _columns(self, query: str, parameters: Sequence[object]) -> list[NDArray[Any]]:
         with connected(self.path, read_only=True, timeout=self.timeout) as connection:
             try:
                 check(connection, self.path)
-                found = connection.execute(f"select {columns} {query}", parameters).fetchnumpy()
+                return list(connection.execute(query, parameters).fetchnumpy().values())
             except duckdb.Error as error:
                 raise InputError(f"cannot read the log {self.path}: {explain(error)}") from error
-        return kind(**{name: _plain(column) for name, column in zip(names, found.values(), strict=True)})
 
 
 def _table(reading: str) -> str:

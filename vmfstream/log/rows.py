@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.records import Commit, SliceReport, SmoothedSlice, TopicRows
+from vmfstream.records import Commit, SliceReport, TopicRows
 
 Frame: TypeAlias = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
 
-_NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "speed")
+_NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "speed", "speed_error")
 
 
 def check_order(epoch: int, last: int | None, where: str) -> None:
@@ -61,7 +61,7 @@ def frames(commit: Commit) -> dict[str, Frame]:
     if commit.closed:
         tables |= _slices(commit.closed, report.epoch)
     if commit.smoothed:
-        tables |= _smoothed(commit.smoothed)
+        tables |= _reading("smoothed", [(one.slice, one.topics) for one in commit.smoothed])
     if commit.rejected:
         tables["rejected"] = {
             "part": _texts(rejection.part for rejection in commit.rejected),
@@ -90,8 +90,6 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "settling": np.array([report.settling for report in closed], dtype=np.bool_),
             "dimension": _ints([report.dimension for report in closed]),
         },
-        "filtered": _topics("slice", topics),
-        "filtered_word": _words("slice", topics),
         "typical": {
             "slice": np.repeat(_ints([index for index, _ in typical]), [len(best.id) for _, best in typical]),
             "topic": _joined([best.topic for _, best in typical]),
@@ -111,12 +109,28 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             name: _floats([np.nan if getattr(event, name) is None else getattr(event, name) for _, event in events])
             for name in ("other", "value", "evidence", "chance")
         },
+    } | _reading("filtered", topics)
+
+
+def _reading(table: str, topics: Sequence[tuple[int, TopicRows]]) -> dict[str, Frame]:
+    """Return the topics of slices with all that belongs to them."""
+    pairs = [(index, rows, np.triu_indices(len(rows.topic), 1)) for index, rows in topics if rows.angles is not None]
+    sketched = [(index, rows.topic, rows.sketches) for index, rows in topics if rows.sketches is not None]
+    return {
+        table: _topics("slice", topics),
+        f"{table}_word": _words("slice", topics),
+        f"{table}_angle": {
+            "slice": np.repeat(_ints([index for index, _, _ in pairs]), [len(a) for _, _, (a, _) in pairs]),
+            "topic": _joined([np.minimum(rows.topic[a], rows.topic[b]) for _, rows, (a, b) in pairs]),
+            "other": _joined([np.maximum(rows.topic[a], rows.topic[b]) for _, rows, (a, b) in pairs]),
+            "degrees": _joined([rows.angles[at] for _, rows, at in pairs if rows.angles is not None]),
+        },
+        f"{table}_sketch": {
+            "slice": np.repeat(_ints([index for index, _, _ in sketched]), [len(ids) for _, ids, _ in sketched]),
+            "topic": _joined([ids for _, ids, _ in sketched]),
+            "numbers": np.array([one.tobytes() for _, _, numbers in sketched for one in numbers], dtype=np.object_),
+        },
     }
-
-
-def _smoothed(smoothed: Sequence[SmoothedSlice]) -> dict[str, Frame]:
-    topics = [(one.slice, one.topics) for one in smoothed]
-    return {"smoothed": _topics("slice", topics), "smoothed_word": _words("slice", topics)}
 
 
 def _topics(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:

@@ -69,7 +69,40 @@ def add_evidence(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table event add column chance double")
 
 
-MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (create_tables, add_lag, add_evidence)
+def add_geometry(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep the angles between topics and a sketch of each mean at the end of a slice, and how sure a speed is."""
+    for table in ("topic", "filtered", "smoothed"):
+        connection.execute(f"alter table {table} add column speed_error double")
+    for reading in ("filtered", "smoothed"):
+        connection.execute(f"""
+            create table {reading}_angle(
+                slice integer not null, topic integer not null, other integer not null, degrees float not null);
+            create table {reading}_sketch(slice integer not null, topic integer not null, numbers blob not null);
+        """)
+
+
+def add_snapshots(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep what batch models found in a sample of the stream."""
+    connection.execute("""
+        create table snapshot(
+            snapshot integer primary key, kind varchar not null, slice integer not null, made timestamp not null,
+            documents bigint not null, bound double, predicted double, live double);
+        create table snapshot_topic(
+            snapshot integer not null, node integer not null, parent integer not null, level integer not null,
+            topic integer not null, n double, share double, tightness double, certainty double);
+        create table snapshot_word(
+            snapshot integer not null, node integer not null, rank integer not null, word varchar not null,
+            weight double);
+    """)
+
+
+MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
+    create_tables,
+    add_lag,
+    add_evidence,
+    add_geometry,
+    add_snapshots,
+)
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
 

@@ -166,7 +166,7 @@ class Log:
 
 def _forget_hindsight(connection: duckdb.DuckDBPyConnection, slices: list[int]) -> None:
     if slices:
-        for table in ("smoothed", "smoothed_word"):
+        for table in ("smoothed", "smoothed_word", "smoothed_angle", "smoothed_sketch"):
             connection.execute(f"delete from {table} where slice in (select unnest(?::integer[]))", [slices])
 
 

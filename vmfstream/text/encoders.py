@@ -20,6 +20,7 @@ from vmfstream.directional.sphere import unit_rows
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Document
 from vmfstream.text.counts import Counts
+from vmfstream.text.sketch import projection, sketch
 from vmfstream.text.tokens import Tokeniser
 from vmfstream.text.vocabulary import Growth, Vocabulary
 
@@ -74,6 +75,10 @@ class Encoder(Protocol):
 
     def words(self, m: NDArray[np.float32], top: int, k: int) -> TopWords:
         """Name the strongest rows of the first ``k`` columns of ``m`` (dim, >= k)."""
+        ...
+
+    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.float16]:
+        """Return the columns of ``m`` (dim, k) as few numbers, (k, 256), that can be compared across vocabularies."""
         ...
 
     def state(self) -> Arrays:
@@ -139,6 +144,7 @@ class TextEncoder:
             extra_stop_words=extra_stop_words,
             stem=stem,
         )
+        self._projection: tuple[str, csr_array] | None = None
 
     @property
     def dim(self) -> int:
@@ -197,6 +203,12 @@ class TextEncoder:
             list(zip(self.vocabulary.words(chosen), values.tolist(), strict=True))
             for chosen, values in _filled(rows, weights)
         ]
+
+    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.float16]:
+        """Return the columns of ``m`` (dim, k) as few numbers, (k, 256), see `vmfstream.text.sketch`."""
+        if self._projection is None or self._projection[0] != self.digest:
+            self._projection = self.digest, projection(self.vocabulary.keys())
+        return sketch(self._projection[1], m)
 
     def state(self) -> Arrays:
         """Return the vocabulary with the open slice's counts, as flat arrays."""
@@ -258,6 +270,7 @@ class VectorEncoder:
             raise InputError(f"names: expected {dim}, one per dimension, got {len(names)}")
         self._dim = dim
         self._names = [f"x{i}" for i in range(dim)] if names is None else list(names)
+        self._projection: csr_array | None = None
 
     @property
     def dim(self) -> int:
@@ -328,6 +341,12 @@ class VectorEncoder:
             ]
             for topic, (chosen, values) in enumerate(_filled(rows, weights))
         ]
+
+    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.float16]:
+        """Return the columns of ``m`` (dim, k) as few numbers, (k, 256), see `vmfstream.text.sketch`."""
+        if self._projection is None:
+            self._projection = projection(name.encode() for name in self._names)
+        return sketch(self._projection, m)
 
     def state(self) -> Arrays:
         """Return the dimension."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,6 +202,12 @@ class Vocabulary:
             else self._terms.word(int(self._columns[column]))
             for column in chosen
         ]
+
+    def keys(self) -> Iterator[bytes]:
+        """Return what each column is known by in every vocabulary: its word, or the stem of its words, in UTF-8."""
+        starts, pool = self._terms.take(self._columns.astype(np.int64))
+        letters = pool.tobytes()
+        return (letters[a:b] for a, b in itertools.pairwise(starts.tolist()))
 
     def state(self) -> Arrays:
         """Return all that :meth:`restore` needs, as flat arrays that later counting does not touch."""

@@ -1,0 +1,44 @@
+"""A mean direction in few numbers: cosines survive, and so does the sketch when the vocabulary grows.
+
+Every word adds its weight, with a sign, to four of 256 numbers that depend on its letters alone (a sparse
+Johnson-Lindenstrauss transform, Kane and Nelson 2014). Two sketches of the same topic at different dates can therefore
+be compared although the columns have changed; the cosine of two sketches errs by about (1 - cos^2) / 16.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+SIZE = 256
+_PLACES = 4
+
+
+def projection(names: Iterable[bytes]) -> csr_array:
+    """Return the matrix (256, D) that sketches vectors whose columns have these D names."""
+    hashes = np.fromiter(map(zlib.crc32, names), np.uint32)
+    block = SIZE // _PLACES
+    rows = np.empty((hashes.size, _PLACES), np.int32)
+    signs = np.empty((hashes.size, _PLACES), np.float32)
+    for place in range(_PLACES):
+        mixed = _mixed(hashes + np.uint32(0x9E3779B9 * (place + 1) & 0xFFFFFFFF))
+        rows[:, place] = place * block + (mixed % np.uint32(block)).astype(np.int32)
+        signs[:, place] = np.where(mixed >> np.uint32(31), 0.5, -0.5)  # four halves squared are one
+    indptr = np.arange(hashes.size + 1) * _PLACES
+    return csr_array((signs.ravel(), rows.ravel(), indptr), shape=(hashes.size, SIZE)).T.tocsr()
+
+
+def sketch(project: csr_array, directions: NDArray[np.float32]) -> NDArray[np.float16]:
+    """Return the sketches (K, 256) of the columns of ``directions`` (D, K)."""
+    return np.ascontiguousarray((project @ directions).T, dtype=np.float16)
+
+
+def _mixed(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Let every bit depend on every bit (the finaliser of MurmurHash3): neighbouring check sums lie apart."""
+    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return h ^ (h >> np.uint32(16))
