@@ -14,7 +14,21 @@ from numpy.typing import NDArray
 from vmfstream.dashboards.escape import clean
 from vmfstream.dashboards.view import LogRows
 from vmfstream.dashboards.wording import unlabelled
-from vmfstream.log.queries import EventFrame, Reading, SliceFrame, TopicFrame, TypicalFrame, WordFrame
+from vmfstream.log.queries import (
+    AngleFrame,
+    EpochFrame,
+    EventFrame,
+    Reading,
+    Rejections,
+    SketchFrame,
+    SliceFrame,
+    SnapshotFrame,
+    SnapshotTopicFrame,
+    SnapshotWordFrame,
+    TopicFrame,
+    TypicalFrame,
+    WordFrame,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -185,6 +199,45 @@ class Snapshot:
     def has_hindsight(self) -> bool:
         """Tell whether the reading in hindsight exists."""
         return bool(self._once(("hindsight",), self._rows.has_hindsight))
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between the means of topics."""
+        frame: AngleFrame = self._once(("angles", reading, topic), lambda: self._rows.angles(reading, topic))
+        return frame
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return sketches of the means of topics."""
+        frame: SketchFrame = self._once(("sketches", reading, topic), lambda: self._rows.sketches(reading, topic))
+        return frame
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        frame: EpochFrame = self._once(("epochs",), self._rows.epochs)
+        return frame
+
+    def rejections(self) -> Rejections:
+        """Return how many messages were rejected, by reason."""
+        found: Rejections = self._once(("rejections",), self._rows.rejections)
+        return found
+
+    def snapshots(self) -> SnapshotFrame:
+        """Return the batch fits of samples."""
+        frame: SnapshotFrame = self._once(("snapshots",), self._rows.snapshots)
+        return frame
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        """Return the topics of batch fits."""
+        frame: SnapshotTopicFrame = self._once(
+            ("snapshot_topics", snapshot), lambda: self._rows.snapshot_topics(snapshot)
+        )
+        return frame
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        """Return the words of the topics of batch fits."""
+        frame: SnapshotWordFrame = self._once(
+            ("snapshot_words", snapshot, top), lambda: self._rows.snapshot_words(snapshot, top)
+        )
+        return frame
 
     def history(self, reading: Reading) -> History:
         """Return one reading as dense arrays."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import html.parser
 import json
 import re
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.dashboards.fakes import FakeRows, gazette, write_log
+from tests.dashboards.fakes import gazette, write_log
 from tests.dashboards.test_views import HOSTILE, LOGS
 from vmfstream.dashboards import wording
 from vmfstream.dashboards.escape import clean, for_json, for_plotly
@@ -171,14 +172,7 @@ def test_slices_not_yet_smoothed_are_shown_as_known_then() -> None:
     keep = rows.topic_frames["hindsight"].slice < 5
     late = rows.topic_frames["hindsight"]
     columns = {name: getattr(late, name)[keep] for name in late.__slots__}
-    cut = FakeRows(
-        rows.slice_frame,
-        {"then": rows.topic_frames["then"], "hindsight": type(late)(**columns)},
-        rows.word_frames,
-        rows.typical_frame,
-        rows.event_frame,
-        rows.settings,
-    )
+    cut = replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": type(late)(**columns)})
     then, mixed = read_history(cut, "then"), read_history(cut, "hindsight")
     assert mixed.reading == "hindsight"
     assert (mixed.certainty[5] == then.certainty[5]).all()
