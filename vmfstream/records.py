@@ -17,6 +17,18 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 """A state as flat named arrays, the only form in which states are stored (never pickled)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Messages of one part, from the offset ``first`` up to before ``last``."""
+
+    part: str
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
     """One raw record of a source: bytes of a line or a mapping of columns, and where it stands.
@@ -82,7 +94,7 @@ class TopicRows:
     A_D(gamma), both in [0, 1], stand beside them; ``speed`` is the angle in degrees to the same topic's mean at the
     previous slice end and ``speed_error`` its standard deviation (NaN where there is none).
 
-    At the end of a slice ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 256) float16 each
+    At the end of a slice ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 512) int8 each
     mean as few numbers whose cosines are nearly those of the means, whatever the vocabulary was when they were made.
     """
 
@@ -97,7 +109,7 @@ class TopicRows:
     speed_error: NDArray[np.float64]
     words: Sequence[Sequence[tuple[str, float]]]
     angles: NDArray[np.float64] | None = None
-    sketches: NDArray[np.float16] | None = None
+    sketches: NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -382,7 +382,7 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             speed_error=t.speed_error[here],
             words=words,
             angles=_square(rows.angles(reading), s, t.topic[here]),
-            sketches=rows.sketches(reading).numbers[here].astype(np.float16),
+            sketches=rows.sketches(reading).numbers[here].astype(np.int8),
         )
 
     log = Log(path)

@@ -39,7 +39,7 @@ def topic_rows(topics: Sequence[int] = (3, 7), words: int = 2, mark: str = "w") 
         speed_error=np.where(numbers == 0, np.nan, 0.5),
         words=[[(f"{mark}{topic}_{rank}", 1 / (rank + 1)) for rank in range(words)] for topic in topics],
         angles=np.abs(np.subtract.outer(numbers, numbers)) * 30.0,
-        sketches=np.outer(numbers + 1, np.ones(256)).astype(np.float16),
+        sketches=np.outer(numbers + 1, np.ones(512)).astype(np.int8),
     )
 
 

@@ -73,8 +73,8 @@ def test_angles_hold_each_pair_once(reader: Reader) -> None:
 def test_sketches(reader: Reader) -> None:
     frame = reader.sketches("then", topic=7)
     assert (frame.slice.tolist(), frame.topic.tolist()) == ([0, 2], [7, 7])
-    np.testing.assert_array_equal(frame.numbers, np.full((2, 256), 2.0))
-    assert reader.sketches("then", topic=99).numbers.shape == (0, 256)
+    np.testing.assert_array_equal(frame.numbers, np.full((2, 512), 2.0))
+    assert reader.sketches("then", topic=99).numbers.shape == (0, 512)
 
 
 def test_words(reader: Reader) -> None:

@@ -25,7 +25,7 @@ Times: TypeAlias = NDArray[np.datetime64]
 Reading: TypeAlias = Literal["then", "hindsight"]
 """``then``: as known when the slice closed; ``hindsight``: using the documents of later slices too."""
 
-SKETCH_SIZE = 256
+SKETCH_SIZE = 512
 """Numbers of a sketch."""
 
 _TABLE = {"then": "filtered", "hindsight": "smoothed"}
@@ -89,7 +89,7 @@ class AngleFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SketchFrame:
-    """Means of topics by slice and topic as ``numbers`` (rows, 256), whose cosines are nearly those of the means."""
+    """Means of topics by slice and topic as ``numbers`` (rows, 512), whose cosines are nearly those of the means."""
 
     slice: Ints
     topic: Ints
@@ -309,7 +309,7 @@ class Reader:
         return SketchFrame(
             slice=_plain(index),
             topic=_plain(topics),
-            numbers=np.frombuffer(b"".join(numbers), np.float16).reshape(len(numbers), -1).astype(np.float64)
+            numbers=np.frombuffer(b"".join(numbers), np.int8).reshape(len(numbers), -1).astype(np.float64)
             if len(numbers)
             else np.empty((0, SKETCH_SIZE)),
         )

@@ -61,6 +61,14 @@ class Encoder(Protocol):
         """Rebuild counts from their ``arrays()``."""
         ...
 
+    def pack(self, counts: Counted) -> list[bytes]:
+        """Return the documents one by one, in a form that holds whatever becomes of the columns."""
+        ...
+
+    def unpack(self, packed: Sequence[bytes]) -> Counted:
+        """Rebuild counts from what ``pack`` returned, now or in an earlier run."""
+        ...
+
     def encode(self, counts: Counted) -> Rows:
         """Return the documents as (N, dim) float32 unit rows; zero rows for those without a direction."""
         ...
@@ -77,8 +85,8 @@ class Encoder(Protocol):
         """Name the strongest rows of the first ``k`` columns of ``m`` (dim, >= k)."""
         ...
 
-    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.float16]:
-        """Return the columns of ``m`` (dim, k) as few numbers, (k, 256), that can be compared across vocabularies."""
+    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
+        """Return the columns of ``m`` (dim, k) as few numbers, (k, 512), that can be compared across vocabularies."""
         ...
 
     def state(self) -> Arrays:
@@ -87,6 +95,18 @@ class Encoder(Protocol):
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from a stored state; what follows is the same to the last bit."""
+        ...
+
+    def blank_state(self) -> Arrays:
+        """Return what ``restore`` needs for an encoder that helps in the open slice, and has counted nothing of it."""
+        ...
+
+    def tally(self, begun: Arrays) -> Arrays:
+        """Return what was counted since the ``blank_state`` that was restored."""
+        ...
+
+    def absorb(self, tally: Arrays) -> NDArray[np.int32] | None:
+        """Take in what a helper has counted; return what its counts are to be remapped with."""
         ...
 
 
@@ -168,6 +188,14 @@ class TextEncoder:
         """Rebuild counts from their ``arrays()``."""
         return Counts.from_arrays(arrays)
 
+    def pack(self, counts: Counts) -> list[bytes]:
+        """Return the documents as bags of words, see `vmfstream.text.bags`."""
+        return self.vocabulary.pack(counts)
+
+    def unpack(self, packed: Sequence[bytes]) -> Counts:
+        """Rebuild counts from bags of words, whatever the vocabulary was when they were packed."""
+        return self.vocabulary.unpack(packed)
+
     def encode(self, counts: Counts) -> csr_array:
         """Return (N, dim) float32 rows of unit length, canonical; zero rows for documents without a known word.
 
@@ -204,8 +232,8 @@ class TextEncoder:
             for chosen, values in _filled(rows, weights)
         ]
 
-    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.float16]:
-        """Return the columns of ``m`` (dim, k) as few numbers, (k, 256), see `vmfstream.text.sketch`."""
+    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
+        """Return the columns of ``m`` (dim, k) as few numbers, (k, 512), see `vmfstream.text.sketch`."""
         if self._projection is None or self._projection[0] != self.digest:
             self._projection = self.digest, projection(self.vocabulary.keys())
         return sketch(self._projection[1], m)
@@ -223,6 +251,18 @@ class TextEncoder:
             If it was made with other settings; names them.
         """
         self.vocabulary.restore(arrays)
+
+    def blank_state(self) -> Arrays:
+        """Return the vocabulary without the open slice's counts."""
+        return self.vocabulary.blank_state()
+
+    def tally(self, begun: Arrays) -> Arrays:
+        """Return new words and document frequencies since the ``blank_state`` that was restored."""
+        return self.vocabulary.tally(begun["form_starts"].size - 1, begun["df"].size)
+
+    def absorb(self, tally: Arrays) -> NDArray[np.int32]:
+        """Take in new words and document frequencies of a helper; return the term here of each of its terms."""
+        return self.vocabulary.absorb(tally)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -315,6 +355,14 @@ class VectorEncoder:
         """Rebuild vectors from their ``arrays()``."""
         return Vectors(np.ascontiguousarray(arrays["values"], dtype=np.float32))
 
+    def pack(self, counts: Vectors) -> list[bytes]:
+        """Return the numbers of each document."""
+        return [row.tobytes() for row in counts.values]
+
+    def unpack(self, packed: Sequence[bytes]) -> Vectors:
+        """Rebuild vectors from their numbers."""
+        return Vectors(np.frombuffer(b"".join(packed), np.float32).reshape(-1, self._dim))
+
     def encode(self, counts: Vectors) -> Rows:
         """Return (N, dim) float32 rows of unit length; zero rows stay zero."""
         return unit_rows(counts.values)[0]
@@ -342,8 +390,8 @@ class VectorEncoder:
             for topic, (chosen, values) in enumerate(_filled(rows, weights))
         ]
 
-    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.float16]:
-        """Return the columns of ``m`` (dim, k) as few numbers, (k, 256), see `vmfstream.text.sketch`."""
+    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
+        """Return the columns of ``m`` (dim, k) as few numbers, (k, 512), see `vmfstream.text.sketch`."""
         if self._projection is None:
             self._projection = projection(name.encode() for name in self._names)
         return sketch(self._projection, m)
@@ -362,6 +410,17 @@ class VectorEncoder:
         """
         if int(arrays["dim"][0]) != self._dim:
             raise InputError(f"dimension: the stored run has {int(arrays['dim'][0])}, now {self._dim}")
+
+    def blank_state(self) -> Arrays:
+        """Return the dimension."""
+        return self.state()
+
+    def tally(self, begun: Arrays) -> Arrays:
+        """Return nothing: dimensions are not counted."""
+        return {}
+
+    def absorb(self, tally: Arrays) -> None:
+        """Do nothing."""
 
 
 def _check_matrix(m: NDArray[np.float32], dim: int, k: int) -> None:

@@ -1,8 +1,10 @@
 """A mean direction in few numbers: cosines survive, and so does the sketch when the vocabulary grows.
 
-Every word adds its weight, with a sign, to four of 256 numbers that depend on its letters alone (a sparse
+Every word adds its weight, with a sign, to four of 512 numbers that depend on its letters alone (a sparse
 Johnson-Lindenstrauss transform, Kane and Nelson 2014). Two sketches of the same topic at different dates can therefore
-be compared although the columns have changed; the cosine of two sketches errs by about (1 - cos^2) / 16.
+be compared although the columns have changed; their cosine errs by about 0.044 (1 - cos^2). Only directions matter, so
+that each sketch is scaled to whole numbers from -127 to 127: twice as many numbers in the same room are worth more than
+digits of noise.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-SIZE = 256
+SIZE = 512
 _PLACES = 4
 
 
 def projection(names: Iterable[bytes]) -> csr_array:
-    """Return the matrix (256, D) that sketches vectors whose columns have these D names."""
+    """Return the matrix (512, D) that sketches vectors whose columns have these D names."""
     hashes = np.fromiter(map(zlib.crc32, names), np.uint32)
     block = SIZE // _PLACES
     rows = np.empty((hashes.size, _PLACES), np.int32)
@@ -32,9 +34,11 @@ def projection(names: Iterable[bytes]) -> csr_array:
     return csr_array((signs.ravel(), rows.ravel(), indptr), shape=(hashes.size, SIZE)).T.tocsr()
 
 
-def sketch(project: csr_array, directions: NDArray[np.float32]) -> NDArray[np.float16]:
-    """Return the sketches (K, 256) of the columns of ``directions`` (D, K)."""
-    return np.ascontiguousarray((project @ directions).T, dtype=np.float16)
+def sketch(project: csr_array, directions: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Return the sketches (K, 512) of the columns of ``directions`` (D, K), each up to a factor."""
+    numbers = (project @ directions).T
+    largest = np.abs(numbers).max(axis=1, keepdims=True)
+    return np.rint(numbers * np.divide(127.0, largest, out=np.zeros_like(largest), where=largest > 0.0)).astype(np.int8)
 
 
 def _mixed(h: NDArray[np.uint32]) -> NDArray[np.uint32]:

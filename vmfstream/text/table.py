@@ -164,7 +164,7 @@ class WordTable:
         pool = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         starts = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(word) for word in encoded], out=starts[1:])
-        return self._add(starts, pool)
+        return self.extend(starts, pool)
 
     def word(self, word_id: int) -> str:
         """Return word ``word_id``."""
@@ -191,9 +191,10 @@ class WordTable:
     def refill(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> None:
         """Replace the content by the words ``pool[starts[i] : starts[i + 1]]``, numbered by ``i``."""
         self.words = _allocate(starts.size - 1, pool.size, self.limit)
-        self._add(starts, pool)
+        self.extend(starts, pool)
 
-    def _add(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def extend(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Do as :meth:`add` with the words ``pool[starts[i] : starts[i + 1]]``."""
         self.reserve(starts.size - 1, pool.size)
         ids = np.empty(starts.size - 1, dtype=np.int64)
         _add_all(*self.words, starts, pool, ids)

@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Arrays
+from vmfstream.text.bags import pack_bags, unpack_bags
 from vmfstream.text.counts import Counts
 from vmfstream.text.table import WordTable
 from vmfstream.text.tokens import Tokeniser
@@ -151,11 +153,7 @@ class Vocabulary:
         counts = self.tokeniser.count(texts, self._forms, self._stops)
         if self._stem is not None:
             counts = self._stemmed(counts, self._stem)
-        more = len(self._terms) - self._df.size
-        if more:
-            self._df = np.pad(self._df, (0, more))
-            self._recent = np.pad(self._recent, (0, more))
-            self._pending = np.pad(self._pending, (0, more))
+        self._make_room()
         _count_documents(self._pending, counts.terms)
         self._pending_documents += len(counts)
         return counts
@@ -209,6 +207,14 @@ class Vocabulary:
         letters = pool.tobytes()
         return (letters[a:b] for a, b in itertools.pairwise(starts.tolist()))
 
+    def pack(self, counts: Counts) -> list[bytes]:
+        """Return documents in a form that holds their terms by name, see `vmfstream.text.bags`."""
+        return pack_bags(counts, self._terms)
+
+    def unpack(self, bags: Sequence[bytes]) -> Counts:
+        """Return the counts of documents from what :meth:`pack` made of them, under whatever terms there are now."""
+        return unpack_bags(bags, self._terms)
+
     def state(self) -> Arrays:
         """Return all that :meth:`restore` needs, as flat arrays that later counting does not touch."""
         arrays: Arrays = {
@@ -228,6 +234,50 @@ class Vocabulary:
                 "shown": self._shown.copy(),
             }
         return arrays
+
+    def blank_state(self) -> Arrays:
+        """Return the state as :meth:`state` does, as if nothing were counted in the open slice so far."""
+        blank = {"documents": np.array([self.documents, 0], dtype=np.int64), "pending": np.zeros_like(self._pending)}
+        return self.state() | blank | ({} if self._stem is None else {"form_df": np.zeros_like(self._form_df)})
+
+    def tally(self, forms: int, terms: int) -> Arrays:
+        """Return what was counted since a :meth:`blank_state` of so many forms and terms, for :meth:`absorb`."""
+        counted = np.flatnonzero(self._pending)
+        arrays: Arrays = {
+            "documents": np.array([self._pending_documents], dtype=np.int64),
+            "known": np.array([forms, terms], dtype=np.int64),
+            "terms": counted.astype(np.int32),
+            "pending": self._pending[counted],
+        }
+        arrays["form_starts"], arrays["form_pool"] = self._forms.take(np.arange(forms, len(self._forms)))
+        if self._stem is not None:
+            counted = np.flatnonzero(self._form_df)
+            arrays |= {"forms": counted.astype(np.int32), "form_df": self._form_df[counted]}
+            arrays |= {"form_term": self._form_term[forms:]}
+            arrays["term_starts"], arrays["term_pool"] = self._terms.take(np.arange(terms, len(self._terms)))
+        return arrays
+
+    def absorb(self, tally: Arrays) -> NDArray[np.int32]:
+        """Count what another vocabulary has counted that began as this one; return the id here of each of its terms.
+
+        Afterwards this vocabulary is as if it had counted the texts itself; -1 stands for terms without a place.
+        """
+        known_forms, known_terms = (int(number) for number in tally["known"])
+        forms = np.append(np.arange(known_forms), self._forms.extend(tally["form_starts"], tally["form_pool"]))
+        if self._stem is None:
+            terms = forms
+        else:
+            terms = np.append(np.arange(known_terms), self._terms.extend(tally["term_starts"], tally["term_pool"]))
+            new = forms[known_forms:] >= self._form_term.size
+            theirs = tally["form_term"][new]
+            ours = np.where(theirs >= 0, terms[theirs], -1).astype(np.int32)
+            self._form_term = np.concatenate((self._form_term, ours))
+            self._form_df = np.pad(self._form_df, (0, ours.size))
+            _add_at(self._form_df, forms[tally["forms"]], tally["form_df"])
+        self._make_room()
+        _add_at(self._pending, terms[tally["terms"]], tally["pending"])
+        self._pending_documents += int(tally["documents"][0])
+        return terms.astype(np.int32)
 
     def restore(self, arrays: Arrays) -> None:
         """Become the vocabulary whose :meth:`state` is given; what follows is the same to the last bit.
@@ -284,6 +334,14 @@ class Vocabulary:
             digest.update(part.tobytes())
         self.digest = digest.hexdigest()
 
+    def _make_room(self) -> None:
+        """Give every term its figures."""
+        more = len(self._terms) - self._df.size
+        if more:
+            self._df = np.pad(self._df, (0, more))
+            self._recent = np.pad(self._recent, (0, more))
+            self._pending = np.pad(self._pending, (0, more))
+
     def _stemmed(self, counts: Counts, stem: Callable[[list[str]], list[str]]) -> Counts:
         """Counts of forms to counts of terms; each form is stemmed once, when it is new."""
         known = self._form_term.size
@@ -325,6 +383,11 @@ class Vocabulary:
     def _keep_forms(self, kept: NDArray[np.int64]) -> None:
         self._forms.keep(kept)
         self._form_term, self._form_df = self._form_term[kept], self._form_df[kept]
+
+
+def _add_at(figures: NDArray[Any], ids: NDArray[np.int64], more: NDArray[Any]) -> None:
+    """Add to the figures of different ids, but those of -1."""
+    figures[ids[ids >= 0]] += more[ids >= 0]
 
 
 def _stop_words(wanted: str | Iterable[str] | None) -> Iterable[str]:
