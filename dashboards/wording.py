@@ -11,6 +11,7 @@ TITLE = "Topics over time"
 RIVER = "What was written about"
 WORDS = "Its words over time"
 TYPICAL = "Typical documents"
+LINES = "Where topics came from and where they went"
 TABLE = "All topics as a table"
 SETTLING = "still finding its topics"
 CERTAINTY = "sure of it"
@@ -18,6 +19,11 @@ LICENCE = "Licence of the documents"
 NO_SCRIPT = "The pictures need JavaScript, which runs inside this file only. The words of every topic:"
 OFFLINE = "This page is one file: it works without network and asks no server."
 NO_DOCUMENTS = "no documents"
+FIND = "Find a word"
+MORE = "More views"
+CHANGED = "What changed, {span}"
+CHANGED_SINCE = "What changed since your last visit, {span}"
+UNCHANGED = "Nothing stood out in {span}."
 
 _PERIODS = (
     (re.compile(r"^\d{4}$"), "year"),
@@ -83,6 +89,8 @@ PAGE: Mapping[str, str] = {
         "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may "
         "stand for something else later."
     ),
+    "failed": "Could not draw this; the others are fine.",
+    "marked": "{date} is marked; c compares it with another date.",
     "wordsLadder": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
     "wordsStrips": (
         "Strong colour: strong in the topic. Words sorted by when they mattered. Blank: not among the stored words."
@@ -91,6 +99,20 @@ PAGE: Mapping[str, str] = {
         "Upper half: as known then. Lower half: in hindsight. A bar marks the first time among the eight strongest. "
         "Blank: not among the stored words."
     ),
+    "linesCaption": (
+        "A line per topic, as thick as its share: on the left its words when it began, on the right its words now or "
+        "at its end. ○ born, ✕ ended, ▼ words changed unusually fast, dotted: asleep. "
+        "A curve is where a topic flowed into another one or split off."
+    ),
+    "linesShort": "A line per topic: its first words on the left, its last on the right. ○ born, ✕ ended, dotted: asleep.",
+    "linesOther": "The selected topic is not drawn here. Choose all.",
+    "bornAt": "{date}: “{one}” (topic {a}) was born with {n} documents",
+    "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} without much to say",
+    "mergedAt": "{date}: “{one}” (topic {a}) flowed into “{other}” (topic {b}); they were {n}° apart",
+    "splitAt": "{date}: “{other}” (topic {b}) split off “{one}” (topic {a}) with {n} documents",
+    "dormantAt": "{date}: “{one}” (topic {a}) fell asleep; it had {n} documents lately",
+    "wokenAt": "{date}: “{one}” (topic {a}) woke with {n} documents, under its old number",
+    "driftAt": "{date}: the words of “{one}” (topic {a}) changed unusually fast, by {n}°",
 }
 
 HOW_TO_READ: Sequence[tuple[str, str]] = (
@@ -117,7 +139,11 @@ KEYS: Sequence[tuple[str, str]] = (
     ("space", "play or pause"),
     ("↑ ↓", "previous and next topic"),
     ("h", "as known then or in hindsight"),
-    ("m", "documents or share"),
+    ("s", "documents or share"),
+    ("m", "mark the date"),
+    ("c", "compare with the marked date, or with the one before"),
+    ("/", "find a word"),
+    ("Enter", "open the topic"),
     ("t", "light or dark"),
     ("?", "this help"),
     ("Esc", "back"),
@@ -133,6 +159,36 @@ _SETTINGS: Mapping[str, str] = {
     "persistence": "persistence {}",
     "memory": "memory {}",
 }
+
+
+# sentences about changes; what stands between asterisks are words of topics
+_CHANGES: Mapping[str, str] = {
+    "born": "New in {date}: *{words}*, {documents}.",
+    "split": "*{words}* split off from *{other}* in {date}, {documents}.",
+    "merged": "*{words}* flowed into *{other}* in {date}; they were {turn} apart.",
+    "ended": "*{words}* ended in {date}, after {silent} of silence.",
+    "dormant": "*{words}* fell silent in {date}.",
+    "woken": "*{words}* came back in {date}, {documents}.",
+    "fastest": "*{words}* changed its words faster than ever before in {date}: {turn} in one step.",
+    "alarm": "*{words}* no longer spoke as it used to in {date}: its words turned {turn} in one step.",
+    "worse": "In {date} documents fitted the known topics worse than before.",
+    "better": "In {date} documents fitted the known topics better than before.",
+    "most grown": "*{words}* grew most: from {before} of all documents in {earlier} to {after} in {span}.",
+    "most fallen": "*{words}* shrank most: from {before} of all documents in {earlier} to {after} in {span}.",
+    "grown": "*{words}* grew from {before} of all documents in {earlier} to {after} in {span}.",
+    "fallen": "*{words}* shrank from {before} of all documents in {earlier} to {after} in {span}.",
+    "words": "New among the strongest words of *{words}* since {date}: *{new}*.",
+}
+
+
+def changed(kind: str, **values: str) -> tuple[str, ...]:
+    """Return a sentence about a change in parts; every second one, from the second, is words of topics."""
+    return tuple(part.format(**values) for part in _CHANGES[kind].split("*"))
+
+
+def numbered(topic: int) -> str:
+    """Name a topic of which no word is stored."""
+    return PAGE["topic"].replace("{topic}", str(topic))
 
 
 def unlabelled(index: int) -> str:
@@ -220,3 +276,30 @@ def settings_in_words(meta: Mapping[str, str]) -> list[str]:
 def dropped_sentence(dropped: Sequence[str]) -> str:
     """Say what was left out to keep the file small."""
     return f"Left out to keep this file small: {', '.join(dropped)}."
+
+
+def lives_sentence(labels: Sequence[str], topics: int, happened: Mapping[str, int], may_change: bool) -> str:
+    """Say what the life lines show, for those who do not see them, or why nothing happens in them."""
+    told = [
+        count(happened[kind], one, many)
+        for kind, one, many in (
+            ("born", "was born", "were born"),
+            ("split", "split off another", "split off others"),
+            ("merged", "flowed into another", "flowed into others"),
+            ("ended", "ended", "ended"),
+            ("dormant", "fell asleep", "times one fell asleep"),
+        )
+        if happened.get(kind)
+    ]
+    if told:
+        return f"{count(topics, 'topic', 'topics')} over {span(labels)}: {', '.join(told)}."
+    time = f"from {labels[0]} to {labels[-1]}" if len(labels) > 1 else f"in {span(labels)}"
+    why = "" if may_change else "; this run was not allowed to change their number"
+    return f"{f'All {topics} topics' if topics != 1 else 'The one topic'} lived {time}{why}."
+
+
+def left_out(smaller: int, short: int, noun: str) -> str:
+    """Say which lives are not drawn."""
+    parts = [count(smaller, "smaller topic", "smaller topics")] if smaller else []
+    parts += [f"{count(short, 'topic', 'topics')} that lived less than three {noun}s"] if short else []
+    return f"Not drawn: {' and '.join(parts)}." if parts else ""
