@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from vmfstream.dashboards.view import View
+
+if TYPE_CHECKING:
+    from vmfstream.dashboards.panels import Panel
 
 
 def _river() -> View[Any]:
@@ -21,4 +25,30 @@ def _words() -> View[Any]:
 
 
 VIEWS: dict[str, Callable[[], View[Any]]] = {"river": _river, "words": _words}
-"""All views by name, in the order of the page."""
+"""All views that draw a figure, by name, in the order of the page."""
+
+PANELS: dict[str, str] = {
+    "river": "river",
+    "sentences": "placeholders:SENTENCES",
+    "words": "words",
+    "compare": "placeholders:COMPARE",
+    "rays": "placeholders:RAYS",
+    "documents": "placeholders:DOCUMENTS",
+    "lines": "placeholders:LINES",
+    "globe": "placeholders:GLOBE",
+    "tree": "placeholders:TREE",
+    "search": "placeholders:SEARCH",
+    "health": "placeholders:HEALTH",
+    "table": "placeholders:TABLE",
+}
+"""All parts of a page in its order: the module that holds each, as ``PANEL`` or under the name after the colon."""
+
+TABS = ("lines", "globe", "tree", "search", "health", "table")
+"""The panels below the topic, one of which is open."""
+
+
+def panel(name: str) -> Panel:
+    """Return a panel by its name; its module is imported now."""
+    module, _, member = PANELS[name].partition(":")
+    found: Panel = getattr(import_module(f"vmfstream.dashboards.{module}"), member or "PANEL")
+    return found

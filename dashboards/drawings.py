@@ -1,27 +1,18 @@
-"""All figures of a page, drawn once, for the sizes at which pages show them."""
+"""All figures of a page, each drawn once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from vmfstream.dashboards.bands import stack
+from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.shares import SharesView, label_trace, labels
-from vmfstream.dashboards.view import Form, Measure, Selection, Size
-from vmfstream.dashboards.words import WordsView
-from vmfstream.log.queries import Reading
-
-_WIDE = Size(1240, 486)
-_PHONE = Size(362, 480)
-_LABEL_WIDTHS = (1240, 1000, 760, 560)
-_LABEL_WIDTHS_PHONE = (450, 362, 320)
-_WORDS_WIDE = Size(800, 0)
-_WORDS_PHONE = Size(362, 0)
+from vmfstream.dashboards.panels import Panel
+from vmfstream.dashboards.river import readings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,99 +28,49 @@ class Plan:
 
 
 class Drawings:
-    """The figures of a page by name, each drawn once however often the page is made smaller."""
+    """The figures of one state of a log by key, each drawn when it is first asked for."""
 
-    def __init__(self, rows: Snapshot, readings: tuple[Reading, ...], topic: int | None) -> None:
+    def __init__(self, rows: Snapshot) -> None:
         self._rows = rows
-        self._readings = readings
-        self._topic = topic
         self._drawn: dict[str, Any] = {}
-        self._order: list[int] = []
+        self._panels: dict[str, Panel] = {name: panel(name) for name in PANELS}
 
-    @property
-    def order(self) -> list[int]:
-        """Topics from the top of the river to its bottom."""
-        if not self._order:
-            frame = SharesView().frame(self._rows, Selection(reading=self._readings[0]))
-            self._order = [int(t) for t in frame.history.topic[frame.order]]
-        return self._order
+    def keys(self, plan: Plan) -> list[str]:
+        """Return the keys of the figures that a plan keeps, in the order of the page."""
+        topics = self._pictured(plan)
+        keys = [key for one in self._panels.values() if one.keys for key in one.keys(self._rows, topics)]
+        return [key for key in keys if plan.share or not _is_share(key)]
 
-    def figures(self, plan: Plan, many: bool) -> dict[str, Any]:
-        """Return the figures that a plan keeps."""
-        measures: tuple[Measure, ...] = ("documents", "share") if plan.share else ("documents",)
-        out: dict[str, Any] = {}
-        for reading in self._readings:
-            for measure in measures:
-                for kind in ("wide", "phone", "all") if many else ("wide", "phone"):
-                    key = f"river/{reading}/{measure}/{kind}"
-                    out[key] = self._once(key, partial(self._river, reading, measure, kind))
-        for topic in self._pictured(plan):
-            for reading in self._readings:
-                for kind, (form, size) in _FORMS.items():
-                    key = f"words/{reading}/{topic}/{kind}"
-                    out[key] = self._once(key, partial(self._words, reading, topic, form, size))
-            for kind, size in _BOTH.items() if len(self._readings) == 2 else ():
-                key = f"words/both/{topic}/{kind}"
-                out[key] = self._once(key, partial(self._words, "hindsight", topic, "both", size))
-        return out
+    def figure(self, key: str) -> dict[str, Any]:
+        """Return a figure without the template, which the page holds once.
 
-    def _pictured(self, plan: Plan) -> list[int]:
-        history = self._rows.history(self._readings[0])
-        peak = np.nan_to_num(history.share).max(axis=0) if history.topic.size else np.empty(0)
+        Raises
+        ------
+        KeyError
+            If no view has a figure of this key.
+        """
+        if key not in self._known:
+            raise KeyError(key)
+        if key not in self._drawn:
+            draw = self._panels[key.partition("/")[0]].draw
+            assert draw is not None
+            drawing = draw(self._rows, key)
+            layout = {name: value for name, value in drawing["layout"].items() if name != "template"}
+            self._drawn[key] = drawing | {"data": list(drawing["data"]), "layout": layout}
+        found: dict[str, Any] = self._drawn[key]
+        return found
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.keys(Plan()))
+
+    def _pictured(self, plan: Plan) -> Sequence[int]:
+        """Return the topics that have pictures of their own."""
+        history = self._rows.history(readings_of(self._rows)[0])
+        peak = np.nan_to_num(history.share).max(axis=0, initial=0.0) if history.topic.size else np.empty(0)
         largest = np.argsort(-peak, kind="stable")[: plan.pictures]
         return [int(history.topic[t]) for t in np.sort(largest) if peak[t] >= plan.least_share]
 
-    def _river(self, reading: Reading, measure: Measure, kind: str) -> dict[str, Any]:
-        view = SharesView()
-        frame = view.frame(
-            self._rows, Selection(topic=self._topic, reading=reading, measure=measure, all_topics=kind == "all")
-        )
-        size, widths = (_PHONE, _LABEL_WIDTHS_PHONE) if kind == "phone" else (_WIDE, _LABEL_WIDTHS)
-        figure = _plain(view.drawing(frame, size, "light"))
-        bands = stack(frame, size)
-        text = figure["data"].pop()  # the page picks the labels of its own width
-        fitted = {}
-        for width in widths:
-            fit = Size(width, size.height)
-            trace = label_trace(labels(frame, bands, fit), frame, bands, fit, "light")
-            fitted[str(width)] = {key: trace[key] for key in _PER_LABEL}
-        _quantise(figure, fitted)
-        return figure | {"labels": fitted, "text": {key: value for key, value in text.items() if key not in _PER_LABEL}}
 
-    def _words(self, reading: Reading, topic: int, form: Form, size: Size) -> dict[str, Any]:
-        view = WordsView()
-        return _plain(
-            view.drawing(view.frame(self._rows, Selection(topic=topic, reading=reading, form=form)), size, "light")
-        )
-
-    def _once(self, key: str, draw: Callable[[], dict[str, Any]]) -> Any:
-        if key not in self._drawn:
-            self._drawn[key] = draw()
-        return self._drawn[key]
-
-
-_PER_LABEL = ("x", "y", "text", "customdata", "textfont")
-_FORMS: Mapping[str, tuple[Form, Size]] = {
-    "ladder": ("ladder", _WORDS_WIDE),
-    "strips": ("strips", _WORDS_WIDE),
-    "strips-phone": ("strips", _WORDS_PHONE),
-}
-_BOTH: Mapping[str, Size] = {"both": _WORDS_WIDE, "both-phone": _WORDS_PHONE}
-
-
-def _quantise(figure: dict[str, Any], fitted: dict[str, dict[str, Any]]) -> None:
-    """Replace heights by whole numbers up to 65535, a hundredth of a pixel each: half the bytes."""
-    axis = figure["layout"]["yaxis"]
-    bottom, top = axis["range"]
-    unit = (bottom - top) / 65535
-    for trace in figure["data"]:
-        trace["y"] = np.rint((trace["y"] - top) / unit).astype(np.uint16)
-    for labels_of_width in fitted.values():
-        labels_of_width["y"] = [round((y - top) / unit) for y in labels_of_width["y"]]
-    figure["layout"]["yaxis"] = axis | {"range": [65535, 0]}
-
-
-def _plain(drawing: dict[str, Any]) -> dict[str, Any]:
-    """Return a drawing without the template, which the page holds once."""
-    layout = {key: value for key, value in drawing["layout"].items() if key != "template"}
-    return {"data": list(drawing["data"]), "layout": layout}
+def _is_share(key: str) -> bool:
+    return key.startswith("river/") and "/share/" in key

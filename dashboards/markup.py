@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
 
-from vmfstream.dashboards import wording
+from vmfstream.dashboards import TABS, panel, wording
 from vmfstream.dashboards.escape import clean, for_html
 from vmfstream.dashboards.history import History
+from vmfstream.dashboards.pagedata import subtitle
+from vmfstream.dashboards.panels import Parts
 from vmfstream.dashboards.theme import FONT, Theme, theme
 
 CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 # plotly would ask a public server for coast lines, even of a globe that shows none
-_NO_COASTS = (
+NO_COASTS = (
     'window.PlotlyGeoAssets={topojson:{world_110m:{type:"Topology",arcs:[],objects:'
     '{coastlines:{type:"GeometryCollection",geometries:[]},land:{type:"GeometryCollection",geometries:[]},'
     'ocean:{type:"GeometryCollection",geometries:[]},lakes:{type:"GeometryCollection",geometries:[]},'
     'rivers:{type:"GeometryCollection",geometries:[]},countries:{type:"GeometryCollection",geometries:[]},'
     'subunits:{type:"GeometryCollection",geometries:[]}}}}};'
 )
-_SCRIPTS = ("page.js", "river.js", "words.js", "tables.js")
+SCRIPTS = ("page.js", "river.js", "topic.js", "words.js", "tables.js")
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a page is made of: the reading it opens with, the run's settings, and what was left out."""
-
-    history: History
-    meta: Mapping[str, str]
-    hindsight: bool
-    many: bool
-    share: bool
-    dropped: Sequence[str]
-
-
-def page(parts: Parts, plotly: str, data: str, figures: str) -> str:
-    """Return the whole page.
+def exported(parts: Parts, plotly: str, data: str, figures: str) -> str:
+    """Return the whole page as one file.
 
     Parameters
     ----------
@@ -50,17 +38,21 @@ def page(parts: Parts, plotly: str, data: str, figures: str) -> str:
     data, figures : str
         JSON that may stand inside a script element.
     """
-    title = for_html(clean(parts.meta.get("title") or wording.TITLE))
-    script = '(() => {\n"use strict";\n' + "\n".join(map(_asset, _SCRIPTS)) + "start();\n})();"
-    body = _body(parts, title) if parts.history.index.size else _nothing(parts, title)
     scripts = (
         f'<script type="application/json" id="data">{data}</script>\n'
         f'<script type="application/json" id="figures">{figures}</script>\n'
-        f"<script>{_NO_COASTS}</script>\n<script>{plotly}</script>\n<script>{script}</script>\n"
+        f"<script>{NO_COASTS}</script>\n<script>{plotly}</script>\n<script>{script()}</script>\n"
     )
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
+    return page(parts, policy, scripts)
+
+
+def page(parts: Parts, head: str, scripts: str) -> str:
+    """Return the page's HTML around what its face adds to the head and behind the body."""
+    title = for_html(clean(parts.meta.get("title") or wording.TITLE))
+    body = _body(parts, title) if parts.history.index.size else _nothing(parts, title)
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{head}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
         f"<style>\n{_variables()}{_asset('page.css')}</style>\n"
@@ -68,22 +60,22 @@ def page(parts: Parts, plotly: str, data: str, figures: str) -> str:
     )
 
 
+def script() -> str:
+    """Return the page's own script: all files in one scope."""
+    return '(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "start();\n})();"
+
+
 def _body(parts: Parts, title: str) -> str:
     history = parts.history
-    reading = "" if parts.hindsight else f' disabled title="{for_html(wording.no_hindsight())}"'
-    both = '<button data-value="both">then and hindsight</button>' if parts.hindsight else ""
-    caption = wording.PAGE["river"].replace("{measure}", wording.PAGE["thicknessDocuments"])
     newest = history.index.size - 1
-    settling = [history.labels[s] for s in np.flatnonzero(history.settling)]
     return f"""<header>
 <h1>{title}</h1>
-<p class="sub">{for_html(_subtitle(history))}</p>
+<p class="sub" id="subtitle">{for_html(subtitle(history))}</p>
 <button id="more" aria-expanded="false" aria-controls="controls">Menu</button>
 <div class="controls" id="controls">
-<div class="switch" role="group" aria-label="Reading" id="reading">
-<button data-value="then">{wording.PAGE["then"]}</button>
-<button data-value="hindsight"{reading}>{wording.PAGE["hindsight"]}</button>
-</div>
+<input id="find" type="search" placeholder="{wording.FIND}" aria-label="{wording.FIND}"
+autocomplete="off" spellcheck="false">
+{_readings(parts)}
 <button id="theme" aria-label="Light or dark">◐ <span></span></button>
 <button id="help">How to read this</button>
 </div>
@@ -93,49 +85,59 @@ def _body(parts: Parts, title: str) -> str:
 <div class="rail"><canvas aria-hidden="true"></canvas>
 <input type="range" min="0" max="{newest}" value="{newest}" step="1" aria-label="Date"></div>
 <output>{for_html(history.labels[newest])}</output>
+<span id="badge"></span><button id="pill" hidden></button>
 </div>
-<main>
-<section aria-labelledby="river-title">
-<figure role="group" aria-labelledby="river-title" aria-describedby="river-words">
-<div class="head"><h2 id="river-title">{wording.RIVER}</h2>
-<div class="choices">{_scope(parts)}{_measure(parts)}</div></div>
-<figcaption id="river-caption">{caption}</figcaption>
-<p class="only-read" id="river-words">{for_html(_river_sentence(history))}</p>
 <p class="note" id="notice"><span>{wording.NOTICE}</span><button class="quiet">Got it</button></p>
-{f'<p class="note" id="settling" hidden>{for_html(wording.settling_sentence(settling))}</p>' if settling else ""}
-<div class="chart" id="river"><div class="plot" aria-hidden="true"></div>
-<svg class="over" aria-hidden="true"><path class="veil" fill-rule="evenodd"></path>
-<path class="outline hover"></path><path class="outline chosen"></path></svg>
-<div class="cursor" aria-hidden="true"><b></b></div></div>
-<div class="tools"><a class="quiet" href="#table">as table</a>{_save("river")}</div>
-</figure>
-</section>
+<main>
+{_placed("river", parts, "section")}
+{_placed("sentences", parts, "section")}
 <section id="topic" aria-labelledby="topic-name">
 <h2 class="name"><span class="swatch" aria-hidden="true"></span><span id="topic-name"></span></h2>
 <p class="note" id="state" hidden></p>
 <dl class="facts" id="facts"></dl>
 <div class="columns">
-<figure role="group" aria-labelledby="words-title" aria-describedby="words-caption">
-<div class="head"><h3 id="words-title">{wording.WORDS}</h3>
-<div class="switch" role="group" aria-label="Form" id="form"><button data-value="ladder">ladder</button>
-<button data-value="strips">strips</button>{both}</div></div>
-<figcaption id="words-caption"></figcaption>
-<div class="chart" id="words"><div class="plot" aria-hidden="true"></div>
-<div class="column" aria-hidden="true"></div></div>
-<div class="tools"><button class="quiet" id="words-table" aria-expanded="false">as table</button>{_save("words")}</div>
-<div class="scroll" id="words-rows" hidden></div>
-</figure>
-<div id="documents" aria-live="off"><h3></h3><ol></ol><p class="muted"></p></div>
+<div>{_placed("words", parts)}{_placed("compare", parts)}{_placed("documents", parts)}</div>
+<div>{_placed("rays", parts)}</div>
 </div>
 </section>
-<section id="table"><details><summary>{wording.TABLE}</summary>
-<div class="scroll">{_table(history)}</div></details></section>
+{_tabs(parts)}
 </main>
 {_footer(parts)}
 <dialog id="reader" aria-labelledby="reader-title">{_help()}</dialog>
 <div id="tip" hidden></div>
 <p class="only-read" aria-live="polite" id="speak"></p>
 <noscript><p class="note">{wording.NO_SCRIPT}</p>{_words_table(history)}</noscript>"""
+
+
+def _placed(name: str, parts: Parts, element: str = "div") -> str:
+    """Return a panel in its place; an empty one takes no room."""
+    return f'<{element} data-view="{name}">{panel(name).section(parts)}</{element}>'
+
+
+def _tabs(parts: Parts) -> str:
+    heads = "".join(
+        f'<button role="tab" id="tab-{name}" data-value="{name}" aria-controls="panel-{name}" '
+        f'aria-selected="false" tabindex="-1">{for_html(panel(name).title)}</button>'
+        for name in TABS
+    )
+    panels = "\n".join(
+        f'<div role="tabpanel" id="panel-{name}" aria-labelledby="tab-{name}" data-view="{name}" hidden>'
+        f"{panel(name).section(parts)}</div>"
+        for name in TABS
+    )
+    label = for_html(wording.MORE)
+    return (
+        f'<section id="more-views"><div role="tablist" id="tabs" aria-label="{label}">{heads}</div>\n{panels}</section>'
+    )
+
+
+def _readings(parts: Parts) -> str:
+    off = "" if parts.hindsight else f' disabled title="{for_html(wording.no_hindsight())}"'
+    return (
+        '<div class="switch" role="group" aria-label="Reading" id="reading">'
+        f'<button data-value="then">{wording.PAGE["then"]}</button>'
+        f'<button data-value="hindsight"{off}>{wording.PAGE["hindsight"]}</button></div>'
+    )
 
 
 def _nothing(parts: Parts, title: str) -> str:
@@ -145,80 +147,6 @@ def _nothing(parts: Parts, title: str) -> str:
         f"</div></header><main><section><h2>{wording.RIVER}</h2><p>{for_html(wording.nothing_closed(0))}</p></section></main>"
         f"{_footer(parts)}"
     )
-
-
-def _save(what: str) -> str:
-    return (
-        f'<button class="quiet" data-save="{what}">save picture</button>'
-        f'<button class="quiet" data-csv="{what}">save table</button>'
-    )
-
-
-def _scope(parts: Parts) -> str:
-    if not parts.many:
-        return ""
-    return (
-        '<div class="switch" role="group" aria-label="Topics drawn" id="scope"><button data-value="top">top 40</button>'
-        '<button data-value="all">all</button></div>'
-    )
-
-
-def _measure(parts: Parts) -> str:
-    off = "" if parts.share else " disabled"
-    return (
-        '<div class="switch" role="group" aria-label="Thickness" id="measure">'
-        '<button data-value="documents">documents</button>'
-        f'<button data-value="share"{off}>share</button></div>'
-    )
-
-
-def _subtitle(history: History) -> str:
-    return wording.subtitle(history.labels, int(history.n.sum()), int(history.topic.size))
-
-
-def _river_sentence(history: History) -> str:
-    last = history.index.size - 1
-    alive = np.where(history.alive()[last], history.documents[last], -1.0) if history.topic.size else np.empty(0)
-    largest = " ".join(history.strongest(last, int(np.argmax(alive)), 3)) if alive.size and alive.max() > 0 else ""
-    return wording.river_sentence(history.labels, int(history.n.sum()), int(history.topic.size), largest)
-
-
-def _table(history: History) -> str:
-    """Return every topic as a row: its words when it was last seen and at first, and its numbers there."""
-    heads = [
-        ("topic", "number"),
-        ("words now", ""),
-        ("words at first", ""),
-        ("documents", "number"),
-        ("share", "number"),
-        ("last step", "number"),
-        ("sure of its words", "number"),
-        ("first", ""),
-        ("last", ""),
-    ]
-    rows = []
-    for t, topic in enumerate(history.topic):
-        seen = np.flatnonzero(~np.isnan(history.documents[:, t]))
-        if not seen.size:
-            continue
-        a, b = int(seen[0]), int(seen[-1])
-        speed = history.speed[b, t]
-        step = "" if np.isnan(speed) or history.reading == "then" else f"{speed:.0f}°"
-        sure = history.certainty[b, t]
-        cells = [
-            (f'<a href="#t={int(topic)}">{int(topic)}</a>', "number"),
-            (for_html(" ".join(history.strongest(b, t, 5))), ""),
-            (for_html(" ".join(history.strongest(a, t, 5))), ""),
-            (f"{history.documents[b, t]:.0f}", "number"),
-            (wording.percent(float(np.nan_to_num(history.share[b, t]))), "number"),
-            (step, "number"),
-            ("" if np.isnan(sure) else f"{100 * sure:.0f} %", "number"),
-            (for_html(history.labels[a]), ""),
-            (for_html(history.labels[b]), ""),
-        ]
-        rows.append("<tr>" + "".join(f"<td{_class(c)}>{text}</td>" for text, c in cells) + "</tr>")
-    head = "".join(f'<th scope="col"{_class(c)}>{text}</th>' for text, c in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _words_table(history: History) -> str:
@@ -274,7 +202,3 @@ def _variables() -> str:
 
 def _asset(name: str) -> str:
     return resources.files("vmfstream.dashboards").joinpath(name).read_text(encoding="utf-8")
-
-
-def _class(name: str) -> str:
-    return f' class="{name}"' if name else ""

@@ -1,25 +1,35 @@
 // The page's one selection: read from and written to the address, changed by mouse, keys and play, drawn by the views.
 
 const $ = (s) => document.querySelector(s);
-const D = JSON.parse($("#data").textContent), F = JSON.parse($("#figures").textContent), W = D.wording;
-const S = D.labels.length, T = D.topics.length, INSET = 18;
+const INSET = 18, EVERYTHING = new Set(["d", "t", "w", "o", "r", "m", "v", "tab", "th", "all", "picked", "size", "data"]);
+// every view registers here: { wire(), draw(changed), cursor(), rows() }, each optional; wire once at the start, draw when
+// something else than the date changed (the set says what), cursor when the date moved, rows for "save table"
+const views = {};
+let D, F, W, S, T, readings, docs, plain, arrays;
 const store = { get() { try { return localStorage.getItem("theme"); } catch { return null; } },
   set(v) { try { localStorage.setItem("theme", v); } catch { /* a page from disk may not store */ } } };
 
 // columns and figures -----------------------------------------------------------------------------------------------
 const kinds = { Float32Array, Float64Array, Uint8Array, Int8Array, Uint16Array, Int16Array, Int32Array, Uint32Array };
-const arrays = [];
-const array = (k) => arrays[k] ??= (([kind, body]) =>
-  new kinds[kind](Uint8Array.from(atob(body), (c) => c.charCodeAt(0)).buffer))(D.arrays[k]);
-function unpack(v) {
+const unbase = ([kind, body]) => new kinds[kind](Uint8Array.from(atob(body), (c) => c.charCodeAt(0)).buffer);
+const array = (k) => arrays[k] ??= unbase(D.arrays[k]);
+function unpack(v, from = array) {
   if (v === null || typeof v !== "object") return v;
-  if (Array.isArray(v)) return v.map(unpack);
+  if (Array.isArray(v)) return v.map((x) => unpack(x, from));
   if ("$" in v) {
-    const flat = array(v.$);
+    const flat = from(v.$);
     if (!v.w) return flat;
     return Array.from({ length: flat.length / v.w }, (_, i) => flat.subarray(i * v.w, (i + 1) * v.w));
   }
-  return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, unpack(x)]));
+  return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, unpack(x, from)]));
+}
+// the figure of a key, made anew at every call, or null; from the file or from the server
+const figure = async (key) => typeof asked === "function" ? asked(key) : F[key] ? unpack(F[key]) : null;
+const turns = {};
+// hand the figure of a key to a view unless the view has asked for another one meanwhile
+async function show(name, key, use) {
+  const mine = turns[name] = (turns[name] ?? 0) + 1, fig = await figure(key);
+  if (mine === turns[name]) use(fig);
 }
 function painted(v) {
   if (typeof v === "string") return st.th === "dark" ? D.repaint[v] ?? v : v;
@@ -27,13 +37,18 @@ function painted(v) {
   if (Array.isArray(v)) return v.map(painted);
   return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, painted(x)]));
 }
-const readings = {};
-for (const [name, c] of Object.entries(D.readings)) {
-  const r = { vocabulary: D.vocabulary[name], usual: c.usual, scale: c.scale };
-  for (const key of ["documents", "share", "speed", "certainty", "count", "word", "weight"]) r[key] = array(c[key].$);
-  r.start = new Uint32Array(S * T + 1);
-  for (let i = 0; i < S * T; i++) r.start[i + 1] = r.start[i] + r.count[i];
-  readings[name] = r;
+function load(data) {
+  D = data; W = D.wording; S = D.labels.length; T = D.topics.length; arrays = []; readings = {}; docs = new Map();
+  for (const [name, c] of Object.entries(D.readings)) {
+    const r = { vocabulary: D.vocabulary[name], usual: c.usual, scale: c.scale };
+    for (const key of ["documents", "share", "speed", "certainty", "count", "word", "weight"]) r[key] = array(c[key].$);
+    r.start = new Uint32Array(S * T + 1);
+    for (let i = 0; i < S * T; i++) r.start[i + 1] = r.start[i] + r.count[i];
+    readings[name] = r;
+  }
+  for (const d of D.documents) { const k = d[0] + "/" + d[1]; docs.has(k) ? docs.get(k).push(d) : docs.set(k, [d]); }
+  for (const name of D.columns) D[name] = unpack(D[name]);
+  plain = { d: S - 1, t: D.open.topic, w: null, o: null, r: D.open.reading, m: D.open.measure, v: "", tab: D.tabs[0], all: false, picked: false };
 }
 const cell = (s, t) => s * T + D.topics.indexOf(t);
 const there = (s, t) => t !== null && !Number.isNaN(now().documents[cell(s, t)]);
@@ -43,9 +58,6 @@ function words(s, t, top = 60, r = now()) {
   for (let k = r.start[i]; k < r.start[i + 1] && out.length < top; k++) out.push([r.vocabulary[r.word[k]], r.weight[k] ** 2 * r.scale]);
   return out;
 }
-const docs = new Map();
-for (const d of D.documents) { const k = d[0] + "/" + d[1]; docs.has(k) ? docs.get(k).push(d) : docs.set(k, [d]); }
-
 // words for numbers -------------------------------------------------------------------------------------------------
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, k) => values[k]);
 const percent = (p) => { const v = 100 * p; return v >= 9.95 ? v.toFixed(0) + " %" : v > 0 && v < 0.05 ? "under 0.1 %" : v.toFixed(1) + " %"; };
@@ -63,6 +75,7 @@ function pace(s, t) {
 const paceWords = (p) => p === null ? W.unjudged : p > 1.25 ? fill(W.faster, { times: p.toFixed(1) }) : p < 0.75 ? W.slower : W.usual;
 
 // shared by the views -----------------------------------------------------------------------------------------------
+const touches = (changed, ...keys) => keys.some((k) => changed.has(k));
 function picture(holder, fig) { return Plotly.react(holder, painted(fig.data), painted({ ...fig.layout, template: D.template }), D.config); }
 const tip = $("#tip");
 function showTip(event, [[t, title], lines]) {
@@ -79,89 +92,44 @@ function swatch(e, t) { const c = D.colours[st.th]; e.style.background = c.fill[
 const hideTip = () => { tip.hidden = true; };
 
 // the one selection -------------------------------------------------------------------------------------------------
-const plain = { d: S - 1, t: D.open.topic, r: D.open.reading, m: D.open.measure, v: "", all: false, picked: false };
-const st = { ...plain, th: "light" };
+const st = { th: "light" };
 const tag = (label) => label.replace(/\s+/g, "-");
-function readHash() {
-  const h = new URLSearchParams(location.hash.slice(1)), said = [];
+const dated = (label) => D.labels.findIndex((l) => tag(l) === label);
+const LIVE = "live" in document.documentElement.dataset;
+const dark = () => matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+function readAddress() {
+  const h = new URLSearchParams(LIVE ? location.search : location.hash.slice(1)), said = [];
   Object.assign(st, plain);
   if (["then", "hindsight"].includes(h.get("r"))) readings[h.get("r")] ? st.r = h.get("r") : said.push(W.noHindsight);
   if (["documents", "share"].includes(h.get("m")) && (h.get("m") === "documents" || D.share)) st.m = h.get("m");
   if (["ladder", "strips", "both"].includes(h.get("v")) && (h.get("v") !== "both" || readings.hindsight)) st.v = h.get("v");
+  if (D.tabs.includes(h.get("tab"))) st.tab = h.get("tab");
   if (h.has("all") && D.many) st.all = true;
-  const d = h.get("d");
-  if (d && d !== "live") { const k = D.labels.findIndex((l) => tag(l) === d); k < 0 ? said.push(fill(W.unknownDate, { date: d, other: D.labels[st.d] })) : st.d = k; }
+  const d = h.get("d"), o = h.get("o");
+  if (d && d !== "live") dated(d) < 0 ? said.push(fill(W.unknownDate, { date: d, other: D.labels[st.d] })) : st.d = dated(d);
+  if (o) dated(o) < 0 ? said.push(fill(W.unknownDate, { date: o, other: D.labels[st.d] })) : st.o = dated(o);
+  if (h.get("w")) st.w = h.get("w").slice(0, 80);
   if (h.has("t")) {
     const t = Number(h.get("t"));
     if (D.topics.includes(t)) { st.t = t; st.picked = true; } else said.push(fill(W.unknownTopic, { topic: h.get("t"), other: st.t }));
   }
-  const th = h.get("th") ?? store.get() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  st.th = th === "dark" ? "dark" : "light";
+  st.th = (h.get("th") ?? store.get() ?? dark()) === "dark" ? "dark" : "light";
   return said;
 }
-function writeHash(push) {
+function writeAddress(push) {
   const h = new URLSearchParams();
   if (st.d !== S - 1) h.set("d", tag(D.labels[st.d]));
   if (st.picked) h.set("t", st.t);
-  for (const k of ["r", "m", "v"]) if (st[k] !== plain[k]) h.set(k, st[k]);
+  if (st.w) h.set("w", st.w);
+  if (st.o !== null) h.set("o", tag(D.labels[st.o]));
+  for (const k of ["r", "m", "v", "tab"]) if (st[k] !== plain[k]) h.set(k, st[k]);
   if (st.all) h.set("all", "1");
-  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  if (st.th !== system) h.set("th", st.th);
-  const url = String(h) ? "#" + h : location.pathname + location.search;
-  if (("#" + h) !== (location.hash || "#")) history[push ? "pushState" : "replaceState"](null, "", url);
+  if (st.th !== dark()) h.set("th", st.th);
+  const text = String(h), now = (LIVE ? location.search : location.hash).slice(1);
+  if (text !== now) history[push ? "pushState" : "replaceState"](null, "", text ? (LIVE ? "?" : "#") + text : location.pathname + (LIVE ? "" : location.search));
 }
 
-// headline, documents, time bar ---------------------------------------------------------------------------------------
-function drawTopic() {
-  const name = $("#topic-name"), state = $("#state");
-  $("#topic").hidden = st.t === null;
-  if (st.t === null) return;
-  const [a, b] = life(st.t), s = seen(st.d, st.t), r = now(), i = cell(s, st.t), facts = [];
-  swatch($("#topic .swatch"), st.t);
-  name.textContent = called(s, st.t);
-  const unsure = st.r === "then" && D.settling[st.d];
-  state.hidden = !unsure && st.d >= a && st.d <= b;
-  state.textContent = st.d < a ? fill(W.notYet, { date: D.labels[st.d], other: D.labels[a] })
-    : st.d > b ? fill(W.ended, { date: D.labels[b] }) : fill(W.settlingAt, { date: D.labels[st.d] });
-  const n = Math.round(r.documents[i] || 0);
-  facts.push([n.toLocaleString("en"), fill(n === 1 ? W.documentOf : W.documentsOf, { share: percent(r.share[i] || 0), date: D.labels[s] })]);
-  let from = a;
-  while (st.r === "then" && D.settling[from] && from < s) from++;
-  const first = new Set(words(from, st.t, 8).map((w) => w[0])), top = words(s, st.t, 8);
-  if (s > from) facts.push([fill(W.of, { n: top.filter((w) => !first.has(w[0])).length, all: top.length }), fill(W.newSince, { date: D.labels[from] })]);
-  const judged = !(st.r === "then" && (D.settling[s] || D.settling[s - 1]));
-  if (st.r === "hindsight") {
-    const v = r.speed[i];
-    if (s > a && v >= 0) facts.push([Math.round(v) + "°", fill(W.lastStep, { date: D.labels[s - 1] })]);
-  } else if (s > a && judged) {
-    const p = pace(s, st.t);
-    facts.push(p === null ? ["–", W.unjudged] : [p.toFixed(1) + " ×", fill(W.ofUsual, { date: D.labels[s - 1] })]);
-  }
-  const c = r.certainty[i];
-  if (c >= 0) facts.push([Math.round(100 * c) + " %", fill(W.certainty, { level: level(c) })]);
-  facts.push([fill(W.topic, { topic: st.t }), unsure ? W.numberMay : W.numberNever]);
-  $("#facts").replaceChildren(...facts.map(([big, small]) => { const d = make("div"); d.append(make("dt", big), make("dd", small)); return d; }));
-  drawDocuments(s);
-}
-function drawDocuments(s) {
-  const box = $("#documents"), list = docs.get(s + "/" + st.t) ?? [];
-  box.hidden = !D.documents.length;
-  box.querySelector("h3").textContent = fill(W.typicalAt, { date: D.labels[s] });
-  box.querySelector("p").textContent = list.length ? W.kept : fill(W.typicalNone, { date: D.labels[s] });
-  box.querySelector("ol").replaceChildren(...list.map(([, t, title, date, score, url]) => {
-    const li = make("li"), div = make("div"), head = make(url ? "a" : "div", title, "title"), meta = make("div", undefined, "meta");
-    if (url) { head.href = url; head.rel = "noopener noreferrer"; }
-    if (date) meta.append(make("span", date));
-    if (score !== null) {
-      const bar = make("span", undefined, "bar"), inner = make("i");
-      inner.style.width = Math.round(100 * Math.min(1, Math.max(0, score))) + "%";
-      inner.style.background = D.colours[st.th].ink[t % 24];
-      bar.append(inner); meta.append(bar, make("span", fill(W.score, { score: score.toFixed(2) })));
-    }
-    div.append(head, meta); li.append(div);
-    return li;
-  }));
-}
+// time bar ----------------------------------------------------------------------------------------------------------
 function drawRail() {
   const c = $("#time canvas"), w = c.clientWidth, h = c.clientHeight, k = devicePixelRatio || 1, g = c.getContext("2d"), col = D.colours[st.th];
   c.width = w * k; c.height = h * k; g.scale(k, k);
@@ -186,31 +154,52 @@ function speak() {
 function go(change, push) {
   const old = { ...st };
   Object.assign(st, change);
-  if (old.r !== st.r || old.m !== st.m || old.th !== st.th || old.all !== st.all) drawAll();
-  else {
-    if (old.t !== st.t || old.picked !== st.picked) outline();
-    moveCursor(); drawTopic();
-    if (old.t !== st.t || old.v !== st.v) drawWords(); else moveColumn();
-    bar();
-  }
-  if (!timer) writeHash(push && old.t !== st.t);
+  const changed = new Set(Object.keys(st).filter((k) => st[k] !== old[k]));
+  if (changed.size) redraw(changed);
+  if (!timer) writeAddress(push && touches(changed, "t", "tab"));
   speak();
 }
-function bar() {
-  const input = $("#time input");
-  input.value = st.d;
-  input.setAttribute("aria-valuetext", D.labels[st.d]);
-  $("#time output").textContent = D.labels[st.d];
+const holder = (name) => $(`[data-view="${name}"]`);
+const stale = new Set();
+function redraw(changed) {
+  frame(changed);
+  const moved = changed.size === 1 && changed.has("d");
+  for (const [name, view] of Object.entries(views)) {
+    if (holder(name)?.hidden) { stale.add(name); continue; }
+    if (stale.delete(name)) attempt(name, () => view.draw?.(EVERYTHING));
+    else attempt(name, () => moved ? view.cursor?.() : view.draw?.(changed));
+  }
 }
-function drawAll() {
+// an error of one view stays in its panel; the page lives on
+async function attempt(name, act) {
+  const box = holder(name) ?? $("main");
+  try { await act(); box.querySelector(":scope > .failed")?.remove(); }
+  catch (error) {
+    console.error(error);
+    const note = make("details", undefined, "note warn failed");
+    note.append(make("summary", W.failed), make("pre", String(error?.stack ?? error)));
+    box.querySelector(":scope > .failed")?.remove();
+    box.prepend(note);
+  }
+}
+// what belongs to no view: theme, pressed buttons, tabs, time bar
+function frame(changed) {
   document.documentElement.dataset.theme = st.th;
   $("#theme span").textContent = st.th === "dark" ? W.light : W.dark;
   if (!S) return;
   for (const [id, value] of [["reading", st.r], ["measure", st.m], ["scope", st.all ? "all" : "top"]])
     for (const b of $("#" + id)?.children ?? []) b.setAttribute("aria-pressed", String(b.dataset.value === value));
-  $("#river-caption").textContent = fill(W.river, { measure: st.m === "share" ? W.thicknessShare : W.thicknessDocuments });
-  if ($("#settling")) $("#settling").hidden = st.r !== "then";
-  drawRiver(); drawTopic(); if (st.t !== null) drawWords(); bar(); drawRail();
+  for (const b of $("#tabs").children) {
+    const open = b.dataset.value === st.tab;
+    b.setAttribute("aria-selected", String(open)); b.tabIndex = open ? 0 : -1;
+    holder(b.dataset.value).hidden = !open;
+  }
+  const input = $("#time input");
+  input.max = S - 1;
+  input.value = st.d;
+  input.setAttribute("aria-valuetext", D.labels[st.d]);
+  $("#time output").textContent = D.labels[st.d];
+  if (touches(changed, "th", "size", "data")) drawRail();
 }
 let timer = 0;
 function play(on = !timer) {
@@ -218,7 +207,7 @@ function play(on = !timer) {
   if (on && S > 1) {
     if (st.d === S - 1) go({ d: 0 });
     timer = setInterval(() => { go({ d: st.d + 1 }); if (st.d >= S - 1) play(false); }, S <= 60 ? 700 : 40000 / S);
-  } else { writeHash(); speak(); }
+  } else { writeAddress(); speak(); }
   $("#play span").textContent = timer ? "❚❚" : "▶";
   $("#play .label").textContent = timer ? W.pause : W.play;
 }
@@ -229,43 +218,76 @@ function nextTopic(k) {
 }
 const turn = () => { const th = st.th === "dark" ? "light" : "dark"; store.set(th); go({ th }); };
 const reading = () => { if (readings.hindsight) go({ r: st.r === "then" ? "hindsight" : "then" }); };
+let mark = null;
+const compare = () => go({ o: st.o === null ? mark ?? Math.max(0, st.d - 1) : null });
+// open a tab and bring it into sight
+function open(tab, change) { go({ tab, ...change }, true); $("#more-views").scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" }); }
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+function find() { const header = $("header"); if (!header.classList.contains("open") && !$("#find").offsetHeight) $("#more").click(); $("#find").focus(); }
+function back() {
+  play(false); hideTip();
+  st.o !== null ? go({ o: null }) : go({ picked: false });
+}
 function key(e) {
   if (e.ctrlKey || e.metaKey || e.altKey || $("#reader").open) return;
   const on = e.target, field = on.matches?.("input:not([type=range]),textarea,select"), control = on.matches?.("button,summary,a");
-  if (field) return;
+  if (field) return e.key === "Escape" ? on.blur() : undefined;
+  const tabs = on.matches?.("[role=tab]"), along = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+  if (tabs && along) {
+    const list = D.tabs, next = list[(list.indexOf(st.tab) + along + list.length) % list.length];
+    e.preventDefault(); go({ tab: next }, true);
+    return $("#tab-" + next).focus();
+  }
   const act = { ArrowLeft: () => step(e.shiftKey ? -10 : -1), ArrowRight: () => step(e.shiftKey ? 10 : 1), Home: () => step(-S), End: () => step(S),
     ArrowUp: () => nextTopic(-1), ArrowDown: () => nextTopic(1), " ": () => play(), h: reading, t: turn, "?": () => $("#reader").showModal(),
-    m: () => { if (D.share) go({ m: st.m === "share" ? "documents" : "share" }); }, Escape: () => { play(false); hideTip(); go({ picked: false }); } }[e.key];
-  if (!act || (e.key === " " && control)) return;
+    s: () => { if (D.share) go({ m: st.m === "share" ? "documents" : "share" }); }, m: () => { mark = st.d; note(fill(W.marked, { date: D.labels[mark] })); },
+    c: compare, "/": find, Enter: () => { go({ picked: true }, true); $("#topic").scrollIntoView({ block: "start" }); }, Escape: back }[e.key];
+  if (!act || ([" ", "Enter"].includes(e.key) && control)) return;
   e.preventDefault(); act();
 }
+function note(text) { $("#notice").hidden = !text; $("#notice span").textContent = text; }
 function start() {
-  const said = readHash();
+  load(JSON.parse($("#data").textContent));
+  F = JSON.parse($("#figures")?.textContent ?? "{}");
+  const said = readAddress();
   $("#theme").onclick = turn;
-  if (S) {
-    wireRiver(); wireWords();
-    $("#play").onclick = () => play();
-    $("#time input").oninput = (e) => { play(false); go({ d: Number(e.target.value) }); };
-    $("#help").onclick = () => $("#reader").showModal();
-    $("#more").onclick = () => $("#more").setAttribute("aria-expanded", String($("header").classList.toggle("open")));
-    $("#notice button").onclick = () => { $("#notice").hidden = true; };
-    for (const [id, act] of [["reading", (r) => ({ r })], ["measure", (m) => ({ m })], ["form", (v) => ({ v })], ["scope", (k) => ({ all: k === "all" })]])
-      $("#" + id)?.addEventListener("click", (e) => { const b = e.target.closest("button"); if (b && !b.disabled) go(act(b.dataset.value)); });
-    $("#words-table").onclick = () => wordRows($("#words-rows").hidden);
-    for (const b of document.querySelectorAll("[data-csv]")) b.onclick = () => csv(b.dataset.csv);
-    for (const b of document.querySelectorAll("[data-save]")) b.onclick = () =>
-      Plotly.downloadImage($(`#${b.dataset.save} .plot`), { format: "svg", filename: b.dataset.save, width: $("#" + b.dataset.save).clientWidth, height: $("#" + b.dataset.save).clientHeight });
-    document.querySelector('a[href="#table"]').onclick = (e) => { e.preventDefault(); const d = $("#table details"); d.open = true; d.scrollIntoView(); d.firstElementChild.focus(); };
-    addEventListener("keydown", key);
-    addEventListener("click", (e) => { if (timer && !e.target.closest("#play")) play(false); });
-    document.addEventListener("visibilitychange", () => { if (document.hidden && timer) play(false); });
-    addEventListener("popstate", () => { readHash(); drawAll(); });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readHash(); drawAll(); });
-    let width = innerWidth, before = "";
-    addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; clearTimeout(waiting); setTimeout(drawAll, 120); } });
-    addEventListener("beforeprint", () => { before = st.th; if (before === "dark") { st.th = "light"; drawAll(); } });
-    addEventListener("afterprint", () => { if (before === "dark") { st.th = "dark"; drawAll(); } });
-    if (said.length || st.picked) { $("#notice").hidden = !said.length; $("#notice span").textContent = said.join(" "); }
-  }
-  drawAll();
+  if (S) wire();
+  if (said.length || st.picked) note(said.join(" "));
+  redraw(EVERYTHING);
+}
+function wire() {
+  $("#play").onclick = () => play();
+  $("#time input").oninput = (e) => { play(false); go({ d: Number(e.target.value) }); };
+  $("#help").onclick = () => $("#reader").showModal();
+  $("#more").onclick = () => $("#more").setAttribute("aria-expanded", String($("header").classList.toggle("open")));
+  $("#notice button").onclick = () => note("");
+  for (const [id, act] of [["reading", (r) => ({ r })], ["measure", (m) => ({ m })], ["form", (v) => ({ v })], ["scope", (k) => ({ all: k === "all" })], ["tabs", (tab) => ({ tab })]])
+    $("#" + id)?.addEventListener("click", (e) => { const b = e.target.closest("button"); if (b && !b.disabled) go(act(b.dataset.value), true); });
+  $("#find").onkeydown = (e) => { if (e.key === "Enter" && e.target.value.trim()) open("search", { w: e.target.value.trim() }); };
+  for (const b of document.querySelectorAll("[data-csv]")) b.onclick = () => csv(b.dataset.csv);
+  for (const b of document.querySelectorAll("[data-save]")) b.onclick = () => savePicture(b.dataset.save);
+  // links of the page's own: #t=4 selects, #table opens the tab
+  document.addEventListener("click", (e) => {
+    const to = e.target.closest?.('a[href^="#"]')?.getAttribute("href").slice(1);
+    if (!to) return;
+    e.preventDefault();
+    if (D.tabs.includes(to)) return open(to, {});
+    const h = new URLSearchParams(to), change = {};
+    if (h.has("t")) Object.assign(change, { t: Number(h.get("t")), picked: true });
+    if (h.has("d") && dated(h.get("d")) >= 0) change.d = dated(h.get("d"));
+    if (h.has("w")) change.w = h.get("w");
+    go(change, true);
+    if (h.has("t")) $("#topic").scrollIntoView({ block: "nearest", behavior: calm() ? "auto" : "smooth" });
+  });
+  addEventListener("keydown", key);
+  addEventListener("click", (e) => { if (timer && !e.target.closest("#play")) play(false); });
+  document.addEventListener("visibilitychange", () => { if (document.hidden && timer) play(false); });
+  addEventListener("popstate", () => { readAddress(); redraw(EVERYTHING); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readAddress(); redraw(EVERYTHING); });
+  let width = innerWidth, resized = 0, before = "";
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; clearTimeout(resized); resized = setTimeout(() => redraw(EVERYTHING), 120); } });
+  const print = (th) => { if (before === "dark") { st.th = th; redraw(new Set(["th"])); } };
+  addEventListener("beforeprint", () => { before = st.th; print("light"); });
+  addEventListener("afterprint", () => print("dark"));
+  for (const [name, view] of Object.entries(views)) attempt(name, () => view.wire?.());
 }

@@ -2,17 +2,30 @@
 
 const river = { el: $("#river"), fig: null, hover: null };
 const phone = (w) => w <= 480;
-function drawRiver() {
+views.river = { wire: wireRiver, draw: drawRiver, cursor: moveCursor, rows: riverRows };
+function drawRiver(changed) {
+  if (!touches(changed, "r", "m", "th", "all", "size", "data")) { outline(); return moveCursor(); }
   const w = river.el.clientWidth, h = river.el.clientHeight;
-  const raw = F[`river/${st.r}/${st.m}/${phone(w) ? "phone" : st.all ? "all" : "wide"}`];
-  const fig = unpack({ data: raw.data, layout: raw.layout });
-  const widths = Object.keys(raw.labels).map(Number).sort((a, b) => b - a);
-  const best = raw.labels[widths.find((k) => k <= w) ?? widths.at(-1)];
-  river.bands = fig.data;
-  fig.layout.width = w; fig.layout.height = h;
-  river.fig = fig;
-  picture(river.el.querySelector(".plot"), { data: [...fig.data, { ...raw.text, ...best }], layout: fig.layout });
-  outline(); moveCursor();
+  $("#river-caption").textContent = fill(W.river, { measure: st.m === "share" ? W.thicknessShare : W.thicknessDocuments });
+  $("#settling").hidden = st.r !== "then" || !$("#settling").textContent;
+  return show("river", `river/${st.r}/${st.m}/${phone(w) ? "phone" : st.all ? "all" : "wide"}`, (fig) => {
+    if (!fig) return;
+    const widths = Object.keys(fig.labels).map(Number).sort((a, b) => b - a);
+    const best = fig.labels[widths.find((k) => k <= w) ?? widths.at(-1)];
+    river.bands = fig.data;
+    fig.layout.width = w; fig.layout.height = h;
+    river.fig = fig;
+    picture(river.el.querySelector(".plot"), { data: [...fig.data, { ...fig.text, ...best }], layout: fig.layout });
+    outline(); moveCursor();
+  });
+}
+function riverRows() {
+  const rows = [["date", "topic", "words", "documents", "share"]];
+  for (let s = 0; s < S; s++) for (const t of D.topics) if (there(s, t)) {
+    const i = cell(s, t);
+    rows.push([D.labels[s], t, called(s, t), Math.round(now().documents[i] || 0), (now().share[i] || 0).toFixed(4)]);
+  }
+  return rows;
 }
 const px = (x) => { const [a, b] = river.fig.layout.meta.range; return INSET + (x - a) / (b - a) * (river.el.clientWidth - 2 * INSET); };
 const py = (y) => { const { t, b } = river.fig.layout.margin, [low, high] = river.fig.layout.yaxis.range; return t + (y - high) / (low - high) * (river.el.clientHeight - t - b); };
@@ -22,6 +35,7 @@ function shape(band) {
   return "M" + p.join("L") + "Z";
 }
 function outline() {
+  if (!river.fig) return;
   const [veil, hover, chosen] = river.el.querySelectorAll(".over path");
   const find = (t) => t === null || t === undefined ? undefined : river.bands.find((b) => b.meta === t);
   const own = find(st.t), over = find(river.hover), ink = D.colours[st.th].ink;
@@ -31,6 +45,7 @@ function outline() {
   veil.setAttribute("d", own && st.picked ? `M0 ${t - 1}H${w}V${h - b + 1}H0Z` + shape(own) : "");
 }
 function moveCursor() {
+  if (!river.fig) return;
   const c = river.el.querySelector(".cursor"), flag = c.firstElementChild, w = river.el.clientWidth;
   const x = S > 1 ? px(st.d) : px(0);
   c.style.transform = `translateX(${x - 0.75}px)`;
@@ -39,6 +54,7 @@ function moveCursor() {
   flag.style.marginLeft = Math.max(half - x, Math.min(0, w - x - half)) + "px";
 }
 function at(event) {
+  if (!river.fig) return { s: st.d, t: null };
   const box = river.el.getBoundingClientRect(), { t, b } = river.fig.layout.margin, [x0, x1] = river.fig.layout.meta.range;
   const [low, high] = river.fig.layout.yaxis.range, x = event.clientX - box.left, y = event.clientY - box.top;
   const xd = x0 + (x - INSET) / (box.width - 2 * INSET) * (x1 - x0), yd = high + (y - t) / (box.height - t - b) * (low - high);

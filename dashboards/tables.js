@@ -4,17 +4,13 @@ function save(name, text, type) {
   const a = make("a"); a.href = URL.createObjectURL(new Blob([text], { type })); a.download = name; a.click();
   setTimeout(() => URL.revokeObjectURL(a.href), 5000);
 }
-function csv(what) {
-  const safe = (v) => { const s = String(v); return '"' + (/^[=+\-@]/.test(s) ? "'" : "") + s.replace(/"/g, '""') + '"'; }, rows = [];
-  if (what === "river") rows.push("date,topic,words,documents,share");
-  else rows.push("date,topic,rank,word,weight");
-  for (let s = 0; s < S; s++) for (const t of what === "river" ? D.topics : [st.t]) {
-    if (!there(s, t)) continue;
-    const i = cell(s, t);
-    if (what === "river") rows.push([safe(D.labels[s]), t, safe(called(s, t)), Math.round(now().documents[i] || 0), (now().share[i] || 0).toFixed(4)].join());
-    else words(s, t).forEach(([w, v], k) => rows.push([safe(D.labels[s]), t, k + 1, safe(w), v.toFixed(3)].join()));
-  }
-  save(`${what}.csv`, "\ufeff" + rows.join("\r\n") + "\r\n", "text/csv");
+function csv(name) {
+  const quoted = (v) => typeof v === "number" ? v : '"' + (/^[=+\-@]/.test(v) ? "'" : "") + String(v).replace(/"/g, '""') + '"';
+  save(`${name}.csv`, "\ufeff" + views[name].rows().map((row) => row.map(quoted).join()).join("\r\n") + "\r\n", "text/csv");
+}
+function savePicture(name) {
+  const { clientWidth: width, clientHeight: height } = $("#" + name);
+  Plotly.downloadImage($(`#${name} .plot`), { format: "svg", filename: name, width, height });
 }
 
 function wordRows(show) {

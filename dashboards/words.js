@@ -5,21 +5,30 @@ function wordsForm(w) {
   const [a, b] = life(st.t), form = st.v || (b - a + 1 <= 14 ? "ladder" : "strips");
   return form === "ladder" && w < 600 ? "strips" : form;
 }
-function drawWords() {
-  const w = chart.el.clientWidth, form = wordsForm(w), small = w < 560 ? "-phone" : "";
-  const key = form === "both" ? `words/both/${st.t}/both${small}` : `words/${st.r}/${st.t}/${form}${form === "ladder" ? "" : small}`;
+views.words = { wire: wireWords, draw: drawWords, cursor: moveColumn, rows: wordsRows };
+function drawWords(changed) {
+  if (st.t === null) return;
+  if (!touches(changed, "t", "r", "v", "th", "size", "data")) return moveColumn();
+  const w = chart.el.clientWidth || chart.el.parentElement.clientWidth, form = wordsForm(w), small = w < 560 ? "-phone" : "";
   $("#words-caption").textContent = { ladder: W.wordsLadder, strips: W.wordsStrips, both: W.wordsBoth }[form];
   for (const b of $("#form").children) b.setAttribute("aria-pressed", String(b.dataset.value === form));
   $("#form").firstElementChild.disabled = w < 600;
-  if (!F[key]) { chart.fig = null; chart.el.hidden = true; $("#words-rows").hidden = true; return wordRows(true); }
-  chart.el.hidden = false;
-  const fig = unpack(F[key]);
-  fig.layout.width = w;
-  chart.el.style.height = fig.layout.height + "px";
-  chart.fig = fig;
-  picture(chart.el.querySelector(".plot"), fig);
-  moveColumn();
-  if (!$("#words-rows").hidden) wordRows(true);
+  const key = form === "both" ? `words/both/${st.t}/both${small}` : `words/${st.r}/${st.t}/${form}${form === "ladder" ? "" : small}`;
+  return show("words", key, (fig) => {
+    chart.fig = fig;
+    chart.el.hidden = !fig;
+    if (!fig) return wordRows(true);  // the picture was left out of the file
+    fig.layout.width = w;
+    chart.el.style.height = fig.layout.height + "px";
+    picture(chart.el.querySelector(".plot"), fig);
+    moveColumn();
+    if (!$("#words-rows").hidden) wordRows(true);
+  });
+}
+function wordsRows() {
+  const rows = [["date", "topic", "rank", "word", "weight"]];
+  for (let s = 0; s < S; s++) if (there(s, st.t)) words(s, st.t).forEach(([w, v], k) => rows.push([D.labels[s], st.t, k + 1, w, v.toFixed(3)]));
+  return rows;
 }
 function grid() {
   const { l, r, t } = chart.fig.layout.margin, m = chart.fig.layout.meta, w = chart.el.clientWidth - l - r, [x0, x1] = m.range, [y1, y0] = m.vertical;
@@ -69,5 +78,11 @@ function wireWords() {
     showTip(e, [[null, now().documents[cell(hit.s, st.t)] > 0 && c >= 0 ? fill(W.certaintyAt, { date: D.labels[hit.s], share: Math.round(100 * c) + " %", level: level(c) }) : fill(W.emptyAt, { date: D.labels[hit.s] })], []]);
   });
   chart.el.addEventListener("pointerleave", hideTip);
-  chart.el.addEventListener("click", (e) => { const hit = wordAt(e); if (hit) go({ d: hit.s }); });
+  chart.el.addEventListener("click", (e) => {
+    const hit = wordAt(e);
+    if (!hit) return;
+    if (e.shiftKey) return go({ o: hit.s });
+    hit.word && !hit.rail ? open("search", { w: hit.word }) : go({ d: hit.s });
+  });
+  $("#words-table").onclick = () => wordRows($("#words-rows").hidden);
 }

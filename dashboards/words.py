@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vmfstream.dashboards.history import NO_WORD, Floats, History, Ints, history_of
+from vmfstream.dashboards.history import NO_WORD, Floats, History, Ints, Snapshot, history_of
 from vmfstream.dashboards.ladder import ladder
+from vmfstream.dashboards.panels import Panel, Parts, chart, switch
 from vmfstream.dashboards.strips import strips
 from vmfstream.dashboards.theme import ThemeName
-from vmfstream.dashboards.view import LogRows, Selection, Size
+from vmfstream.dashboards.view import Form, LogRows, Selection, Size
 from vmfstream.dashboards.wording import WORDS
 from vmfstream.dashboards.wordsframe import WordsFrame, words_layout
 
@@ -87,6 +89,55 @@ class WordsView:
         import plotly.graph_objects as go
 
         return go.Figure(self.drawing(frame, size, theme))
+
+
+def section(parts: Parts) -> str:
+    """Return the place of ladder and strips, and of the same words as rows."""
+    forms = [("ladder", "ladder", True), ("strips", "strips", True)]
+    if parts.hindsight:
+        forms.append(("both", "then and hindsight", True))
+    figure = chart(
+        "words",
+        WORDS,
+        "",
+        controls=switch("form", "Form", forms),
+        over='\n<div class="column" aria-hidden="true"></div>',
+    )
+    as_rows = '<button class="quiet" id="words-table" aria-expanded="false">as table</button>'
+    figure = figure.replace('<div class="tools">', f'<div class="tools">{as_rows}')
+    return f'{figure}<div class="scroll" id="words-rows" hidden></div>'
+
+
+def keys(rows: Snapshot, topics: Sequence[int]) -> list[str]:
+    """Return ``words/READING/TOPIC/KIND`` for all topics, where reading may be ``both``."""
+    both = rows.has_hindsight()
+    out = []
+    for topic in topics:
+        for reading in ("hindsight", "then") if both else ("then",):
+            out += [f"words/{reading}/{topic}/{kind}" for kind in _FORMS if not kind.startswith("both")]
+        out += [f"words/both/{topic}/{kind}" for kind in _FORMS if both and kind.startswith("both")]
+    return out
+
+
+def draw(rows: Snapshot, key: str) -> dict[str, Any]:
+    """Return one ladder, or strips for a width."""
+    _, reading, topic, kind = key.split("/")
+    form, size = _FORMS[kind]
+    view = WordsView()
+    chosen = Selection(topic=int(topic), reading="then" if reading == "then" else "hindsight", form=form)
+    return view.drawing(view.frame(rows, chosen), size, "light")
+
+
+_WIDE, _PHONE = Size(800, 0), Size(362, 0)
+_FORMS: Mapping[str, tuple[Form, Size]] = {
+    "ladder": ("ladder", _WIDE),
+    "strips": ("strips", _WIDE),
+    "strips-phone": ("strips", _PHONE),
+    "both": ("both", _WIDE),
+    "both-phone": ("both", _PHONE),
+}
+
+PANEL = Panel("words", section, keys=keys, draw=draw)
 
 
 def _table(history: History, t: int, a: int, b: int, words: tuple[str, ...]) -> tuple[Floats, Ints]:

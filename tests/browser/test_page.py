@@ -245,7 +245,7 @@ def test_readings_and_measures_switch(visit: Open) -> None:
     assert "still finding its topics" in js(page, "return document.querySelector('#state').innerText")
     assert not js(page, "return document.querySelector('#settling').hidden")
     labels = js(page, "return [...document.querySelectorAll('#river .textpoint')].map(t => t.textContent).join()")
-    press(page, "m")
+    press(page, "s")
     assert labels != js(
         page, "return [...document.querySelectorAll('#river .textpoint')].map(t => t.textContent).join()"
     )
@@ -290,7 +290,7 @@ def test_charts_have_names_and_are_hidden_where_they_cannot_be_read(visit: Open)
     unnamed = js(
         page,
         "return [...document.querySelectorAll('button, a, input')]"
-        ".filter(b => !(b.textContent.trim() || b.getAttribute('aria-label'))).length",
+        ".filter(b => !b.hidden && !(b.textContent.trim() || b.getAttribute('aria-label'))).length",
     )
     assert unnamed == 0
     assert js(page, "return document.querySelectorAll('.modebar').length") == 0

@@ -1,0 +1,122 @@
+"""What a view gives to a page: the HTML of its place, columns for its script, and figures by key.
+
+A module of a view ends with ``PANEL = Panel(...)`` and stands in ``PANELS`` of ``vmfstream.dashboards``; its script
+registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see page.js). Both faces of the page are made of panels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vmfstream.dashboards.escape import for_html
+from vmfstream.dashboards.history import History, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a page is made of.
+
+    Parameters
+    ----------
+    rows : Snapshot
+    history : History
+        The reading that the page opens with.
+    meta : mapping of str to str
+        Settings of the run.
+    hindsight, many, share, live : bool
+        Whether there is a reading in hindsight, more topics than the river draws, a river of shares, and a server.
+    dropped : sequence of str
+        What was left out to keep a file small.
+    """
+
+    rows: Snapshot
+    history: History
+    meta: Mapping[str, str]
+    hindsight: bool
+    many: bool
+    share: bool
+    dropped: Sequence[str]
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One view's part of the page.
+
+    Parameters
+    ----------
+    name : str
+        The view's name in ``PANELS``, in its script and in addresses.
+    section : callable
+        HTML of the panel, escaped. The page wraps it in an element with ``data-view="NAME"``.
+    title : str
+        What its tab is called; views outside of tabs need none.
+    columns : callable, optional
+        From the rows and the opening history, what its script finds as ``D.NAME``: plain values and numpy arrays.
+    keys : callable, optional
+        From the rows and the topics that have pictures of their own, the keys of all its figures: ``NAME/...``.
+    draw : callable, optional
+        One figure by its key, light, as plain ``data`` and ``layout``; the page repaints it dark.
+    """
+
+    name: str
+    section: Callable[[Parts], str]
+    title: str = ""
+    columns: Callable[[Snapshot, History], Any] | None = None
+    keys: Callable[[Snapshot, Sequence[int]], Sequence[str]] | None = None
+    draw: Callable[[Snapshot, str], dict[str, Any]] | None = None
+
+
+def chart(
+    name: str,
+    heading: str,
+    caption: str,
+    sentence: str = "",
+    *,
+    controls: str = "",
+    over: str = "",
+    table: bool = True,
+    level: int = 3,
+) -> str:
+    """Return a figure with heading, caption, a place to draw into, and buttons to save picture and rows.
+
+    Parameters
+    ----------
+    name : str
+        Ids begin with it: ``NAME`` is the chart, ``NAME .plot`` where plotly draws, ``NAME-caption`` the caption.
+    heading, caption, sentence : str
+        Plain text; ``sentence`` describes the figure to those who do not see it, the caption does if it is empty.
+    controls : str
+        HTML beside the heading.
+    over : str
+        HTML on top of the drawing.
+    table : bool
+        Offer the rows as a file; the view's script answers with ``rows()``.
+    """
+    described = "words" if sentence else "caption"
+    spoken = f'<p class="only-read" id="{name}-words">{for_html(sentence)}</p>' if sentence else ""
+    return (
+        f'<figure role="group" aria-labelledby="{name}-title" aria-describedby="{name}-{described}">\n'
+        f'<div class="head"><h{level} id="{name}-title">{for_html(heading)}</h{level}>'
+        f'<div class="choices">{controls}</div></div>\n'
+        f'<figcaption id="{name}-caption">{for_html(caption)}</figcaption>{spoken}\n'
+        f'<div class="chart" id="{name}"><div class="plot" aria-hidden="true"></div>{over}</div>\n'
+        f'<div class="tools">{save_buttons(name, table=table)}</div>\n</figure>'
+    )
+
+
+def save_buttons(name: str, *, table: bool = True) -> str:
+    """Return the buttons that save a chart as a picture and its rows as a file."""
+    rows = f'<button class="quiet" data-csv="{name}">save table</button>' if table else ""
+    return f'<button class="quiet" data-save="{name}">save picture</button>{rows}'
+
+
+def switch(name: str, label: str, choices: Sequence[tuple[str, str, bool]]) -> str:
+    """Return a row of buttons of which one is pressed: id, name for screen readers, and (value, text, enabled)."""
+    buttons = "".join(
+        f'<button data-value="{for_html(value)}"{"" if enabled else " disabled"}>{for_html(text)}</button>'
+        for value, text, enabled in choices
+    )
+    return f'<div class="switch" role="group" aria-label="{for_html(label)}" id="{name}">{buttons}</div>'
