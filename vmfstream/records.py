@@ -204,6 +204,22 @@ class SmoothedSlice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Documents of one slice that join the stored sample, and what leaves it.
+
+    Parallel columns, in the order of reading: ``key`` is what chose them, ``part`` and ``offset`` say where they stand,
+    ``packed`` is what the encoder made of them. ``cut`` names slices that keep only documents of keys up to a largest.
+    """
+
+    slice: int
+    key: NDArray[np.uint64]
+    part: Sequence[str]
+    offset: NDArray[np.int64]
+    packed: Sequence[bytes]
+    cut: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Commit:
     """Everything that one transaction writes; either all of it becomes visible or nothing.
 
@@ -218,6 +234,7 @@ class Commit:
     slice_state: Arrays | None
     smoothed: Sequence[SmoothedSlice] = ()
     finished: bool = False
+    sampled: Sampled | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from vmfstream import __version__
@@ -41,6 +41,7 @@ class RunSettings:
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
     living_topics : whether topics may be born, split, merge and sleep.
+    sample : most documents that the log keeps for snapshots; 0 for none.
     """
 
     title: str = "documents"
@@ -58,9 +59,17 @@ class RunSettings:
     stem: str = ""
     dimension: int = 0
     living_topics: bool = False
+    sample: int = 20_000
 
     def __post_init__(self) -> None:
-        for name, least in (("topics", 1), ("threads", 1), ("window", 0), ("epoch_documents", 1), ("vocabulary", 2)):
+        for name, least in (
+            ("topics", 1),
+            ("threads", 1),
+            ("window", 0),
+            ("epoch_documents", 1),
+            ("vocabulary", 2),
+            ("sample", 0),
+        ):
             if getattr(self, name) < least:
                 raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}")
         Slicing.parse(self.slices)
@@ -97,7 +106,9 @@ class RunSettings:
             seed=self.seed,
             living_topics=self.living_topics,
         )
-        cut = EngineSettings(Slicing.parse(self.slices), epoch_documents=self.epoch_documents, linger=linger)
+        cut = EngineSettings(
+            Slicing.parse(self.slices), epoch_documents=self.epoch_documents, linger=linger, sample=self.sample
+        )
         return source, codec, self.encoder(), store, track, cut
 
 
@@ -145,6 +156,6 @@ def follow(
 
 def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:
     """Follow a source and at every slice refit batch models on all past; see `vmfstream.engine.evaluate`."""
-    engine = Evaluator(*settings.parts(source, codec, MemoryLog()))
+    engine = Evaluator(*replace(settings, sample=0).parts(source, codec, MemoryLog()))
     engine.run(observe)
     return Comparison(engine.rows)

@@ -62,6 +62,15 @@ def frames(commit: Commit) -> dict[str, Frame]:
         tables |= _slices(commit.closed, report.epoch)
     if commit.smoothed:
         tables |= _reading("smoothed", [(one.slice, one.topics) for one in commit.smoothed])
+    if commit.sampled is not None:
+        one = commit.sampled
+        tables["sample"] = {
+            "slice": np.full(len(one.key), one.slice),
+            "key": one.key,
+            "part": _texts(one.part),
+            "source_offset": one.offset,
+            "packed": np.array(one.packed, np.object_),
+        }
     if commit.rejected:
         tables["rejected"] = {
             "part": _texts(rejection.part for rejection in commit.rejected),

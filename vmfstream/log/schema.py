@@ -96,12 +96,24 @@ def add_snapshots(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_sample(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep a sample of the documents, and the states from before the newest slice ended."""
+    connection.execute("""
+        create table sample(
+            slice integer not null, key ubigint not null, part varchar not null, source_offset bigint not null,
+            packed blob not null);
+    """)
+    for kind in ("open_before", "slice_before"):
+        connection.execute(CREATE_CHECKPOINT.format(kind=kind))
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
     add_evidence,
     add_geometry,
     add_snapshots,
+    add_sample,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

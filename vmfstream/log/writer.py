@@ -14,7 +14,7 @@ from vmfstream.log.arrays import pack, unpack
 from vmfstream.log.connection import connected, explain
 from vmfstream.log.rows import Frame, check_order, frames
 from vmfstream.log.schema import CREATE_CHECKPOINT, check, prepare
-from vmfstream.records import Arrays, Checkpoint, Commit
+from vmfstream.records import Arrays, Checkpoint, Commit, Sampled
 
 _logger = logging.getLogger(__name__)
 
@@ -144,10 +144,14 @@ class Log:
                 last = connection.execute("select max(epoch) from epoch").fetchall()[0][0]
                 check_order(epoch, last, f"the log {self.path}")
                 _forget_hindsight(connection, [one.slice for one in commit.smoothed])
+                if commit.sampled is not None:
+                    _thin(connection, commit.sampled)
                 for table, frame in tables.items():
                     _insert(connection, table, frame)
                 for part, offset in commit.position.items():
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
+                if commit.closed and slice_state is not None:
+                    _set_aside(connection)
                 _keep(connection, "open", open_state)
                 if slice_state is not None:
                     _keep(connection, "slice", slice_state)
@@ -168,6 +172,22 @@ def _forget_hindsight(connection: duckdb.DuckDBPyConnection, slices: list[int]) 
     if slices:
         for table in ("smoothed", "smoothed_word", "smoothed_angle", "smoothed_sketch"):
             connection.execute(f"delete from {table} where slice in (select unnest(?::integer[]))", [slices])
+
+
+def _thin(connection: duckdb.DuckDBPyConnection, sampled: Sampled) -> None:
+    if sampled.cut:
+        connection.execute(
+            "delete from sample using (select unnest(?::integer[]) as cut, unnest(?::ubigint[]) as largest) "
+            "where slice = cut and key > largest",
+            [list(sampled.cut), list(sampled.cut.values())],
+        )
+
+
+def _set_aside(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep the states from before a slice ended, which judge others by that slice; renamed, they cost nothing."""
+    for kind in ("open", "slice"):
+        connection.execute(f"drop table checkpoint_{kind}_before")
+        connection.execute(f"alter table checkpoint_{kind} rename to checkpoint_{kind}_before")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
