@@ -25,7 +25,10 @@ SURPLUS = "surplus cells"
 
 _EXCERPT = 200  # characters kept of a rejected message
 _NAMED = 20  # keys named in a reason
-_EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# seconds, milliseconds, microseconds and nanoseconds since 1970 from 1973 to 5138: from, below, units in a second
+_SINCE_1970 = tuple((10**power, 10 ** (power + 3), 10 ** (power - 8)) for power in (8, 11, 14, 17))
+_SHAPES = 256  # sets of fields whose names are remembered, and fields of the largest
 
 
 class _Unfit(ValueError):
@@ -79,6 +82,7 @@ class FieldCodec:
         self._meta = tuple(meta)
         self._max_characters = max_characters
         self._unit, self._first = unit, 1 if unit == "line" else 0
+        self._shapes: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}
 
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document, or why there is none. Whatever the message holds, nothing is raised."""
@@ -87,8 +91,8 @@ class FieldCodec:
             time = self._decode_time(fields, message)
             vector = None if self._vector is None else self._decode_vector(fields, self._vector)
             text = self._decode_text(fields, needed=vector is None)
-            id = _find(fields, self._id)[1]
-            title = _find(fields, self._title)[1]
+            id = self._find(fields, self._id)[1]
+            title = self._find(fields, self._title)[1]
             meta = {name: fields[name] for name in self._meta if name in fields}
             if title is not None:
                 meta["title"] = _encodable(str(title))
@@ -106,8 +110,28 @@ class FieldCodec:
         except ValueError as unfit:
             return Rejected(message.part, message.offset, str(unfit), _excerpt(message.value))
 
+    def _find(self, fields: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str | None, Any]:
+        """Return the first named field that is not null as (name, value); without one (name, None) or (None, None)."""
+        keys = _named(tuple(fields), names) if len(fields) > _SHAPES else self._keys(tuple(fields), names)
+        for key in keys:
+            if (value := fields[key]) is not None:
+                return key, value
+        return (keys[0] if keys else None), None
+
+    def _keys(self, shape: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+        """Return what `_named` does; the messages of a stream are alike, so it is asked once for each kind."""
+        known = self._shapes.get(shape)
+        if known is None:
+            if len(self._shapes) == _SHAPES:
+                self._shapes.clear()
+            known = self._shapes[shape] = {}
+        keys = known.get(names)
+        if keys is None:
+            keys = known[names] = _named(shape, names)
+        return keys
+
     def _decode_time(self, fields: Mapping[str, Any], message: Message) -> datetime:
-        name, value = _find(fields, self._time)
+        name, value = self._find(fields, self._time)
         if value is None:
             if message.time is not None and name is None:
                 return _utc(message.time)
@@ -118,7 +142,7 @@ class FieldCodec:
             raise _Unfit(f"{name} is no time: {error}") from error
 
     def _decode_text(self, fields: Mapping[str, Any], *, needed: bool) -> str | None:
-        name, value = _find(fields, self._text)
+        name, value = self._find(fields, self._text)
         if value is None:
             if needed:
                 raise _Unfit(_missing("text", name, self._text, fields))
@@ -202,12 +226,10 @@ def _from_number(number: int | float) -> datetime:
     if 10_000_101 <= number <= 99_991_231 and number == int(number):
         day = int(number)
         return datetime(day // 10_000, day // 100 % 100, day % 100, tzinfo=UTC)
-    # seconds from 1e8 (1973) to 1e11 (5138), milliseconds up to 1e14, microseconds up to 1e17, nanoseconds up to 1e20
-    for power in (8, 11, 14, 17):
-        if 10**power <= abs(number) < 10 ** (power + 3):
-            whole, part = divmod(number, 10 ** (power - 8))
-            seconds = timedelta(seconds=whole, microseconds=part * 10 ** (14 - power))
-            return (_EPOCH + seconds).replace(tzinfo=UTC)
+    for least, limit, units in _SINCE_1970:
+        if least <= abs(number) < limit:
+            whole, part = divmod(number, units)
+            return _EPOCH + timedelta(seconds=whole, microseconds=part * 1_000_000 / units)
     raise ValueError
 
 
@@ -268,19 +290,11 @@ def _decoded(value: bytes, where: str) -> str:
         raise _Unfit(f"not UTF-8: byte 0x{value[error.start]:02x} at position {error.start} {where}") from error
 
 
-def _find(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str | None, Any]:
-    """Return the first named field that is not null as (name, value); without one (name, None) or (None, None)."""
-    for name in names:
-        if (value := fields.get(name)) is not None:
-            return name, value
-    folded = {str(key).lower(): key for key in reversed(list(fields))}
-    present = None
-    for name in names:
-        if (key := folded.get(name.lower())) is not None:
-            if fields[key] is not None:
-                return key, fields[key]
-            present = present or key
-    return present, None
+def _named(keys: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the keys that go by one of the names, those in the same letters first, in the order of the names."""
+    folded = {str(key).lower(): key for key in reversed(keys)}
+    same = [name for name in names if name in keys]
+    return same + [key for name in names if (key := folded.get(name.lower())) is not None and key not in same]
 
 
 def _missing(what: str, name: str | None, names: Sequence[str], fields: Mapping[str, Any]) -> str:
