@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from vmfstream.engine.duplicates import RecentIds
 from vmfstream.engine.held import Held
 from vmfstream.engine.report import topic_rows, typical
-from vmfstream.engine.slices import Slicing
 from vmfstream.engine.sample import Sampler
+from vmfstream.engine.slices import Slicing
 from vmfstream.errors import StoreLocked
 from vmfstream.online import tracker
 from vmfstream.online.state import TrackerSettings, TrackState, to_arrays
@@ -64,8 +64,8 @@ class EngineSettings:
     max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
     remembered_ids : documents after which a repeated id is no longer recognised.
     epoch_words, slice_words, typical_documents : rows per topic in the log.
-    """
     sample : most documents of the sample that snapshots are made of; 0 keeps none.
+    """
 
     slices: Slicing
     epoch_documents: int = 20_000
@@ -77,8 +77,8 @@ class EngineSettings:
     epoch_words: int = 20
     slice_words: int = 60
     typical_documents: int = 5
-
     sample: int = 0
+
 
 @dataclass(slots=True)
 class Epoch:
@@ -160,9 +160,9 @@ class Engine:
         self._queue: deque[Message] = deque()
         self._recent = RecentIds(settings.remembered_ids)
         self._held = Held()
+        self._sample = Sampler(settings.sample, track.seed)
         self._state: TrackState | None = None
         self._position: dict[str, int] = {}
-        self._sample = Sampler(settings.sample, track.seed)
         self._epoch = 0
         self._slice: int | None = None
         self._in_slice = 0
@@ -290,9 +290,9 @@ class Engine:
         return Rejected(document.part, document.offset, reason, document.title[:200])
 
     def _learn(self, documents: list[Document], epoch: Epoch) -> None:
-        self._sample.add(documents, counts, self._encoder)
         """Count, encode, score and add a batch, or hold it until there is enough for the first topics."""
         counts = self._encoder.count(documents)
+        self._sample.add(documents, counts, self._encoder)
         if self._state is None:
             self._held.add(documents, counts)
             if self._held.documents >= self._track.slice_limit:
@@ -359,9 +359,9 @@ class Engine:
             slice_state=slice_state,
             smoothed=smoothed,
             finished=self.finished,
+            sampled=self._sample.take(described.index),
         )
 
-            sampled=self._sample.take(described.index),
     def _write(self, commit: Commit, stop: Callable[[], bool]) -> None:
         """Commit; while another process holds the log the epoch is kept and tried again until the run is stopped."""
         while True:
@@ -431,9 +431,9 @@ class Engine:
             self._state, result = tracker.close(grown, predicted, self._track)
             kept = self._held.close(index, whole=grown.open.documents == len(self._held), encoder=self._encoder)
             self._held.trim(len(self._state.window))
+        self._sample.close(index)
         self._slice, self._in_slice = index + 1, 0
         described = self._settings.slices.slice(index)
-        self._sample.close(index)
         if self._state is None or result is None:
             return SliceReport(described, n, predicted, float("nan"), True, self._encoder.dim, None, None), []
         known = {event.other if event.kind == "split" else event.topic for event in result.events}
@@ -487,9 +487,9 @@ class Engine:
         self._recent.restore(open_part["engine.recent"])
         self._encoder.restore({k.removeprefix("encoder."): a for k, a in open_part.items() if k.startswith("encoder.")})
         self._held = Held.from_arrays(open_part, slice_part, self._encoder)
+        self._sample.restore(open_part, slice_part)
         if "n" in slice_part:
             window, kept = self._held.encode(self._encoder)
-        self._sample.restore(open_part, slice_part)
             self._state = tracker.from_arrays(open_part, slice_part, window, kept, self._track)
 
 
