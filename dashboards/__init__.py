@@ -24,7 +24,13 @@ def _words() -> View[Any]:
     return WordsView()
 
 
-VIEWS: dict[str, Callable[[], View[Any]]] = {"river": _river, "words": _words}
+def _lines() -> View[Any]:
+    from vmfstream.dashboards.lineage import LinesView
+
+    return LinesView()
+
+
+VIEWS: dict[str, Callable[[], View[Any]]] = {"river": _river, "words": _words, "lines": _lines}
 """All views that draw a figure, by name, in the order of the page."""
 
 PANELS: dict[str, str] = {
@@ -34,7 +40,7 @@ PANELS: dict[str, str] = {
     "compare": "placeholders:COMPARE",
     "rays": "placeholders:RAYS",
     "documents": "placeholders:DOCUMENTS",
-    "lines": "placeholders:LINES",
+    "lines": "lineage",
     "globe": "placeholders:GLOBE",
     "tree": "placeholders:TREE",
     "search": "placeholders:SEARCH",

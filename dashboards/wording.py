@@ -104,8 +104,7 @@ PAGE: Mapping[str, str] = {
         "at its end. ○ born, ✕ ended, ▼ words changed unusually fast, dotted: asleep. "
         "A curve is where a topic flowed into another one or split off."
     ),
-    "linesShort": "A line per topic: its first words on the left, its last on the right. ○ born, ✕ ended, dotted: asleep.",
-    "linesOther": "The selected topic is not drawn here. Choose all.",
+    "linesShort": "A line per topic: first words on the left, last ones on the right. ○ born, ✕ ended, dotted: asleep.",
     "bornAt": "{date}: “{one}” (topic {a}) was born with {n} documents",
     "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} without much to say",
     "mergedAt": "{date}: “{one}” (topic {a}) flowed into “{other}” (topic {b}); they were {n}° apart",
