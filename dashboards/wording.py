@@ -11,7 +11,9 @@ TITLE = "Topics over time"
 RIVER = "What was written about"
 WORDS = "Its words over time"
 TYPICAL = "Typical documents"
+RAYS = "Seen from here"
 LINES = "Where topics came from and where they went"
+SEARCH = "Where a word lives"
 TABLE = "All topics as a table"
 SETTLING = "still finding its topics"
 CERTAINTY = "sure of it"
@@ -19,11 +21,9 @@ LICENCE = "Licence of the documents"
 NO_SCRIPT = "The pictures need JavaScript, which runs inside this file only. The words of every topic:"
 OFFLINE = "This page is one file: it works without network and asks no server."
 NO_DOCUMENTS = "no documents"
+SERVED = "This page comes from this machine only and shows what the tracker writes into its log."
 FIND = "Find a word"
 MORE = "More views"
-CHANGED = "What changed, {span}"
-CHANGED_SINCE = "What changed since your last visit, {span}"
-UNCHANGED = "Nothing stood out in {span}."
 
 _PERIODS = (
     (re.compile(r"^\d{4}$"), "year"),
@@ -80,7 +80,7 @@ PAGE: Mapping[str, str] = {
     "typicalAt": "Typical documents, {date}",
     "typicalNone": "No document of this topic was kept for {date}.",
     "score": "{score} of 1",
-    "kept": "The most typical are kept, not all.",
+    "kept": "{n} of {all} kept: the most typical.",
     "speak": "{date}. {words}. {n} documents.",
     "unknownTopic": "There is no topic {topic} in this log; showing topic {other}.",
     "unknownDate": "There is no date {date} in this log; showing {other}.",
@@ -89,6 +89,35 @@ PAGE: Mapping[str, str] = {
         "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may "
         "stand for something else later."
     ),
+    "live": "live, updated {ago} ago",
+    "waitingFor": "waiting, updated {ago} ago",
+    "stopped": "stopped {time}",
+    "finished": "finished {time}",
+    "busy": "log busy since {time}",
+    "silent": "no answer since {time}",
+    "recorded": "replay, recorded {date}",
+    "newSlices": "{n} new {periods}: show",
+    "newHindsight": "hindsight recalculated up to {date}: show",
+    "soFar": "{date} so far: {n} documents",
+    "soFarOf": "{date} so far: {n} of {all} documents",
+    "changed": "What changed, {span}",
+    "changedSince": "What changed since your last visit, {span}",
+    "unchanged": "Nothing stood out.",
+    "turned": "turned {turn}°",
+    "apart": "{turn}° apart",
+    "compareDates": (
+        "Its strongest words in {left} and in {right}, {turned}. Lines join words that stayed; grey: gone; +: new."
+    ),
+    "compareTopics": "The strongest words of two topics, {turned}. Lines join words that both share.",
+    "goneAndNew": "Gone since {left}: {gone}. New in {right}: {entered}.",
+    "ownWords": "Only {left}: {gone}. Only {right}: {entered}.",
+    "nothing": "nothing",
+    "otherDates": "another date",
+    "otherTopics": "another topic in {date}",
+    "notKnown": "Not recorded in this log: {what}.",
+    "unknown": "not known",
+    "outside": "! outside of what was usual",
+    "usualNow": "usual now: {usual}",
     "failed": "Could not draw this; the others are fine.",
     "marked": "{date} is marked; c compares it with another date.",
     "wordsLadder": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
@@ -112,6 +141,33 @@ PAGE: Mapping[str, str] = {
     "dormantAt": "{date}: “{one}” (topic {a}) fell asleep; it had {n} documents lately",
     "wokenAt": "{date}: “{one}” (topic {a}) woke with {n} documents, under its old number",
     "driftAt": "{date}: the words of “{one}” (topic {a}) changed unusually fast, by {n}°",
+    "searchNone": "Type a word to see which topics used it, and when. Words of the selected topic:",
+    "searchFound": "“{word}” in {n}, by highest weight. Height: how strong the word is, on one scale for all.",
+    "searchUnknown": "The tracker has never stored “{word}”. Nearest by spelling:",
+    "searchFoot": "Blank: not among the {n} strongest words of a topic, where the stored list ends. Grey line: its life.",
+    "searchMore": "{n} more",
+    "searchFewer": "only the first eight",
+    "searchPeak": "word {rank} of the topic, {date}",
+    "searchPeakShort": "word {rank}, {date}",
+    "searchAt": "{word} in {date}: {rank} strongest word, weight {weight}",
+    "topicOne": "1 topic",
+    "topicMany": "{n} topics",
+    "rays": (
+        "Distance to the centre is the true angle: 0° the same words, 90° none in common. Direction only keeps things "
+        "apart. A small ring: where a topic was at first. The thick trail: this topic’s own past."
+    ),
+    "raysThen": "As known then, angles also hold how unsure the words still were.",
+    "raysRest": "{n} more topics lived then; the 40 nearest and the 20 largest are drawn.",
+    "raysAlone": "No other topic lived then.",
+    "raysNoPast": "No trail: this topic has no past yet.",
+    "raysSettling": "No trail: the tracker was still finding its topics.",
+    "raysMissing": "This log was written before angles were kept. Run the documents again to see them.",
+    "rayAngle": "{angle}° from here",
+    "rayAngleBorn": "{angle}° from here; {first}° when it was born ({date})",
+    "rayAngleFirst": "{angle}° from here; {first}° at first ({date})",
+    "rayShares": "shares with it: {words}",
+    "raySharesNone": "shares none of the stored words with it",
+    "pastAt": "{date}: {angle}° from its words of {other}",
 }
 
 HOW_TO_READ: Sequence[tuple[str, str]] = (
@@ -160,6 +216,39 @@ _SETTINGS: Mapping[str, str] = {
 }
 
 
+COMPARE = "Compared"
+COMPARE_WITH = "Compare with"
+TABLE_CAPTION = "At the date above. Grey: not there at that date, shown as it last was. Choose a heading to sort."
+TABLE_HEADS: Mapping[str, str] = {
+    "topic": "topic",
+    "now": "words now",
+    "first": "words at first",
+    "documents": "documents",
+    "share": "share",
+    "turned": "turned",
+    "step": "last step",
+    "certainty": "sure of its words",
+    "begun": "first",
+    "ended": "ended",
+}
+HEALTH = "May I trust this?"
+HEALTH_CAPTION = (
+    "Grey: what was usual in the slices before, on the side where leaving it is bad. Red: outside of it. The first "
+    "fourteen slices are not judged."
+)
+USUAL = "usual"
+UP_TO = "up to {}"
+HEALTH_ROWS: Mapping[str, str] = {
+    "documents": "Documents",
+    "surprise": "Surprise, in usual spreads",
+    "newWords": "New words",
+    "living": "Living topics",
+    "alarms": "Drift alarms",
+    "refused": "Rejected and late",
+    "lag": "Messages waiting",
+    "seconds": "Seconds per update",
+}
+
 # sentences about changes; what stands between asterisks are words of topics
 _CHANGES: Mapping[str, str] = {
     "born": "New in {date}: *{words}*, {documents}.",
@@ -188,6 +277,24 @@ def changed(kind: str, **values: str) -> tuple[str, ...]:
 def numbered(topic: int) -> str:
     """Name a topic of which no word is stored."""
     return PAGE["topic"].replace("{topic}", str(topic))
+
+
+def odd(name: str, shown: str, usual: str, date: str) -> str:
+    """Say that a quantity left what is usual for it."""
+    return f"{name}: {shown} in {date}, usually {usual}."
+
+
+def nothing_odd(labels: Sequence[str], warm_up: int) -> str:
+    """Say that nothing is unusual, or that it is too early to say."""
+    if len(labels) <= warm_up:
+        return f"Too early to say what is usual: {len(labels)} of {warm_up} dates are there."
+    return f"Nothing unusual in {labels[-1]}."
+
+
+def rejected(total: int, reasons: Sequence[str]) -> str:
+    """Say how many messages were no documents, and why most of them."""
+    most = f", most of them because of: {', '.join(reasons[:2])}" if reasons else ""
+    return f"{count(total, 'message was', 'messages were')} rejected so far{most}."
 
 
 def unlabelled(index: int) -> str:
@@ -254,6 +361,16 @@ def settling_sentence(labels: Sequence[str]) -> str:
     )
 
 
+def no_log(name: str) -> str:
+    """Say that a run has not begun."""
+    return f"There is no log {name} yet. The page begins when the run does."
+
+
+def migrating() -> str:
+    """Say why a log of an older program cannot be read yet."""
+    return "The log is being brought up to date. If this stays, continue its run once."
+
+
 def no_hindsight() -> str:
     """Say why the switch is off and what to do."""
     return "Not computed for this log. A run of vmfstream replay writes it at its end."
@@ -275,6 +392,11 @@ def settings_in_words(meta: Mapping[str, str]) -> list[str]:
 def dropped_sentence(dropped: Sequence[str]) -> str:
     """Say what was left out to keep the file small."""
     return f"Left out to keep this file small: {', '.join(dropped)}."
+
+
+def peak(rank: int, date: str, *, short: bool) -> str:
+    """Say at which date a word was strongest in a topic, and how strong."""
+    return PAGE["searchPeakShort" if short else "searchPeak"].replace("{rank}", str(rank)).replace("{date}", date)
 
 
 def lives_sentence(labels: Sequence[str], topics: int, happened: Mapping[str, int], may_change: bool) -> str:
