@@ -3,6 +3,8 @@
 Prints one JSON line per method: seconds of the fit (wall and processor, one thread), and how well the ten strongest
 words of a topic and year go together: their mean normalised pointwise mutual information, NPMI, over the papers; then
 topics of both side by side, matched by their words. ``tomotopy`` is not a dependency: install it for this comparison.
+With ``--sequence`` also gensim's LdaSeqModel (install gensim): one iteration on two topics, few words and four years,
+whose processor time, which grows with topics times words, is then multiplied up; the whole would take days.
 
     python tests/benchmarks/bench_dynamic.py [--topics 30] [--sweeps 500] [--shown 6]
 """
@@ -47,6 +49,35 @@ def dtm(counts: csr_array, years: NDArray[np.int64], k: int, sweeps: int) -> Wor
     return np.array([[[int(w) for w, _ in model.get_topic_words(z, t, 10)] for z in topics] for t in times])
 
 
+def lda_sequence(counts: csr_array, years: NDArray[np.int64], k: int, words: int) -> dict[str, float]:
+    """Time one iteration of gensim's LdaSeqModel on two topics, so many frequent words and four years."""
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaSeqModel
+
+    kept = np.argsort(-counts.sum(axis=0))[:words]
+    early = np.flatnonzero(years < years.min() + 4)
+    part = csr_array(counts[early[np.argsort(years[early], kind="stable")]][:, kept])
+    spans = np.unique(years[early], return_counts=True)[1].tolist()
+    corpus = Sparse2Corpus(part, documents_columns=False)
+    names = {column: str(column) for column in range(words)}
+
+    def spent(iterations: int) -> float:
+        began = time.process_time()
+        rounds = {"passes": 1, "em_min_iter": iterations, "em_max_iter": iterations}
+        LdaSeqModel(corpus, time_slice=spans, id2word=names, num_topics=2, random_state=0, **rounds)
+        return time.process_time() - began
+
+    seconds = spent(2) - spent(1)
+    return {
+        "cpu_per_iteration": round(seconds, 2),
+        "topics": 2,
+        "words": words,
+        "years": 4,
+        "papers": len(early),
+        "extrapolated_hours_of_6_iterations": round(6 * seconds * k / 2 * counts.shape[1] / words / 3600, 1),
+    }
+
+
 METHODS: dict[str, Callable[[csr_array, NDArray[np.int64], int, int], Words]] = {"vmfstream": vmfmix, "DTModel": dtm}
 
 
@@ -69,6 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--topics", type=int, default=30)
     parser.add_argument("--sweeps", type=int, default=500, help="of DTModel")
+    parser.add_argument("--sequence", type=int, default=0, metavar="WORDS", help="time LdaSeqModel on so many words")
     parser.add_argument("--shown", type=int, default=6, help="topics printed side by side")
     given = parser.parse_args()
     counts = csr_array(load_npz(need_data("nips_1987_1999/counts.npz")))
@@ -82,6 +114,8 @@ def main() -> None:
         wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
         figures = {"seconds": round(wall, 1), "cpu": round(cpu, 1), "npmi": round(coherence(counts, found[name]), 3)}
         print(json.dumps({"method": name, "topics": given.topics} | figures), flush=True)
+    if given.sequence:
+        print(json.dumps({"method": "LdaSeqModel"} | lda_sequence(counts, years, given.topics, given.sequence)))
     ours, theirs = found.values()
     shared = [[len(np.intersect1d(a, b)) for b in theirs.transpose(1, 0, 2)] for a in ours.transpose(1, 0, 2)]
     rows, columns = linear_sum_assignment(np.array(shared), maximize=True)
