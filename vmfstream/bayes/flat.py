@@ -23,6 +23,7 @@ from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, po
 from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.priors import Prior, masked, moment_kappa_prior
+from vmfstream.bayes.sweeps import Sweeps
 from vmfstream.bayes.weights import (
     Dirichlet,
     DirichletWeights,
@@ -40,9 +41,6 @@ from vmfstream.mixtures.concentration import shared_concentration
 from vmfstream.mixtures.seeding import one_hot
 
 Vector: TypeAlias = NDArray[np.float64]
-
-SETTLE = 5
-"""Sweeps before the hyperparameters are learnt, and between two times."""
 
 AT_REST = 1e-5
 """Largest 1 - cosine by which directions turn in the last sweep when the bound is too noisy to tell."""
@@ -152,17 +150,14 @@ def fit(
     kappa0 = kappa0 if model.known is None else model.known
     factor = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, nk.sum()) if kappa0 is None else kappa0)
     f = np.zeros_like(s)
-    enough = tol * max(int(directed(x).sum()), 1)
-    trace: list[float] = []
-    rests = False
+    sweeps = Sweeps(learn, tol * max(int(directed(x).sum()), 1), max_iter)
     while True:
         before = f
         posterior = shares.posterior(nk)
         f, gamma = natural_vectors(prior.b, s, factor.mean, k)
         t = expected_cosines(f, gamma, s)
         factor = model.factor(d, nk, t)
-        learning = bool(learn) and (rests or (len(trace) >= SETTLE and len(trace) % SETTLE == 0))
-        if learning:
+        if sweeps.learning():
             prior = _learned_prior(learn, f, gamma, posterior, prior)
             if isinstance(posterior, DirichletWeights):
                 shares = Dirichlet(_per_topic(prior.alpha, k))
@@ -170,17 +165,12 @@ def fit(
             if "kappa" in learn:
                 model, factor = model.learned(d, nk, t, factor)
         resp, gain = assigned(x, f, gamma, factor, posterior.expected_log, assignment)
-        trace.append(gain - posterior.kl - directions_divergence(f, gamma, prior) - model.cost(factor))
-        if model.noisy:
-            rests = _turned(f, before, gamma) < AT_REST
-        else:
-            rests = len(trace) > 1 and abs(trace[-1] - trace[-2]) < enough
-        converged = rests and (learning or not learn)
-        if converged or len(trace) >= max_iter:
+        bound = gain - posterior.kl - directions_divergence(f, gamma, prior) - model.cost(factor)
+        if sweeps.ended(bound, _turned(f, before, gamma) < AT_REST if model.noisy else None):
             break
         s, nk = _statistics(x, resp, k)
     t = model.grouped(t)
-    return FlatFit(f, gamma, factor, posterior, resp, nk, t, prior, model.prior, np.array(trace), converged)
+    return FlatFit(f, gamma, factor, posterior, resp, nk, t, prior, model.prior, sweeps.trace, sweeps.converged)
 
 
 def assigned(

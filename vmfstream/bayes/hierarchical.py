@@ -20,9 +20,10 @@ from scipy.special import entr
 from vmfstream.bayes.branches import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.empirical import Hyperparameter, check_hyperparameters, learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.flat import SETTLE, responsibilities, shrinkage
+from vmfstream.bayes.flat import responsibilities, shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.starts import annealed_starts
+from vmfstream.bayes.sweeps import Sweeps
 from vmfstream.bayes.tree_prior import TreePrior, moment_tree_prior
 from vmfstream.bayes.trees import Indices, Tree, arrange, levels
 from vmfstream.bayes.weights import DirichletWeights
@@ -106,25 +107,20 @@ def fit_tree(
     """
     check_hyperparameters(learn)
     state = started(x, resp0, tree, prior, scheme)
-    enough = tol * max(int(directed(x).sum()), 1)
-    trace: list[float] = []
+    sweeps = Sweeps(learn, tol * max(int(directed(x).sum()), 1), max_iter)
     best: tuple[float, TreeState, TreePrior] | None = None
-    rests = False
     while True:
         state = weight_step(state)
         for _ in range(TREE_SWEEPS):
             state = kappa_step(direction_step(state, tree, prior, scheme), tree, prior)
-        learning = bool(learn) and (rests or (len(trace) >= SETTLE and len(trace) % SETTLE == 0))
-        if learning:
+        if sweeps.learning():
             prior, state = learned(state, tree, prior, learn)
         state = label_step(x, state, tree)
-        trace.append(bound(state, tree, prior))
-        if best is None or trace[-1] > best[0] or scheme == "meanfield":
-            best = (trace[-1], state, prior)
-        rests = len(trace) > 1 and abs(trace[-1] - trace[-2]) < enough
-        converged = rests and (learning or not learn)
-        if converged or len(trace) >= max_iter:
-            return TreeFit(best[1], best[2], np.array(trace), converged)
+        reached = bound(state, tree, prior)
+        if best is None or reached > best[0] or scheme == "meanfield":
+            best = (reached, state, prior)
+        if sweeps.ended(reached):
+            return TreeFit(best[1], best[2], sweeps.trace, sweeps.converged)
 
 
 def fit_hierarchy(

@@ -23,9 +23,10 @@ from scipy.special import entr
 from vmfstream.bayes.beliefs import anchored, linked, per_column
 from vmfstream.bayes.concentration import KappaFactor, point_factor
 from vmfstream.bayes.empirical import Hyperparameter, check_hyperparameters, learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.flat import SETTLE, responsibilities, shrinkage
+from vmfstream.bayes.flat import responsibilities, shrinkage
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.proportions import Proportions, StaticWeights
+from vmfstream.bayes.sweeps import Sweeps
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Rows
@@ -233,21 +234,15 @@ def fit_chain(
     [GY14] section 3.3.
     """
     check_hyperparameters(learn)
-    enough = tol * max(sum(int(directed(x).sum()) for x in xs), 1)
-    trace: list[float] = []
-    rests = False
+    sweeps = Sweeps(learn, tol * max(sum(int(directed(x).sum()) for x in xs), 1), max_iter)
     while True:
         state = kappa_step(mean_step(weight_step(state), links), model)
         counts, cosines = state.counts, _cosines(state).sum(axis=0)
-        learning = bool(learn) and (rests or (len(trace) >= SETTLE and len(trace) % SETTLE == 0))
-        if learning:
+        if sweeps.learning():
             state, links, model = learned(state, links, model, learn)
         state = label_step(xs, state)
-        trace.append(bound(state, links, model))
-        rests = len(trace) > 1 and abs(trace[-1] - trace[-2]) < enough
-        converged = rests and (learning or not learn)
-        if converged or len(trace) >= max_iter:
-            return ChainFit(state, counts, cosines, np.array(trace), converged)
+        if sweeps.ended(bound(state, links, model)):
+            return ChainFit(state, counts, cosines, sweeps.trace, sweeps.converged)
 
 
 def _cosines(state: ChainState) -> Vector:

@@ -1,0 +1,59 @@
+"""The course of a coordinate ascent: when hyperparameters are learnt, and when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+SETTLE = 5
+"""Sweeps before the hyperparameters are learnt, and between two times."""
+
+
+class Sweeps:
+    """The bounds of the sweeps so far.
+
+    Hyperparameters are learnt every few sweeps, and once more where the bound has come to rest: only an ascent that
+    rests after learning has converged.
+
+    Parameters
+    ----------
+    learn : names of hyperparameters, none if they are given
+    enough : float, growth of the bound below which it rests
+    most : int, sweeps after which it is over in any case
+
+    Attributes
+    ----------
+    bounds : list of float
+    rests : bool, whether the last sweep changed nothing that matters
+    """
+
+    def __init__(self, learn: Collection[str], enough: float, most: int) -> None:
+        self._learn, self._enough, self._most = bool(learn), enough, most
+        self.bounds: list[float] = []
+        self.rests = False
+        self._learning = False
+
+    def learning(self) -> bool:
+        """Tell whether the sweep that has begun is to learn hyperparameters."""
+        count = len(self.bounds)
+        self._learning = self._learn and (self.rests or (count >= SETTLE and count % SETTLE == 0))
+        return self._learning
+
+    def ended(self, bound: float, rests: bool | None = None) -> bool:
+        """Take the bound of a finished sweep, and whether it rests if that is known otherwise; True if all is over."""
+        self.bounds.append(bound)
+        grown = len(self.bounds) > 1 and abs(self.bounds[-1] - self.bounds[-2]) < self._enough
+        self.rests = grown if rests is None else rests
+        return self.converged or len(self.bounds) >= self._most
+
+    @property
+    def converged(self) -> bool:
+        """Whether it came to rest with hyperparameters that fit."""
+        return self.rests and (self._learning or not self._learn)
+
+    @property
+    def trace(self) -> NDArray[np.float64]:
+        """The bounds as an array."""
+        return np.array(self.bounds)
