@@ -11,7 +11,6 @@ import logging
 import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias, get_args
 
 from kafka import TopicPartition
@@ -20,19 +19,18 @@ from kafka.structs import OffsetAndMetadata
 
 from vmfstream.connectors.kafka_client import Complaints, explained, open_consumer
 from vmfstream.connectors.kafka_options import ClientOptions, Place, parse_place, read_options
+from vmfstream.connectors.kafka_ranges import KafkaRanges
+from vmfstream.connectors.kafka_record import as_message, size_of
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError
-from vmfstream.records import Message, Position
+from vmfstream.records import Message, Position, Range
 
 log = logging.getLogger(__name__)
 
 OnGap: TypeAlias = Literal["fail", "earliest", "latest"]
 """What to do where messages after the stored offset are gone: stop, or go on with the oldest or the newest."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LATEST_MS = 253_402_300_799_000  # the last second that Python's times can hold
 _ALL = 10**9
-_HEAD = 1024  # bytes kept of a message that is too long
 _LOOK = 5.0  # seconds between two looks for new partitions
 _PATIENCE = 2.0  # seconds to wait for a partition that should have messages and gives none
 _GONE = 15.0  # seconds after which a missing topic is taken for deleted and not for a cluster that begins
@@ -145,7 +143,7 @@ class KafkaSource:
         for _, at, _, message in taken:
             part = self._order[at]
             part.held -= 1
-            part.bytes -= _size(message)
+            part.bytes -= size_of(message)
         return [message for _, _, _, message in taken]
 
     def seek(self, position: Position) -> None:
@@ -160,6 +158,24 @@ class KafkaSource:
         for part in self._parts.values():
             part.held = part.bytes = 0
         self._place_all(self._parts, position)
+
+    def extents(self, position: Position) -> Sequence[Range]:
+        """Return what every partition holds from these offsets on; not for a source that is polled.
+
+        Raises
+        ------
+        InputError
+            As `seek`, or if a topic was deleted.
+        """
+        if time.monotonic() - self._looked > _LOOK:
+            self._discover()
+        self._complain()
+        self._place_all(self._parts, position)
+        return [Range(part.name, part.next, part.end) for part in self._order]
+
+    def reader(self) -> KafkaRanges:
+        """Return what reads ranges of these topics elsewhere."""
+        return KafkaRanges(self.place, self._options, self._text, self._max_message_bytes)
 
     def committed(self, position: Position) -> None:
         """Tell the cluster how far the log is, under the name of the group; nothing depends on its answer."""
@@ -292,12 +308,7 @@ class KafkaSource:
             log.warning("%s: %s; waiting", self.place.url, self._options.cleaned(self._complaints.take()))
 
     def _message(self, part: str, record: Any) -> Message:
-        value, oversized = record.value or b"", None
-        if len(value) > self._max_message_bytes:
-            value, oversized = value[:_HEAD], len(value)
-        return Message(
-            part, record.offset, {"text": value} if self._text else value, _moment(record.timestamp), oversized
-        )
+        return as_message(part, record, self._text, self._max_message_bytes)
 
 
 class _Partition:
@@ -328,7 +339,7 @@ class _Partition:
         for record in records:
             self.seen = max(self.seen, min(record.timestamp, now))
             made = message(self.name, record)
-            self.bytes += _size(made)
+            self.bytes += size_of(made)
             out.append((self.seen, self.at, record.offset, made))
         self.next = records[-1].offset + 1
         self.held += len(out)
@@ -342,15 +353,3 @@ class _Partition:
 
 def _rank(entry: Entry) -> tuple[int, int, int]:
     return entry[:3]
-
-
-def _size(message: Message) -> int:
-    value = message.value["text"] if isinstance(message.value, Mapping) else message.value
-    return len(value) + 100  # a message without bytes takes room too
-
-
-def _moment(milliseconds: int) -> datetime | None:
-    """Return the time of a message, None if it has none that can be."""
-    if not 0 <= milliseconds <= _LATEST_MS:
-        return None
-    return _EPOCH + timedelta(milliseconds=milliseconds)

@@ -15,6 +15,10 @@ class StoreLocked(VmfstreamError):
     """Another process holds the log and did not release it in time."""
 
 
+class WorkersLost(VmfstreamError):
+    """Workers went away with something that only they had; the work can be done again."""
+
+
 class FormatVersion(VmfstreamError):
     """The log was written by a newer version of vmfstream than the one that reads it."""
 

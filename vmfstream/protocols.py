@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
-from vmfstream.records import Checkpoint, Commit, Document, Message, Position, Rejected
+from vmfstream.records import Checkpoint, Commit, Document, Message, Position, Range, Rejected
 
 
 class Source(Protocol):
@@ -53,6 +53,57 @@ class Live(Protocol):
 
     def committed(self, position: Position) -> None:
         """Be told what was committed, for monitoring only."""
+        ...
+
+
+class RangeReader(Protocol):
+    """Reads what a range names, in any process: it is pickled, and a range read twice gives the same messages."""
+
+    def read(self, wanted: Range, limit: int) -> tuple[Sequence[Message], int]:
+        """Return messages of a range and the offset after them, before its end if they have ``limit`` bytes."""
+        ...
+
+
+@runtime_checkable
+class Ranged(Protocol):
+    """What a source can do besides whose messages can be read in any order."""
+
+    def extents(self, position: Position) -> Sequence[Range]:
+        """Return for every part what it holds from these offsets on, which may be nothing, in a fixed order."""
+        ...
+
+    def reader(self) -> RangeReader:
+        """Return what reads ranges elsewhere."""
+        ...
+
+
+class Executor(Protocol):
+    """Applies pure functions to arguments in this process or in others.
+
+    What ``share`` and ``hold`` return stands for a value that stays where it is; it may be among the arguments of later
+    calls, and is forgotten when nobody refers to it any more. Where a process is lost its part is done again by others;
+    `WorkersLost` tells that held or shared values are gone and that all has to be done again from the start.
+    """
+
+    @property
+    def workers(self) -> int:
+        """How many calls can run at once now."""
+        ...
+
+    def share(self, value: Any) -> Any:
+        """Bring a value to all workers, once."""
+        ...
+
+    def hold(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
+        """Call the function with each of the arguments; results stay where they were made."""
+        ...
+
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call the function with each of the arguments; return the results in this order."""
+        ...
+
+    def close(self) -> None:
+        """Release the workers; a second call does nothing."""
         ...
 
 

@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def digest(id: str) -> int:
+    """Return 64 bits that stand for an id."""
+    return int.from_bytes(blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
 class RecentIds:
     """Remembers the ids of the last ``capacity`` documents; an older repetition is not recognised.
 
@@ -25,13 +30,16 @@ class RecentIds:
 
     def seen(self, id: str) -> bool:
         """Tell whether ``id`` is among the recent ones; remember it if it is not."""
-        digest = int.from_bytes(blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-        if digest in self._known:
+        return self.seen_digest(digest(id))
+
+    def seen_digest(self, known: int) -> bool:
+        """Do as `seen` with the `digest` of an id."""
+        if known in self._known:
             return True
         if self._filled == len(self._ring):
             self._known.discard(int(self._ring[self._next]))
-        self._ring[self._next] = digest
-        self._known.add(digest)
+        self._ring[self._next] = known
+        self._known.add(known)
         self._next = (self._next + 1) % len(self._ring)
         self._filled = min(self._filled + 1, len(self._ring))
         return False

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import RecentIds
-from vmfstream.engine.held import Held
+from vmfstream.engine.held import Held, Kept
 from vmfstream.engine.report import topic_rows, typical
 from vmfstream.engine.sample import Sampler
 from vmfstream.engine.slices import Slicing
@@ -85,7 +86,7 @@ class Epoch:
     """What one commit consumes and shows, gathered batch by batch.
 
     ``over`` tells why it takes no more: ``next_slice`` is set when a document of a later slice ended it, ``end`` when
-    the source did, ``stopped`` when the user did.
+    the source did, ``stopped`` when the user did, ``quiet`` when no more was waited for.
     """
 
     documents: int = 0
@@ -102,6 +103,7 @@ class Epoch:
     next_slice: int | None = None
     end: bool = False
     stopped: bool = False
+    quiet: bool = False
     over: bool = False
 
     @property
@@ -282,30 +284,22 @@ class Engine:
     def _admit(self, document: Document, ahead: int) -> Document | Rejected:
         """Refuse a document that lies too far ahead or was read before."""
         if ahead > 0:
-            reason = f"time {document.time.isoformat()} lies {ahead} slices ahead of the open one"
-        elif self._recent.seen(document.id):
-            reason = f"id {document.id!r} was read before"
-        else:
-            return document
-        return Rejected(document.part, document.offset, reason, document.title[:200])
+            return beyond(document, ahead)
+        return read_before(document) if self._recent.seen(document.id) else document
 
     def _learn(self, documents: list[Document], epoch: Epoch) -> None:
         """Count, encode, score and add a batch, or hold it until there is enough for the first topics."""
         counts = self._encoder.count(documents)
         self._sample.add(documents, counts, self._encoder)
         if self._state is None:
-            self._held.add(documents, counts)
-            if self._held.documents >= self._track.slice_limit:
-                epoch.started = True
-                self._grow()
-                if not self._start(self._slice or 0):
-                    self._held = Held()  # so many documents without a word that counts are not worth their memory
+            self._held.add([Kept.of(document) for document in documents], counts)
+            self._start_when_full(epoch)
             return
         x = self._encoder.encode(counts)
         self._state, info = tracker.step(self._state, x, self._track)
         room = self._track.slice_limit - len(self._held)
         if room > 0:
-            self._held.add(documents[:room], counts.take(slice(0, room)))
+            self._held.add([Kept.of(document) for document in documents[:room]], counts.take(slice(0, room)))
         scored = info.label >= 0
         if self._assigned is not None:
             self._assigned(documents, np.where(scored, self._state.ids[np.maximum(info.label, 0)], -1))
@@ -315,6 +309,14 @@ class Engine:
         epoch.empty += int(np.count_nonzero(~scored))
         epoch.unknown += unknown
         epoch.words += words
+
+    def _start_when_full(self, epoch: Epoch) -> None:
+        """Fit the first topics once as many documents are held as a slice may keep."""
+        if self._held.documents >= self._track.slice_limit:
+            epoch.started = True
+            self._grow()
+            if not self._start(self._slice or 0):
+                self._held = Held()  # so many documents without a word that counts are not worth their memory
 
     def _finish(self, epoch: Epoch) -> Commit:
         """Close what an epoch closes, and put together what has to be written."""

@@ -22,6 +22,11 @@ class Kept(NamedTuple):
     title: str
     time: np.datetime64
 
+    @classmethod
+    def of(cls, document: Document) -> Kept:
+        """Take it from a document."""
+        return cls(document.id, document.title[:_TITLE], np.datetime64(document.time.replace(tzinfo=None), "us"))
+
 
 @dataclass(slots=True)
 class Held:
@@ -43,10 +48,10 @@ class Held:
         """Documents of all slices."""
         return len(self) + sum(len(counts) for _, counts in self.slices)
 
-    def add(self, documents: list[Document], counts: Any) -> None:
+    def add(self, kept: list[Kept], counts: Any) -> None:
         """Keep a batch of the open slice."""
         self.open.append(counts)
-        self.kept += [Kept(d.id, d.title[:_TITLE], np.datetime64(d.time.replace(tzinfo=None), "us")) for d in documents]
+        self.kept += kept
 
     def close(self, index: int, *, whole: bool, encoder: Encoder) -> list[Kept]:
         """End the open slice, which joins the window if it was kept whole; return its documents."""

@@ -92,9 +92,12 @@ def posterior(x: Rows, belief: Belief, *, threads: int) -> tuple[Matrix, Vector,
     return out.resp, out.loglik, out.label
 
 
-def gather(x: Rows, belief: Belief, *, threads: int) -> Gathered:
-    """Score documents as `score` does and sum them by their memberships, in one pass over the non-zeros."""
-    poly = score_polynomial(belief)
+def gather(x: Rows, belief: Belief, *, threads: int, poly: ScorePolynomial | None = None) -> Gathered:
+    """Score documents as `score` does and sum them by their memberships, in one pass over the non-zeros.
+
+    With the ``poly`` of a belief, ``x`` and the belief's vectors may be without the words that no document has.
+    """
+    poly = score_polynomial(belief) if poly is None else poly
     if poly.error > TOLERANCE:
         resp, loglik, label = _exact(x, belief)
         return Gathered(accumulate(x, resp, threads=threads), resp.sum(axis=0, dtype=np.float64), resp, loglik, label)

@@ -118,15 +118,23 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackSt
     if rows_of(x) == 0:
         return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
-    out = gather(x, _belief(state, state.f, state.gamma, state.n + state.open.n, settings), threads=settings.threads)
+    out = gather(x, belief(state, settings), threads=settings.threads)
     np.add(out.s, state.open.s, out=out.s)
-    documents = state.open.documents + rows_of(x)
-    kept = state.open.kept
-    room = settings.slice_limit - sum(rows_of(rows) for rows, _ in kept)
-    if room > 0:
-        kept = (*kept, (x[:room], out.resp[:room]))
-    opened = OpenSlice(out.s, state.open.n + out.n, documents, kept)
-    return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
+    room = settings.slice_limit - sum(rows_of(rows) for rows, _ in state.open.kept)
+    state = gathered(state, out.s, state.open.n + out.n, rows_of(x), x[: max(room, 0)], out.resp[: max(room, 0)])
+    return state, StepInfo(out.loglik, out.label)
+
+
+def gathered(state: TrackState, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> TrackState:
+    """Let the open slice have the sums ``s`` and ``n``, so many documents more, and of these some to keep."""
+    more = ((kept, resp),) if len(resp) else ()
+    opened = OpenSlice(s, n, state.open.documents + documents, (*state.open.kept, *more))
+    return _gathered(replace(state, open=opened))
+
+
+def belief(state: TrackState, settings: TrackerSettings) -> Belief:
+    """What documents of the open slice are scored under now."""
+    return _belief(state, state.f, state.gamma, state.n + state.open.n, settings)
 
 
 def novelty(state: TrackState, x: Rows, info: StepInfo) -> NDArray[np.float64]:
@@ -287,8 +295,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
 def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
     """Memberships (N, kp) and log-density (N,) of documents under what is known in the middle of the open slice."""
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
-    belief = _belief(state, state.f, state.gamma, state.n + state.open.n, settings)
-    resp, loglik, _ = posterior(x, belief, threads=settings.threads)
+    resp, loglik, _ = posterior(x, belief(state, settings), threads=settings.threads)
     return resp, loglik
 
 

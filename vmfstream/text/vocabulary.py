@@ -237,8 +237,12 @@ class Vocabulary:
 
     def blank_state(self) -> Arrays:
         """Return the state as :meth:`state` does, as if nothing were counted in the open slice so far."""
-        blank = {"documents": np.array([self.documents, 0], dtype=np.int64), "pending": np.zeros_like(self._pending)}
-        return self.state() | blank | ({} if self._stem is None else {"form_df": np.zeros_like(self._form_df)})
+        arrays = self.state()
+        arrays["documents"][1] = 0
+        for name in ("pending", "form_df"):
+            if name in arrays:
+                arrays[name][:] = 0
+        return arrays
 
     def tally(self, forms: int, terms: int) -> Arrays:
         """Return what was counted since a :meth:`blank_state` of so many forms and terms, for :meth:`absorb`."""

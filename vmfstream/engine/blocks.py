@@ -1,0 +1,223 @@
+"""What a worker does with a block of ranges: read and decode it, then learn the documents that the driver takes.
+
+Between the two the block stays where it was read; the driver sees of a document 24 bytes: where it stands, which slice
+it belongs to and a digest of its id. All functions are pure but for the broker that they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.engine.admission import beyond, read_before
+from vmfstream.engine.duplicates import digest
+from vmfstream.engine.held import Kept
+from vmfstream.engine.ranges import along_the_tree
+from vmfstream.engine.sample import Offer, offered, position_keys
+from vmfstream.engine.slices import Slicing
+from vmfstream.errors import InputError
+from vmfstream.online.shares import Gathering, Share, merged, shared
+from vmfstream.online.state import Matrix
+from vmfstream.protocols import Codec, RangeReader
+from vmfstream.records import Arrays, Document, Range, Rejected
+from vmfstream.text.encoders import Counted, Encoder
+
+NO_DOCUMENT = -(2**63)
+"""Stands for the slice of a message that is no document."""
+
+
+class Fate(IntEnum):
+    """What the driver decides about a message."""
+
+    LEFT = 0
+    LEARNT = 1
+    BEYOND = 2
+    REPEATED = 3
+    REFUSED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How messages are read and decoded; ``limit`` are the bytes after which a range is read no further."""
+
+    reader: RangeReader
+    codec: Codec
+    slicing: Slicing
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A range as far as it was read: its messages, decoded, and the offset after them."""
+
+    wanted: Range
+    records: Sequence[Document | Rejected]
+    next: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gist:
+    """What the driver sees of a range: per message offset, slice (`NO_DOCUMENT` of none) and digest of the id.
+
+    ``next`` is the offset after them, before the range's end if it held too many bytes. ``lowest_cosine`` is -1 if a
+    vector has a negative coordinate, else 0.
+    """
+
+    wanted: Range
+    offset: NDArray[np.int64]
+    slice: NDArray[np.int64]
+    digest: NDArray[np.uint64]
+    next: int
+    lowest_cosine: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """What is to be done with the messages of a range: a `Fate` each; the first ``keep`` documents are sent back."""
+
+    fate: NDArray[np.int8]
+    keep: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """What stays the same during a slice.
+
+    The open slice; how the encoder is made and how it began; the prediction (D, kp), None before the first fit;
+    ``sample`` are the most documents that may be offered to the sample of the log.
+    """
+
+    slicing: Slicing
+    slice: int
+    encoder: Callable[[], Encoder]
+    begun: Arrays
+    base: Matrix | None
+    threads: int
+    seed: int
+    sample: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errand:
+    """What stays the same during an epoch: what the slice has gathered, None before the first fit, which only counts.
+
+    ``largest`` is the largest key with which a document may join the sample.
+    """
+
+    so_far: Gathering | None
+    largest: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learnt:
+    """What a block has taught.
+
+    Statistics (None before the first fit); the documents to keep with their counts and memberships; words and document
+    frequencies for the vocabulary; documents for the sample; rejected messages; words counted and those without a
+    column.
+    """
+
+    share: Share | None
+    kept: list[Kept]
+    counts: Counted
+    resp: Matrix
+    tally: Arrays
+    offers: list[Offer]
+    rejected: list[Rejected]
+    unknown: int
+    words: int
+
+
+def read_block(reading: Reading, ranges: Sequence[Range]) -> list[Piece]:
+    """Read and decode ranges."""
+    pieces = []
+    for wanted in ranges:
+        messages, end = reading.reader.read(wanted, reading.limit)
+        pieces.append(Piece(wanted, [reading.codec.decode(message) for message in messages], end))
+    return pieces
+
+
+def gists(reading: Reading, pieces: Sequence[Piece]) -> list[Gist]:
+    """Return what the driver has to see."""
+    return [_gist(reading.slicing, piece) for piece in pieces]
+
+
+def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Lesson, errand: Errand) -> Learnt:
+    """Count, encode and score the chosen documents of a block, and sum them."""
+    encoder = lesson.encoder()
+    encoder.restore(lesson.begun)
+    out = Learnt(None, [], encoder.concat([]), np.zeros((0, 0), np.float32), {}, [], [], 0, 0)
+    shares: list[Share] = []
+    counts: list[Counted] = []
+    resps: list[Matrix] = []
+    unknown = words = 0
+    for piece, choice in zip(pieces, choices, strict=True):
+        documents, refused = _chosen(piece, choice, lesson)
+        counted = encoder.count(documents)
+        counts.append(counted.take(slice(0, choice.keep)))
+        out.kept.extend(Kept.of(document) for document in documents[: choice.keep])
+        out.rejected.extend(refused)
+        if lesson.sample and documents:
+            out.offers.append(_offer(documents, counted, encoder, lesson, errand.largest))
+        if errand.so_far is not None and lesson.base is not None:
+            x = encoder.encode(counted)
+            share, resp = shared(x, lesson.base, errand.so_far, choice.keep, lesson.threads)
+            shares.append(share)
+            resps.append(resp)
+            some, all_words = encoder.unknown(counted)
+            unknown, words = unknown + some, words + all_words
+    return replace(
+        out,
+        share=along_the_tree(merged, shares) if shares else None,
+        counts=encoder.concat(counts),
+        resp=np.concatenate(resps) if resps else out.resp,
+        tally=encoder.tally(lesson.begun),
+        unknown=unknown,
+        words=words,
+    )
+
+
+def _offer(documents: Sequence[Document], counted: Counted, encoder: Encoder, lesson: Lesson, largest: int) -> Offer:
+    """Offer a range's documents to the sample: those of the smallest keys, as many as it may hold at all."""
+    keys = position_keys(documents, lesson.seed)
+    if len(keys) > lesson.sample:
+        largest = min(largest, int(np.partition(keys, lesson.sample - 1)[lesson.sample - 1]))
+    return offered(documents, counted, encoder, lesson.seed, largest)
+
+
+def _gist(slicing: Slicing, piece: Piece) -> Gist:
+    records = piece.records
+    documents = [record for record in records if isinstance(record, Document)]
+    held = np.array([isinstance(record, Document) for record in records], np.bool_)
+    slices = np.full(len(records), NO_DOCUMENT, np.int64)
+    digests = np.zeros(len(records), np.uint64)
+    slices[held] = [0 if slicing.documents else slicing.index(document.time) for document in documents]
+    digests[held] = [digest(document.id) for document in documents]
+    offsets = np.array([record.offset for record in records], np.int64)
+    negative = any(d.vector is not None and d.vector.min(initial=0.0) < 0.0 for d in documents)
+    return Gist(piece.wanted, offsets, slices, digests, piece.next, -1.0 if negative else 0.0)
+
+
+def _chosen(piece: Piece, choice: Choice, lesson: Lesson) -> tuple[list[Document], list[Rejected]]:
+    """Documents to learn and messages to reject, in their order."""
+    if len(choice.fate) != len(piece.records):
+        raise InputError(
+            f"{piece.wanted.part}: of {len(choice.fate)} messages from offset {piece.wanted.first} on "
+            f"{len(piece.records)} are left; somebody deleted messages while they were read"
+        )
+    documents: list[Document] = []
+    rejected: list[Rejected] = []
+    for record, fate in zip(piece.records, choice.fate.tolist(), strict=True):
+        if isinstance(record, Rejected):
+            rejected += [record] if fate == Fate.REFUSED else []
+        elif fate == Fate.LEARNT:
+            documents.append(record)
+        elif fate == Fate.BEYOND:
+            rejected.append(beyond(record, lesson.slicing.index(record.time) - lesson.slice))
+        elif fate == Fate.REPEATED:
+            rejected.append(read_before(record))
+    return documents, rejected
