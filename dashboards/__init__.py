@@ -30,22 +30,40 @@ def _lines() -> View[Any]:
     return LinesView()
 
 
-VIEWS: dict[str, Callable[[], View[Any]]] = {"river": _river, "words": _words, "lines": _lines}
+def _compare() -> View[Any]:
+    from vmfstream.dashboards.compare import CompareView
+
+    return CompareView()
+
+
+def _health() -> View[Any]:
+    from vmfstream.dashboards.health import HealthView
+
+    return HealthView()
+
+
+VIEWS: dict[str, Callable[[], View[Any]]] = {
+    "river": _river,
+    "words": _words,
+    "lines": _lines,
+    "compare": _compare,
+    "health": _health,
+}
 """All views that draw a figure, by name, in the order of the page."""
 
 PANELS: dict[str, str] = {
     "river": "river",
-    "sentences": "placeholders:SENTENCES",
+    "sentences": "changes",
     "words": "words",
-    "compare": "placeholders:COMPARE",
+    "compare": "compare",
     "rays": "placeholders:RAYS",
-    "documents": "placeholders:DOCUMENTS",
+    "documents": "documents",
     "lines": "lineage",
     "globe": "placeholders:GLOBE",
     "tree": "placeholders:TREE",
     "search": "placeholders:SEARCH",
-    "health": "placeholders:HEALTH",
-    "table": "placeholders:TABLE",
+    "health": "health",
+    "table": "table",
 }
 """All parts of a page in its order: the module that holds each, as ``PANEL`` or under the name after the colon."""
 

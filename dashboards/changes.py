@@ -10,6 +10,7 @@ import numpy as np
 
 from vmfstream.dashboards import wording
 from vmfstream.dashboards.history import NO_WORD, History, history_of
+from vmfstream.dashboards.panels import Panel, Parts
 from vmfstream.dashboards.view import LogRows
 from vmfstream.log.queries import EventFrame, Reading
 
@@ -18,6 +19,7 @@ LEAST = 3
 ENOUGH = 10
 """Documents of a topic below which its growth, fall and new words are not worth a sentence."""
 
+_VISITS = 12
 _STRONG = 8
 _NAMED = 3
 _NEW_SHOWN = 4
@@ -103,25 +105,31 @@ def what_changed(rows: LogRows, reading: Reading, since: int | None = None) -> C
 
 
 def columns(rows: LogRows, history: History) -> dict[str, Any]:
-    """Return the sentences of each reading for the page: the dates they cover, and date, topic and parts of each."""
+    """Return the sentences of each reading: about the time lately, and about the time since each late slice.
+
+    ``rows`` are date, topic, kind and parts of a sentence; ``lists`` hold, by the first slice they are about, the dates
+    in words and the positions of their sentences in ``rows``; the list ``lately`` is that of a first visit.
+    """
     readings: tuple[Reading, ...] = ("then", "hindsight") if rows.has_hindsight() else ("then",)
-    return {reading: plain(what_changed(rows, reading), history) for reading in readings}
+    return {reading: _lists(rows, reading, history) for reading in readings}
 
 
-def plain(changes: Changes, history: History) -> dict[str, Any]:
-    """Return sentences as lists for a script."""
-    return {
-        "span": wording.span(history.labels[changes.first : changes.last + 1]),
-        "rows": [[c.at, c.topic, c.kind, list(c.said)] for c in changes.changes],
-    }
+def _lists(rows: LogRows, reading: Reading, history: History) -> dict[str, Any]:
+    lately = what_changed(rows, reading)
+    last = history.index.size - 1
+    told = [lately, *(what_changed(rows, reading, since) for since in range(max(1, last + 1 - _VISITS), last + 1))]
+    place: dict[Change, int] = {}
+    lists: dict[str, Any] = {}
+    for changes in told:
+        picks = [place.setdefault(change, len(place)) for change in changes.changes]
+        span = wording.span(history.labels[changes.first : changes.last + 1])
+        lists["lately" if changes is lately else str(changes.first)] = [span, picks]
+    return {"rows": [[c.at, c.topic, c.kind, list(c.said)] for c in place], "lists": lists}
 
 
-def section() -> str:
+def section(parts: Parts) -> str:
     """Return the panel's HTML; the script fills it."""
-    return (
-        f'<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">{wording.CHANGED}</h2>'
-        "<ul></ul></section>"
-    )
+    return '<h2 id="changes-title"></h2><ul id="changes"></ul>'
 
 
 def _best(found: list[Change]) -> tuple[Change, ...]:
@@ -326,3 +334,6 @@ def _documents(value: float) -> str:
 
 def _degrees(value: float) -> str:
     return f"{value:.0f}°"
+
+
+PANEL = Panel("sentences", section, columns=columns)

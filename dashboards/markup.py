@@ -23,7 +23,7 @@ NO_COASTS = (
     'rivers:{type:"GeometryCollection",geometries:[]},countries:{type:"GeometryCollection",geometries:[]},'
     'subunits:{type:"GeometryCollection",geometries:[]}}}}};'
 )
-SCRIPTS = ("page.js", "river.js", "topic.js", "words.js", "lineage.js", "tables.js")
+SCRIPTS = ("page.js", "river.js", "topic.js", "words.js", "changes.js", "compare.js", "documents.js", "health.js", "table.js", "lineage.js", "tables.js")
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
 

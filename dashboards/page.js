@@ -1,7 +1,7 @@
 // The page's one selection: read from and written to the address, changed by mouse, keys and play, drawn by the views.
 
 const $ = (s) => document.querySelector(s);
-const INSET = 18, EVERYTHING = new Set(["d", "t", "w", "o", "r", "m", "v", "tab", "th", "all", "picked", "size", "data"]);
+const INSET = 18, EVERYTHING = new Set(["d", "t", "w", "o", "p", "r", "m", "v", "tab", "th", "all", "picked", "size", "data"]);
 // every view registers here: { wire(), draw(changed), cursor(), rows() }, each optional; wire once at the start, draw when
 // something else than the date changed (the set says what), cursor when the date moved, rows for "save table"
 const views = {};
@@ -48,7 +48,7 @@ function load(data) {
   }
   for (const d of D.documents) { const k = d[0] + "/" + d[1]; docs.has(k) ? docs.get(k).push(d) : docs.set(k, [d]); }
   for (const name of D.columns) D[name] = unpack(D[name]);
-  plain = { d: S - 1, t: D.open.topic, w: null, o: null, r: D.open.reading, m: D.open.measure, v: "", tab: D.tabs[0], all: false, picked: false };
+  plain = { d: S - 1, t: D.open.topic, w: null, o: null, p: null, r: D.open.reading, m: D.open.measure, v: "", tab: D.tabs[0], all: false, picked: false };
 }
 const cell = (s, t) => s * T + D.topics.indexOf(t);
 const there = (s, t) => t !== null && !Number.isNaN(now().documents[cell(s, t)]);
@@ -108,6 +108,7 @@ function readAddress() {
   const d = h.get("d"), o = h.get("o");
   if (d && d !== "live") dated(d) < 0 ? said.push(fill(W.unknownDate, { date: d, other: D.labels[st.d] })) : st.d = dated(d);
   if (o) dated(o) < 0 ? said.push(fill(W.unknownDate, { date: o, other: D.labels[st.d] })) : st.o = dated(o);
+  if (D.topics.includes(Number(h.get("p") ?? NaN))) st.p = Number(h.get("p"));
   if (h.get("w")) st.w = h.get("w").slice(0, 80);
   if (h.has("t")) {
     const t = Number(h.get("t"));
@@ -122,6 +123,7 @@ function writeAddress(push) {
   if (st.picked) h.set("t", st.t);
   if (st.w) h.set("w", st.w);
   if (st.o !== null) h.set("o", tag(D.labels[st.o]));
+  if (st.p !== null) h.set("p", st.p);
   for (const k of ["r", "m", "v", "tab"]) if (st[k] !== plain[k]) h.set(k, st[k]);
   if (st.all) h.set("all", "1");
   if (st.th !== dark()) h.set("th", st.th);
@@ -219,14 +221,15 @@ function nextTopic(k) {
 const turn = () => { const th = st.th === "dark" ? "light" : "dark"; store.set(th); go({ th }); };
 const reading = () => { if (readings.hindsight) go({ r: st.r === "then" ? "hindsight" : "then" }); };
 let mark = null;
-const compare = () => go({ o: st.o === null ? mark ?? Math.max(0, st.d - 1) : null });
+const comparing = () => st.o !== null || st.p !== null;
+const compare = () => go({ p: null, o: !comparing() ? mark ?? Math.max(0, st.d - 1) : null });
 // open a tab and bring it into sight
 function open(tab, change) { go({ tab, ...change }, true); $("#more-views").scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" }); }
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 function find() { const header = $("header"); if (!header.classList.contains("open") && !$("#find").offsetHeight) $("#more").click(); $("#find").focus(); }
 function back() {
   play(false); hideTip();
-  st.o !== null ? go({ o: null }) : go({ picked: false });
+  comparing() ? go({ o: null, p: null }) : go({ picked: false });
 }
 function key(e) {
   if (e.ctrlKey || e.metaKey || e.altKey || $("#reader").open) return;

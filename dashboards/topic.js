@@ -1,4 +1,4 @@
-// The topic in figures at the date, and its typical documents.
+// The topic in figures at the date.
 
 views.topic = { draw: drawTopic, cursor: drawTopic };
 function drawTopic() {
@@ -30,25 +30,4 @@ function drawTopic() {
   if (c >= 0) facts.push([Math.round(100 * c) + " %", fill(W.certainty, { level: level(c) })]);
   facts.push([fill(W.topic, { topic: st.t }), unsure ? W.numberMay : W.numberNever]);
   $("#facts").replaceChildren(...facts.map(([big, small]) => { const d = make("div"); d.append(make("dt", big), make("dd", small)); return d; }));
-}
-views.documents = { draw: drawDocuments, cursor: drawDocuments };
-function drawDocuments() {
-  if (st.t === null) return;
-  const s = seen(st.d, st.t), box = $("#documents"), list = docs.get(s + "/" + st.t) ?? [];
-  box.hidden = !D.documents.length;
-  box.querySelector("h3").textContent = fill(W.typicalAt, { date: D.labels[s] });
-  box.querySelector("p").textContent = list.length ? W.kept : fill(W.typicalNone, { date: D.labels[s] });
-  box.querySelector("ol").replaceChildren(...list.map(([, t, title, date, score, url]) => {
-    const li = make("li"), div = make("div"), head = make(url ? "a" : "div", title, "title"), meta = make("div", undefined, "meta");
-    if (url) { head.href = url; head.rel = "noopener noreferrer"; }
-    if (date) meta.append(make("span", date));
-    if (score !== null) {
-      const bar = make("span", undefined, "bar"), inner = make("i");
-      inner.style.width = Math.round(100 * Math.min(1, Math.max(0, score))) + "%";
-      inner.style.background = D.colours[st.th].ink[t % 24];
-      bar.append(inner); meta.append(bar, make("span", fill(W.score, { score: score.toFixed(2) })));
-    }
-    div.append(head, meta); li.append(div);
-    return li;
-  }));
 }

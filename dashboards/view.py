@@ -47,6 +47,7 @@ class Selection:
     topic: int | None = None
     word: str | None = None
     other: int | None = None
+    other_topic: int | None = None
     reading: Reading = "then"
     measure: Measure = "documents"
     form: Form = "auto"

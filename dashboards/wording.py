@@ -106,9 +106,9 @@ PAGE: Mapping[str, str] = {
     "turned": "turned {turn}°",
     "apart": "{turn}° apart",
     "compareDates": (
-        "Its strongest words in {left} and in {right}, {turned}. Lines join words that stayed; grey: gone; +: new."
+        "Its strongest words in {left} and in {right}{turned}. Lines join words that stayed; grey: gone; +: new."
     ),
-    "compareTopics": "The strongest words of two topics, {turned}. Lines join words that both share.",
+    "compareTopics": "The strongest words of two topics{turned}. Lines join words that both share.",
     "goneAndNew": "Gone since {left}: {gone}. New in {right}: {entered}.",
     "ownWords": "Only {left}: {gone}. Only {right}: {entered}.",
     "nothing": "nothing",
@@ -142,9 +142,9 @@ PAGE: Mapping[str, str] = {
     "wokenAt": "{date}: “{one}” (topic {a}) woke with {n} documents, under its old number",
     "driftAt": "{date}: the words of “{one}” (topic {a}) changed unusually fast, by {n}°",
     "searchNone": "Type a word to see which topics used it, and when. Words of the selected topic:",
-    "searchFound": "“{word}” in {n}, by highest weight. Height: how strong the word is, on one scale for all.",
+    "searchFound": "“{word}” in {n}. Height: how strong the word is there, on one scale for all.",
     "searchUnknown": "The tracker has never stored “{word}”. Nearest by spelling:",
-    "searchFoot": "Blank: not among the {n} strongest words of a topic, where the stored list ends. Grey line: its life.",
+    "searchFoot": "Blank: not among the {n} strongest words of a topic, which are all that is kept. Grey line: its life.",
     "searchMore": "{n} more",
     "searchFewer": "only the first eight",
     "searchPeak": "word {rank} of the topic, {date}",

@@ -218,13 +218,21 @@ def test_words_with_marks_of_ours_stay_words() -> None:
     assert changed("dormant", words="a*b {date}", date="1999") == ("", "a*b {date}", " fell silent in 1999.")
 
 
-def test_columns_hold_the_sentences_of_both_readings() -> None:
-    rows = Snapshot(story(STEADY, WORDS, ((19, "born", 2, -1, 41.0),)))
+def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> None:
+    rows = Snapshot(story(STEADY, WORDS, ((19, "born", 2, -1, 41.0), (12, "dormant", 0, -1, 1.0))))
     found = columns(rows, history_of(rows, "then"))
-    said = ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 documents."]
-    assert found["then"] == {"span": "1996 Q2–2000 Q4", "rows": [[19, 2, "born", said]]}
     assert set(found) == {"then", "hindsight"}
-    assert set(columns(Snapshot(gazette(slices=4, topics=2).without_hindsight()), history_of(rows, "then"))) == {"then"}
+    then = found["then"]
+    born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 documents."]]
+    silent = [12, 0, "dormant", ["", "court supreme judge", " fell silent in 1999 Q1."]]
+    assert sorted(then["rows"]) == [silent, born]
+    picked = {key: [then["rows"][k] for k in picks] for key, (_, picks) in then["lists"].items()}
+    assert picked["lately"] == [born, silent]
+    assert (picked["12"], picked["13"], picked["19"]) == ([born, silent], [born], [born])
+    assert then["lists"]["13"][0] == "1999 Q2–2000 Q4"
+    assert sorted(map(int, set(then["lists"]) - {"lately"})) == list(range(8, 20))
+    only = Snapshot(gazette(slices=4, topics=2).without_hindsight())
+    assert set(columns(only, history_of(only, "then"))) == {"then"}
 
 
 def test_no_sentence_holds_a_word_of_the_model() -> None:

@@ -1,0 +1,13 @@
+"""Show me the documents: the most typical ones of the topic at the date."""
+
+from __future__ import annotations
+
+from vmfstream.dashboards.panels import Panel, Parts
+
+
+def section(parts: Parts) -> str:
+    """Return the place of heading, list and what was kept; the script fills them."""
+    return '<div id="documents" aria-live="off"><h3></h3><ol></ol><p class="muted"></p></div>'
+
+
+PANEL = Panel("documents", section)
