@@ -23,7 +23,20 @@ NO_COASTS = (
     'rivers:{type:"GeometryCollection",geometries:[]},countries:{type:"GeometryCollection",geometries:[]},'
     'subunits:{type:"GeometryCollection",geometries:[]}}}}};'
 )
-SCRIPTS = ("page.js", "river.js", "topic.js", "words.js", "changes.js", "compare.js", "documents.js", "health.js", "table.js", "lineage.js", "tables.js")
+SCRIPTS = (
+    "page.js",
+    "river.js",
+    "topic.js",
+    "words.js",
+    "changes.js",
+    "compare.js",
+    "documents.js",
+    "health.js",
+    "table.js",
+    "lineage.js",
+    "tables.js",
+    "live.js",
+)
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
 
@@ -50,9 +63,24 @@ def exported(parts: Parts, plotly: str, data: str, figures: str) -> str:
 def page(parts: Parts, head: str, scripts: str) -> str:
     """Return the page's HTML around what its face adds to the head and behind the body."""
     title = for_html(clean(parts.meta.get("title") or wording.TITLE))
-    body = _body(parts, title) if parts.history.index.size else _nothing(parts, title)
+    if not parts.history.index.size:
+        return waiting(title, wording.nothing_closed(0), head, scripts, footer=_footer(parts))
+    return _document(title, head, _body(parts, title), scripts, live=parts.live)
+
+
+def waiting(title: str, sentence: str, head: str, scripts: str, *, footer: str = "", live: bool = False) -> str:
+    """Return a page that says why there is no river yet; ``title`` is escaped already."""
+    body = (
+        f'<header><h1>{title}</h1><div class="controls"><button id="theme" aria-label="Light or dark">◐ <span></span>'
+        f"</button></div></header><main><section><h2>{wording.RIVER}</h2>"
+        f'<p id="waiting" aria-live="polite">{for_html(sentence)}</p></section></main>{footer}'
+    )
+    return _document(title, head, body, scripts, live=live)
+
+
+def _document(title: str, head: str, body: str, scripts: str, *, live: bool) -> str:
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{head}'
+        f'<!DOCTYPE html>\n<html lang="en"{" data-live" if live else ""}>\n<head>\n<meta charset="utf-8">\n{head}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
         f"<style>\n{_variables()}{_asset('page.css')}</style>\n"
@@ -140,15 +168,6 @@ def _readings(parts: Parts) -> str:
     )
 
 
-def _nothing(parts: Parts, title: str) -> str:
-    return (
-        f'<header><h1>{title}</h1><div class="controls"><button id="theme" aria-label="Light or dark">◐ <span></span>'
-        "</button>"
-        f"</div></header><main><section><h2>{wording.RIVER}</h2><p>{for_html(wording.nothing_closed(0))}</p></section></main>"
-        f"{_footer(parts)}"
-    )
-
-
 def _words_table(history: History) -> str:
     """Return the three strongest words of every topic at up to twelve dates, for pages without scripts."""
     count = history.index.size
@@ -172,7 +191,7 @@ def _footer(parts: Parts) -> str:
         lines.append(for_html("; ".join(settings)))
     if parts.dropped:
         lines.append(for_html(wording.dropped_sentence(parts.dropped)))
-    lines.append(wording.OFFLINE)
+    lines.append(wording.SERVED if parts.live else wording.OFFLINE)
     return f"<footer>{'<br>'.join(lines)}</footer>"
 
 

@@ -6,6 +6,7 @@ const INSET = 18, EVERYTHING = new Set(["d", "t", "w", "o", "p", "r", "m", "v", 
 // something else than the date changed (the set says what), cursor when the date moved, rows for "save table"
 const views = {};
 let D, F, W, S, T, readings, docs, plain, arrays;
+const LIVE = "live" in document.documentElement.dataset;
 const store = { get() { try { return localStorage.getItem("theme"); } catch { return null; } },
   set(v) { try { localStorage.setItem("theme", v); } catch { /* a page from disk may not store */ } } };
 
@@ -24,7 +25,7 @@ function unpack(v, from = array) {
   return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, unpack(x, from)]));
 }
 // the figure of a key, made anew at every call, or null; from the file or from the server
-const figure = async (key) => typeof asked === "function" ? asked(key) : F[key] ? unpack(F[key]) : null;
+const figure = async (key) => F[key] ? unpack(F[key]) : LIVE ? asked(key) : null;
 const turns = {};
 // hand the figure of a key to a view unless the view has asked for another one meanwhile
 async function show(name, key, use) {
@@ -95,7 +96,6 @@ const hideTip = () => { tip.hidden = true; };
 const st = { th: "light" };
 const tag = (label) => label.replace(/\s+/g, "-");
 const dated = (label) => D.labels.findIndex((l) => tag(l) === label);
-const LIVE = "live" in document.documentElement.dataset;
 const dark = () => matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 function readAddress() {
   const h = new URLSearchParams(LIVE ? location.search : location.hash.slice(1)), said = [];
@@ -165,6 +165,7 @@ const holder = (name) => $(`[data-view="${name}"]`);
 const stale = new Set();
 function redraw(changed) {
   frame(changed);
+  if (!S) return;
   const moved = changed.size === 1 && changed.has("d");
   for (const [name, view] of Object.entries(views)) {
     if (holder(name)?.hidden) { stale.add(name); continue; }
@@ -250,15 +251,19 @@ function key(e) {
 }
 function note(text) { $("#notice").hidden = !text; $("#notice span").textContent = text; }
 function start() {
-  load(JSON.parse($("#data").textContent));
+  const data = JSON.parse($("#data").textContent);
+  if (!data) { document.documentElement.dataset.theme = store.get() ?? dark(); return; }
+  load(data);
   F = JSON.parse($("#figures")?.textContent ?? "{}");
   const said = readAddress();
   $("#theme").onclick = turn;
   if (S) wire();
   if (said.length || st.picked) note(said.join(" "));
   redraw(EVERYTHING);
+  if (!LIVE && S) badge();
 }
 function wire() {
+  wireLive();
   $("#play").onclick = () => play();
   $("#time input").oninput = (e) => { play(false); go({ d: Number(e.target.value) }); };
   $("#help").onclick = () => $("#reader").showModal();

@@ -43,6 +43,7 @@ def page_data(rows: Snapshot, plan: Plan, table: Arrays) -> dict[str, Any]:
         "documents": _documents(rows, history, plan),
         "events": _events(rows, history),
         "labels": list(history.labels),
+        "last": int(history.index[-1]) if history.index.size else -1,
         "many": bool(history.topic.size > MOST_TOPICS),
         "n": history.n.tolist(),
         "open": {
@@ -53,6 +54,7 @@ def page_data(rows: Snapshot, plan: Plan, table: Arrays) -> dict[str, Any]:
         "order": order(rows) if history.index.size else [],
         "period": wording.period(history.labels),
         "readings": {name: _columns(rows.history(name), history, plan, table) for name in readings},
+        "recorded": _recorded(rows),
         "repaint": dict(repaint_table()),
         "settling": history.settling.astype(int).tolist(),
         "share": plan.share,
@@ -137,6 +139,12 @@ def _documents(rows: Snapshot, history: History, plan: Plan) -> list[list[Any]]:
         score = None if np.isnan(frame.score[k]) else round(float(frame.score[k]), 2)
         out.append([s, int(frame.topic[k]), clean(str(frame.title[k]), 160) or clean(address), date, score, safe])
     return out
+
+
+def _recorded(rows: Snapshot) -> str:
+    """Return the day on which the newest slice ended, empty if it is not known."""
+    ends = rows.slices().ends
+    return "" if not ends.size or np.isnat(ends[-1]) else str(ends[-1].astype("datetime64[D]"))
 
 
 def _precision(times: NDArray[np.datetime64]) -> int:

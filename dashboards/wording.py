@@ -162,6 +162,7 @@ PAGE: Mapping[str, str] = {
     "raysNoPast": "No trail: this topic has no past yet.",
     "raysSettling": "No trail: the tracker was still finding its topics.",
     "raysMissing": "This log was written before angles were kept. Run the documents again to see them.",
+    "raysLeft": "This picture was left out to keep the file small.",
     "rayAngle": "{angle}° from here",
     "rayAngleBorn": "{angle}° from here; {first}° when it was born ({date})",
     "rayAngleFirst": "{angle}° from here; {first}° at first ({date})",

@@ -70,6 +70,19 @@ def write_page(log: Path, page: Path, max_mb: float = 8.0) -> None:
 
 
 @contextmanager
+def dashboard_if(wanted: bool, log: Path, port: int) -> Iterator[None]:
+    """Serve the live page beside the body, if somebody wants to look, and say where."""
+    if not wanted:
+        yield
+        return
+    from vmfstream.dashboards.app import beside
+
+    with beside(log, port=port) as url:
+        typer.echo(f"dashboard: {url}", err=True)
+        yield
+
+
+@contextmanager
 def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
     """A bar of finished fits on a terminal, silence elsewhere."""
     with _bar() as bar:

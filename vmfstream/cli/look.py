@@ -1,4 +1,4 @@
-"""Commands that look at what is there: export, show, corpora and doctor."""
+"""Commands that look at what is there: dashboard, export, show, corpora and doctor."""
 
 from __future__ import annotations
 
@@ -10,8 +10,27 @@ from typing import Annotated, Any
 import typer
 
 from vmfstream.cli.console import start_logging, write_page
-from vmfstream.cli.options import Config, IdField, TextField, TimeField
+from vmfstream.cli.options import Config, Host, IdField, Port, TextField, TimeField
 from vmfstream.errors import InputError
+
+
+def dashboard(
+    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo; it need not exist yet.")],
+    host: Host = "127.0.0.1",
+    port: Port = 8050,
+    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Serve the live page of a log, also of one that a running tracker is writing.
+
+    It listens on this machine only unless --host says otherwise, reads only, and asks nothing of any other machine.
+
+    \b
+    vmfstream dashboard run.duckdb --open
+    """
+    from vmfstream.dashboards.app import serve
+
+    start_logging(False)
+    serve(log, host, port, show=open, tell=typer.echo)
 
 
 def export(

@@ -36,6 +36,9 @@ Config = Annotated[
     Path | None,
     typer.Option("--config", help="TOML file whose table [kafka] holds client options, such as those of TLS and SASL."),
 ]
+Host = Annotated[str, typer.Option(help="Address to serve the dashboard at.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to serve the dashboard at; 0: any free one.")]
+Dashboard = Annotated[bool, typer.Option("--dashboard", help="Serve the live page while the run lasts (extra: dash).")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more while running.")]
 
 

@@ -48,6 +48,21 @@ def lease(log: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def holder(log: Path) -> int | None:
+    """Return the process that is writing a log, None if there is none.
+
+    The lock itself is not touched: whoever tried it could be in the way of a run that begins at that moment.
+    """
+    try:
+        process = int(log.with_name(log.name + ".lock").read_text())
+        os.kill(process, 0)
+    except PermissionError:  # there it is, but it belongs to somebody else
+        return process
+    except (OSError, ValueError):
+        return None
+    return process
+
+
 def _is_at(descriptor: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.log.connection import connected, explain
+from vmfstream.log.lease import holder
 from vmfstream.log.schema import check
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -38,6 +40,35 @@ class Newest:
     epoch: int
     slice: int | None
     finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """How far a run is, for whoever watches it.
+
+    ``epoch`` is the newest update (-1 before the first), ``written`` when it was written (UTC), ``usual`` the usual
+    seconds between updates (NaN before the third), ``slice`` the newest closed slice, ``closed`` the update that closed
+    it, ``snapshot`` the newest batch fit (-1 without any).
+    """
+
+    epoch: int
+    finished: bool
+    written: datetime | None
+    usual: float
+    slice: int | None
+    closed: int
+    snapshot: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenSlice:
+    """The slice that is not closed yet: its documents so far, in all and by topic."""
+
+    slice: int
+    label: str
+    n: int
+    topic: Ints
+    documents: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +294,34 @@ class Reader:
         ((epoch, last, finished),) = self._rows(query)
         return Newest(epoch, last, finished)
 
+    def pulse(self) -> Pulse:
+        """Return what tells a watcher whether to read again; as cheap as ``newest``."""
+        query = """
+            with late as (select epoch, finished, begun, seconds from epoch order by epoch desc limit 20),
+            gaps as (select date_diff('millisecond', lag(begun) over (order by epoch), begun) / 1e3 as gap from late)
+            select coalesce(max(epoch), -1), coalesce(arg_max(finished, epoch), false),
+                arg_max(begun + to_milliseconds((1e3 * seconds)::bigint), epoch),
+                coalesce((select median(gap) from gaps), 'nan'::double), (select max(slice) from slice),
+                (select coalesce(max(epoch), -1) from slice), (select coalesce(max(snapshot), -1) from snapshot)
+            from late"""
+        return Pulse(*self._rows(query)[0])
+
+    def open_slice(self) -> OpenSlice | None:
+        """Return the slice that the newest update left open, or None."""
+        query = """
+            with late as (select max(epoch) as epoch, arg_max(slice, epoch) as slice from epoch)
+            select slice, label, (select sum(n) from epoch where epoch.slice = late.slice)::bigint as n,
+                topic, topic.n as documents
+            from late join epoch using (epoch, slice) left join topic using (epoch)
+            where slice > coalesce((select max(slice) from slice), -1) order by topic"""
+        rows = self._rows(query)
+        if not rows:
+            return None
+        index, label, n, *_ = rows[0]
+        known = [(topic, documents or 0.0) for *_, topic, documents in rows if topic is not None]
+        topics, documents = zip(*known, strict=True) if known else ((), ())
+        return OpenSlice(index, label, n, np.array(topics, np.int64), np.array(documents, np.float64))
+
     def slices(self) -> SliceFrame:
         """Return the closed slices."""
         return self._frame(SliceFrame, "from slice order by slice")
@@ -391,6 +450,18 @@ class Reader:
     def has_hindsight(self) -> bool:
         """Tell whether a smoother has written anything."""
         return bool(self._rows("select exists(select 1 from smoothed)")[0][0])
+
+    def writer(self) -> int | None:
+        """Return the process that is writing the log, None if there is none; the log is not opened."""
+        return holder(self.path)
+
+    def copy(self, target: Path) -> None:
+        """Copy the log as it stands between two commits; the writer waits no longer than copying takes."""
+        with connected(self.path, read_only=True, timeout=self.timeout):
+            shutil.copyfile(self.path, target)
+            journal = self.path.with_name(self.path.name + ".wal")
+            if journal.exists():
+                shutil.copyfile(journal, target.with_name(target.name + ".wal"))
 
     def _dicts(self, query: str) -> list[dict[str, Any]]:
         names, rows = self._answer(query)

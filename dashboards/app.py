@@ -1,0 +1,259 @@
+"""The live page: the same HTML, script and data as the exported file, brought up to date by Dash callbacks.
+
+The page comes with the newest state of the log in it. From then on three callbacks serve it: ``newest`` every two
+seconds (one look at the log for all pages), ``news`` when the page wants a newer state, ``answer`` for figures by key.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vmfstream.dashboards import wording
+from vmfstream.dashboards.markup import NO_COASTS, page, script, waiting
+from vmfstream.dashboards.pagedata import parts_of
+from vmfstream.dashboards.watch import Watch
+from vmfstream.errors import InputError
+
+if TYPE_CHECKING:
+    from dash import Dash
+    from werkzeug.serving import BaseWSGIServer
+
+POLL_SECONDS = 2.0
+
+_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_MOST_FIGURES = 20
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+def create_app(log: str | os.PathLike[str] | Watch, hosts: tuple[str, ...] = ()) -> Dash:
+    """Return the Dash application of a log.
+
+    Parameters
+    ----------
+    log : path or Watch
+        A log that need not exist yet.
+    hosts : tuple of str
+        Names under which pages may ask; others are refused, so that no page of a stranger can read along by pointing a
+        name of its own at this machine. Empty: any name.
+
+    Raises
+    ------
+    InputError
+        If Dash is not installed.
+    """
+    try:
+        import dash
+        from dash import ClientsideFunction, Input, Output, dcc, html
+    except ImportError:
+        raise InputError("the live page needs Dash: pip install 'vmfstream[dash]'") from None
+
+    watch = log if isinstance(log, Watch) else Watch(log)
+
+    class LivePage(dash.Dash):
+        """Dash with our own page around it."""
+
+        def interpolate_index(self, *_: Any, **given: Any) -> str:
+            own = f'<script>{NO_COASTS}</script>\n<script src="plotly.js"></script>\n<script>{script()}</script>\n'
+            machinery = "".join(given[name] for name in ("app_entry", "config", "scripts", "renderer"))
+            return _page(watch, own + f"<div hidden>{machinery}</div>\n")
+
+    app = LivePage(
+        __name__,
+        title=wording.TITLE,
+        update_title=None,  # type: ignore[arg-type]
+        include_assets_files=False,
+        add_log_handler=False,
+        enable_mcp=False,
+    )
+    app.layout = html.Div(
+        [dcc.Interval(id="poll", interval=1000 * POLL_SECONDS)]
+        + [dcc.Store(id=name) for name in ("newest", "want", "news", "ask", "answer")]
+    )
+
+    @app.callback(Output("newest", "data"), Input("poll", "n_intervals"))
+    def newest(_: int | None) -> dict[str, Any]:
+        return watch.poll()
+
+    @app.callback(Output("news", "data"), Input("want", "data"), prevent_initial_call=True)
+    def news(_: object) -> str | None:
+        state = watch.newest()
+        return None if state is None else state.opening()[0]
+
+    @app.callback(Output("answer", "data"), Input("ask", "data"), prevent_initial_call=True)
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        return _answer(watch, asked)
+
+    for store, function in (("newest", "polled"), ("news", "arrived"), ("answer", "answered")):
+        told = ClientsideFunction("page", function)
+        app.clientside_callback(told, Input(store, "data"), prevent_initial_call=True)  # type: ignore[no-untyped-call]
+    _serve_around(app.server, hosts)
+    return app
+
+
+def _page(watch: Watch, scripts: str) -> str:
+    """Return the page with the newest state and its first figures in it, or one that waits for them."""
+    state = watch.newest()
+    data, figures = ("null", "{}") if state is None else state.opening()
+    held = (
+        f'<script type="application/json" id="data">{data}</script>\n'
+        f'<script type="application/json" id="figures">{figures}</script>\n'
+    )
+    if state is None:
+        return waiting(wording.TITLE, watch.poll()["said"], "", held + scripts, live=True)
+    return page(parts_of(state.rows, state.plan(), live=True), "", held + scripts)
+
+
+def _answer(watch: Watch, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of some keys as JSON, null for those that do not exist."""
+    keys = [key for key in asked.get("keys", ()) if isinstance(key, str) and len(key) < 100][:_MOST_FIGURES]
+    state = watch.state(str(asked.get("stamp", "")))
+    figures = {key: None if state is None else state.figure(key) for key in keys}
+    return {"figures": figures, "id": asked.get("id")}
+
+
+def _serve_around(server: Any, hosts: tuple[str, ...]) -> None:
+    """Serve the plotly library, send policies along, refuse strange names."""
+    import flask
+    from plotly.offline import get_plotlyjs
+
+    library = get_plotlyjs().encode()
+
+    @server.route("/plotly.js")
+    def plotly() -> flask.Response:
+        return flask.Response(library, mimetype="text/javascript", headers={"Cache-Control": "max-age=3600"})
+
+    @server.before_request
+    def known_name() -> flask.Response | None:
+        name = flask.request.host.rpartition(":")[0] or flask.request.host
+        if hosts and name.strip("[]") not in hosts:
+            return flask.Response("This server answers under its own name only.", 403, mimetype="text/plain")
+        return None
+
+    @server.after_request
+    def guarded(response: flask.Response) -> flask.Response:
+        response.headers.update(_HEADERS)
+        return response
+
+
+class Server:
+    """The live page of a log at an address of this machine.
+
+    Parameters
+    ----------
+    log : path
+    host : str
+    port : int
+        0 for any free one.
+
+    Raises
+    ------
+    InputError
+        If Dash is not installed or the address is taken.
+    """
+
+    def __init__(self, log: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8050) -> None:
+        local = host in _LOCAL
+        app = create_app(log, _LOCAL if local else ())
+        from werkzeug.serving import make_server
+
+        # a request line for every poll tells nobody anything
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        try:
+            self._server: BaseWSGIServer = make_server(host, port, app.server, threaded=True)
+        except (OSError, SystemExit) as error:
+            raise InputError(
+                f"cannot listen at {host}:{port}: it is taken or not allowed; choose another --port"
+            ) from error
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._server.server_port}/"
+
+    def run(self) -> None:
+        """Serve until `stop` is called or Ctrl-C is pressed."""
+        try:
+            self._server.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self._server.server_close()
+
+    def stop(self) -> None:
+        """Let `run` return; from another thread."""
+        self._server.shutdown()
+
+
+def serve(log: Path, host: str, port: int, *, show: bool = False, tell: Any = print) -> None:
+    """Serve the live page until Ctrl-C or SIGTERM; with ``show`` open it in the browser."""
+    server = Server(log, host, port)
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.stop, daemon=True).start())
+    tell(f"dashboard: {server.url} (Ctrl-C ends it)")
+    if show:
+        webbrowser.open(server.url)
+    server.run()
+
+
+@contextmanager
+def beside(log: Path, host: str = "127.0.0.1", port: int = 8050) -> Iterator[str]:
+    """Serve the live page from a process of its own while the body runs, and yield its address.
+
+    Raises
+    ------
+    InputError
+        If Dash is not installed or the address is taken.
+    """
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve_beside, args=(log, host, port, there), daemon=True)
+    process.start()
+    there.close()
+    try:
+        said = here.recv()
+    except EOFError:
+        raise InputError("the dashboard ended before it began") from None
+    if isinstance(said, InputError):
+        process.join()
+        raise said
+    try:
+        yield said
+    finally:
+        here.close()
+        process.join(5.0)
+        if process.is_alive():
+            process.kill()
+
+
+def _serve_beside(log: Path, host: str, port: int, parent: Any) -> None:
+    """Serve until the other end of the pipe is closed, also if the process that holds it is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the run ends first, and then closes the pipe
+    try:
+        server = Server(log, host, port)
+    except InputError as error:
+        parent.send(error)
+        return
+
+    def wait() -> None:
+        with suppress(EOFError, OSError):
+            parent.recv()
+        server.stop()
+
+    threading.Thread(target=wait, daemon=True).start()
+    parent.send(server.url)
+    server.run()
