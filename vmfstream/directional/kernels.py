@@ -273,13 +273,15 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
     resp = np.ascontiguousarray(resp)
 
     def share(block: slice, lists: _Lists) -> None:
-        _run(list_chunk, _parts(block.stop - block.start, threads), resp[block], *lists)
+        rows = x.indptr[block.start : block.stop + 1], x.indices
+        _run(list_chunk, _parts(block.stop - block.start, threads), *rows, resp[block], *lists)
 
     return _summed(x, resp.shape[1], threads, share)
 
 
-_Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
-"""Bounds (n, 2) of every document's part of a list of topics and their responsibilities."""
+_Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.int32], NDArray[np.int32]]
+"""Bounds (n, 2) of every document's part of a list of topics and their responsibilities; cuts of the words, and the
+bounds (n, cuts + 2) of every document's words between them."""
 
 
 def _summed(x: Any, kp: int, threads: int, fill: Callable[[slice, _Lists], None]) -> NDArray[Any]:
@@ -287,23 +289,31 @@ def _summed(x: Any, kp: int, threads: int, fill: Callable[[slice, _Lists], None]
     n, d = x.shape
     s = np.zeros((d, kp), x.dtype)
     size = min(n, _BLOCK)
-    lists = np.empty((size, 2), np.int64), np.empty(size * kp, np.int32), np.empty(size * kp, x.dtype)
-    words = _word_ranges(x.indices, d, threads)
+    cuts = _cuts(x.indices, threads)
+    bounds, split = np.empty((size, 2), np.int64), np.empty((size, len(cuts) + 2), np.int32)
+    lists = bounds, np.empty(size * kp, np.int32), np.empty(size * kp, x.dtype), cuts, split
     for low in range(0, n, _BLOCK):
         block = slice(low, min(low + _BLOCK, n))
         rows = block.stop - low
         fill(block, lists)
-        _run(scatter_words, words, x.indptr[low : block.stop + 1], x.indices, x.data, lists[0][:rows], *lists[1:], s)
+        of_rows = bounds[:rows], *lists[1:], s
+        _run(scatter_words, range(len(cuts) + 2), x.indptr[low : block.stop + 1], x.indices, x.data, *of_rows)
     return s
 
 
-def _word_ranges(indices: NDArray[Any], d: int, threads: int) -> list[int]:
-    """Bounds of ranges of words with about as many coordinates each, by a sample."""
+def _cuts(indices: NDArray[Any], threads: int) -> NDArray[np.int32]:
+    """Where to part the words so that each thread has about as much to do, by a sample of the coordinates.
+
+    A rare word's row has left the cache before it is needed again: it costs about as much as two of frequent ones.
+    """
     sample = np.sort(indices[:: max(1, len(indices) // 4096)])
     if threads == 1 or not len(sample):
-        return [0, d]
-    cuts = {int(sample[len(sample) * c // threads]) for c in range(1, threads)}
-    return [0, *sorted(cuts - {0}), d]
+        return np.empty(0, np.int32)
+    again = sample[1:] == sample[:-1]
+    frequent = np.append(again, False) | np.append(False, again)
+    cost = np.cumsum(np.where(frequent, 1.0, 2.0))
+    chosen = sample[np.searchsorted(cost, cost[-1] * np.arange(1, threads) / threads)]
+    return np.unique(chosen[chosen > 0]).astype(np.int32)
 
 
 def _parts(n: int, parts: int) -> list[int]:

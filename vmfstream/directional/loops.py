@@ -209,13 +209,18 @@ def pass_chunk(
     begin: Any,
     topic: Any,
     share: Any,
+    cuts: Any,
+    split: Any,
     mass: Any,
     loglik: Any,
     label: Any,
     top: Any,
     weight: Any,
 ) -> None:
-    """Score documents and list their responsibilities: those of i from ``begin[i, 0]`` to ``begin[i, 1]``."""
+    """Score documents and list their responsibilities: those of i from ``begin[i, 0]`` to ``begin[i, 1]``.
+
+    For `scatter_words` the words of i, if they are sorted, are also split at ``cuts``, see `_split_row`.
+    """
     kp = m.shape[1]
     c = np.empty(kp, m.dtype)
     score, r, active, lanes = _scratch(kp)
@@ -235,6 +240,7 @@ def pass_chunk(
             share[at] = mass[i] * r[active[a]]
             at += 1
         begin[i, 1] = at
+        _split_row(indices[start:stop], cuts, split[i])
 
 
 @njit(cache=True)
@@ -268,7 +274,9 @@ def pass_of_dots(
 
 
 @njit(cache=True, nogil=True)
-def list_chunk(low: int, high: int, resp: Any, begin: Any, topic: Any, share: Any) -> None:
+def list_chunk(
+    low: int, high: int, indptr: Any, indices: Any, resp: Any, begin: Any, topic: Any, share: Any, cuts: Any, split: Any
+) -> None:
     """List the responsibilities that are not zero, in the form of `pass_chunk`."""
     kp = resp.shape[1]
     at = low * kp
@@ -280,15 +288,27 @@ def list_chunk(low: int, high: int, resp: Any, begin: Any, topic: Any, share: An
                 share[at] = resp[i, t]
                 at += 1
         begin[i, 1] = at
+        _split_row(indices[indptr[i] : indptr[i + 1]], cuts, split[i])
 
 
 @njit(cache=True, nogil=True)
 def scatter_words(
-    first: int, last: int, indptr: Any, indices: Any, data: Any, begin: Any, topic: Any, share: Any, s: Any
+    part: int,
+    _: int,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    begin: Any,
+    topic: Any,
+    share: Any,
+    cuts: Any,
+    split: Any,
+    s: Any,
 ) -> None:
-    """s[w] += sum_i r_i x_iw for the words from ``first`` to ``last``; of sorted rows that is one run each."""
+    """s[w] += sum_i r_i x_iw for the words of a part, those from ``cuts[part - 1]`` to ``cuts[part]``."""
     weights = np.zeros(s.shape[1], s.dtype)
-    whole = first == 0 and last == s.shape[0]
+    first = cuts[part - 1] if part > 0 else 0
+    last = cuts[part] if part < len(cuts) else s.shape[0]
     for i in range(begin.shape[0]):
         low, high = begin[i]
         if low == high:
@@ -296,11 +316,10 @@ def scatter_words(
         for a in range(low, high):
             weights[topic[a]] = share[a]
         active, count = topic[low:high], high - low
-        start, stop, is_sorted = 0, indptr[i + 1] - indptr[i], True
-        if not whole:
-            start, stop, is_sorted = _run_of_words(indices[indptr[i] : indptr[i + 1]], first, last)
-        if is_sorted:
-            _scatter_row(indices, data, indptr[i] + start, indptr[i] + stop, weights, active, count, s)
+        if split[i, 0] >= 0:
+            _scatter_row(
+                indices, data, indptr[i] + split[i, part], indptr[i] + split[i, part + 1], weights, active, count, s
+            )
         else:
             for j in range(indptr[i], indptr[i + 1]):
                 if first <= indices[j] < last:
@@ -310,12 +329,18 @@ def scatter_words(
 
 
 @njit(cache=True)
-def _run_of_words(words: Any, first: int, last: int) -> tuple[int, int, bool]:
-    """Bounds of the words from ``first`` to ``last`` if they are sorted, and whether they are; by counts, no branch."""
-    start, stop, falls = 0, 0, 0
-    for j in range(len(words)):
-        start += words[j] < first
-        stop += words[j] < last
+def _split_row(words: Any, cuts: Any, split: Any) -> None:
+    """Bounds of the parts of a document's words, by counts without a branch; unsorted words are marked by -1."""
+    split[0], split[len(cuts) + 1] = 0, len(words)
+    if len(cuts) == 0:
+        return
+    for c in range(len(cuts)):
+        before = 0
+        for j in range(len(words)):
+            before += words[j] < cuts[c]
+        split[c + 1] = before
+    falls = 0
     for j in range(len(words) - 1):
         falls += words[j] > words[j + 1]
-    return start, stop, falls == 0
+    if falls > 0:
+        split[0] = -1
