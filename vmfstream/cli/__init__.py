@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vmfstream import __version__
-from vmfstream.cli import follow, look, papers
+from vmfstream.cli import follow, look, papers, snapshot
 from vmfstream.errors import VmfstreamError
 
 app = typer.Typer(
@@ -53,6 +53,7 @@ app.command()(follow.publish)
 app.command()(look.dashboard)
 app.command()(look.export)
 app.command()(look.show)
+app.command()(snapshot.snapshot)
 app.command()(look.corpora)
 app.command()(papers.reproduce)
 app.command()(look.doctor)

@@ -8,18 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
-from vmfstream.cli.console import conclude, progress, start_logging
+from vmfstream.cli.console import conclude, dashboard_if, progress, start_logging
 from vmfstream.cli.options import (
     Config,
+    Dashboard,
     Dimension,
     Epoch,
     Html,
     IdField,
+    Kinds,
     Language,
     LivingTopics,
     Out,
+    Port,
+    Sample,
     Seed,
     SlicesOption,
+    SnapshotEvery,
     Stem,
     TextField,
     Threads,
@@ -33,6 +38,7 @@ from vmfstream.cli.options import (
     Window,
     settings_of,
 )
+from vmfstream.cli.snapshot import kinds_beside
 from vmfstream.errors import InputError
 
 
@@ -81,6 +87,11 @@ def replay(
     id: IdField = None,
     title_field: TitleField = None,
     title: Title = None,
+    sample: Sample = 20_000,
+    snapshot_every: SnapshotEvery = 0,
+    kind: Kinds = None,
+    dashboard: Dashboard = False,
+    dashboard_port: Port = 8050,
     verbose: Verbose = False,
 ) -> None:
     """Replay years of documents in the order of their time, as if they came now.
@@ -92,12 +103,14 @@ def replay(
     vmfstream replay nyt --slices quarter --topics 40 --html nyt.html
     vmfstream replay mine.csv --time published --text body --slices month --out mine.duckdb
     """
+    from vmfstream.engine.beside import beside
     from vmfstream.engine.follow import evaluate as compare
     from vmfstream.engine.follow import follow
     from vmfstream.log.writer import Log
     from vmfstream.replay.run import open_replay
 
     start_logging(verbose)
+    kinds = kinds_beside(kind, snapshot_every, sample)
     opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
     settings = settings_of(
         title=title or opened.title,
@@ -114,12 +127,18 @@ def replay(
         language=language,
         stop_words=" ".join(opened.stop_words),
         stem=stem,
+        sample=sample,
     )
-    with closing(opened.source), progress(opened.title, opened.source.total) as (observe, stop):
+    with (
+        closing(opened.source),
+        dashboard_if(dashboard, out, dashboard_port),
+        progress(opened.title, opened.source.total) as (observe, stop),
+        beside(observe, out, 0 if evaluate else snapshot_every, kinds) as told,
+    ):
         if evaluate:
             comparison = compare(opened.source, opened.codec, settings, observe)
         else:
-            engine = follow(opened.source, opened.codec, Log(out), settings, observe=observe, stop=stop)
+            engine = follow(opened.source, opened.codec, Log(out), settings, observe=told, stop=stop)
     if evaluate:
         typer.echo(comparison.render())
         return
@@ -154,6 +173,9 @@ def run(
     vector: VectorField = None,
     dimension: Dimension = 0,
     title: Title = None,
+    sample: Sample = 20_000,
+    snapshot_every: SnapshotEvery = 0,
+    kind: Kinds = None,
     config: Config = None,
     format: Annotated[str, typer.Option(help="What a topic's messages are: json or text.")] = "json",
     on_gap: Annotated[
@@ -172,6 +194,8 @@ def run(
         int | None, typer.Option(min=0, max=65535, help="Serve figures for Prometheus at this port.")
     ] = None,
     metrics_address: Annotated[str, typer.Option(help="Address to serve them at.")] = "127.0.0.1",
+    dashboard: Dashboard = False,
+    dashboard_port: Port = 8050,
     verbose: Verbose = False,
 ) -> None:
     """Follow a source in the order in which it delivers documents.
@@ -188,11 +212,13 @@ def run(
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.kafka_options import parse_place, read_options
+    from vmfstream.engine.beside import beside
     from vmfstream.engine.follow import follow
     from vmfstream.live import LINGER, observers
     from vmfstream.log.writer import Log
 
     start_logging(verbose)
+    kinds = kinds_beside(kind, snapshot_every, sample)
     if (vector is None) != (dimension == 0):
         raise InputError("--vector and --dimension belong together: name the field and say how long its vectors are")
     topic = parse_place(source) if source.lower().startswith("kafka:") else None
@@ -222,14 +248,17 @@ def run(
         language=language,
         stem=stem,
         dimension=dimension,
+        sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
     wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
     linger = LINGER if linger is None and topic else linger
     with (
         closing(opened),
+        dashboard_if(dashboard, out, dashboard_port),
         progress(opened.name, opened.total) as (observe, stop),
-        observers(out, observe, **wishes) as told,
+        beside(observe, out, snapshot_every, kinds) as noticed,
+        observers(out, noticed, **wishes) as told,
     ):
         engine = follow(opened, codec, Log(out), settings, linger=linger, observe=told, stop=stop)
     conclude(engine, out, html, stop)

@@ -31,6 +31,14 @@ IdField = Annotated[str | None, typer.Option("--id", help="Field or column with 
 TitleField = Annotated[str | None, typer.Option("--title-field", help="Field or column with the document's title.")]
 VectorField = Annotated[str | None, typer.Option("--vector", help="Field with a dense vector, used instead of text.")]
 Dimension = Annotated[int, typer.Option(min=0, help="Dimension of the vectors of --vector.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="Snapshots to take: flat, tree or smoothed, also several; all if none is named."),
+]
+Sample = Annotated[int, typer.Option(min=0, help="Most documents that the log keeps for snapshots; 0: none.")]
+SnapshotEvery = Annotated[
+    int, typer.Option("--snapshot-every", min=0, help="Take snapshots beside the run every so many slices; 0: never.")
+]
 Title = Annotated[str | None, typer.Option(help="What the page calls the stream.")]
 Config = Annotated[
     Path | None,

@@ -21,6 +21,7 @@ from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import RecentIds
 from vmfstream.engine.held import Held, Kept
 from vmfstream.engine.report import topic_rows, typical
+from vmfstream.engine.restoring import restore_model
 from vmfstream.engine.sample import Sampler
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import StoreLocked
@@ -487,12 +488,8 @@ class Engine:
         self._epoch, self.finished = checkpoint.epoch, checkpoint.finished
         self._position = dict(checkpoint.position)
         self._recent.restore(open_part["engine.recent"])
-        self._encoder.restore({k.removeprefix("encoder."): a for k, a in open_part.items() if k.startswith("encoder.")})
-        self._held = Held.from_arrays(open_part, slice_part, self._encoder)
         self._sample.restore(open_part, slice_part)
-        if "n" in slice_part:
-            window, kept = self._held.encode(self._encoder)
-            self._state = tracker.from_arrays(open_part, slice_part, window, kept, self._track)
+        self._held, self._state = restore_model(self._encoder, self._track, open_part, slice_part)
 
 
 def _share(part: float, whole: int) -> float:

@@ -95,21 +95,24 @@ class RunSettings:
             stem=self.stem or None,
         )
 
-    def parts(
-        self, source: Source, codec: Codec, store: Store, linger: float | None = None
-    ) -> tuple[Source, Codec, Encoder, Store, TrackerSettings, EngineSettings]:
-        """Build what an engine is made of."""
-        track = TrackerSettings(
+    def tracker(self) -> TrackerSettings:
+        """Return what the tracker is told."""
+        return TrackerSettings(
             topics=self.topics,
             window=self.window or None,
             threads=self.threads,
             seed=self.seed,
             living_topics=self.living_topics,
         )
+
+    def parts(
+        self, source: Source, codec: Codec, store: Store, linger: float | None = None
+    ) -> tuple[Source, Codec, Encoder, Store, TrackerSettings, EngineSettings]:
+        """Build what an engine is made of."""
         cut = EngineSettings(
             Slicing.parse(self.slices), epoch_documents=self.epoch_documents, linger=linger, sample=self.sample
         )
-        return source, codec, self.encoder(), store, track, cut
+        return source, codec, self.encoder(), store, self.tracker(), cut
 
 
 def _read(text: str, kind: type) -> Any:

@@ -43,7 +43,7 @@ def offered(documents: Sequence[Document], counts: Counted, encoder: Encoder, se
     """Return the documents whose keys are at most ``largest``."""
     keys = position_keys(documents, seed)
     rows = np.flatnonzero(keys <= np.uint64(largest))
-    chosen = [documents[i] for i in rows]
+    chosen = [documents[i] for i in rows.tolist()]
     offsets = np.array([document.offset for document in chosen], np.int64)
     packed = encoder.pack(counts.take(rows)) if len(rows) else []
     return Offer(keys[rows], [document.part for document in chosen], offsets, packed)

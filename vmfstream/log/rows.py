@@ -42,7 +42,7 @@ def frames(commit: Commit) -> dict[str, Frame]:
         "epoch": {
             "epoch": _ints([report.epoch]),
             "slice": _ints([report.slice.index]),
-            "label": _texts([report.slice.label]),
+            "label": as_texts([report.slice.label]),
             "begun": _times([datetime.now(UTC) - timedelta(seconds=report.seconds)]),
             "n": _ints([report.n]),
             "rejected": _ints([report.rejected]),
@@ -67,17 +67,17 @@ def frames(commit: Commit) -> dict[str, Frame]:
         tables["sample"] = {
             "slice": np.full(len(one.key), one.slice),
             "key": one.key,
-            "part": _texts(one.part),
+            "part": as_texts(one.part),
             "source_offset": one.offset,
             "packed": np.array(one.packed, np.object_),
         }
     if commit.rejected:
         tables["rejected"] = {
-            "part": _texts(rejection.part for rejection in commit.rejected),
+            "part": as_texts(rejection.part for rejection in commit.rejected),
             "source_offset": _ints([rejection.offset for rejection in commit.rejected]),
             "epoch": np.full(len(commit.rejected), report.epoch),
-            "reason": _texts(rejection.reason for rejection in commit.rejected),
-            "excerpt": _texts(rejection.excerpt for rejection in commit.rejected),
+            "reason": as_texts(rejection.reason for rejection in commit.rejected),
+            "excerpt": as_texts(rejection.excerpt for rejection in commit.rejected),
         }
     return {table: frame for table, frame in tables.items() if len(next(iter(frame.values())))}
 
@@ -89,7 +89,7 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
     return {
         "slice": {
             "slice": _ints([report.slice.index for report in closed]),
-            "label": _texts(report.slice.label for report in closed),
+            "label": as_texts(report.slice.label for report in closed),
             "begins": _times([report.slice.begins for report in closed]),
             "ends": _times([report.slice.ends for report in closed]),
             "epoch": np.full(len(closed), epoch),
@@ -103,15 +103,15 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "slice": np.repeat(_ints([index for index, _ in typical]), [len(best.id) for _, best in typical]),
             "topic": _joined([best.topic for _, best in typical]),
             "rank": _joined([best.rank for _, best in typical]),
-            "id": _texts(id for _, best in typical for id in best.id),
-            "title": _texts(title for _, best in typical for title in best.title),
+            "id": as_texts(id for _, best in typical for id in best.id),
+            "title": as_texts(title for _, best in typical for title in best.title),
             "time": _times([time for _, best in typical for time in best.time]),
             "score": _joined([best.score for _, best in typical]),
         },
         "event": {
             "slice": _ints([index for index, _ in events]),
             "epoch": np.full(len(events), epoch),
-            "kind": _texts(event.kind for _, event in events),
+            "kind": as_texts(event.kind for _, event in events),
             "topic": _ints([event.topic for _, event in events]),
         }
         | {
@@ -157,7 +157,7 @@ def _words(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:
         key: np.repeat(_ints([index for index, _, _ in lists]), lengths),
         "topic": np.repeat(_ints([topic for _, topic, _ in lists]), lengths),
         "rank": _joined([np.arange(1, length + 1) for length in lengths]),
-        "word": _texts(word for _, _, words in lists for word, _ in words),
+        "word": as_texts(word for _, _, words in lists for word, _ in words),
         "weight": _floats([weight for _, _, words in lists for _, weight in words]),
     }
 
@@ -174,7 +174,8 @@ def _floats(values: Sequence[float]) -> NDArray[np.float64]:
     return np.array(values, dtype=np.float64)
 
 
-def _texts(values: Iterable[str]) -> NDArray[np.object_]:
+def as_texts(values: Iterable[str]) -> NDArray[np.object_]:
+    """Return texts as a column, whatever letters are in them."""
     return np.array([_encodable(str(value)) for value in values], dtype=np.object_)
 
 

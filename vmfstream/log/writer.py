@@ -71,8 +71,8 @@ class Log:
                 return Checkpoint(
                     epoch=row[0],
                     position=dict(position),
-                    open_state=_state(connection, "open") or {},
-                    slice_state=_state(connection, "slice"),
+                    open_state=stored_state(connection, "open") or {},
+                    slice_state=stored_state(connection, "slice"),
                     finished=row[1],
                 )
             except (duckdb.Error, ValueError) as error:
@@ -147,7 +147,7 @@ class Log:
                 if commit.sampled is not None:
                     _thin(connection, commit.sampled)
                 for table, frame in tables.items():
-                    _insert(connection, table, frame)
+                    insert(connection, table, frame)
                 for part, offset in commit.position.items():
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
                 if commit.closed and slice_state is not None:
@@ -190,7 +190,8 @@ def _set_aside(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"alter table checkpoint_{kind} rename to checkpoint_{kind}_before")
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
+def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
+    """Add rows to a table, in the open transaction."""
     connection.register("incoming", frame)
     names = ", ".join(frame)
     connection.execute(f"insert into {table} ({names}) select {names} from incoming")
@@ -206,9 +207,10 @@ def _keep(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes) -> None
     of 90.
     """
     connection.execute(CREATE_CHECKPOINT.format(kind=kind))
-    _insert(connection, f"checkpoint_{kind}", {"body": np.frombuffer(body, np.uint64)})
+    insert(connection, f"checkpoint_{kind}", {"body": np.frombuffer(body, np.uint64)})
 
 
-def _state(connection: duckdb.DuckDBPyConnection, kind: str) -> Arrays | None:
+def stored_state(connection: duckdb.DuckDBPyConnection, kind: str) -> Arrays | None:
+    """Return a stored state, or None if nothing was stored."""
     body = connection.execute(f"select body from checkpoint_{kind}").fetchnumpy()["body"]
     return unpack(body.tobytes()) if len(body) else None
