@@ -42,12 +42,19 @@ def _health() -> View[Any]:
     return HealthView()
 
 
+def _search() -> View[Any]:
+    from vmfstream.dashboards.search import SearchView
+
+    return SearchView()
+
+
 VIEWS: dict[str, Callable[[], View[Any]]] = {
     "river": _river,
     "words": _words,
     "lines": _lines,
     "compare": _compare,
     "health": _health,
+    "search": _search,
 }
 """All views that draw a figure, by name, in the order of the page."""
 
@@ -61,7 +68,7 @@ PANELS: dict[str, str] = {
     "lines": "lineage",
     "globe": "placeholders:GLOBE",
     "tree": "placeholders:TREE",
-    "search": "placeholders:SEARCH",
+    "search": "search",
     "health": "health",
     "table": "table",
 }

@@ -34,6 +34,7 @@ SCRIPTS = (
     "health.js",
     "table.js",
     "lineage.js",
+    "search.js",
     "tables.js",
     "live.js",
 )

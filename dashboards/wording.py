@@ -144,7 +144,7 @@ PAGE: Mapping[str, str] = {
     "searchNone": "Type a word to see which topics used it, and when. Words of the selected topic:",
     "searchFound": "“{word}” in {n}. Height: how strong the word is there, on one scale for all.",
     "searchUnknown": "The tracker has never stored “{word}”. Nearest by spelling:",
-    "searchFoot": "Blank: not among the {n} strongest words of a topic, which are all that is kept. Grey line: its life.",
+    "searchFoot": "Blank: not among the {n} strongest words of a topic; only these are kept. Grey line: its life.",
     "searchMore": "{n} more",
     "searchFewer": "only the first eight",
     "searchPeak": "word {rank} of the topic, {date}",
