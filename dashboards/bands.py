@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from vmfstream.dashboards.history import Bools, Floats, History, Ints
+from vmfstream.dashboards.steady import Steady
 from vmfstream.dashboards.view import Measure, Size
 
 INSET = 18
@@ -40,6 +41,8 @@ class RiverFrame:
         Column of the selected topic: always drawn by itself.
     all_topics : bool
         Draw every topic, however many.
+    steady : Steady or None
+        What earlier pictures of a growing log looked like.
     """
 
     history: History
@@ -49,6 +52,7 @@ class RiverFrame:
     telling: Ints
     selected: int | None
     all_topics: bool
+    steady: Steady | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +60,8 @@ class Bands:
     """The river's geometry: ``edges[b]`` and ``edges[b + 1]`` bound band ``b``, from the top down, at ``x`` in slices.
 
     ``column`` holds the positions of the C columns that are data, ``source`` the slice each column is called after,
-    ``thickness`` (C, B) and ``topics`` (B,) the band's columns in the history, -1 for the band of all others.
+    ``thickness`` (C, B) and ``topics`` (B,) the band's columns in the history, -1 for the band of all others. The
+    drawing shows heights from ``extent[0]`` to ``extent[1]``.
     """
 
     x: Floats
@@ -67,6 +72,7 @@ class Bands:
     topics: Ints
     smaller: int
     per_column: int
+    extent: tuple[float, float] = (0.0, 1.0)
 
 
 def stack(frame: RiverFrame, size: Size) -> Bands:
@@ -91,13 +97,27 @@ def stack(frame: RiverFrame, size: Size) -> Bands:
     position, source = np.arange(slices, dtype=np.float64), np.arange(slices)
     if per > 1:
         position, source, thickness = _bins(thickness, history.n, per, frame.measure)
-    x, dense, baseline = _curves(position, thickness, frame.measure, slices)
+    kind = (history.reading, frame.measure, frame.all_topics, size.width <= PHONE)
+    if frame.measure == "share":
+        base = np.zeros(position.size)
+    else:
+        base, line = least_wiggle(thickness)
+        if frame.steady:
+            line = frame.steady.line(kind, line, base.size)
+        base = base - np.polyval(line, np.arange(base.size))
+    x, dense, baseline = _curves(position, thickness, base, frame.measure)
     edges = np.vstack([baseline, baseline + np.cumsum(dense, axis=1).T])
-    return Bands(x, edges, position, source, thickness, np.array(topics, np.int64), int(hidden.size), per)
+    extent = (float(edges.min()), float(edges.max()))
+    if extent[0] == extent[1]:
+        extent = (0.0, 1.0)
+    elif frame.steady:
+        extent = frame.steady.extent(kind, *extent)
+    columns_of = np.array(topics, np.int64)
+    return Bands(x, edges, position, source, thickness, columns_of, int(hidden.size), per, extent)
 
 
-def least_wiggle(thickness: Floats) -> Floats:
-    """Return the baseline that minimises the bands' squared slopes weighted by thickness, centred.
+def least_wiggle(thickness: Floats) -> tuple[Floats, Floats]:
+    """Return the baseline that minimises the bands' squared slopes weighted by thickness, and a line that levels it.
 
     Parameters
     ----------
@@ -106,31 +126,29 @@ def least_wiggle(thickness: Floats) -> Floats:
 
     Returns
     -------
-    float array of shape (C,)
+    baseline : float array of shape (C,)
+    line : float array
+        Coefficients, highest power first, of the river's middle over columns 0, 1, ...: to be subtracted.
 
     Notes
     -----
     The slope of the baseline at each step is minus the mean of the bands' middle slopes, weighted by thickness (Byron &
-    Wattenberg 2008). It is accumulated from the left; then the drift of the river as a whole is levelled.
+    Wattenberg 2008). It is accumulated from the left, so that later columns do not change it.
     """
     columns = thickness.shape[0]
-    if columns < 2:
-        centred: Floats = -0.5 * thickness.sum(axis=1)
-        return centred
     slope = np.diff(thickness, axis=0)
     weight = 0.5 * (thickness[1:] + thickness[:-1])
     below = np.cumsum(slope, axis=1) - slope
     total = weight.sum(axis=1)
     step = -((below + 0.5 * slope) * weight).sum(axis=1) / np.where(total > 0, total, 1.0)
     base = np.concatenate([[0.0], np.cumsum(step)])
-    middle = base + 0.5 * thickness.sum(axis=1)
-    place = np.arange(columns)
     heavy = thickness.sum(axis=1)
+    middle = base + 0.5 * heavy
     if heavy.sum() <= 0:
-        return np.zeros(columns)
-    level = np.polyval(np.polyfit(place, middle, 1, w=np.sqrt(heavy)), place) if columns > 2 else middle
-    levelled: Floats = base - level
-    return levelled
+        return np.zeros(columns), np.zeros(1)
+    degree = min(1, int(np.count_nonzero(heavy)) - 1)
+    line: Floats = np.polyfit(np.arange(columns), middle, degree, w=np.sqrt(heavy))
+    return base, line
 
 
 def _thickness(frame: RiverFrame) -> Floats:
@@ -183,12 +201,11 @@ def _bins(thickness: Floats, n: Ints, per: int, measure: Measure) -> tuple[Float
     return np.asarray(position, np.float64), np.array(source, np.int64), np.array(rows, np.float64)
 
 
-def _curves(position: Floats, thickness: Floats, measure: Measure, slices: int) -> tuple[Floats, Floats, Floats]:
+def _curves(position: Floats, thickness: Floats, base: Floats, measure: Measure) -> tuple[Floats, Floats, Floats]:
     """Return x, thickness on it (P, B) and the baseline (P,)."""
     from scipy.interpolate import PchipInterpolator
 
     columns = position.size
-    base = np.zeros(columns) if measure == "share" else least_wiggle(thickness)
     if columns == 1:  # one stacked column, as wide as the drawing allows a column to be
         x = np.array([-0.12, 0.12])
         return x, np.repeat(thickness, 2, axis=0), np.repeat(base, 2)

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from vmfstream.log.queries import (
     TypicalFrame,
     WordFrame,
 )
+
+if TYPE_CHECKING:
+    from vmfstream.dashboards.steady import Steady
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -161,10 +164,14 @@ def read_history(rows: LogRows, reading: Reading) -> History:
 
 
 class Snapshot:
-    """The rows of a log at one moment: every question is asked once, so that all views of a page agree."""
+    """The rows of a log at one moment: every question is asked once, so that all views of a page agree.
 
-    def __init__(self, rows: LogRows) -> None:
+    ``steady`` is what earlier moments of a growing log looked like.
+    """
+
+    def __init__(self, rows: LogRows, steady: Steady | None = None) -> None:
         self._rows = rows
+        self.steady = steady
         self._known: dict[tuple[object, ...], Any] = {}
 
     def meta(self) -> dict[str, str]:

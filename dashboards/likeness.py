@@ -21,14 +21,20 @@ def order_by_likeness(history: History) -> Ints:
     topics = history.topic.size
     if topics < 3:
         return np.arange(topics)
-    lives = _life(history)
-    length = np.linalg.norm(lives, axis=1, keepdims=True)
-    unit = lives / np.where(length > 0, length, 1.0)
-    angle = np.arccos(np.clip(unit @ unit.T, -1.0, 1.0))
-    np.fill_diagonal(angle, 0.0)
+    angle = life_angles(history)
     tree = linkage(squareform(0.5 * (angle + angle.T), checks=False), "average", optimal_ordering=topics <= 150)
     order: Ints = leaves_list(tree).astype(np.int64)
     return order if order[0] <= order[-1] else order[::-1]
+
+
+def life_angles(history: History) -> NDArray[np.float64]:
+    """Return the angles between the life-long mixes of stored words of all topics in radians, shape (T, T)."""
+    lives = _life(history)
+    length = np.linalg.norm(lives, axis=1, keepdims=True)
+    unit = lives / np.where(length > 0, length, 1.0)
+    angle: NDArray[np.float64] = np.arccos(np.clip(unit @ unit.T, -1.0, 1.0))
+    np.fill_diagonal(angle, 0.0)
+    return angle
 
 
 def telling_words(history: History) -> Ints:

@@ -8,7 +8,7 @@ import numpy as np
 
 from vmfstream.dashboards.bands import INSET, PHONE, REST, Bands, RiverFrame, stack
 from vmfstream.dashboards.escape import for_plotly
-from vmfstream.dashboards.history import Floats, History, Ints, history_of, ticks
+from vmfstream.dashboards.history import Floats, History, Ints, Snapshot, history_of, ticks
 from vmfstream.dashboards.labels import Label, place_labels
 from vmfstream.dashboards.likeness import order_by_likeness, telling_words
 from vmfstream.dashboards.theme import RIVER_MIX, ThemeName, template, theme
@@ -36,7 +36,8 @@ class SharesView:
         history = history_of(rows, selection.reading)
         # both readings keep one order, so that switching moves no band past another
         widest = history_of(rows, "hindsight")
-        order = order_by_likeness(widest)
+        steady = rows.steady if isinstance(rows, Snapshot) else None
+        order = steady.arranged(widest) if steady else order_by_likeness(widest)
         if not np.array_equal(widest.topic, history.topic):
             known = [p for t in widest.topic[order] if (p := history.position(int(t))) is not None]
             order = np.array([*known, *np.setdiff1d(np.arange(history.topic.size), known)], dtype=np.int64)
@@ -48,6 +49,7 @@ class SharesView:
             telling=telling_words(history),
             selected=None if selection.topic is None else history.position(selection.topic),
             all_topics=selection.all_topics,
+            steady=steady,
         )
 
     def drawing(self, frame: RiverFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
@@ -209,7 +211,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
     colours = theme(name)
     history = frame.history
     slices = history.index.size
-    low, high = _extent(bands)
+    low, high = bands.extent
     marked = ticks(history.labels, size.width - 2 * INSET, 46.0 if size.width <= PHONE else 74.0)
     notes: list[dict[str, Any]] = []
     empty = np.flatnonzero(history.n == 0)
@@ -295,15 +297,9 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
     }
 
 
-def _extent(bands: Bands) -> tuple[float, float]:
-    if not bands.x.size or float(np.ptp(bands.edges)) == 0.0:
-        return 0.0, 1.0
-    return float(bands.edges.min()), float(bands.edges.max())
-
-
 def _pixels(bands: Bands, size: Size) -> float:
     """Return pixels per unit of thickness."""
-    low, high = _extent(bands)
+    low, high = bands.extent
     return (size.height - TOP - BOTTOM) / (high - low)
 
 

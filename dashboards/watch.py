@@ -23,6 +23,7 @@ from vmfstream.dashboards.escape import clean, for_json
 from vmfstream.dashboards.history import Snapshot
 from vmfstream.dashboards.packing import Arrays
 from vmfstream.dashboards.pagedata import page_data
+from vmfstream.dashboards.steady import Steady
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
 from vmfstream.log.queries import OpenSlice, Pulse, Reader
 
@@ -36,7 +37,7 @@ _MANY_WORDS = 400_000  # stored words above which a page gets twenty per topic a
 class State:
     """One state of a log, in a copy of its own that lasts as long as the object; figures are drawn when asked for."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, steady: Steady | None = None) -> None:
         folder = tempfile.mkdtemp(prefix="vmfstream-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._lock = threading.RLock()
@@ -44,7 +45,7 @@ class State:
         Reader(log, timeout=_COPY_PATIENCE).copy(copy)
         reader = Reader(copy)
         self.stamp = stamp_of(reader.pulse())
-        self.rows = Snapshot(reader)
+        self.rows = Snapshot(reader, steady)
         self.drawings = Drawings(self.rows)
         self._texts: dict[str, str | None] = {}
         self._opening: tuple[str, str] | None = None
@@ -108,6 +109,7 @@ class Watch:
         self._seen: tuple[object, ...] | None = None
         self._look = Look()
         self._reader: Reader | None = None
+        self._steady = Steady()
         self._states: list[State] = []
         self._next = 0.0
 
@@ -143,7 +145,7 @@ class Watch:
             if wanted and (held is None or held.stamp != wanted) and time.monotonic() >= self._next:
                 began = time.monotonic()
                 try:
-                    held = State(self.log)
+                    held = State(self.log, self._steady)
                 except VmfstreamError as error:
                     self._look = _failed(self._look, error)
                 else:
