@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import resource
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -48,21 +50,53 @@ def test_a_network_that_stalls_cuts_and_delays(broker: Broker, topics: Topics, t
     assert counts(path) == (len(rows), 0)
 
 
-def test_a_full_disk_stops_the_run_and_loses_nothing(topics: Topics, tmp_path: Path) -> None:
-    topic, path = topics(1), tmp_path / "run.duckdb"
+class FullDisk:
+    """A folder with little room: a file system of its own where we may mount one, else a limit on the size of files."""
+
+    def __init__(self, folder: Path, megabytes: float) -> None:
+        self.folder, self._bytes = folder, int(1e6 * megabytes)
+        self.mounted = self._mount(f"size={self._bytes}")
+
+    def _mount(self, options: str) -> bool:
+        if os.geteuid() != 0:
+            return False
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    def limit(self) -> None:
+        """To be called in the new process before it begins."""
+        if not self.mounted:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (self._bytes, self._bytes))
+
+    def make_room(self) -> None:
+        if self.mounted:
+            assert self._mount("remount,size=500m")
+
+    def close(self) -> None:
+        if self.mounted:
+            subprocess.run(["umount", str(self.folder)], check=True)
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[FullDisk]:
+    (tmp_path / "small").mkdir()
+    with closing(FullDisk(tmp_path / "small", 2.5)) as disk:
+        yield disk
+
+
+def test_a_full_disk_stops_the_run_and_loses_nothing(topics: Topics, full_disk: FullDisk) -> None:
+    topic, path = topics(1), full_disk.folder / "run.duckdb"
     rows = documents(6000)
     topic.fill(rows, times=times(rows))
     command = [sys.executable, "-m", "vmfstream", "run", topic.url, "--slices", "1000", "-k", "3", "--out", str(path)]
     command += ["--epoch-size", "250", "--linger", "0.5", "--window", "300"]
 
-    def small() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2_500_000, 2_500_000))
-
-    full = subprocess.run(command, preexec_fn=small, capture_output=True, text=True, timeout=120)
+    full = subprocess.run(command, preexec_fn=full_disk.limit, capture_output=True, text=True, timeout=120)
     assert full.returncode == 1
     assert "Traceback" not in full.stderr
     assert "could be written into the log" in full.stderr
     assert "if the disk is full make room, then continue the run" in full.stderr
+    full_disk.make_room()
     before = counts(path)[0]
     assert 0 < before < len(rows)
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
