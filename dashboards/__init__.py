@@ -24,6 +24,12 @@ def _words() -> View[Any]:
     return WordsView()
 
 
+def _rays() -> View[Any]:
+    from vmfstream.dashboards.rays import RaysView
+
+    return RaysView()
+
+
 def _lines() -> View[Any]:
     from vmfstream.dashboards.lineage import LinesView
 
@@ -51,6 +57,7 @@ def _search() -> View[Any]:
 VIEWS: dict[str, Callable[[], View[Any]]] = {
     "river": _river,
     "words": _words,
+    "rays": _rays,
     "lines": _lines,
     "compare": _compare,
     "health": _health,
@@ -63,7 +70,7 @@ PANELS: dict[str, str] = {
     "sentences": "changes",
     "words": "words",
     "compare": "compare",
-    "rays": "placeholders:RAYS",
+    "rays": "rays",
     "documents": "documents",
     "lines": "lineage",
     "globe": "placeholders:GLOBE",

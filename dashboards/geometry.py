@@ -81,11 +81,12 @@ def angles_of_pairs(rows: LogRows, history: History, topics: Ints) -> Floats:
 
 def sketch_of(rows: LogRows, history: History, topic: int) -> Floats:
     """Return the sketches of one topic's mean as unit rows, shape (S, 256), NaN where there is none."""
-    found = [(rows.sketches(reading, topic), used) for reading, used in _parts(rows, history)]
+    found = [(rows.sketches(reading), used) for reading, used in _parts(rows, history)]  # all: the globe needs them too
     out = np.full((history.index.size, max(frame.numbers.shape[1] for frame, _ in found)), np.nan)
     for frame, used in found:
-        s, _, kept = _places(history, used, frame.slice)
-        out[s] = unit(frame.numbers[kept])
+        own = np.flatnonzero(frame.topic == topic)
+        s, _, kept = _places(history, used, frame.slice[own])
+        out[s] = unit(frame.numbers[own[kept]])
     return out
 
 

@@ -33,6 +33,7 @@ SCRIPTS = (
     "documents.js",
     "health.js",
     "table.js",
+    "rays.js",
     "lineage.js",
     "search.js",
     "tables.js",

@@ -153,8 +153,8 @@ PAGE: Mapping[str, str] = {
     "topicOne": "1 topic",
     "topicMany": "{n} topics",
     "rays": (
-        "Distance to the centre is the true angle: 0° the same words, 90° none in common. Direction only keeps things "
-        "apart. A small ring: where a topic was at first. The thick trail: this topic’s own past."
+        "Distance to the centre is the true angle; direction only keeps things apart. Small rings: where the others "
+        "were at first. The trail: this topic’s own past."
     ),
     "raysThen": "As known then, angles also hold how unsure the words still were.",
     "raysRest": "{n} more topics lived then; the 40 nearest and the 20 largest are drawn.",

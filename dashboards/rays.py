@@ -1,0 +1,93 @@
+"""Seen from here: the selected topic in the middle, every other at its true angle, its own past as a trail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vmfstream.dashboards import wording
+from vmfstream.dashboards.geometry import angles_of_pairs, as_bytes
+from vmfstream.dashboards.history import History, Snapshot
+from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.raydrawing import ray_layout, ray_traces
+from vmfstream.dashboards.rayframe import RaysFrame, seen_from_here
+from vmfstream.dashboards.river import readings_of
+from vmfstream.dashboards.theme import ThemeName
+from vmfstream.dashboards.view import LogRows, Selection, Size
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_SIZE = Size(400, 400)
+
+
+class RaysView:
+    """How far a topic has moved, and what is near it."""
+
+    name = "rays"
+    title = wording.RAYS
+
+    def frame(self, rows: LogRows, selection: Selection) -> RaysFrame:
+        """Look from the selected topic (the lowest id if none is selected) at the selected date (the newest)."""
+        return seen_from_here(rows, selection)
+
+    def drawing(self, frame: RaysFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
+        """Return data and layout; the drawing is square, whatever height the size says."""
+        return {"data": ray_traces(frame, size.width, theme), "layout": ray_layout(frame, size.width, theme)}
+
+    def figure(self, frame: RaysFrame, size: Size, theme: ThemeName) -> Figure:
+        """Draw what is to be seen."""
+        import plotly.graph_objects as go
+
+        return go.Figure(self.drawing(frame, size, theme))
+
+
+def section(parts: Parts) -> str:
+    """Return the place of the chart; its script fills it in, as its words depend on the date."""
+    return chart("rays", wording.RAYS, wording.PAGE["rays"]) + '<p class="muted" id="rays-note"></p>'
+
+
+def columns(rows: Snapshot, history: History) -> dict[str, Any]:
+    """Return the angles between all living topics of the page, see `angles_of_pairs`, and what all charts share."""
+    view = RaysView()
+    empty = view.drawing(view.frame(rows, Selection(reading=readings_of(rows)[0])), _SIZE, "light")
+    layout = {key: value for key, value in empty["layout"].items() if key not in ("template", "meta", "shapes")}
+    out: dict[str, Any] = {"data": [_style(trace) for trace in empty["data"]], "layout": layout}
+    for reading in readings_of(rows):
+        packed = as_bytes(angles_of_pairs(rows, rows.history(reading), history.topic))
+        out[reading] = {"unit": packed.unit, "angles": packed.values}
+    return out
+
+
+def keys(rows: Snapshot, topics: Sequence[int]) -> list[str]:
+    """Return ``rays/READING/TOPIC``."""
+    return [f"rays/{reading}/{topic}" for reading in readings_of(rows) for topic in topics]
+
+
+def draw(rows: Snapshot, key: str) -> dict[str, Any]:
+    """Return what stays of one topic's chart when the date moves: rings, rays, its past as seen from all dates."""
+    _, reading, topic = key.split("/")
+    frame = seen_from_here(rows, Selection(topic=int(topic), reading="then" if reading == "then" else "hindsight"))
+    past = as_bytes(frame.past.degrees)
+    layout = ray_layout(frame, _SIZE.width, "light")
+    layout["meta"] |= {
+        "others": frame.others.astype(np.int16 if frame.others.max(initial=0) < 2**15 else np.int32),
+        "at": frame.past.at.astype(np.int16),
+        "date": frame.past.date.astype(np.int16),
+        "unit": past.unit,
+        "past": past.values[~np.isnan(frame.past.degrees)],
+    }
+    return {"data": [], "layout": {"meta": layout["meta"], "shapes": layout["shapes"]}}
+
+
+def _style(trace: dict[str, Any]) -> dict[str, Any]:
+    """Return a trace without what the page computes for its topic and date."""
+    kept = {key: value for key, value in trace.items() if key not in ("x", "y", "text")}
+    if "marker" in kept:
+        kept["marker"] = {"opacity": 1.0, "line": {"width": trace["marker"]["line"]["width"]}}
+    return kept
+
+
+PANEL = Panel("rays", section, columns=columns, keys=keys, draw=draw)
