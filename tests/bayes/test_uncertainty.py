@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import beta, vonmises
 
 from tests.mixtures.planted import directions
-from vmfstream.bayes import gibbs
+from vmfstream.bayes import gibbs, uncertainty
 from vmfstream.bayes.concentration import KappaPrior
 from vmfstream.bayes.flat import fit
 from vmfstream.bayes.priors import moment_prior
@@ -91,3 +92,40 @@ def test_bad_input_is_named() -> None:
     for mass in (0.0, 1.0, -1.0, np.nan):
         with pytest.raises(ValueError, match=r"mass: expected a probability in \(0, 1\)"):
             central(mass)
+
+
+# --- memberships, shares
+
+
+def test_a_temper_changes_probabilities_and_not_their_order() -> None:
+    scores = np.random.default_rng(3).normal(0, 40, (20, 5))
+    for heat in (0.01, 0.3, 1.0, 4.0):
+        found = uncertainty.tempered(scores, heat)
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(found.argmax(axis=1), scores.argmax(axis=1))
+        exact = [[float(1 / sum(mpmath.exp(heat * (mpmath.mpf(b) - a)) for b in row)) for a in row] for row in scores]
+        np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+def test_the_temper_of_overconfident_scores_is_found() -> None:
+    rng = np.random.default_rng(4)
+    honest = rng.normal(0, 2, (20_000, 4))
+    labels = (rng.gumbel(size=honest.shape) + honest).argmax(axis=1)
+    assert uncertainty.fitted_temper(honest, labels) == pytest.approx(1.0, rel=0.03)
+    assert uncertainty.fitted_temper(50 * honest, labels) == pytest.approx(0.02, rel=0.03)
+
+
+def test_shares_lie_where_the_dirichlet_says() -> None:
+    n = np.array([0.0, 3.0, 40.0])
+    low, high = uncertainty.share_intervals(n, 1.0, 0.9).T
+    draws = np.random.default_rng(5).dirichlet(n + 1.0, 200_000)
+    np.testing.assert_allclose(low, np.quantile(draws, 0.05, axis=0), atol=2e-3)
+    np.testing.assert_allclose(high, np.quantile(draws, 0.95, axis=0), atol=2e-3)
+
+
+def test_what_no_temper_can_be_fitted_to() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        uncertainty.tempered(np.zeros((2, 2)), 0.0)
+    for labels in ([0], [0, 2], [-1, 0]):
+        with pytest.raises(ValueError, match="labels"):
+            uncertainty.fitted_temper(np.zeros((2, 2)), np.array(labels))

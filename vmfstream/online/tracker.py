@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.beliefs import learn
 from vmfstream.bayes.concentration import point_kappa
-from vmfstream.bayes.flat import expected_cosines
+from vmfstream.bayes.flat import expected_cosines, topic_densities
 from vmfstream.bayes.temporal import smooth
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
@@ -297,6 +297,15 @@ def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     resp, loglik, _ = posterior(x, belief(state, settings), threads=settings.threads)
     return resp, loglik
+
+
+def scores(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:
+    """Log weight and log-density of every topic for documents, (N, K), under what is known in the open slice.
+
+    Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.uncertainty.tempered`.
+    """
+    known = belief(state, settings)
+    return topic_densities(x, known.f, known.gamma, known.kappa) + known.log_weights
 
 
 def current(state: TrackState) -> TopicView:
