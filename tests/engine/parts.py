@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from tests.engine.documents import SUBJECTS, document
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.engine.engine import EngineSettings
 from vmfstream.engine.executor import InProcess
-from vmfstream.engine.follow import RunSettings
 from vmfstream.engine.ranged import RangedEngine
 from vmfstream.engine.slices import Slicing
 from vmfstream.log.memory import MemoryLog
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Executor, Store
 from vmfstream.records import Message, Position, Range
+from vmfstream.text.encoders import TextEncoder
 
 Items = Sequence[bytes | Mapping[str, Any]]
 
@@ -87,10 +86,11 @@ def ranged(
     return RangedEngine(
         source,
         FieldCodec(),
-        partial(RunSettings.encoder, RunSettings()),
+        TextEncoder(),
         store or MemoryLog(),
         TrackerSettings(topics=topics, window=window, threads=1),
         EngineSettings(Slicing.parse(slices), **settings),
+        TextEncoder,
         executor or InProcess(),
         range_messages,
     )

@@ -18,13 +18,13 @@ from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.blocks import learn_block
 from vmfstream.engine.engine import EngineSettings
 from vmfstream.engine.executor import InProcess
-from vmfstream.engine.follow import RunSettings
 from vmfstream.engine.ranged import RangedEngine
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError, WorkersLost
 from vmfstream.log.memory import MemoryLog
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Commit
+from vmfstream.text.encoders import VectorEncoder
 
 
 class Many(InProcess):
@@ -177,9 +177,10 @@ def test_vectors_need_no_vocabulary() -> None:
 def _vectors(items: list[dict[str, Any]], executor: InProcess) -> MemoryLog:
     log = MemoryLog()
     codec = FieldCodec(vector="vector", dimension=6)
-    encoder = partial(RunSettings.encoder, RunSettings(dimension=6))
+    encoder = partial(VectorEncoder, 6)
     cut = EngineSettings(Slicing.parse("year"), epoch_documents=200)
-    RangedEngine(Parts(spread(items, 2)), codec, encoder, log, TrackerSettings(topics=3), cut, executor, 50).run()
+    source, track = Parts(spread(items, 2)), TrackerSettings(topics=3)
+    RangedEngine(source, codec, encoder(), log, track, cut, encoder, executor, 50).run()
     return log
 
 

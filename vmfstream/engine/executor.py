@@ -1,9 +1,41 @@
-"""Where pure functions are applied: here, in this process. Its twin on Dask is `vmfstream.engine.cluster`."""
+"""Where pure functions are applied: in this process, or on Dask (`vmfstream.engine.cluster`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
+
+from vmfstream.errors import InputError
+from vmfstream.protocols import Executor
+
+
+@contextmanager
+def executor_of(address: str | None, workers: int) -> Iterator[Executor | None]:
+    """Yield what the options of a command ask for, and release it; None where nothing is asked for.
+
+    Parameters
+    ----------
+    address : ``dask://host:8786`` of a scheduler, ``tls://host:8786``, or ``here`` for this process alone
+    workers : processes to start on this machine; 0 starts none
+
+    Raises
+    ------
+    InputError, MissingExtra
+        If both are asked for, or what was asked for cannot be had.
+    """
+    if address is not None and workers:
+        raise InputError("--executor names a cluster that has its own workers: leave --workers out")
+    if address is None and not workers:
+        yield None
+        return
+    if address == "here":
+        yield InProcess()
+        return
+    from vmfstream.engine.cluster import DaskCluster
+
+    with closing(DaskCluster(address, workers=workers)) as cluster:
+        yield cluster
 
 
 class InProcess:

@@ -10,13 +10,14 @@ from typing import Any
 from vmfstream import __version__
 from vmfstream.engine.engine import Assigned, Engine, EngineSettings, Observer
 from vmfstream.engine.evaluate import Comparison, Evaluator
+from vmfstream.engine.ranged import RangedEngine
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.log.lease import lease
 from vmfstream.log.memory import MemoryLog
 from vmfstream.log.writer import Log
 from vmfstream.online.state import TrackerSettings
-from vmfstream.protocols import Codec, Source, Store
+from vmfstream.protocols import Codec, Executor, Source, Store
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 
 
@@ -144,15 +145,18 @@ def follow(
     observe: Observer | None = None,
     assigned: Assigned | None = None,
     stop: Callable[[], bool] = lambda: False,
+    executor: Executor | None = None,
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
     A store that already has epochs is continued where it stands; documents are counted once whatever happened before.
-    A log that another run is writing raises StoreLocked.
+    A log that another run is writing raises StoreLocked. With an ``executor`` its workers read the source in ranges
+    (`vmfstream.engine.ranged`), and ``assigned`` is told nothing.
     """
     with lease(store.path) if isinstance(store, Log) else nullcontext():
         settings = agree(settings, store.settings(settings.as_text()))
-        engine = Engine(*settings.parts(source, codec, store, linger), assigned)
+        parts = settings.parts(source, codec, store, linger)
+        engine = Engine(*parts, assigned) if executor is None else RangedEngine(*parts, settings.encoder, executor)
         engine.run(observe, stop)
     return engine
 

@@ -63,8 +63,8 @@ class RangedEngine(Engine):
     Parameters
     ----------
     source : Source that is `vmfstream.protocols.Ranged`.
-    codec, store, track, settings : as for `Engine`; ``settings.batch_documents`` is not used.
-    encoder : makes the encoder, here and in the workers.
+    codec, encoder, store, track, settings : as for `Engine`; ``settings.batch_documents`` is not used.
+    make_encoder : makes one like the encoder in the workers.
     executor : where ranges are read and learnt.
     range_messages : most messages of a range; sums depend on it in their last digits.
 
@@ -78,19 +78,20 @@ class RangedEngine(Engine):
         self,
         source: Source,
         codec: Codec,
-        encoder: Callable[[], Encoder],
+        encoder: Encoder,
         store: Store,
         track: TrackerSettings,
         settings: EngineSettings,
+        make_encoder: Callable[[], Encoder],
         executor: Executor,
         range_messages: int = RANGE_MESSAGES,
     ) -> None:
         if not isinstance(source, Ranged):
             raise InputError(f"{source.name} is read in one piece; only topics of Kafka can be shared among workers")
         self._waiting: dict[str, int] = {}
-        super().__init__(source, codec, encoder(), store, track, settings)
+        super().__init__(source, codec, encoder, store, track, settings)
         self._ranged: Ranged = source
-        self._executor, self._make_encoder, self._size = executor, encoder, range_messages
+        self._executor, self._make_encoder, self._size = executor, make_encoder, range_messages
         self._reading = Reading(source.reader(), codec, settings.slices, RANGE_BYTES)
         self._lesson: Any = None
 
