@@ -14,6 +14,7 @@ from vmfstream.cli.options import (
     Dashboard,
     Dimension,
     Epoch,
+    ExecutorOption,
     Html,
     IdField,
     Kinds,
@@ -36,6 +37,7 @@ from vmfstream.cli.options import (
     Verbose,
     Vocabulary,
     Window,
+    Workers,
     settings_of,
 )
 from vmfstream.cli.snapshot import kinds_beside
@@ -194,6 +196,8 @@ def run(
         int | None, typer.Option(min=0, max=65535, help="Serve figures for Prometheus at this port.")
     ] = None,
     metrics_address: Annotated[str, typer.Option(help="Address to serve them at.")] = "127.0.0.1",
+    workers: Workers = 0,
+    executor: ExecutorOption = None,
     dashboard: Dashboard = False,
     dashboard_port: Port = 8050,
     verbose: Verbose = False,
@@ -207,12 +211,14 @@ def run(
     vmfstream run news.jsonl --slices day --out news.duckdb
     tail -f news.jsonl | vmfstream run - --slices hour --linger 5
     vmfstream run kafka://localhost:9092/news --slices hour --dead-letters kafka://localhost:9092/news-dead
+    vmfstream run kafka://localhost:9092/news --slices hour --workers 4
     vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000
     """
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.kafka_options import parse_place, read_options
     from vmfstream.engine.beside import beside
+    from vmfstream.engine.executor import executor_of
     from vmfstream.engine.follow import follow
     from vmfstream.live import LINGER, observers
     from vmfstream.log.writer import Log
@@ -259,8 +265,9 @@ def run(
         progress(opened.name, opened.total) as (observe, stop),
         beside(observe, out, snapshot_every, kinds) as noticed,
         observers(out, noticed, **wishes) as told,
+        executor_of(executor, workers) as pool,
     ):
-        engine = follow(opened, codec, Log(out), settings, linger=linger, observe=told, stop=stop)
+        engine = follow(opened, codec, Log(out), settings, linger=linger, observe=told, stop=stop, executor=pool)
     conclude(engine, out, html, stop)
 
 

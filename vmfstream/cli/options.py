@@ -47,6 +47,13 @@ Config = Annotated[
 Host = Annotated[str, typer.Option(help="Address to serve the dashboard at.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to serve the dashboard at; 0: any free one.")]
 Dashboard = Annotated[bool, typer.Option("--dashboard", help="Serve the live page while the run lasts (extra: dash).")]
+Workers = Annotated[
+    int, typer.Option("--workers", min=0, help="Share a topic among so many processes of this machine (extra: dask).")
+]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option("--executor", help="Share a topic among a Dask cluster's workers: dask://host:8786 (extra: dask)."),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more while running.")]
 
 
