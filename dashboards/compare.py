@@ -124,7 +124,7 @@ def blank(size: Size, name: ThemeName) -> dict[str, Any]:
                 "connectgaps": False,
                 "x": [],
                 "y": [],
-                "line": {"color": colours.outline, "width": 3 if phone else 5},
+                "line": {"color": colours.outline, "width": 3 if phone else 5, "simplify": False},
             },
             {
                 "type": "bar",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vmfstream.dashboards.escape import clean
 from vmfstream.dashboards.view import LogRows
 from vmfstream.dashboards.wording import unlabelled
+from vmfstream.errors import InputError
 from vmfstream.log.queries import (
     AngleFrame,
     EpochFrame,
@@ -260,6 +261,22 @@ class Snapshot:
 def history_of(rows: LogRows, reading: Reading) -> History:
     """Return a reading as dense arrays, computed once if ``rows`` is a snapshot."""
     return rows.history(reading) if isinstance(rows, Snapshot) else read_history(rows, reading)
+
+
+def slice_called(history: History, label: str | None) -> int | None:
+    """Return the position of a slice by its name, None for none.
+
+    Raises
+    ------
+    InputError
+        If there is no such slice.
+    """
+    if label is None:
+        return None
+    if label not in history.labels:
+        known = f"{history.labels[0]} to {history.labels[-1]}" if history.labels else "none yet"
+        raise InputError(f"there is no date {label!r} in this log; dates are {known}")
+    return history.labels.index(label)
 
 
 def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int, str]]:

@@ -31,6 +31,7 @@ FLOORS = {
     "vmfstream.dashboards": 7,
     "vmfstream.replay": 7,
     "vmfstream.live": 8,
+    "vmfstream.plot": 8,
     "vmfstream.cli": 8,
     "vmfstream.__main__": 8,
 }

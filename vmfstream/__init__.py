@@ -7,7 +7,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vmfstream import datasets, metrics
+    from vmfstream import datasets, metrics, plot
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
@@ -42,6 +42,7 @@ __all__ = [
     "__version__",
     "datasets",
     "metrics",
+    "plot",
 ]
 
 _HOMES = {
@@ -62,7 +63,7 @@ _HOMES = {
     "WatsonMixture": "vmfstream.estimators.watson",
 }
 
-_MODULES = ("datasets", "metrics")
+_MODULES = ("datasets", "metrics", "plot")
 """Public modules, imported like the public names."""
 
 

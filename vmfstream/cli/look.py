@@ -35,11 +35,39 @@ def dashboard(
 
 def export(
     log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
-    page: Annotated[Path, typer.Argument(help="The HTML file to write.")],
+    page: Annotated[
+        Path | None, typer.Argument(help="The HTML file, or with --still the picture, to write.", show_default=False)
+    ] = None,
     max_mb: Annotated[float, typer.Option("--max-mb", min=5.0, help="Largest size of the page in megabytes.")] = 8.0,
+    still: Annotated[
+        str | None, typer.Option("--still", help="Write this view as a picture for print (extra: stills).")
+    ] = None,
+    topic: Annotated[int | None, typer.Option("--topic", "-t", help="The topic of the picture.")] = None,
+    word: Annotated[str | None, typer.Option("--word", help="The word of the picture of a search.")] = None,
+    date: Annotated[str | None, typer.Option("--date", help="The date of the picture, such as 1999.")] = None,
+    other: Annotated[str | None, typer.Option("--other", help="The date to compare with.")] = None,
+    then: Annotated[bool, typer.Option("--then", help="As known then, instead of in hindsight.")] = False,
+    format: Annotated[str | None, typer.Option("--format", help="svg, pdf or png; by default the file's.")] = None,
+    width: Annotated[str, typer.Option("--width", help="Width in print.")] = "170mm",
 ) -> None:
-    """Write one HTML file with everything to look at; it needs no server and no network."""
-    write_page(log, page, max_mb)
+    """Write one HTML file with everything to look at; it needs no server and no network. Or one picture for print.
+
+    \b
+    vmfstream export run.duckdb run.html
+    vmfstream export run.duckdb --still river --format pdf --width 170mm
+    vmfstream export run.duckdb drift.svg --still words --topic 3
+    """
+    if still is None:
+        if page is None:
+            raise InputError("expected the HTML file to write: vmfstream export LOG PAGE.html")
+        return write_page(log, page, max_mb)
+    from vmfstream.dashboards.stills import write_still
+
+    target = page or Path(f"{still}.{format or 'svg'}")
+    size = write_still(
+        log, target, still, kind=format, width=width, topic=topic, word=word, date=date, other=other, then=then
+    )
+    typer.echo(f"{still}: {target.resolve()} ({size / 1e3:.0f} kB)")
 
 
 def show(

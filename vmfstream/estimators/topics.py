@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from vmfstream.engine.engine import Engine, EngineSettings
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.log.memory import MemoryLog
+from vmfstream.log.writer import Log
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Document, Message, Position, Rejected, SliceReport, TopicRows
 from vmfstream.text.encoders import TextEncoder
@@ -112,6 +115,25 @@ class TopicTracker:
         else:
             found = {r.slice.index: r.topics for r in self._reports() if r.topics is not None}
         return [row for index in sorted(found) for row in _rows(labels[index], found[index], words)]
+
+    def write_log(self, path: str | Path) -> None:
+        """Write the rows of all slices as a log, which commands, pages and `vmfstream.plot` read.
+
+        Raises
+        ------
+        InputError
+            If there is a file already, or the path cannot be written.
+        """
+        target = Path(path).expanduser()
+        if target.exists():
+            raise InputError(f"{target} exists already; a tracker writes a new file")
+        log, last = Log(target), self._log.resume()
+        log.settings(self._log.settings({}))
+        for commit in self._log.commits:
+            if last is not None and commit.epoch.epoch == last.epoch:
+                commit = replace(commit, open_state=last.open_state, slice_state=last.slice_state)
+            log.commit(commit)
+        log.close()
 
     @property
     def rejected(self) -> list[Rejected]:

@@ -1,0 +1,209 @@
+"""Rows of a log as tables of columns, such as pandas DataFrames: the same views without the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.errors import InputError
+from vmfstream.log.queries import (
+    SKETCH_SIZE,
+    AngleFrame,
+    EpochFrame,
+    EventFrame,
+    Reading,
+    Rejections,
+    SketchFrame,
+    SliceFrame,
+    SnapshotFrame,
+    SnapshotTopicFrame,
+    SnapshotWordFrame,
+    TopicFrame,
+    TypicalFrame,
+    WordFrame,
+)
+
+TABLES: Mapping[str, type] = {
+    "slices": SliceFrame,
+    "topics": TopicFrame,
+    "words": WordFrame,
+    "typical": TypicalFrame,
+    "events": EventFrame,
+    "epochs": EpochFrame,
+    "angles": AngleFrame,
+    "sketches": SketchFrame,
+    "snapshots": SnapshotFrame,
+    "snapshot_topics": SnapshotTopicFrame,
+    "snapshot_words": SnapshotWordFrame,
+}
+"""Names of the tables, each with the frame of ``vmfstream.log.queries`` whose columns it has."""
+
+_NEEDED = ("slices", "topics", "words")
+# what a missing column holds, by the kind of its frame's field; others must be there
+_KINDS: Mapping[str, tuple[str, Any]] = {
+    "Ints": ("int64", None),
+    "Floats": ("float64", np.nan),
+    "Bools": ("bool", False),
+    "Texts": ("object", ""),
+    "Times": ("datetime64[us]", np.datetime64("NaT")),
+}
+_ZERO = frozenset({"rejected", "late", "empty"})
+_NONE = frozenset({"other", "lag", "epoch", "parent"})
+
+_F = TypeVar("_F")
+
+
+class TableRows:
+    """A log as tables.
+
+    Parameters
+    ----------
+    tables : mapping of str to table
+        By the names in ``TABLES``; ``slices``, ``topics`` and ``words`` are needed. A table is anything that gives a
+        column for its name: a DataFrame, a dict of sequences. ``topics``, ``words``, ``angles`` and ``sketches`` may
+        have a column ``reading`` with ``then`` or ``hindsight``; without it all rows are as known then. Numbers that a
+        table does not have are unknown.
+    settings : mapping of str to str, optional
+        Of the run, such as ``title``.
+
+    Raises
+    ------
+    InputError
+        If a table or a column is missing, or has the wrong kind of values; tables are looked at when they are asked
+        for.
+    """
+
+    def __init__(self, tables: Mapping[str, Any], settings: Mapping[str, str] | None = None) -> None:
+        for name in tables:
+            if name not in TABLES:
+                raise InputError(f"tables: expected some of {', '.join(TABLES)}, got {name!r}")
+        for name in _NEEDED:
+            if name not in tables:
+                raise InputError(f"tables: {name!r} is missing")
+        self._tables = dict(tables)
+        self._settings = dict(settings or {})
+
+    def meta(self) -> dict[str, str]:
+        """Return the settings of the run."""
+        return dict(self._settings)
+
+    def slices(self) -> SliceFrame:
+        """Return the closed slices."""
+        return self._ordered(SliceFrame, "slices", "slice")
+
+    def topics(self, reading: Reading) -> TopicFrame:
+        """Return the topics of all closed slices."""
+        return self._ordered(TopicFrame, "topics", "slice", "topic", reading=reading)
+
+    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
+        """Return the words of topics in all closed slices."""
+        frame = self._ordered(WordFrame, "words", "slice", "topic", "rank", reading=reading)
+        return _kept(frame, (frame.rank <= top) & _of(frame.topic, topic))
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between topics."""
+        frame = self._ordered(AngleFrame, "angles", "slice", "topic", "other", reading=reading)
+        return _kept(frame, _of(frame.topic, topic) | _of(frame.other, topic))
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return the sketches of means."""
+        frame = self._ordered(SketchFrame, "sketches", "slice", "topic", reading=reading)
+        return _kept(frame, _of(frame.topic, topic))
+
+    def typical(self, topic: int | None = None) -> TypicalFrame:
+        """Return the most typical documents."""
+        frame = self._ordered(TypicalFrame, "typical", "slice", "topic", "rank")
+        return _kept(frame, _of(frame.topic, topic))
+
+    def events(self) -> EventFrame:
+        """Return what happened to topics."""
+        return self._ordered(EventFrame, "events", "slice")
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        return self._ordered(EpochFrame, "epochs", "epoch")
+
+    def rejections(self) -> Rejections:
+        """Return that nothing is known of rejected messages."""
+        return Rejections(0, {})
+
+    def snapshots(self) -> SnapshotFrame:
+        """Return the batch fits of samples."""
+        return self._ordered(SnapshotFrame, "snapshots", "snapshot")
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        """Return the topics of all snapshots or of one."""
+        frame = self._ordered(SnapshotTopicFrame, "snapshot_topics", "snapshot", "node")
+        return _kept(frame, _of(frame.snapshot, snapshot))
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        """Return the words of all snapshots or of one."""
+        frame = self._ordered(SnapshotWordFrame, "snapshot_words", "snapshot", "node", "rank")
+        return _kept(frame, (frame.rank <= top) & _of(frame.snapshot, snapshot))
+
+    def has_hindsight(self) -> bool:
+        """Tell whether there are topics in hindsight."""
+        return bool(self.topics("hindsight").slice.size)
+
+    def _ordered(self, kind: type[_F], name: str, *order: str, reading: Reading | None = None) -> _F:
+        """Return a table as a frame, in the order of some columns and of one reading only."""
+        table = self._tables.get(name, {})
+        names = set(_names(table))
+        rows = len(np.asarray(table[order[0]])) if order[0] in names else 0
+        if name in self._tables and order[0] not in names:
+            raise InputError(f"{name}: there is no column {order[0]!r}")
+        columns = {
+            field.name: _column(table if field.name in names else None, name, field.name, str(field.type), rows)
+            for field in fields(kind)  # type: ignore[arg-type]
+        }
+        frame = kind(**columns)
+        if reading is not None:
+            told = np.asarray(table["reading"]) if "reading" in names else np.full(rows, "then")
+            frame = _kept(frame, told == reading)
+        keys = tuple(getattr(frame, key) for key in reversed(order))
+        return _kept(frame, np.lexsort(keys))
+
+
+def _names(table: Any) -> list[str]:
+    return [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
+
+
+def _column(table: Any, name: str, column: str, kind: str, rows: int) -> NDArray[Any]:
+    dtype, missing = _KINDS[kind]
+    if table is None:
+        if column in _ZERO | _NONE:
+            missing = 0 if column in _ZERO else -1
+        if missing is None and rows:
+            raise InputError(f"{name}: there is no column {column!r}")
+        shape = (rows, SKETCH_SIZE) if column == "numbers" else (rows,)
+        return np.full(shape, 0 if missing is None else missing, dtype=dtype)
+    values = np.asarray(table[column])
+    try:
+        if column == "numbers":
+            return np.stack([np.asarray(row, np.float64) for row in values]) if rows else np.empty((0, SKETCH_SIZE))
+        if kind == "Times" and values.dtype.kind == "O":
+            values = np.array([_moment(v) for v in values], dtype=dtype)
+        return np.array(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: column {column!r} should hold {dtype}: {error}") from error
+
+
+def _moment(value: Any) -> Any:
+    """Return a time without its zone, in UTC; None and the missing time of pandas are no time."""
+    if value is None or value != value:
+        return np.datetime64("NaT")
+    aware = getattr(value, "tzinfo", None) is not None
+    return np.datetime64(value.astimezone(UTC).replace(tzinfo=None) if aware else value)
+
+
+def _kept(frame: _F, chosen: NDArray[Any]) -> _F:
+    return type(frame)(**{f.name: getattr(frame, f.name)[chosen] for f in fields(frame)})  # type: ignore[arg-type]
+
+
+def _of(column: NDArray[np.int64], wanted: int | None) -> NDArray[np.bool_]:
+    return np.ones(column.size, np.bool_) if wanted is None else np.asarray(column == wanted)

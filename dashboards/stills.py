@@ -1,0 +1,243 @@
+"""Stills for papers: one view as SVG, PDF or PNG, light on white, at a print size, with what it shows in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from vmfstream.dashboards import VIEWS, wording
+from vmfstream.dashboards.escape import clean, for_plotly
+from vmfstream.dashboards.history import Snapshot, history_of, slice_called
+from vmfstream.dashboards.markup import NO_COASTS
+from vmfstream.dashboards.opening import opening_measure, opening_topic
+from vmfstream.dashboards.theme import theme
+from vmfstream.dashboards.view import LogRows, Selection, Size
+from vmfstream.errors import InputError, MissingExtra
+from vmfstream.log.queries import Reader
+
+Format = Literal["svg", "pdf", "png"]
+
+NARROWEST, WIDEST = 60.0, 1200.0
+"""Widths in millimetres that a still may have."""
+
+_PIXELS_PER_MM = 4.2518  # the page's 12 px text is then 8 pt high in print
+_CSS_PER_MM = 96.0 / 25.4
+_DOTS_PER_MM = 300.0 / 25.4
+_WHITE = "#ffffff"
+_LINE = 26
+_SHAPE = {"river": 0.54}
+_SQUARE = ("rays", "globe")
+_WHOLE = ("river", "lines", "globe", "tree", "search", "health")
+
+
+def parse_width(text: str) -> float:
+    """Return millimetres from ``170mm``, ``17cm`` or ``6.7in``.
+
+    Raises
+    ------
+    InputError
+        If it is no such length, or outside 60 to 1200 mm.
+    """
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(mm|cm|in)\s*", text)
+    if found is None:
+        raise InputError(f"--width: expected a length such as 170mm, 17cm or 6.7in, got {text!r}")
+    width = float(found[1]) * {"mm": 1.0, "cm": 10.0, "in": 25.4}[found[2]]
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(f"--width: expected {NARROWEST:.0f} to {WIDEST:.0f} mm, got {width:g} mm")
+    return width
+
+
+def format_of(path: Path, given: str | None = None) -> Format:
+    """Return the format of a still: the one that was given, else that of the file's ending.
+
+    Raises
+    ------
+    InputError
+        If it is none of svg, pdf and png.
+    """
+    name = (given or path.suffix.lstrip(".")).lower()
+    for known in get_args(Format):
+        if name == known:
+            found: Format = known
+            return found
+    raise InputError(f"--format: expected {', '.join(get_args(Format))}, got {name or 'none'!r}")
+
+
+def write_still(
+    log: str | os.PathLike[str],
+    target: Path,
+    what: str,
+    *,
+    kind: str | None = None,
+    width: str = "170mm",
+    topic: int | None = None,
+    word: str | None = None,
+    date: str | None = None,
+    other: str | None = None,
+    then: bool = False,
+) -> int:
+    """Write one view of a log as a picture and return its bytes.
+
+    Parameters
+    ----------
+    log : path of a log
+    target : Path
+        The picture; an existing file is replaced.
+    what : str
+        A view by name, see ``VIEWS``.
+    kind : {"svg", "pdf", "png"}, optional
+        By default what the file's name ends with.
+    width : str
+        In print, see `parse_width`.
+    topic, word : optional
+        What the view is about; views of one topic take the one the page opens with.
+    date, other : str, optional
+        Names of slices.
+    then : bool
+        As known then, instead of in hindsight where there is any.
+
+    Raises
+    ------
+    InputError, MissingExtra
+        See `still`; InputError too for a date that the log does not have.
+    """
+    form, millimetres = format_of(target, kind), parse_width(width)
+    rows = Snapshot(Reader(Path(log)))
+    history = rows.history("then" if then else "hindsight")
+    if topic is None and what not in _WHOLE:
+        topic = opening_topic(history)
+    chosen = Selection(
+        date=slice_called(history, date),
+        topic=topic,
+        word=word,
+        other=slice_called(history, other),
+        reading=history.reading,
+        measure=opening_measure(history),
+    )
+    made = still(rows, what, chosen, form, millimetres)
+    target.write_bytes(made)
+    return len(made)
+
+
+def still(rows: LogRows, what: str, selection: Selection, kind: Format, width: float = 170.0) -> bytes:
+    """Draw one view for print.
+
+    Parameters
+    ----------
+    rows : LogRows
+    what : str
+        A view by name, see ``VIEWS``.
+    selection : Selection
+    kind : {"svg", "pdf", "png"}
+        PNG has 300 dots per inch.
+    width : float
+        In millimetres; text of the axes is 8 pt high.
+
+    Raises
+    ------
+    InputError
+        If there is no such view or topic, no closed slice, or no Chromium.
+    MissingExtra
+        Without kaleido.
+    """
+    drawing = printed(rows, what, selection, width)
+    return _rendered(drawing, kind, width)
+
+
+def printed(rows: LogRows, what: str, selection: Selection, width: float = 170.0) -> dict[str, Any]:
+    """Return the drawing of a still as plain data and layout, see `still`."""
+    if what not in VIEWS:
+        raise InputError(f"--still: expected one of {', '.join(VIEWS)}, got {what!r}")
+    rows = rows if isinstance(rows, Snapshot) else Snapshot(rows)
+    history = history_of(rows, selection.reading)
+    if not history.labels:
+        raise InputError("the log has no closed slice: there is nothing to draw yet")
+    if selection.topic is not None and history.position(selection.topic) is None:
+        raise InputError(f"there is no topic {selection.topic} in this log")
+    view = VIEWS[what]()
+    pixels = round(width * _PIXELS_PER_MM)
+    high = pixels if what in _SQUARE else round(pixels * _SHAPE.get(what, 0.6))
+    drawing: dict[str, Any] = _on_white(view.drawing(view.frame(rows, selection), Size(pixels, high), "light"))
+    layout = drawing["layout"]
+    layout["height"] = (layout.get("height") or high) + _LINE
+    layout["margin"] = dict(layout.get("margin", {}))
+    below = layout["margin"].get("b", 0)
+    layout["margin"]["b"] = below + _LINE
+    caption = _caption(source(rows, what, selection), layout["margin"].get("l", 0), below)
+    layout["annotations"] = [*layout.get("annotations", ()), caption]
+    return drawing
+
+
+def source(rows: LogRows, what: str, selection: Selection) -> str:
+    """Say in one line what a still shows: corpus, time, reading, version."""
+    history = history_of(rows, selection.reading)
+    meta = rows.meta()
+    parts = [clean(meta.get("title") or wording.TITLE)]
+    if what not in _WHOLE and selection.topic is not None:
+        parts.append(wording.PAGE["topic"].replace("{topic}", str(selection.topic)))
+    parts.append(wording.span(history.labels))
+    parts.append(wording.PAGE["then" if what == "health" else history.reading])
+    if meta.get("version"):
+        parts.append(f"vmfstream {clean(meta['version'])}")
+    return ", ".join(parts)
+
+
+def _caption(text: str, left: float, below: float) -> dict[str, Any]:
+    return {
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "xshift": 4 - left,
+        "y": 0,
+        "yref": "paper",
+        "yanchor": "top",
+        "yshift": -below - 6,
+        "showarrow": False,
+        "text": for_plotly(clean(text, 200)),
+        "font": {"color": theme("light").muted, "size": 12},
+    }
+
+
+def _on_white(value: Any) -> Any:
+    """Return a copy of a light drawing on white instead of the page's colour."""
+    if isinstance(value, str):
+        return _WHITE if value == theme("light").page else value
+    if isinstance(value, Mapping):
+        return {key: _on_white(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_on_white(item) for item in value]
+    return value
+
+
+def _rendered(drawing: dict[str, Any], kind: Format, width: float) -> bytes:
+    try:
+        import kaleido
+        from choreographer.errors import ChromeNotFoundError
+    except ImportError:
+        raise MissingExtra("stills need kaleido: pip install 'vmfstream[stills]'") from None
+    import plotly.graph_objects as go
+
+    pixels, high = drawing["layout"]["width"], drawing["layout"]["height"]
+    scale = {"svg": 1.0, "pdf": width * _CSS_PER_MM / pixels, "png": width * _DOTS_PER_MM / pixels}[kind]
+    options = {"format": kind, "width": pixels, "height": high, "scale": scale}
+    with tempfile.TemporaryDirectory() as folder:
+        # nothing is asked of any network: no formulas, and no coast lines for globes
+        quiet = Path(folder) / "quiet.js"
+        quiet.write_text(NO_COASTS, encoding="utf-8")
+        page = kaleido.PageGenerator(mathjax=False, others=[quiet.as_uri()])
+        try:
+            made: bytes = kaleido.calc_fig_sync(go.Figure(drawing), opts=options, kopts={"page_generator": page})
+        except ChromeNotFoundError:
+            raise InputError("stills need Chromium or Chrome on this machine, and none was found") from None
+    return _sized(made, width, high * width / pixels) if kind == "svg" else made
+
+
+def _sized(svg: bytes, width: float, height: float) -> bytes:
+    """Return an SVG with its size in millimetres."""
+    head, end, rest = svg.decode("utf-8").partition(">")
+    head = re.sub(r'\b(width|height)="[^"]*"', lambda m: f'{m[1]}="{width if m[1] == "width" else height:.2f}mm"', head)
+    return (head + end + rest).encode("utf-8")

@@ -1,0 +1,239 @@
+"""The views of the dashboard as plotly figures, for notebooks.
+
+``log`` is the path of a log, a ``vmfstream.log.queries.Reader``, a ``TopicTracker`` that has read something, or a
+mapping of tables such as pandas DataFrames (see `vmfstream.dashboards.dataframes.TableRows`).
+
+Examples
+--------
+>>> from vmfstream import TopicTracker, plot
+>>> tracker = TopicTracker(topics=2, slices="year")
+>>> texts = ["cat fur paw", "ship sea harbour"] * 20
+>>> tracker.learn(texts, [2001] * 40).learn(texts, [2002] * 40).finish()
+>>> figure = plot.words(tracker, 0)
+>>> sorted(trace.name for trace in figure.data)
+['certainty', 'words']
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from vmfstream.dashboards import VIEWS
+from vmfstream.dashboards.dataframes import TableRows
+from vmfstream.dashboards.history import Snapshot, history_of, slice_called
+from vmfstream.dashboards.opening import opening_measure
+from vmfstream.dashboards.theme import ThemeName
+from vmfstream.dashboards.view import Form, LogRows, Measure, Selection, Size
+from vmfstream.errors import InputError
+from vmfstream.estimators.topics import TopicTracker
+from vmfstream.log.queries import Reader, Reading
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Log: TypeAlias = str | os.PathLike[str] | LogRows | TopicTracker | Mapping[str, Any]
+
+_WIDTH = 900
+
+
+def river(
+    log: Log,
+    *,
+    topic: int | None = None,
+    measure: Measure | None = None,
+    all_topics: bool = False,
+    reading: Reading = "hindsight",
+    width: int = _WIDTH,
+    height: int = 420,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw what was written about, and when: a band per topic.
+
+    Parameters
+    ----------
+    log : see the module
+    topic : int, optional
+        The one to bring out.
+    measure : {"documents", "share"}, optional
+        What thickness means; by default what shows more of this log.
+    all_topics : bool
+        Draw all topics by themselves, not only the forty largest.
+    reading : {"then", "hindsight"}
+        As known then, or using later documents too.
+    width, height : int
+        In pixels; labels are fitted to them.
+    theme : {"light", "dark"}
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or there is no such topic or date.
+    """
+    rows = _rows(log)
+    chosen = measure or opening_measure(history_of(rows, reading))
+    return _drawn(rows, "river", Size(width, height), theme, reading, topic, measure=chosen, all_topics=all_topics)
+
+
+def words(
+    log: Log,
+    topic: int,
+    *,
+    form: Form = "auto",
+    reading: Reading = "hindsight",
+    width: int = _WIDTH,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw how the words of a topic changed.
+
+    Parameters
+    ----------
+    log, reading, width, theme : see `river`
+    topic : int
+    form : {"auto", "ladder", "strips", "both"}
+        Ladder of ranks, strips of weights, strips of both readings; by default a ladder up to 14 slices.
+    """
+    return _drawn(_rows(log), "words", Size(width, 0), theme, reading, topic, form=form)
+
+
+def compare(
+    log: Log,
+    topic: int,
+    date: str | None = None,
+    other: str | None = None,
+    *,
+    other_topic: int | None = None,
+    reading: Reading = "hindsight",
+    width: int = 640,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw the words of a topic at two dates side by side, or those of two topics at one date.
+
+    Parameters
+    ----------
+    log, reading, width, theme : see `river`
+    topic : int
+    date, other : str, optional
+        Names of slices; by default the newest and the topic's first.
+    other_topic : int, optional
+        Compare with this topic at ``date`` instead.
+    """
+    rows = _rows(log)
+    history = history_of(rows, reading)
+    if other_topic is not None and history.position(other_topic) is None:
+        raise InputError(f"there is no topic {other_topic} in this log")
+    places = {"date": slice_called(history, date), "other": slice_called(history, other)}
+    return _drawn(rows, "compare", Size(width, 0), theme, reading, topic, other_topic=other_topic, **places)
+
+
+def seen_from_here(
+    log: Log,
+    topic: int,
+    date: str | None = None,
+    *,
+    reading: Reading = "hindsight",
+    width: int = 560,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw how far a topic has moved and what is near: distances from the centre are true angles.
+
+    Parameters
+    ----------
+    log, reading, width, theme : see `river`
+    topic : int
+    date : str, optional
+        Name of a slice; by default the newest.
+    """
+    rows = _rows(log)
+    place = slice_called(history_of(rows, reading), date)
+    return _drawn(rows, "rays", Size(width, width), theme, reading, topic, date=place)
+
+
+def globe(
+    log: Log,
+    date: str | None = None,
+    *,
+    topic: int | None = None,
+    reading: Reading = "hindsight",
+    width: int = 640,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw all topics on a sphere with their trails; parameters as in `seen_from_here`."""
+    rows = _rows(log)
+    place = slice_called(history_of(rows, reading), date)
+    return _drawn(rows, "globe", Size(width, width), theme, reading, topic, date=place)
+
+
+def lineage(
+    log: Log,
+    *,
+    topic: int | None = None,
+    all_topics: bool = False,
+    reading: Reading = "hindsight",
+    width: int = _WIDTH,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw where topics came from and where they went; parameters as in `river`."""
+    return _drawn(_rows(log), "lines", Size(width, 600), theme, reading, topic, all_topics=all_topics)
+
+
+def tree(log: Log, *, reading: Reading = "hindsight", width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
+    """Draw the newest hierarchy of topics as a treemap; parameters as in `river`."""
+    return _drawn(_rows(log), "tree", Size(width, 520), theme, reading, None)
+
+
+def search(
+    log: Log,
+    word: str,
+    *,
+    topic: int | None = None,
+    reading: Reading = "hindsight",
+    width: int = _WIDTH,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw where a word lives: a row per topic that has it; other parameters as in `river`."""
+    return _drawn(_rows(log), "search", Size(width, 560), theme, reading, topic, word=word)
+
+
+def health(log: Log, *, width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
+    """Draw what the tracker read and how well it did, slice by slice; parameters as in `river`."""
+    return _drawn(_rows(log), "health", Size(width, 0), theme, "then", None)
+
+
+def _drawn(
+    rows: LogRows, name: str, size: Size, theme: ThemeName, reading: Reading, topic: int | None, **chosen: Any
+) -> Figure:
+    if topic is not None and history_of(rows, reading).position(topic) is None:
+        raise InputError(f"there is no topic {topic} in this log")
+    view = VIEWS[name]()
+    return view.figure(view.frame(rows, Selection(topic=topic, reading=reading, **chosen)), size, theme)
+
+
+def _rows(log: Log) -> Snapshot:
+    """Return the rows of a log, whatever it is given as."""
+    if isinstance(log, Snapshot):
+        return log
+    if isinstance(log, str | os.PathLike):
+        return Snapshot(Reader(Path(log)))
+    if isinstance(log, TopicTracker):
+        return _of_tracker(log)
+    if isinstance(log, Mapping):
+        return Snapshot(TableRows(log))
+    if not hasattr(log, "topics"):
+        raise InputError(f"log: expected a path, a Reader, a TopicTracker or tables, got {type(log).__name__}")
+    return Snapshot(log)
+
+
+def _of_tracker(tracker: TopicTracker) -> Snapshot:
+    """Return a tracker's rows, read from a log that lives as long as they do."""
+    folder = tempfile.mkdtemp(prefix="vmfstream")
+    path = Path(folder) / "run.duckdb"
+    tracker.write_log(path)
+    rows = Snapshot(Reader(path))
+    weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
+    return rows
