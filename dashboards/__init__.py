@@ -36,6 +36,12 @@ def _lines() -> View[Any]:
     return LinesView()
 
 
+def _search() -> View[Any]:
+    from vmfstream.dashboards.search import SearchView
+
+    return SearchView()
+
+
 def _compare() -> View[Any]:
     from vmfstream.dashboards.compare import CompareView
 
@@ -48,10 +54,10 @@ def _health() -> View[Any]:
     return HealthView()
 
 
-def _search() -> View[Any]:
-    from vmfstream.dashboards.search import SearchView
+def _tree() -> View[Any]:
+    from vmfstream.dashboards.tree import TreeView
 
-    return SearchView()
+    return TreeView()
 
 
 VIEWS: dict[str, Callable[[], View[Any]]] = {
@@ -59,9 +65,10 @@ VIEWS: dict[str, Callable[[], View[Any]]] = {
     "words": _words,
     "rays": _rays,
     "lines": _lines,
+    "tree": _tree,
+    "search": _search,
     "compare": _compare,
     "health": _health,
-    "search": _search,
 }
 """All views that draw a figure, by name, in the order of the page."""
 
@@ -74,7 +81,7 @@ PANELS: dict[str, str] = {
     "documents": "documents",
     "lines": "lineage",
     "globe": "placeholders:GLOBE",
-    "tree": "placeholders:TREE",
+    "tree": "tree",
     "search": "search",
     "health": "health",
     "table": "table",

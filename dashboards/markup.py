@@ -36,6 +36,7 @@ SCRIPTS = (
     "rays.js",
     "lineage.js",
     "search.js",
+    "tree.js",
     "tables.js",
     "live.js",
 )

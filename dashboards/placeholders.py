@@ -15,4 +15,3 @@ def _later(parts: Parts) -> str:
 
 RAYS = Panel("rays", _nothing)
 GLOBE = Panel("globe", _later, "Globe")
-TREE = Panel("tree", _later, "Tree")

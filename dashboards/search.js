@@ -8,11 +8,11 @@ function stored(word) {
   const list = now().vocabulary, small = word.trim().toLowerCase();
   return list.find((w) => w === word.trim()) ?? ((small && list.find((w) => w.toLowerCase() === small)) || null);
 }
-// what a topic is called, without two words that begin alike
-function named(s, t, top) {
+// the strongest words of a topic of which no two begin alike
+function telling(s, t, top) {
   const out = [];
   for (const [w] of words(s, t, 4 * top)) if (out.length < top && !out.some((o) => w.startsWith(o.slice(0, 4)) || o.startsWith(w.slice(0, 4)))) out.push(w);
-  return out.join(" ") || fill(W.topic, { topic: t });
+  return out;
 }
 function lookUp(word) {
   const r = now(), code = r.vocabulary.indexOf(word), rows = [];
@@ -101,7 +101,7 @@ function searchTraces(rows, [lives, looks, peaks, names, numbers], { meta, margi
   peaks.marker.color = rows.map((row) => c.ink[row.t % 24]);
   const most = (margin.l - 22) / 7.6, cut = (text) => text.length > most ? text.slice(0, most - 1) + "…" : text;
   const left = (trace, up, text) => Object.assign(trace, { x: rows.map(() => low), y: rows.map((_, k) => y(k) - up), text: text.map(shownText) });
-  left(names, meta.up.names, rows.map((row) => cut(named(row.top, row.t, small ? 1 : 2))));
+  left(names, meta.up.names, rows.map((row) => cut(telling(row.top, row.t, small ? 1 : 2).join(" ") || fill(W.topic, { topic: row.t }))));
   left(numbers, meta.up.numbers, rows.map((row) => fill(W.topic, { topic: row.t })));
   return [lives, ...areas, peaks, names, numbers];
 }

@@ -14,6 +14,10 @@ TYPICAL = "Typical documents"
 RAYS = "Seen from here"
 LINES = "Where topics came from and where they went"
 SEARCH = "Where a word lives"
+TREE = "Groups of alike topics"
+NO_TREE = "No tree of topics has been calculated for this log."
+TREE_HOW = "This makes one:"
+TREE_COMMAND = "vmfstream snapshot run.duckdb --kind tree"
 TABLE = "All topics as a table"
 SETTLING = "still finding its topics"
 CERTAINTY = "sure of it"
@@ -141,6 +145,17 @@ PAGE: Mapping[str, str] = {
     "dormantAt": "{date}: “{one}” (topic {a}) fell asleep; it had {n} documents lately",
     "wokenAt": "{date}: “{one}” (topic {a}) woke with {n} documents, under its old number",
     "driftAt": "{date}: the words of “{one}” (topic {a}) changed unusually fast, by {n}°",
+    "treeCaption": "Area: part of all documents in {date}. Click a group to come closer, a topic to select it.",
+    "treeTitle": TREE,
+    "treeMade": TREE + ", calculated from documents up to {made}",
+    "treeLater": "The calculation is later than the date you look at.",
+    "treeGrey": "Grey: found by the calculation, not followed by the tracker; as large as it was found.",
+    "treeEmpty": "No documents in {date}: areas as they were calculated.",
+    "treeTop": "all topics",
+    "treeStranger": "no topic of the tracker answers to it",
+    "treeGroup": "{n}, {share} of all documents in {date}",
+    "treeCloser": "click to come closer",
+    "treeBack": "click to go back",
     "searchNone": "Type a word to see which topics used it, and when. Words of the selected topic:",
     "searchFound": "“{word}” in {n}. Height: how strong the word is there, on one scale for all.",
     "searchUnknown": "The tracker has never stored “{word}”. Nearest by spelling:",

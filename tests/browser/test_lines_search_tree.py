@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from tests.dashboards.fakes import gazette
+from tests.dashboards.trees import STRANGER, with_trees
 from vmfstream.dashboards.export import build_page
 from vmfstream.dashboards.search import SearchView
+from vmfstream.dashboards.tree import TreeView
 from vmfstream.dashboards.view import Selection, Size
 
 pytestmark = pytest.mark.browser
@@ -22,7 +24,8 @@ Open = Callable[..., Any]
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(build_page(gazette(topics=34))[0], encoding="utf-8")
+    groups = {12: [[4, 6, 8], [2, 12, STRANGER]], 24: [[4, 6], [8, 2], [12, STRANGER]]}
+    path.write_text(build_page(with_trees(gazette(topics=34, stored=24), groups))[0], encoding="utf-8")
     return path
 
 
@@ -127,7 +130,7 @@ def test_the_search_of_the_page_draws_what_the_view_draws(visit: Open, reading: 
         page, "return document.querySelector('#search .plot').data?.map((t) => [t.name, [...t.x], [...t.y], t.text])"
     )
     view = SearchView()
-    frame = view.frame(gazette(topics=34), Selection(word="bubble", reading=reading))
+    frame = view.frame(gazette(topics=34, stored=24), Selection(word="bubble", reading=reading))
     wanted = view.drawing(frame, Size(1240, 0), "light")["data"]
     assert [name for name, *_ in drawn] == [trace["name"] for trace in wanted]
     for (_, x, y, text), trace in zip(drawn, wanted, strict=True):
@@ -155,7 +158,8 @@ def test_completion_begins_with_words_of_the_topic_and_typing_finds(visit: Open)
     field = page.find_element(By.ID, "search-word")
     field.send_keys("f")
     options = js(page, "return [...document.querySelectorAll('#search-words option')].map((o) => o.value)")
-    assert options[0] == "football"
+    words = gazette(topics=34, stored=24).words("hindsight", topic=6)
+    assert options[0] == next(w for w in words.word[words.slice == 29] if w.startswith("f"))
     assert all(option.startswith("f") for option in options)
     field.send_keys("ootball", Keys.ENTER)
     assert "w=football" in soon(page, "return location.hash")
@@ -169,3 +173,59 @@ def test_a_term_is_only_matched(visit: Open, word: str) -> None:
     page = visit(f"#tab=search&w={quote(word)}")
     assert word in soon(page, "return document.querySelector('#search-caption').textContent")
     assert js(page, "return document.querySelectorAll('#panel-search img').length") == 0
+
+
+CELLS = "return document.querySelectorAll('#tree .plot .treemaplayer .slice').length"
+LABELS = "const t = document.querySelector('#tree .plot').data?.[0]; return t && t.labels"
+
+
+def test_the_tree_follows_the_date(visit: Open) -> None:
+    page = visit("#tab=tree&d=2003-Q1&r=then")
+    assert soon(page, CELLS) == 10
+    title = "return document.querySelector('#tree-title').textContent"
+    assert js(page, title).endswith("calculated from documents up to 2002 Q1")
+    values = js(page, "return [...document.querySelector('#tree .plot').data[0].values]")
+    frame = TreeView().frame(
+        with_trees(gazette(topics=34, stored=24), {24: [[4, 6], [8, 2], [12, STRANGER]]}), Selection(date=28)
+    )
+    np.testing.assert_allclose(values, [0, *frame.area], atol=1e-5)
+    labels = js(page, LABELS)
+    js(page, "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'Home', bubbles: true}))")
+    assert soon(page, CELLS) == 9
+    assert js(page, LABELS) != labels
+    assert "later than the date" in js(page, "return document.querySelector('#tree-caption').textContent")
+
+
+def test_a_click_enters_a_group_and_the_path_leads_back(visit: Open) -> None:
+    page = visit("#tab=tree&d=2003-Q1")
+    assert soon(page, CELLS) == 10
+    x, y = js(
+        page,
+        """
+const plot = document.querySelector('#tree .plot'), box = plot.getBoundingClientRect();
+const strip = [...plot.querySelectorAll('.slice')].find((s) => /group/.test(s.textContent)).getBoundingClientRect();
+return [strip.left - box.left + 30, strip.top - box.top + 12]""",
+    )
+    over(page, "#tree .plot", x, y)
+    told = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
+    assert "2 topics" in told
+    assert told.endswith("click to come closer")
+    over(page, "#tree .plot", x, y, click=True)
+    assert soon(page, f"{CELLS} === 3 && document.querySelector('#tree-path b')")
+    js(page, "document.querySelector('#tree-path button').click()")
+    assert soon(page, f"{CELLS} === 10")
+
+
+def test_a_click_on_a_cell_selects_its_topic(visit: Open) -> None:
+    page = visit("#tab=tree&d=2003-Q1&t=2")
+    soon(page, CELLS)
+    x, y = js(
+        page,
+        """
+const plot = document.querySelector('#tree .plot'), box = plot.getBoundingClientRect();
+const id = String(plot.layout.meta.topic.indexOf(8)), slices = [...plot.querySelectorAll('.slice')];
+const cell = slices.find((s) => s.__data__.data.data.id === id).getBoundingClientRect();
+return [cell.left - box.left + cell.width / 2, cell.top - box.top + cell.height / 2]""",
+    )
+    over(page, "#tree .plot", x, y, click=True)
+    assert soon(page, "return /t=8/.test(location.hash)")

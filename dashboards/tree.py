@@ -1,0 +1,168 @@
+"""The tree: groups of alike topics as a treemap, from the newest snapshot at or before the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vmfstream.dashboards import wording
+from vmfstream.dashboards.bands import PHONE
+from vmfstream.dashboards.escape import for_html, for_plotly
+from vmfstream.dashboards.hierarchy import TreeFrame, at_date, no_tree, read_tree, trees
+from vmfstream.dashboards.history import History, Snapshot, history_of
+from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.river import readings_of
+from vmfstream.dashboards.textwidth import shortened
+from vmfstream.dashboards.theme import Theme, ThemeName, template, theme
+from vmfstream.dashboards.view import LogRows, Selection, Size
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+HEIGHT = 500
+STRIP = 26
+ROOT = "root"
+
+_LONGEST = 11  # font sizes
+_SMALLEST_TEXT = 10
+
+
+class TreeView:
+    """Groups of alike topics."""
+
+    name = "tree"
+    title = wording.TREE
+
+    def frame(self, rows: LogRows, selection: Selection) -> TreeFrame:
+        """Read the newest tree at or before the date, or the first one if all are later."""
+        history = history_of(rows, selection.reading)
+        newest = history.index.size - 1
+        date = None if newest < 0 else newest if selection.date is None else min(max(selection.date, 0), newest)
+        made = trees(rows, history)
+        if date is None or not made:
+            return no_tree(history, date)
+        snapshot, s = next((item for item in reversed(made) if item[1] <= date), made[0])
+        return at_date(read_tree(rows, history, snapshot, s), date)
+
+    def drawing(self, frame: TreeFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
+        """Return data and layout; ``layout.meta`` holds what a page needs to move the cursor."""
+        return {"data": _traces(frame, theme), "layout": _layout(frame, size, theme)}
+
+    def figure(self, frame: TreeFrame, size: Size, theme: ThemeName) -> Figure:
+        """Draw the tree."""
+        import plotly.graph_objects as go
+
+        return go.Figure(self.drawing(frame, size, theme))
+
+
+def _traces(frame: TreeFrame, name: ThemeName) -> list[dict[str, Any]]:
+    if frame.made is None:
+        return []
+    colours = theme(name)
+    return [
+        {
+            "type": "treemap",
+            "name": "tree",
+            "hoverinfo": "skip",
+            "ids": [ROOT, *(str(k) for k in range(frame.parent.size))],
+            "parents": ["", *(str(p) if p >= 0 else ROOT for p in frame.parent)],
+            "labels": [wording.PAGE["treeTop"], *(_text(frame, k) for k in range(frame.parent.size))],
+            "values": np.append(0.0, frame.area).astype(np.float32),
+            "branchvalues": "remainder",
+            "textinfo": "label",
+            "textfont": {"color": colours.text, "size": 13},
+            "textposition": "top left",
+            "sort": False,
+            "pathbar": {"visible": False},
+            "tiling": {"packing": "squarify", "pad": 2},
+            "marker": {
+                "colors": [colours.page, *_colours(frame, colours)],
+                "cornerradius": 3,
+                "line": {"color": colours.page, "width": 1},
+                "pad": {"t": STRIP, "l": 2, "r": 2, "b": 2},
+            },
+        }
+    ]
+
+
+def _text(frame: TreeFrame, k: int) -> str:
+    words = [for_plotly(shortened(word, _LONGEST)) for word in frame.words[k]]
+    return ("<br>" if frame.leaf[k] else " ").join(words) or for_plotly(wording.numbered(int(frame.topic[k])))
+
+
+def _colours(frame: TreeFrame, colours: Theme) -> list[str]:
+    """Return a quarter of page in each topic's colour; a group has its largest topic's, faded; strangers are grey."""
+    out = [colours.slot(int(t)).line if t >= 0 else colours.rule for t in frame.topic]
+    largest = np.full(frame.parent.size, -1.0)
+    for k in np.flatnonzero(frame.topic >= 0):
+        above = int(frame.parent[k])
+        while above >= 0:
+            if frame.share[k] > largest[above]:
+                largest[above] = frame.share[k]
+                out[above] = colours.slot(int(frame.topic[k])).faded
+            above = int(frame.parent[above])
+    return out
+
+
+def _layout(frame: TreeFrame, size: Size, name: ThemeName) -> dict[str, Any]:
+    colours = theme(name)
+    empty = {
+        "x": 0.5,
+        "y": 0.5,
+        "xref": "paper",
+        "yref": "paper",
+        "showarrow": False,
+        "text": for_plotly(wording.NO_TREE),
+        "font": {"color": colours.muted, "size": 12 if size.width <= PHONE else 14},
+    }
+    return {
+        "template": template(name),
+        "width": size.width,
+        "height": size.height or HEIGHT,
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "uniformtext": {"minsize": _SMALLEST_TEXT, "mode": "hide"},
+        "xaxis": {"visible": False},
+        "yaxis": {"visible": False},
+        "annotations": [] if frame.made is not None else [empty],
+        "meta": {
+            "view": "tree",
+            "topic": frame.topic.tolist(),
+            "share": [round(float(share), 5) for share in frame.share],
+            "leaf": frame.leaf.astype(int).tolist(),
+            "words": [list(words) for words in frame.words],
+        },
+    }
+
+
+def columns(rows: Snapshot, history: History) -> dict[str, Any]:
+    """Return the trees as rows of snapshot and slice position, by time."""
+    return {"made": [list(item) for item in trees(rows, history)]}
+
+
+def section(parts: Parts) -> str:
+    """Return the figure and the way back up, or how to make a tree."""
+    if not trees(parts.rows, parts.history):
+        return (
+            f'<h3>{for_html(wording.TREE)}</h3><p class="muted">{for_html(wording.NO_TREE)} '
+            f"{for_html(wording.TREE_HOW)} <code>{for_html(wording.TREE_COMMAND)}</code></p>"
+        )
+    path = '\n<nav id="tree-path" aria-label="Groups"></nav>'
+    return chart("tree", wording.TREE, "").replace('<div class="chart"', f'{path}<div class="chart"', 1)
+
+
+def keys(rows: Snapshot, topics: Sequence[int]) -> list[str]:
+    """Return ``tree/SNAPSHOT`` for all trees."""
+    return [f"tree/{snapshot}" for snapshot, _ in trees(rows, rows.history(readings_of(rows)[0]))]
+
+
+def draw(rows: Snapshot, key: str) -> dict[str, Any]:
+    """Return a tree as its snapshot found it; the page's script sets areas and words to its date."""
+    history = rows.history(readings_of(rows)[0])
+    snapshot = int(key.partition("/")[2])
+    made = dict(trees(rows, history))[snapshot]
+    return TreeView().drawing(read_tree(rows, history, snapshot, made), Size(1240, HEIGHT), "light")
+
+
+PANEL = Panel("tree", section, "Tree", columns=columns, keys=keys, draw=draw)
