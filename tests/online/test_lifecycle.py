@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from tests.online.streams import LIVING, PLAIN, Story, assert_same, begun, follow, learn, story
+from tests.online.streams import LIVING, PLAIN, Story, assert_same, begun, follow, learn, sparse, story
 from tests.online.test_state import through_a_file
 from tests.shared import shared
 from vmfstream.directional.bessel import log_partition
@@ -76,19 +76,86 @@ def test_an_eighth_of_a_slice_is_born_within_two_slices(seed: int) -> None:
     assert adjusted_rand_score(np.concatenate(stream.labels[1:]), np.concatenate(ids)) >= 0.9
 
 
+def test_sleepers_leave_their_places_but_keep_their_ids() -> None:
+    plan = counts(18, 26, 26, 26, 26, 26, 0)
+    plan[5:14, 0] = 0
+    plan[10:, 5] = 18
+    stream = story(plan)
+    state, events, ids = lived(stream, replace(LIVING, topics=5))
+    ((_, asleep),) = found(events, "dormant")
+    ((at, born),) = found(events, "born")
+    ((_, woken),) = found(events, "woken")
+    assert not found(events, "ended")
+    assert 10 <= at <= 12
+    assert (asleep.topic, born.topic) == (woken.topic, 5)
+    assert (ids[-1] == asleep.topic).tolist() == (stream.labels[-1] == 0).tolist()
+    assert state.k == 6
+
+
 def test_a_newborn_takes_the_place_of_the_longest_asleep() -> None:
-    plan = counts(16, 26, 26, 26, 26, 26, 0)
-    plan[5:, 0] = plan[6:, 1] = 0
-    plan[12:, 5] = 18
+    plan = counts(20, 26, 26, 26, 26, 26, 0, 0, 0)
+    plan[5:, 0] = plan[6:, 1] = plan[7:, 2] = 0
+    plan[11:, 5] = plan[14:, 6] = plan[17:, 7] = 18
     state, events, ids = lived(story(plan), replace(LIVING, topics=5))
     asleep = [event.topic for _, event in found(events, "dormant")]
     ((at, ended),) = found(events, "ended")
-    ((_, born),) = found(events, "born")
-    assert len(asleep) == 2
-    assert (ended.topic, born.topic) == (asleep[0], 5)
+    born = found(events, "born")
+    assert len(asleep) == 3
+    assert [event.topic for _, event in born] == [5, 6, 7]
+    assert (at, ended.topic) == (born[-1][0], asleep[0])
     assert ended.topic not in state.ids
     assert ended.topic not in np.concatenate(ids[at:])
-    assert state.k == 5
+    assert state.k == 7
+
+
+def turning(*, at: int, seed: int) -> Story:
+    """A story whose fourth topic exchanges half of its words from slice ``at`` on."""
+    stream = story(counts(at + 6, 30, 30, 30, 30), length=120, seed=seed)
+    words = np.random.default_rng(1).permutation(800)[:400]
+    for t in range(at, at + 6):
+        x = stream.xs[t].toarray()
+        own = stream.labels[t] == 3
+        x[np.ix_(own, words)] = x[np.ix_(own, np.roll(words, 1))]
+        stream.xs[t] = sparse(x)
+    return stream
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_topic_that_turns_is_not_born_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = turning(at=10, seed=seed)
+    _, events, ids = lived(stream, replace(LIVING, topics=5))
+    assert not found(events, "born")
+    before, after = (np.unique(ids[t - 1][stream.labels[t] == 3]).tolist() for t in (9, 15))
+    assert before == after
+    assert adjusted_rand_score(stream.labels[15], ids[14]) == 1
+    monkeypatch.setattr(lifecycle, "_has_turned", lambda life, state, group: False)
+    monkeypatch.setattr(lifecycle, "_kin", lambda *given: None)
+    assert found(lived(stream, replace(LIVING, topics=5))[1], "born")
+
+
+def test_documents_that_return_wake_their_topic() -> None:
+    plan = counts(16, 26, 26, 26, 26, 26)
+    plan[5:12, 0] = plan[13:, 0] = 0
+    stream = story(plan)
+    settings = replace(LIVING, topics=5)
+    state, events, _ = lived(Story(stream.xs[:13], stream.labels[:13]), settings)
+    ((_, asleep),) = found(events, "dormant")
+    column = state.ids.tolist().index(asleep.topic)
+    state = replace(state, slice=state.slice - 1)
+    assert state.life is not None
+    recent = state.life.recent
+    forgotten = np.where((recent.topic == asleep.topic) & (recent.slice == 12), -100.0, recent.gain)
+    dozing = np.where(np.arange(state.k) == column, 7, state.life.asleep)
+    life = replace(state.life, recent=replace(recent, gain=forgotten), asleep=dozing)
+    after, (event,) = lifecycle.with_births(replace(state, life=life), settings)
+    assert (event.kind, event.topic) == ("woken", asleep.topic)
+    assert event.value is not None
+    assert event.value >= 20
+    assert after.life is not None
+    assert after.life.asleep[column] < 0
+    assert after.ids.tolist() == state.ids.tolist()
+    assert after.next_id == state.next_id
+    assert after.n_past.sum() == pytest.approx(state.n_past.sum())
 
 
 def test_the_number_of_topics_is_bounded() -> None:
@@ -271,8 +338,8 @@ def test_topics_that_do_not_live_know_no_life(monkeypatch: pytest.MonkeyPatch) -
     state, seen = follow(stream.xs, settings)
     assert state.life is None
     assert not any(closed.events for closed in seen)
-    for name in ("with_births", "with_mergers"):
-        monkeypatch.setattr(lifecycle, name, lambda state, settings: (state, []))
+    for module, name in ((lifecycle, "with_births"), (tracker, "with_mergers")):
+        monkeypatch.setattr(module, name, lambda state, settings: (state, []))
     monkeypatch.setattr(lifecycle, "with_sleep", lambda state, n: (state, []))
     monkeypatch.setattr(lifecycle, "arrived", lambda state, x, belief, settings: state)
     again, seen_again = follow(stream.xs, settings)

@@ -1,22 +1,20 @@
-"""The life of topics: births, splits, mergers, sleep and waking, at the ends of slices.
+"""The life of topics: births, splits, sleep and waking, at the ends of slices.
 
-A topic keeps its id for life, and ids are issued once. The number of topics is bounded: when all places are taken, a
-newborn gets that of the topic that has slept longest.
+A topic keeps its id for life, and ids are issued once. The number of topics that are awake when one is born is bounded,
+and so is that of all: when all places are taken, a newborn gets that of the topic that has slept longest.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import pdtr
 
-from vmfstream.mixtures.columns import column_norms, directed
-from vmfstream.online import chain
+from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import CHANCE, REFINING_GAIN, Group, Known, find, unseen
 from vmfstream.online.drift import listened
+from vmfstream.online.mergers import ALIKE, likeliest, merged
 from vmfstream.online.places import added, dropped, joined, same_topic, with_columns
 from vmfstream.online.prediction import Belief, score
 from vmfstream.online.state import NEVER, Life, Rows, Sample, TrackerSettings, TrackState, Vector
@@ -37,18 +35,15 @@ LEAST_CONTROL = 300
 MOST_BIRTHS = 4
 """Births of one slice."""
 
-ALIKE = 0.3
-"""Cosine of two topics above which they may be one."""
+BEDS = 0.5
+"""Places for sleeping topics, as a share of the bound on those that are awake: a seasonal topic keeps its id."""
 
 CLOSE = 0.5
 """Cosine of two topics above which they may become one only to make room; topics farther apart are worth their places
 for longer than the news that would take one (New York Times: 2 nats per document)."""
 
-LEAST_MERGED = 20.0
-"""Documents that each of two topics must have before they may be one."""
-
-MOST_REFUSED = 8
-"""Pairs of topics of one slice that may be tried in vain."""
+SAME = 0.8
+"""Cosine of a group that is new with a topic above which it may be that topic."""
 
 MEMORY = 0.8
 """How much of a topic's usual share survives a slice."""
@@ -59,7 +54,7 @@ DECLINE = 0.95
 SILENT = 1e-4
 """Probability with which a topic may fall as silent as it did by chance."""
 
-ASLEEP, AWAKE = 0.2, 0.5
+ASLEEP, AWAKE = 0.1, 0.5
 """Shares of the expected documents below which a topic sleeps and above which it wakes."""
 
 LEAST_WAKING = 3.0
@@ -123,10 +118,9 @@ def with_births(state: TrackState, settings: TrackerSettings) -> tuple[TrackStat
     """Give topics to groups of recent documents that are new, and to finer structure while there are places."""
     events: list[Event] = []
     for _ in range(MOST_BIRTHS):
-        before = state.next_id
         state, news = _one_birth(state, settings)
         events += news
-        if state.next_id == before:
+        if not news:
             break
     return state, events
 
@@ -138,54 +132,85 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
     recent, control = (Known(s.x, s.gain + unseen(s.x, state.anchor, state.kappa)) for s in (life.recent, life.control))
     for group in find(recent, life.recent.half, control, state.anchor, state.kappa):
         new = group.chance < CHANCE
-        if not new and (state.k >= settings.topics or group.gain < REFINING_GAIN):
+        if _has_turned(life, state, group) if new else group.gain < REFINING_GAIN or awake(state) >= settings.topics:
             continue
-        roomy, events = _place(state, settings, group.gain)
-        if roomy is None:
-            continue
-        return _born(roomy, group, (recent, control), [*events], new, settings)
+        members = life.recent.take(np.flatnonzero(group.joins))
+        known = replace(state, life=_explained(life, group, recent, control))
+        kin = _kin(known, members, settings, SAME if new else ALIKE)
+        if kin is not None and life.asleep[kin] > NEVER:
+            return _roused(known, members, kin, settings)
+        roomy, events = (None, []) if kin is not None else _place(known, settings, group.gain)
+        if roomy is not None:
+            born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
+            born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
+            return added(roomy, members, settings), [*events, born]
     return state, []
 
 
+def _explained(life: Life, group: Group, recent: Known, control: Known) -> Life:
+    """Count documents that a group explains as explained from now on, lest it be found again."""
+    now = life.recent.gain + np.logaddexp(recent.s, group.recent) - recent.s
+    then = life.control.gain + np.logaddexp(control.s, group.control) - control.s
+    return replace(life, recent=replace(life.recent, gain=now), control=replace(life.control, gain=then))
+
+
+def _has_turned(life: Life, state: TrackState, group: Group) -> bool:
+    """Tell whether a group is what a topic has become: it held most of them, and has no more documents than before.
+
+    Before is the less of what was usual and of the last slices, so that nothing new is taken for a topic that slept.
+    """
+    ids, members = np.unique(life.recent.topic[group.joins], return_counts=True)
+    parent = int(ids[np.argmax(members)])
+    column = np.flatnonzero(state.ids == parent)
+    if not len(column) or len(life.usual) < state.k or 2 * members.max() <= members.sum():
+        return False
+    newest = life.recent.slice == life.recent.slice.max()
+    own = newest & (life.recent.topic == parent)
+    lately = life.tally.sum(axis=0) / max(life.tally.sum(), 1.0)
+    before = np.minimum(_share(life), lately)[column[0]] * np.count_nonzero(newest)
+    return bool(np.count_nonzero(own) <= before + 0.5 * np.count_nonzero(own & group.joins))
+
+
+def _kin(state: TrackState, members: Sample, settings: TrackerSettings, cosine_above: float) -> int | None:
+    """The topic that documents belong to although it explains them badly, by the evidence of mergers."""
+    evidence, cosine = same_topic(added(state, members, settings), settings)
+    same = np.where(cosine[-1] > cosine_above, evidence[-1], -np.inf)[:-1]
+    return int(np.argmax(same)) if same.max(initial=-np.inf) > 0.0 else None
+
+
+def _roused(
+    state: TrackState, members: Sample, sleeper: int, settings: TrackerSettings
+) -> tuple[TrackState, list[Event]]:
+    """Give documents to a topic that sleeps; it wakes."""
+    woken = replace(joined(added(state, members, settings), state.k, sleeper), next_id=state.next_id)
+    if woken.life is not None:
+        asleep = np.where(np.arange(state.k) == sleeper, NEVER, woken.life.asleep)
+        woken = replace(woken, life=replace(woken.life, asleep=asleep))
+    return woken, [Event("woken", int(state.ids[sleeper]), value=float(len(members)))]
+
+
 def _place(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[TrackState | None, list[Event]]:
-    """Make room for one more topic; None if none sleeps and keeping apart the closest two is worth more nats."""
+    """Make room for one more topic.
+
+    The longest asleep makes room if sleeping topics have taken their places and others'; if too many are awake, the
+    closest two of these, and None does if keeping them apart is worth more nats.
+    """
     life = state.life
-    if life is None or state.k < settings.topics:
+    if life is None:
+        return None, []
+    crowded = awake(state) >= settings.topics
+    if not crowded and state.k < settings.topics + max(1, round(BEDS * settings.topics)):
         return state, []
     evidence, cosine = same_topic(state, settings)
-    asleep = np.flatnonzero(life.asleep > NEVER)
-    if len(asleep):
-        gone = int(asleep[np.argmin(life.asleep[asleep])])
-        np.fill_diagonal(cosine, -2.0)
-        ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.asleep[gone]))
-        return dropped(state, gone, int(np.argmax(cosine[gone]))), [ended]
-    pair = _likeliest(np.where(cosine < CLOSE, -np.inf, evidence), np.ones(state.k, np.bool_))
-    if pair is None or evidence[pair] <= -gain:
-        return None, []
-    return _merged(state, pair, evidence, cosine)
-
-
-def _born(
-    state: TrackState,
-    group: Group,
-    known: tuple[Known, Known],
-    events: list[Event],
-    new: bool,
-    settings: TrackerSettings,
-) -> tuple[TrackState, list[Event]]:
-    """Add the topic of a group; documents that it explains count as explained from now on."""
-    life, id = state.life, state.next_id
-    if life is None:
-        return state, []
-    members = life.recent.take(np.flatnonzero(group.joins))
-    parent = _parent(state, members)
-    recent, control = (
-        replace(sample, gain=sample.gain + np.logaddexp(s, score) - s)
-        for sample, (_, s), score in zip((life.recent, life.control), known, (group.recent, group.control), strict=True)
-    )
-    state = added(replace(state, life=replace(life, recent=recent, control=control)), members, settings)
-    evidence: dict[str, Any] = {"value": float(len(members)), "evidence": group.gain, "chance": group.chance}
-    return state, [*events, Event("born", id, **evidence) if new else Event("split", parent, other=id, **evidence)]
+    if crowded:
+        pair = likeliest(np.where(cosine < CLOSE, -np.inf, evidence), life.asleep == NEVER)
+        if pair is None or evidence[pair] <= -gain:
+            return None, []
+        return merged(state, pair, evidence, cosine)
+    gone = int(np.argmin(np.where(life.asleep > NEVER, life.asleep, state.slice)))
+    np.fill_diagonal(cosine, -2.0)
+    ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.asleep[gone]))
+    return dropped(state, gone, int(np.argmax(cosine[gone]))), [ended]
 
 
 def _parent(state: TrackState, members: Sample) -> int:
@@ -196,71 +221,9 @@ def _parent(state: TrackState, members: Sample) -> int:
     return int(state.ids[int(np.argmax(held[: state.k]))])
 
 
-def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
-
-    The evidence knows only what the beliefs remember, which is little of slow topics of long documents. So the newest
-    slice, too, must be predicted no worse by one topic than by two.
-    """
-    events: list[Event] = []
-    if state.life is None or state.settling or state.k < 2:
-        return state, events
-    evidence, cosine = same_topic(state, settings)
-    evidence[cosine < ALIKE] = -np.inf
-    predicted, refused = None, 0
-    while refused < MOST_REFUSED:
-        pair = _likeliest(evidence, counts(state) >= LEAST_MERGED)
-        if pair is None or evidence[pair] <= 0.0:
-            break
-        one, news = _merged(state, pair, evidence, cosine)
-        predicted = _predicted(state, settings) if predicted is None else predicted
-        then = _predicted(one, settings)
-        if then < predicted:
-            evidence[pair], refused = -np.inf, refused + 1
-            continue
-        state, predicted, events = one, then, events + news
-        evidence, cosine = same_topic(state, settings)
-        evidence[cosine < ALIKE] = -np.inf
-    return state, events
-
-
-def _predicted(state: TrackState, settings: TrackerSettings) -> float:
-    """Log-density of the newest slice, if the window holds it, under the prediction from what came before it."""
-    if not state.window:
-        return 0.0
-    newest = state.window[-1]
-    _, _, p = chain.run(state, chain.statistics(state, settings)[:-1], state.leader, settings)
-    f = chain.anchored(state, p)
-    n = (state.n_past + chain.counts(state.window[:-1], state.kp))[: state.k]
-    log_weights = np.log(n + settings.alpha) - np.log(n.sum() + settings.alpha * state.k)
-    belief = Belief(f, column_norms(f)[: state.k], state.kappa, log_weights, state.lowest_cosine)
-    return float(score(newest.x, belief, threads=settings.threads)[0].sum())
-
-
-def _likeliest(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tuple[int, int] | None:
-    """The two eligible topics that are most likely one; None if no pair has any evidence."""
-    allowed = np.triu(np.outer(eligible, eligible), 1) & np.isfinite(evidence)
-    if not allowed.any():
-        return None
-    a, b = divmod(int(np.argmax(np.where(allowed, evidence, -np.inf))), len(evidence))
-    return a, b
-
-
-def _merged(
-    state: TrackState, pair: tuple[int, int], evidence: NDArray[np.float64], cosine: NDArray[np.float64]
-) -> tuple[TrackState, list[Event]]:
-    """The smaller of two topics flows into the larger."""
-    n = counts(state)
-    into, gone = pair if n[pair[0]] >= n[pair[1]] else pair[::-1]
-    angle = float(np.degrees(np.arccos(cosine[pair])))
-    event = Event("merged", int(state.ids[gone]), int(state.ids[into]), value=angle, evidence=float(evidence[pair]))
-    return joined(state, gone, into), [event]
-
-
-def counts(state: TrackState) -> Vector:
-    """Documents of every topic so far, (K,)."""
-    inside = sum((w.resp.sum(axis=0, dtype=np.float64) for w in state.window), np.zeros(state.kp))
-    return np.asarray((state.n_past + inside)[: state.k])
+def awake(state: TrackState) -> int:
+    """Number of topics that do not sleep."""
+    return state.k if state.life is None else int(np.count_nonzero(state.life.asleep == NEVER))
 
 
 def with_sleep(state: TrackState, n: Vector) -> tuple[TrackState, list[Event]]:
@@ -316,5 +279,10 @@ def _counted(life: Life, index: int, n: Vector) -> Life:
     begun = (life.weight > 0.0) | (oldest > 0.0)
     usual = np.where(begun, MEMORY * life.usual + (1.0 - MEMORY) * oldest / oldest.sum(), life.usual)
     weight = np.where(begun, MEMORY * life.weight + (1.0 - MEMORY), life.weight)
-    share = np.divide(usual, weight, out=np.zeros_like(usual), where=weight > 0.0)
-    return replace(life, usual=usual, weight=weight, height=np.maximum(share, DECLINE * life.height))
+    life = replace(life, usual=usual, weight=weight)
+    return replace(life, height=np.maximum(_share(life), DECLINE * life.height))
+
+
+def _share(life: Life) -> Vector:
+    """Usual share of every topic in a slice, (K,), 0 as long as it is not known."""
+    return np.divide(life.usual, life.weight, out=np.zeros_like(life.usual), where=life.weight > 0.0)

@@ -25,6 +25,7 @@ from vmfstream.online import chain, lifecycle
 from vmfstream.online.births import unseen
 from vmfstream.online.chain import anchored, counts, statistics
 from vmfstream.online.drift import with_alarms
+from vmfstream.online.mergers import with_mergers
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
 from vmfstream.online.state import (
     Life,
@@ -266,7 +267,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         if settings.refit and gathered.n.any() and not gathered.fitted:
             rng = np.random.default_rng([settings.seed, state.slice, 2])
             state = _adopt(state, refit(state, settings, rng), settings)
-        state, merged = lifecycle.with_mergers(state, settings)
+        state, merged = with_mergers(state, settings)
         state, slept = lifecycle.with_sleep(state, counts(state.window[-1:], state.kp)[: state.k])
         events += [*merged, *slept]
         resp = state.window[-1].resp
@@ -284,7 +285,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         state, alarms = with_alarms(state, filtered.speed)
         state, slept = lifecycle.with_sleep(state, gathered.n[: state.k])
         state, events = lifecycle.with_births(state, settings)
-        state, merged = lifecycle.with_mergers(state, settings)
+        state, merged = with_mergers(state, settings)
         events = [*events, *merged, *slept, *alarms]
         p = chain.past(state, state.leader)
     n = state.n_past + counts(state.window, state.kp)
