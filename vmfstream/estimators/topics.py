@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vmfstream.engine.engine import Engine, EngineSettings
-from vmfstream.engine.slices import Slicing
+from vmfstream.engine.engine import Engine
+from vmfstream.engine.follow import RunSettings
 from vmfstream.errors import InputError
+from vmfstream.estimators.feed import PART, Feed, Ready, Time, moment
+from vmfstream.estimators.saved import flattened, read_log, unflattened, write_log
 from vmfstream.log.memory import MemoryLog
-from vmfstream.log.writer import Log
-from vmfstream.online.state import TrackerSettings
-from vmfstream.records import Document, Message, Position, Rejected, SliceReport, TopicRows
-from vmfstream.text.encoders import TextEncoder
-
-Time = datetime | date | np.datetime64 | int | float
-"""A moment; an int or float is a year."""
+from vmfstream.mixtures.columns import directed
+from vmfstream.online import tracker
+from vmfstream.online.births import unseen
+from vmfstream.online.state import Rows, TrackState
+from vmfstream.records import Document, Rejected, SliceReport, TopicRows
 
 
 class TopicTracker:
@@ -39,6 +37,12 @@ class TopicTracker:
         Language of the words to leave out; None keeps all.
     capacity : int
         Most words of the vocabulary.
+    living_topics : bool
+        Let topics be born, split, merge and sleep at the ends of slices; ``topics`` then bounds their number.
+
+    Notes
+    -----
+    A tracker can be pickled, and copied by ``sklearn.base.clone`` (which forgets what it has learnt).
 
     Examples
     --------
@@ -58,17 +62,38 @@ class TopicTracker:
         seed: int = 0,
         stop_words: str | None = "english",
         capacity: int = 50_000,
+        living_topics: bool = False,
     ) -> None:
-        self._feed = _Feed()
-        self._log = MemoryLog()
-        self._engine = Engine(
-            self._feed,
-            _Ready(),
-            TextEncoder(stop_words=stop_words, capacity=capacity),
-            self._log,
-            TrackerSettings(topics=topics, seed=seed),
-            EngineSettings(Slicing.parse(str(slices))),
+        self._given: dict[str, Any] = {
+            "topics": topics,
+            "slices": slices,
+            "seed": seed,
+            "stop_words": stop_words,
+            "capacity": capacity,
+            "living_topics": living_topics,
+        }
+        self._run = RunSettings(
+            title="texts",
+            topics=topics,
+            slices=str(slices),
+            seed=seed,
+            language=stop_words or "none",
+            vocabulary=capacity,
+            living_topics=living_topics,
+            sample=0,
         )
+        self._track = self._run.tracker()
+        self._begin(MemoryLog())
+
+    def _begin(self, log: MemoryLog) -> None:
+        """Follow texts into a log, from where it stands."""
+        log.settings(self._run.as_text())
+        self._log, checkpoint = log, log.resume()
+        self._feed = Feed(0 if checkpoint is None else checkpoint.position.get(PART, 0))
+        self._feed.closed = checkpoint is not None and checkpoint.finished
+        parts = self._run.parts(self._feed, Ready(), log)
+        self._encoder, self._reader = parts[2], self._run.encoder()
+        self._engine = Engine(*parts)
 
     def learn(
         self, texts: Sequence[str], times: Sequence[Time] | Time, ids: Sequence[str] | None = None
@@ -90,9 +115,83 @@ class TopicTracker:
         for name, given in (("times", moments), ("ids", texts if ids is None else ids)):
             if len(given) != len(texts):
                 raise InputError(f"{name}: expected one per text ({len(texts)}), got {len(given)}")
-        self._feed.add(texts, [_moment(t) for t in moments], ids)
+        self._feed.add(texts, [moment(t) for t in moments], ids)
         self._engine.run(stop=lambda: self._feed.empty)
         return self
+
+    def learn_many(self, documents: Iterable[Mapping[str, Any]] | Any) -> TopicTracker:
+        """Read documents that are mappings, or rows of a pandas DataFrame, with ``text``, ``time`` and maybe ``id``.
+
+        Raises
+        ------
+        InputError
+            If a document lacks its text or its time, or some have an id and others none; names the place.
+        """
+        rows = documents.to_dict("records") if hasattr(documents, "to_dict") else list(documents)
+        for i, row in enumerate(rows):
+            if not isinstance(row, Mapping) or not {"text", "time"} <= set(row):
+                found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
+                raise InputError(f"document {i}: expected a mapping with text and time, found {found or 'nothing'}")
+        named = sum("id" in row for row in rows)
+        if named not in (0, len(rows)):
+            raise InputError(f"documents: expected an id for all of {len(rows)} or for none, got {named}")
+        ids = [str(row["id"]) for row in rows] if named else None
+        return self.learn([row["text"] for row in rows], [row["time"] for row in rows], ids)
+
+    @property
+    def topic_ids(self) -> NDArray[np.int64]:
+        """Numbers of the living topics, in the order of the columns of `transform`; none before the first topics."""
+        state = self._engine.state
+        return np.zeros(0, np.int64) if state is None else state.ids.copy()
+
+    def transform(self, texts: Sequence[str], *, temper: float = 1.0) -> NDArray[np.float64]:
+        """Probabilities of the living topics for texts, (N, K), under what is known now; nothing is learnt.
+
+        Parameters
+        ----------
+        texts : sequence of N str
+        temper : float > 0
+            Inverse temperature. The probabilities of a model in high dimension are nearly all 0 or 1, and right less
+            often than they say; values below 1 spread them. `fit_temper` finds the one that fits known topics.
+
+        Returns
+        -------
+        (N, K), columns as in `topic_ids`; rows sum to one, or to zero for texts without a known word.
+        """
+        from vmfstream.bayes.uncertainty import tempered
+
+        state, x, held = self._encoded(texts)
+        found = np.zeros((len(held), state.k))
+        found[held] = tempered(tracker.scores(state, x[held], self._track), temper)
+        return found
+
+    def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
+        """Return the ``temper`` of `transform` under which these texts most likely have these topics (numbers).
+
+        The texts should be others than those that were learnt.
+        """
+        from vmfstream.bayes.uncertainty import fitted_temper
+
+        state, x, held = self._encoded(texts)
+        place = {int(topic): column for column, topic in enumerate(state.ids)}
+        unknown = sorted({int(topic) for topic in topics} - set(place))
+        if unknown:
+            raise InputError(f"topics: expected numbers of living ones, got {', '.join(map(str, unknown))}")
+        labels = np.array([place[int(topic)] for topic in topics], np.int64)
+        if len(labels) != len(held):
+            raise InputError(f"topics: expected one per text ({len(held)}), got {len(labels)}")
+        return fitted_temper(tracker.scores(state, x[held], self._track), labels[held])
+
+    def novelty(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """How much better a topic that nobody has seen yet explains texts than the known ones do, in nats, (N,).
+
+        Above 0 the known topics are no help. Texts without a known word have 0.
+        """
+        state, x, held = self._encoded(texts)
+        found = np.zeros(len(held))
+        density = np.logaddexp.reduce(tracker.scores(state, x[held], self._track), axis=1)
+        found[held] = unseen(x[held], state.anchor, state.kappa) - density
+        return found
 
     def finish(self) -> None:
         """Close the last slice and look at all slices in hindsight."""
@@ -116,29 +215,105 @@ class TopicTracker:
             found = {r.slice.index: r.topics for r in self._reports() if r.topics is not None}
         return [row for index in sorted(found) for row in _rows(labels[index], found[index], words)]
 
-    def write_log(self, path: str | Path) -> None:
-        """Write the rows of all slices as a log, which commands, pages and `vmfstream.plot` read.
+    def trajectory(self, topic: int, *, hindsight: bool = False, words: int = 10) -> list[dict[str, Any]]:
+        """Rows of `topics` for one topic, oldest first.
+
+        Raises
+        ------
+        InputError
+            If there is no such topic; names those that there are.
+        """
+        rows = self.topics(hindsight=hindsight, words=words)
+        found = [row for row in rows if row["topic"] == topic]
+        if not found:
+            known = ", ".join(map(str, sorted({row["topic"] for row in rows}))) or "none yet"
+            raise InputError(f"there is no topic {topic}; topics: {known}")
+        return found
+
+    def events(self) -> list[dict[str, Any]]:
+        """What happened to topics, in order: slice, kind, topic, other, value, evidence, chance.
+
+        See `vmfstream.records.Event` for what they mean; None where a kind has none.
+        """
+        names = ("kind", "topic", "other", "value", "evidence", "chance")
+        return [
+            {"slice": report.slice.label} | {name: getattr(event, name) for name in names}
+            for report in self._reports()
+            for event in report.events
+        ]
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        """Documents that were left out, with their reasons."""
+        return [r for commit in self._log.commits for r in commit.rejected]
+
+    def save(self, path: str | Path) -> None:
+        """Write everything that was learnt as a log, which commands, pages, `vmfstream.plot` and `load` read.
 
         Raises
         ------
         InputError
             If there is a file already, or the path cannot be written.
         """
-        target = Path(path).expanduser()
-        if target.exists():
-            raise InputError(f"{target} exists already; a tracker writes a new file")
-        log, last = Log(target), self._log.resume()
-        log.settings(self._log.settings({}))
-        for commit in self._log.commits:
-            if last is not None and commit.epoch.epoch == last.epoch:
-                commit = replace(commit, open_state=last.open_state, slice_state=last.slice_state)
-            log.commit(commit)
-        log.close()
+        write_log(self._log, Path(path).expanduser())
 
-    @property
-    def rejected(self) -> list[Rejected]:
-        """Documents that were left out, with their reasons."""
-        return [r for commit in self._log.commits for r in commit.rejected]
+    @classmethod
+    def load(cls, path: str | Path) -> TopicTracker:
+        """Read a tracker that `save` wrote; what it learns from then on is the same as if it had never stopped.
+
+        Raises
+        ------
+        InputError
+            If there is no such log, or no tracker wrote it.
+        FormatVersion
+            If it was written by a newer program.
+        """
+        return cls._going_on(read_log(Path(path).expanduser()))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return what the tracker was made with."""
+        return dict(self._given)
+
+    def __sklearn_clone__(self) -> TopicTracker:
+        return type(self)(**self._given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"given": self._given, "past": flattened(self._log)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(type(self)(**state["given"]).__dict__)
+        self._begin(unflattened(state["past"]))
+
+    @classmethod
+    def _going_on(cls, log: MemoryLog) -> TopicTracker:
+        run = RunSettings.from_text(log.settings({}))
+        made = cls(
+            topics=run.topics,
+            slices=run.slices,
+            seed=run.seed,
+            stop_words=None if run.language == "none" else run.language,
+            capacity=run.vocabulary,
+            living_topics=run.living_topics,
+        )
+        made._begin(log)
+        return made
+
+    def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_]]:
+        """Rows of texts in the columns in force, and which of them have a direction.
+
+        A second encoder counts them, so that the stream's vocabulary does not notice.
+        """
+        if isinstance(texts, str):
+            raise InputError("texts: expected a sequence of texts, got one string")
+        state = self._engine.state
+        if state is None:
+            raise InputError("there are no topics yet; learn more documents first")
+        if self._reader.digest != self._encoder.digest:
+            self._reader.restore(self._encoder.blank_state())
+        now = moment(1)
+        documents = [Document(PART, i, "", now, text) for i, text in enumerate(texts)]
+        x = self._reader.encode(self._reader.count(documents))
+        return state, x, directed(x)
 
     def _reports(self) -> list[SliceReport]:
         return [report for commit in self._log.commits for report in commit.closed]
@@ -156,65 +331,3 @@ def _rows(label: str, topics: TopicRows, words: int) -> list[dict[str, Any]]:
         }
         for i in range(len(topics.topic))
     ]
-
-
-def _moment(time: Time) -> datetime:
-    if isinstance(time, datetime):
-        if time != time:  # the missing time of pandas
-            raise InputError("times: NaT is no time")
-        return time if time.tzinfo else time.replace(tzinfo=UTC)
-    if isinstance(time, date):
-        return datetime(time.year, time.month, time.day, tzinfo=UTC)
-    if isinstance(time, np.datetime64):
-        if np.isnat(time):
-            raise InputError("times: NaT is no time")
-        return _moment(time.astype("datetime64[us]").item())
-    if isinstance(time, int | float | np.number) and 1 <= time <= 9999 and time == int(time):
-        return datetime(int(time), 1, 1, tzinfo=UTC)
-    raise InputError(f"times: expected a datetime, a date or a year, got {time!r}")
-
-
-class _Feed:
-    """A source that is filled by hand."""
-
-    name = "texts"
-    total = None
-
-    def __init__(self) -> None:
-        self._waiting: deque[Message] = deque()
-        self._count = 0
-        self.closed = False
-
-    @property
-    def empty(self) -> bool:
-        return not self._waiting
-
-    @property
-    def exhausted(self) -> bool:
-        return self.closed and self.empty
-
-    def add(self, texts: Iterable[str], times: Sequence[datetime], ids: Sequence[str] | None) -> None:
-        for i, (text, time) in enumerate(zip(texts, times, strict=True)):
-            value = {"id": str(self._count) if ids is None else str(ids[i]), "text": text}
-            self._waiting.append(Message("texts", self._count, value, time))
-            self._count += 1
-
-    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
-        return [self._waiting.popleft() for _ in range(min(limit, len(self._waiting)))]
-
-    def seek(self, position: Position) -> None:
-        """Nothing to go back to: the texts are the caller's."""
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-class _Ready:
-    """The codec of messages that are documents already."""
-
-    def decode(self, message: Message) -> Document | Rejected:
-        value = message.value
-        if isinstance(value, bytes) or message.time is None or not isinstance(value["text"], str):
-            kind = "bytes" if isinstance(value, bytes) else type(value["text"]).__name__
-            return Rejected(message.part, message.offset, f"text: expected a string, got {kind}")
-        return Document(message.part, message.offset, value["id"], message.time, value["text"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from vmfstream.errors import InputError
+from vmfstream.log.plain import from_plain, to_plain
 from vmfstream.log.rows import check_order
 from vmfstream.records import Arrays, Checkpoint, Commit
 
@@ -61,6 +63,19 @@ class MemoryLog:
         self.commits.append(replace(commit, position=dict(commit.position), open_state={}, slice_state=None))
         self._position |= commit.position
         self._open_state, self._slice_state = open_state, slice_state
+
+    def plain(self, arrays: Arrays) -> Any:
+        """Return all that is kept as a value for JSON; arrays in it are put into ``arrays``, see `log.plain`."""
+        states = [self._open_state, self._slice_state]
+        return to_plain([self.commits, self._settings, self._position, states], arrays)
+
+    @classmethod
+    def from_plain(cls, value: Any, arrays: Arrays) -> MemoryLog:
+        """Return a log that keeps what `plain` returned."""
+        log = cls()
+        log.commits, log._settings, log._position, states = from_plain(value, arrays)
+        log._open_state, log._slice_state = states
+        return log
 
     def close(self) -> None:
         """Refuse further commits; what was kept stays readable."""

@@ -1,0 +1,85 @@
+"""Texts that a caller hands over as a source of documents."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+
+import numpy as np
+
+from vmfstream.errors import InputError
+from vmfstream.records import Document, Message, Position, Rejected
+
+Time = datetime | date | np.datetime64 | int | float
+"""A moment; an int or float is a year."""
+
+PART = "texts"
+
+
+class Feed:
+    """A source that is filled by hand; ``count`` texts were handed over before."""
+
+    name = PART
+    total = None
+
+    def __init__(self, count: int = 0) -> None:
+        self._waiting: deque[Message] = deque()
+        self._count = count
+        self.closed = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._waiting
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing will come any more."""
+        return self.closed and self.empty
+
+    def add(self, texts: Iterable[str], times: Sequence[datetime], ids: Sequence[str] | None) -> None:
+        """Let texts wait to be read; without ``ids`` each is numbered."""
+        for i, (text, time) in enumerate(zip(texts, times, strict=True)):
+            value = {"id": str(self._count) if ids is None else str(ids[i]), "text": text}
+            self._waiting.append(Message(PART, self._count, value, time))
+            self._count += 1
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        """Hand out what waits."""
+        return [self._waiting.popleft() for _ in range(min(limit, len(self._waiting)))]
+
+    def seek(self, position: Position) -> None:
+        """Nothing to go back to: the texts are the caller's."""
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class Ready:
+    """The codec of messages that are documents already."""
+
+    def decode(self, message: Message) -> Document | Rejected:
+        """Return the document."""
+        value = message.value
+        if isinstance(value, bytes) or message.time is None or not isinstance(value["text"], str):
+            kind = "bytes" if isinstance(value, bytes) else type(value["text"]).__name__
+            return Rejected(message.part, message.offset, f"text: expected a string, got {kind}")
+        return Document(message.part, message.offset, value["id"], message.time, value["text"])
+
+
+def moment(time: Time) -> datetime:
+    """Return the moment that a caller means, aware; InputError if it is none."""
+    if isinstance(time, datetime):
+        if time != time:  # the missing time of pandas
+            raise InputError("times: NaT is no time")
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+    if isinstance(time, date):
+        return datetime(time.year, time.month, time.day, tzinfo=UTC)
+    if isinstance(time, np.datetime64):
+        if np.isnat(time):
+            raise InputError("times: NaT is no time")
+        return moment(time.astype("datetime64[us]").item())
+    if isinstance(time, int | float | np.number) and 1 <= time <= 9999 and time == int(time):
+        return datetime(int(time), 1, 1, tzinfo=UTC)
+    raise InputError(f"times: expected a datetime, a date or a year, got {time!r}")

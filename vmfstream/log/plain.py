@@ -1,0 +1,75 @@
+"""Records as plain values and named arrays, and back: how they are kept in a file of no database, without pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from vmfstream import records
+from vmfstream.records import Arrays
+
+_KINDS = {name: kind for name, kind in vars(records).items() if isinstance(kind, type) and is_dataclass(kind)}
+
+
+def to_plain(value: Any, arrays: Arrays) -> Any:
+    """Return a value that JSON can hold; arrays in it are put into ``arrays`` and named there.
+
+    Raises
+    ------
+    ValueError
+        If there is something in it that is neither a record nor plain.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        name = f"array.{len(arrays)}"
+        arrays[name] = value
+        return {"@array": name}
+    if isinstance(value, datetime):
+        return {"@time": value.isoformat()}
+    if isinstance(value, bytes):
+        return to_plain(np.frombuffer(value, np.uint8), arrays) | {"@bytes": True}
+    if type(value).__name__ in _KINDS:
+        return {"@record": type(value).__name__} | {
+            f.name: to_plain(getattr(value, f.name), arrays) for f in fields(value)
+        }
+    if isinstance(value, Mapping):
+        return {"@mapping": [[to_plain(part, arrays) for part in pair] for pair in value.items()]}
+    if isinstance(value, tuple):
+        return {"@tuple": [to_plain(part, arrays) for part in value]}
+    if isinstance(value, list):
+        return [to_plain(part, arrays) for part in value]
+    raise ValueError(f"expected a record or a plain value, got {type(value).__name__}")
+
+
+def from_plain(value: Any, arrays: Arrays) -> Any:
+    """Return what `to_plain` was given; number for number.
+
+    Raises
+    ------
+    ValueError
+        If it was not made by `to_plain`.
+    """
+    if isinstance(value, list):
+        return [from_plain(part, arrays) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "@array" in value:
+        found = arrays[value["@array"]]
+        return found.tobytes() if "@bytes" in value else found
+    if "@time" in value:
+        return datetime.fromisoformat(value["@time"])
+    if "@tuple" in value:
+        return tuple(from_plain(part, arrays) for part in value["@tuple"])
+    if "@mapping" in value:
+        return {from_plain(key, arrays): from_plain(part, arrays) for key, part in value["@mapping"]}
+    kind = _KINDS.get(value.get("@record", ""))
+    if kind is None:
+        raise ValueError(f"expected a record, got {value.get('@record')!r}")
+    return kind(**{name: from_plain(part, arrays) for name, part in value.items() if name != "@record"})
