@@ -112,11 +112,11 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
     shown = {text for text, rank in zip(first.text, first.y, strict=True) if rank <= 3}
     assert shown in ({"cat", "fur", "paw"}, {"ship", "sea", "harbour"})
     path = tmp_path / "run.duckdb"
-    tracker.write_log(path)
+    tracker.save(path)
     assert plot.words(path, 0).to_json() == plot.words(tracker, 0).to_json()
     assert Reader(path).meta()["format"]
     with pytest.raises(InputError, match="exists already"):
-        tracker.write_log(path)
+        tracker.save(path)
 
 
 def test_little_is_enough() -> None:

@@ -233,7 +233,7 @@ def _of_tracker(tracker: TopicTracker) -> Snapshot:
     """Return a tracker's rows, read from a log that lives as long as they do."""
     folder = tempfile.mkdtemp(prefix="vmfstream")
     path = Path(folder) / "run.duckdb"
-    tracker.write_log(path)
+    tracker.save(path)
     rows = Snapshot(Reader(path))
     weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
     return rows
