@@ -242,7 +242,7 @@ function key(e) {
     e.preventDefault(); go({ tab: next }, true);
     return $("#tab-" + next).focus();
   }
-  const act = { ArrowLeft: () => step(e.shiftKey ? -10 : -1), ArrowRight: () => step(e.shiftKey ? 10 : 1), Home: () => step(-S), End: () => step(S),
+  const act = { ArrowLeft: () => step(e.shiftKey ? -10 : -1), ArrowRight: () => step(e.shiftKey ? 10 : 1), Home: () => step(-S), End: () => { step(S); if (!$("#pill").hidden) $("#pill").click(); },
     ArrowUp: () => nextTopic(-1), ArrowDown: () => nextTopic(1), " ": () => play(), h: reading, t: turn, "?": () => $("#reader").showModal(),
     s: () => { if (D.share) go({ m: st.m === "share" ? "documents" : "share" }); }, m: () => { mark = st.d; note(fill(W.marked, { date: D.labels[mark] })); },
     c: compare, "/": find, Enter: () => { go({ picked: true }, true); $("#topic").scrollIntoView({ block: "start" }); }, Escape: back }[e.key];

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.dashboards.fakes import gazette
+from tests.shared import shared
 from vmfstream.dashboards.export import build_page
+from vmfstream.engine.follow import RunSettings, follow
+from vmfstream.log.writer import Log
+from vmfstream.replay.run import open_replay
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 DRIVER = shutil.which("chromedriver")
@@ -44,12 +49,38 @@ def chromium() -> Iterator[Any]:
     options.binary_location = CHROMIUM
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
         options.add_argument(flag)
+    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     driver.execute_cdp_cmd("Network.enable", {})
-    driver.execute_cdp_cmd(
-        "Network.emulateNetworkConditions",
-        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
-    )
+    closed(driver, True)
     yield driver
     driver.quit()
+
+
+def closed(driver: Any, offline: bool) -> None:
+    """Close all network, or open what this machine itself serves."""
+    speed = {"latency": 0, "downloadThroughput": 0 if offline else -1, "uploadThroughput": 0 if offline else -1}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": offline, **speed})
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return logs of real corpora by name."""
+    folder = tmp_path_factory.mktemp("real")
+    shared("data")
+    logs = {}
+    for corpus, topics in (("nips-papers", 10), ("nyt", 12)):
+        opened, logs[corpus] = open_replay(corpus), folder / f"{corpus}.duckdb"
+        settings = RunSettings(
+            title=opened.title,
+            source=corpus,
+            topics=topics,
+            slices=opened.slices,
+            seed=0,
+            window=600,
+            stop_words=" ".join(opened.stop_words),
+        )
+        with closing(opened.source):
+            follow(opened.source, opened.codec, Log(logs[corpus]), settings)
+    return logs

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.driving import click, click_band, date, js, press, topic
+
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Any]
@@ -38,43 +40,8 @@ def visit(chromium: Any, pages: dict[str, Path]) -> Iterator[Open]:
     assert chromium.get_log("browser") == []
 
 
-def js(page: Any, code: str) -> Any:
-    return page.execute_script(code)
-
-
-def date(page: Any) -> str:
-    return str(js(page, "return document.querySelector('#time output').textContent"))
-
-
-def topic(page: Any) -> str:
-    return str(js(page, "return document.querySelector('#facts div:last-child dt').textContent"))
-
-
 def address(page: Any) -> str:
     return str(js(page, "return location.hash"))
-
-
-def press(page: Any, *keys: str, shift: bool = False) -> None:
-    for key in keys:
-        event = f"{{key: {key!r}, shiftKey: {str(shift).lower()}, bubbles: true}}"
-        js(page, f"document.body.dispatchEvent(new KeyboardEvent('keydown', {event}))")
-
-
-def click(page: Any, selector: str) -> None:
-    js(page, f"document.querySelector({selector!r}).click()")
-
-
-def click_band(page: Any, x: float, y: float) -> None:
-    """Click at a place of the river, in parts of its width and height."""
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-
-    js(page, "document.querySelector('#river').scrollIntoView({block: 'center'})")
-    river = page.find_element(By.ID, "river")
-    box = river.size
-    ActionChains(page).move_to_element_with_offset(
-        river, int((x - 0.5) * box["width"]), int((y - 0.5) * box["height"])
-    ).click().perform()
 
 
 def test_opens_complete_without_network(visit: Open) -> None:

@@ -1,0 +1,56 @@
+"""What browser tests do with a page: ask its script, press keys, click."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+
+def js(page: Any, code: str) -> Any:
+    """Return what a script answers."""
+    return page.execute_script(code)
+
+
+def until(page: Any, condition: str, seconds: float = 5.0) -> bool:
+    """Wait for a condition; answers whether it came true."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if js(page, f"return Boolean({condition})"):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def date(page: Any) -> str:
+    """Return the date under the cursor."""
+    return str(js(page, "return document.querySelector('#time output').textContent"))
+
+
+def topic(page: Any) -> str:
+    """Return the name of the selected topic."""
+    return str(js(page, "return document.querySelector('#facts div:last-child dt').textContent"))
+
+
+def press(page: Any, *keys: str, shift: bool = False) -> None:
+    """Press keys outside of any field."""
+    for key in keys:
+        event = f"{{key: {key!r}, shiftKey: {str(shift).lower()}, bubbles: true}}"
+        js(page, f"document.body.dispatchEvent(new KeyboardEvent('keydown', {event}))")
+
+
+def click(page: Any, selector: str) -> None:
+    """Click the first element of a selector."""
+    js(page, f"document.querySelector({selector!r}).click()")
+
+
+def click_band(page: Any, x: float, y: float) -> None:
+    """Click at a place of the river, in parts of its width and height."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+
+    js(page, "document.querySelector('#river').scrollIntoView({block: 'center'})")
+    river = page.find_element(By.ID, "river")
+    box = river.size
+    ActionChains(page).move_to_element_with_offset(
+        river, int((x - 0.5) * box["width"]), int((y - 0.5) * box["height"])
+    ).click().perform()
