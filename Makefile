@@ -24,8 +24,9 @@ bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 broker: $(VENV)/.installed-test  ## a Kafka to try things out, until Ctrl-C; needs Java and Maven
 	$(BIN)/python -m tests.broker.cluster
 
-soak: $(VENV)/.installed-test  ## 200 kills, 10 outages, then 30 minutes at full speed; needs Java and Maven
+soak: $(VENV)/.installed-test  ## 200 kills, 10 outages, 100 kills of a cluster, then 30 minutes at full speed; needs Java and Maven
 	VMFSTREAM_SOAK_KILLS=200 VMFSTREAM_SOAK_OUTAGES=10 $(BIN)/pytest -q --durations=0 tests/broker/test_exactly_once.py
+	VMFSTREAM_DASK_KILLS=100 $(BIN)/pytest -q --durations=0 tests/broker/test_dask.py
 	$(BIN)/python -m tests.broker.soak
 
 $(VENV)/.installed: pyproject.toml
@@ -36,7 +37,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/pip install -qq -e '.[test,stemming]'
+	$(BIN)/pip install -qq -e '.[test,stemming,dask]'
 	touch $@
 
 .PHONY: chromium

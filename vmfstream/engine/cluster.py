@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 PATIENCE = 300.0
 """Seconds for which a scheduler that went away is waited for."""
 
+FIRST_PATIENCE = 30.0
+"""Seconds for which a scheduler is waited for at the start."""
+
 _LOOK = 10.0  # seconds between two looks whether there are workers
 
 
@@ -77,7 +80,7 @@ class DaskCluster:
         else:
             self._address = address.replace("dask://", "tcp://", 1)
         try:
-            self._connect(30.0)
+            self._connect(FIRST_PATIENCE)
         except BaseException:
             self.close()
             raise
