@@ -17,9 +17,10 @@ from vmfstream.dashboards.naming import called
 from vmfstream.dashboards.textwidth import em_width, shortened
 from vmfstream.dashboards.theme import SLOTS, Theme, ThemeName, template, theme
 from vmfstream.dashboards.view import Size
+from vmfstream.dashboards.wording import SETTLING
 
 LANE = 27
-TOP, BOTTOM = 30, 8
+TOP, BOTTOM = 30, 20
 
 _RIGHT, _RIGHT_PHONE = 158, 96
 _LEAST, _MOST = 1.0, 14.0
@@ -242,6 +243,7 @@ class _Drawing:
         grid = "".join(f"M{i},{high}L{i},{low}" for i, _ in marked)
         shapes = [_path(grid, colours.rule, 1)] if grid else []
         shapes += self._paths(curves)
+        edge, notes = self._settling(low)
         topics = [int(history.topic[line.t]) for line in self.frame.lines]
         return {
             "template": template(self.name),
@@ -268,8 +270,27 @@ class _Drawing:
                 "ticktext": [for_plotly(text) for _, text in marked],
             },
             "yaxis": {"range": [low, high], "visible": False},
-            "shapes": shapes,
+            "shapes": shapes + edge,
+            "annotations": notes,
         }
+
+    def _settling(self, low: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return a line after the last slice in which topics could still change their meaning, and its name."""
+        unsettled = np.flatnonzero(~self.frame.history.settled())
+        if not unsettled.size or self.frame.history.index.size < 2:
+            return [], []
+        x = min(float(unsettled[-1]) + 0.5, self.range[1])
+        left = x < self.range[1] / 4
+        note = {
+            "x": x,
+            "y": low,
+            "xanchor": "left" if left else "right",
+            "yanchor": "top",
+            "text": f"◂ {SETTLING}" if left else f"{SETTLING} ▸",
+            "showarrow": False,
+            "font": {"color": self.colours.muted, "size": 11},
+        }
+        return [_path(f"M{x},{-_MIDDLE}L{x},{low}", self.colours.muted, 1, "dot")], [note]
 
     def _curve(self, event: int, link: Link) -> _Curve:
         """Return the curve between two relatives: its colour slot, its path, its middle and what happened there."""

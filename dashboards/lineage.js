@@ -4,6 +4,7 @@ const lines = { el: $("#lines"), fig: null, scope: "top" };
 views.lines = { wire: wireLines, draw: drawLines, cursor: moveLines, rows: linesRows };
 function drawLines(changed) {
   if (lines.fig && !touches(changed, "r", "th", "size", "data")) return moveLines();
+  if (!D.lines.left) lines.scope = "top";
   const w = lines.el.clientWidth, key = `lines/${st.r}/${lines.scope}/${w < 560 ? "phone" : "wide"}`;
   return show("lines", key, (fig) => {
     lines.fig = fig;
@@ -16,8 +17,9 @@ function drawLines(changed) {
     // the dates stay on top while the lanes scroll
     axis.hidden = !tall;
     axis.replaceChildren(...fig.layout.meta.ticks.map(([v, text]) => { const e = make("span", text); e.style.left = lineX(v) + "px"; return e; }));
-    for (const b of $("#lines-scope")?.children ?? []) b.setAttribute("aria-pressed", String(b.dataset.value === lines.scope));
-    $("#lines-left").hidden = tall;
+    $("#lines-scope").hidden = !D.lines.left;
+    for (const b of $("#lines-scope").children) b.setAttribute("aria-pressed", String(b.dataset.value === lines.scope));
+    $("#lines-told").textContent = D.lines.told + (tall ? "" : " " + D.lines.left);
     picture(lines.el.querySelector(".plot"), fig);
     moveLines();
   });
@@ -63,7 +65,7 @@ function wireLines() {
     if (event) return go({ t: event[2], d: event[0], picked: true }, true);
     if (own) go(s >= own[2] && s <= own[3] ? { t: own[0], d: s, picked: true } : { t: own[0], picked: true }, true);
   });
-  $("#lines-scope")?.addEventListener("click", (e) => {
+  $("#lines-scope").addEventListener("click", (e) => {
     const b = e.target.closest("button");
     if (b) { lines.scope = b.dataset.value; attempt("lines", () => drawLines(EVERYTHING)); }
   });

@@ -12,7 +12,7 @@ from vmfstream.dashboards import wording
 from vmfstream.dashboards.escape import for_html
 from vmfstream.dashboards.history import History, Snapshot, history_of
 from vmfstream.dashboards.lifelines import draw_lines
-from vmfstream.dashboards.lives import LinesFrame, happenings, lines_frame
+from vmfstream.dashboards.lives import LinesFrame, lines_frame
 from vmfstream.dashboards.panels import Panel, Parts, chart, switch
 from vmfstream.dashboards.river import readings_of
 from vmfstream.dashboards.theme import ThemeName
@@ -50,29 +50,30 @@ class LinesView:
         return go.Figure(self.drawing(frame, size, theme))
 
 
-def columns(rows: LogRows, history: History) -> dict[str, Any]:
-    """Return what happened as rows of slice position, kind, topic, other topic (-1: none), number (None: none)."""
+def columns(rows: Snapshot, history: History) -> dict[str, Any]:
+    """Return what happened, and what is said of it.
+
+    ``events`` are rows of slice position, kind, topic, other topic (-1: none), number (None: none); ``told`` is a
+    sentence, and ``left`` says which lives are not drawn at first, if any.
+    """
+    frame = LinesView().frame(rows, Selection(reading=history.reading))
+    kinds = Counter(what.kind for what in frame.happened)
     return {
         "events": [
             [what.slice, what.kind, what.topic, what.other, None if np.isnan(what.value) else round(what.value)]
-            for what in happenings(rows, history)
-        ]
+            for what in frame.happened
+        ],
+        "told": wording.lives_sentence(history.labels, history.topic.size, kinds, frame.may_change),
+        "left": wording.left_out(frame.smaller, frame.short, wording.period(history.labels)),
     }
 
 
 def section(parts: Parts) -> str:
-    """Return the figure, a switch if not all lives are drawn, and what is left out."""
-    frame = LinesView().frame(parts.rows, Selection(reading=parts.history.reading))
-    labels = frame.history.labels
-    left = wording.left_out(frame.smaller, frame.short, wording.period(labels))
-    scope = switch("lines-scope", "Topics drawn", [("top", "largest", True), ("all", "all", True)]) if left else ""
-    told = wording.lives_sentence(
-        labels, len(frame.history.topic), Counter(what.kind for what in frame.happened), frame.may_change
-    )
-    return (
-        chart("lines", wording.LINES, wording.PAGE["linesCaption"], told, controls=scope, over=_OVER)
-        + f'<p class="muted">{for_html(told)} <span id="lines-left">{for_html(left)}</span></p>'
-    )
+    """Return the figure, a switch for those that are not drawn at first, and a sentence about it."""
+    said = columns(parts.rows, parts.history)
+    scope = switch("lines-scope", "Topics drawn", [("top", "largest", True), ("all", "all", True)])
+    figure = chart("lines", wording.LINES, wording.PAGE["linesCaption"], controls=scope, over=_OVER)
+    return f'{figure}<p class="muted" id="lines-told">{for_html(said["told"])} {for_html(said["left"])}</p>'
 
 
 def keys(rows: Snapshot, topics: Sequence[int]) -> list[str]:

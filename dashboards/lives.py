@@ -15,6 +15,7 @@ from vmfstream.dashboards.view import LogRows
 LARGEST = 26
 SHORT = 3
 
+_FEW = 6
 _KINDS = ("born", "split", "merged", "dormant", "woken", "ended", "drift")
 _ROOM = 0.22  # of the whole time, between two lives on one lane: room for a mark and two words
 
@@ -90,7 +91,8 @@ def lines_frame(rows: LogRows, history: History, selected: int | None, all_topic
     """Choose the topics and give them lanes.
 
     Without ``all_topics`` these are the 26 with the highest share, all that came out of another or went into one, and
-    the selected one. Lives that were over within three slices are left out unless they have relatives.
+    the selected one, unless that leaves out no more than six. Lives that were over within three slices are left out
+    unless they have relatives.
     """
     happened = happenings(rows, history)
     spans = {t: span for t in range(history.topic.size) if (span := lifetime(history, t)) is not None}
@@ -107,7 +109,8 @@ def lines_frame(rows: LogRows, history: History, selected: int | None, all_topic
     own = history.position(selected) if selected is not None else None
     if not all_topics:
         kept = set(chosen[:LARGEST]) | kin | ({own} if own in spans else set())
-        chosen = [t for t in spans if t in kept]
+        if len(set(chosen) - kept) > _FEW:
+            chosen = [t for t in spans if t in kept]
     chosen = sorted(chosen)
     place = {t: k for k, t in enumerate(chosen)}
     near = tuple((k, link._replace(child=place[link.child], parent=place[link.parent])) for k, link in bonds)

@@ -2,9 +2,11 @@
 
 const tree = { el: $("#tree"), fig: null, key: null, level: "root" };
 views.tree = { wire: wireTree, draw: drawTree, cursor: drawTree, rows: treeRows };
-function treeMade() { const all = D.tree?.made ?? []; return all.findLast(([, s]) => s <= st.d) ?? all[0] ?? null; }
+function treeMade() { const all = D.tree.made; return all.findLast(([, s]) => s <= st.d) ?? all[0] ?? null; }
 function drawTree() {
-  const of = tree.el && treeMade();
+  const of = treeMade();
+  $("#tree-none").hidden = !!of;
+  tree.el.parentElement.hidden = !of;
   if (!of) return;
   const key = "tree/" + of[0];
   return show("tree", key, (fig) => {
@@ -59,7 +61,7 @@ function treeTip(k) {
   const n = leaves.length === 1 ? W.topicOne : fill(W.topicMany, { n: leaves.length });
   return [[null, title], [fill(W.treeGroup, { n, share: part, date }), (k < 0 ? "root" : String(k)) === tree.level ? (k < 0 ? "" : W.treeBack) : W.treeCloser]];
 }
-function wireTree() { tree.el?.addEventListener("pointerleave", hideTip); }
+function wireTree() { tree.el.addEventListener("pointerleave", hideTip); }
 function treeRows() {
   const rows = [["group", "topic", "words", "share"]], name = (id) => { const words = []; for (let up = above(id); up && up !== "root"; up = above(up)) words.unshift(tree.named[up].join(" ")); return words.join(" › "); };
   tree.fig?.layout.meta.leaf.forEach((leaf, k) => { if (leaf) rows.push([name(String(k)), tree.fig.layout.meta.topic[k] < 0 ? "" : tree.fig.layout.meta.topic[k], tree.named[k].join(" "), tree.area[k].toFixed(4)]); });

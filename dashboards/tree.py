@@ -142,14 +142,14 @@ def columns(rows: Snapshot, history: History) -> dict[str, Any]:
 
 
 def section(parts: Parts) -> str:
-    """Return the figure and the way back up, or how to make a tree."""
-    if not trees(parts.rows, parts.history):
-        return (
-            f'<h3>{for_html(wording.TREE)}</h3><p class="muted">{for_html(wording.NO_TREE)} '
-            f"{for_html(wording.TREE_HOW)} <code>{for_html(wording.TREE_COMMAND)}</code></p>"
-        )
+    """Return the figure and the way back up, and how to make a tree if there is none."""
     path = '\n<nav id="tree-path" aria-label="Groups"></nav>'
-    return chart("tree", wording.TREE, "").replace('<div class="chart"', f'{path}<div class="chart"', 1)
+    figure = chart("tree", wording.TREE, "").replace('<div class="chart"', f'{path}<div class="chart"', 1)
+    hidden = " hidden" if trees(parts.rows, parts.history) else ""
+    return (
+        f'<p id="tree-none"{hidden}>{for_html(wording.NO_TREE)} {for_html(wording.TREE_HOW)} '
+        f"<code>{for_html(wording.TREE_COMMAND)}</code></p>{figure}"
+    )
 
 
 def keys(rows: Snapshot, topics: Sequence[int]) -> list[str]:

@@ -25,7 +25,7 @@ Open = Callable[..., Any]
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "page.html"
     groups = {12: [[4, 6, 8], [2, 12, STRANGER]], 24: [[4, 6], [8, 2], [12, STRANGER]]}
-    path.write_text(build_page(with_trees(gazette(topics=34, stored=24), groups))[0], encoding="utf-8")
+    path.write_text(build_page(with_trees(gazette(topics=40, stored=24), groups))[0], encoding="utf-8")
     return path
 
 
@@ -130,7 +130,7 @@ def test_the_search_of_the_page_draws_what_the_view_draws(visit: Open, reading: 
         page, "return document.querySelector('#search .plot').data?.map((t) => [t.name, [...t.x], [...t.y], t.text])"
     )
     view = SearchView()
-    frame = view.frame(gazette(topics=34, stored=24), Selection(word="bubble", reading=reading))
+    frame = view.frame(gazette(topics=40, stored=24), Selection(word="bubble", reading=reading))
     wanted = view.drawing(frame, Size(1240, 0), "light")["data"]
     assert [name for name, *_ in drawn] == [trace["name"] for trace in wanted]
     for (_, x, y, text), trace in zip(drawn, wanted, strict=True):
@@ -158,7 +158,7 @@ def test_completion_begins_with_words_of_the_topic_and_typing_finds(visit: Open)
     field = page.find_element(By.ID, "search-word")
     field.send_keys("f")
     options = js(page, "return [...document.querySelectorAll('#search-words option')].map((o) => o.value)")
-    words = gazette(topics=34, stored=24).words("hindsight", topic=6)
+    words = gazette(topics=40, stored=24).words("hindsight", topic=6)
     assert options[0] == next(w for w in words.word[words.slice == 29] if w.startswith("f"))
     assert all(option.startswith("f") for option in options)
     field.send_keys("ootball", Keys.ENTER)
@@ -186,7 +186,7 @@ def test_the_tree_follows_the_date(visit: Open) -> None:
     assert js(page, title).endswith("calculated from documents up to 2002 Q1")
     values = js(page, "return [...document.querySelector('#tree .plot').data[0].values]")
     frame = TreeView().frame(
-        with_trees(gazette(topics=34, stored=24), {24: [[4, 6], [8, 2], [12, STRANGER]]}), Selection(date=28)
+        with_trees(gazette(topics=40, stored=24), {24: [[4, 6], [8, 2], [12, STRANGER]]}), Selection(date=28)
     )
     np.testing.assert_allclose(values, [0, *frame.area], atol=1e-5)
     labels = js(page, LABELS)

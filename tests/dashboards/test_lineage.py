@@ -107,6 +107,12 @@ def test_the_largest_and_all_with_relatives_are_drawn() -> None:
     assert lines(rows, all_topics=True).smaller == 0
 
 
+def test_a_handful_of_smaller_topics_is_not_left_out() -> None:
+    few, many = (with_events(gazette(slices=6, topics=n, stored=8), []) for n in (LARGEST + 6, LARGEST + 7))
+    assert (lines(few).smaller, len(lines(few).lines)) == (0, LARGEST + 6)
+    assert (lines(many).smaller, len(lines(many).lines)) == (7, LARGEST)
+
+
 def test_lives_over_within_three_slices_are_counted_unless_they_have_relatives_or_are_new() -> None:
     rows = gazette(slices=12, topics=4)
     keep = rows.topic_frames["hindsight"]
@@ -181,6 +187,14 @@ def test_marks_stand_where_a_life_begins_and_ends_and_near_ones_become_one() -> 
     assert "2" in narrow["text"]
 
 
+def test_a_line_tells_where_topics_were_still_being_found() -> None:
+    rows = gazette(slices=12, topics=4, settling=3)
+    then, late = (drawn(LinesView().frame(rows, Selection(reading=r)))["layout"] for r in ("then", "hindsight"))
+    assert [note["x"] for note in then["annotations"]] == [2.5]
+    assert late["annotations"] == []
+    assert len(then["shapes"]) == len(late["shapes"]) + 1
+
+
 def test_words_at_first_are_those_of_the_first_settled_slice() -> None:
     frame = LinesView().frame(gazette(slices=12, topics=4, settling=3), Selection(reading="then"))
     text = trace(drawn(frame), "first words")["text"]
@@ -225,7 +239,9 @@ def test_columns_hold_what_happened_by_position() -> None:
     rows = with_events(gazette(slices=8, topics=4), events)
     snapshot = Snapshot(rows)
     found = lineage.columns(snapshot, snapshot.history("then"))
-    assert found == {"events": [[3, "merged", 1, 2, 49], [5, "ended", 3, -1, None]]}
+    assert found["events"] == [[3, "merged", 1, 2, 49], [5, "ended", 3, -1, None]]
+    assert found["told"].endswith("1 flowed into another, 1 ended.")
+    assert found["left"] == ""
 
 
 def test_every_key_is_drawn_and_scope_all_exists_only_where_it_shows_more() -> None:

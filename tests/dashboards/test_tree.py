@@ -150,8 +150,8 @@ def test_without_a_tree_the_panel_says_how_to_make_one() -> None:
 
     bare = tree.section(parts(Snapshot(gazette(slices=4, topics=2))))
     assert "vmfstream snapshot" in bare
-    assert 'id="tree-path"' not in bare
-    assert 'id="tree-path"' in tree.section(parts(log()))
+    assert '<p id="tree-none">' in bare
+    assert '<p id="tree-none" hidden>' in tree.section(parts(log()))
     assert tree.columns(Snapshot(gazette(slices=4, topics=2)), Snapshot(gazette()).history("then")) == {"made": []}
 
 
