@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +16,13 @@ from numpy.typing import NDArray
 from tests.shared import shared
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
+from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.engine import Engine, EngineSettings
 from vmfstream.engine.evaluate import Comparison
 from vmfstream.engine.follow import RunSettings, evaluate
 from vmfstream.engine.slices import Slicing
 from vmfstream.log.memory import MemoryLog
-from vmfstream.online.state import TrackerSettings
+from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.records import Document, Message, SliceReport
 from vmfstream.replay.corpus import get
 from vmfstream.replay.planted import PlantedSource, PlantedStream, TopicTruth, recovery
@@ -29,6 +32,10 @@ from vmfstream.text.encoders import TextEncoder
 STREAM = PlantedStream(slices=24, documents_per_slice=200)
 TRACK = TrackerSettings(topics=16, threads=1, window=400)
 RECOVERED = 0.7
+
+
+LIVING = replace(TRACK, living_topics=True)
+SEEDS = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -51,19 +58,19 @@ class Story:
         return [[word for word, _ in row.words[row.topic.tolist().index(topic)][:top]] for row in rows if row]
 
 
-def told(track: TrackerSettings) -> Story:
-    """Follow the planted stream."""
+def told(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
+    """Follow a planted stream."""
     truth: list[int] = []
     found: list[int] = []
     slices: list[int] = []
 
     def keep(documents: Sequence[Document], topics: NDArray[np.int64]) -> None:
         truth.extend(document.meta["truth"] for document in documents)
-        slices.extend(STREAM.labels.index(f"{document.time:%Y-%m}") for document in documents)
+        slices.extend(stream.labels.index(f"{document.time:%Y-%m}") for document in documents)
         found.extend(topics.tolist())
 
     log = MemoryLog()
-    parts = (PlantedSource(STREAM), FieldCodec(meta=("truth",)), TextEncoder(), log)
+    parts = (PlantedSource(stream), FieldCodec(meta=("truth",)), TextEncoder(), log)
     Engine(*parts, track, EngineSettings(Slicing("month")), keep).run()
     closed = [report for commit in log.commits for report in commit.closed]
     return Story(np.array(truth), np.array(found), np.array(slices), closed)
@@ -140,6 +147,101 @@ def test_a_seasonal_story_comes_back_under_its_id(story: Story) -> None:
     topic = story.topic_of(festival)
     for year in (story.slice < 12, story.slice >= 12):
         assert np.mean(story.found[own & year] == topic) > 0.8
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def life(request: pytest.FixtureRequest) -> Story:
+    """The same stories, other documents for every seed; topics may come and go."""
+    return told(LIVING, replace(STREAM, seed=request.param))
+
+
+def test_topics_that_live_recover_the_truth(life: Story) -> None:
+    settled = life.slice >= 4
+    assert recovery(life.truth[settled], life.found[settled]).ari > 0.75
+
+
+def test_a_seasonal_story_keeps_its_number_while_others_are_born(life: Story) -> None:
+    own = life.truth == planted("film festival").topic
+    topic = life.topic_of(planted("film festival"))
+    for year in ((life.slice >= 4) & (life.slice < 12), life.slice >= 12):
+        assert np.mean(life.found[own & year] == topic) > 0.9
+
+
+def test_late_stories_get_topics_of_their_own(life: Story) -> None:
+    ids = {life.topic_of(planted(name)) for name in ("virus", "comet", "robot taxis")}
+    assert len(ids) == 3
+    for name in ("virus", "comet", "robot taxis"):
+        late = planted(name)
+        after = (life.truth == late.topic) & (life.slice >= late.birth + 2)
+        assert np.mean(life.found[after] == life.topic_of(late)) > 0.85
+
+
+def test_stories_that_end_are_told_as_sleep(life: Story) -> None:
+    asleep = {
+        (event.topic, t) for t, report in enumerate(life.closed) for event in report.events if event.kind == "dormant"
+    }
+    for name in ("harbour strike", "museum theft"):
+        dead = planted(name)
+        assert dead.death is not None
+        slept = [t for topic, t in asleep if topic == life.topic_of(dead)]
+        assert slept
+        assert dead.death <= min(slept) <= dead.death + 2
+
+
+def doubling(slices: int, per_slice: int, subjects: int = 3) -> list[dict[str, Any]]:
+    """Documents whose words are replaced by twice as many at three times; half of a subject's words stay each time."""
+    rng = np.random.default_rng(0)
+    words = np.array(["".join(rng.choice(list("bcdfghklmnprstvw"), 7)) for _ in range(subjects * 480)]).reshape(
+        subjects, -1
+    )
+    documents = []
+    for t in range(slices):
+        stage = 4 * t // slices
+        known = 60 * 2**stage
+        for n in range(per_slice):
+            subject = n % subjects
+            own = rng.choice(words[subject, :known], 12)
+            foreign = rng.choice(words[rng.integers(subjects), :known], 3)
+            text = " ".join([*own, *foreign])
+            documents.append({"id": f"{t}-{n}", "time": f"{2000 + t}-06-01", "text": text, "truth": subject})
+    return documents
+
+
+def spoken(documents: Sequence[dict[str, Any]], capacity: int) -> tuple[list[int], list[int], TrackState, SliceReport]:
+    """Follow documents; the topics on arrival, the sizes of the vocabulary, the state and the last slice."""
+    found: list[int] = []
+    sizes: list[int] = []
+    log, track = MemoryLog(), TrackerSettings(topics=3, threads=1, window=120, persistences=(0.95,))
+    parts = (MemorySource(list(documents)), FieldCodec(), TextEncoder(capacity=capacity), log)
+    settings = EngineSettings(Slicing("year"), batch_documents=60)
+    engine = Engine(*parts, track, settings, lambda _, topics: found.extend(topics.tolist()))
+    while not engine.finished:
+        engine.run(stop=partial(reached, engine, engine.documents + 60))
+        sizes += [engine.state.dim] if engine.state is not None else []
+    assert engine.state is not None
+    return found, sizes, engine.state, [report for commit in log.commits for report in commit.closed][-1]
+
+
+def reached(engine: Engine, documents: int) -> bool:
+    return engine.documents >= documents
+
+
+@pytest.mark.parametrize("capacity", [5000, 600])
+def test_a_vocabulary_that_doubles_three_times_keeps_its_topics(capacity: int) -> None:
+    documents = doubling(slices=16, per_slice=60)
+    found, sizes, state, last = spoken(documents, capacity)
+    assert state.ids.tolist() == [0, 1, 2]
+    assert recovery([document["truth"] for document in documents][-len(found) :], found).ari > 0.95
+    assert max(sizes) <= capacity
+    assert sizes[-1] > 5 * sizes[0] or sizes[-1] == capacity
+    fresh = spoken(documents[-240:], capacity)[2]
+    cosines = [float(bessel_ratio(s.dim, s.kappa)) for s in (state, fresh)]
+    assert cosines[0] == pytest.approx(cosines[1], rel=0.2)
+    new = {word for document in documents[-60:] for word in document["text"].split()}
+    new -= {word for document in documents[:720] for word in document["text"].split()}
+    assert last.topics is not None
+    for words in last.topics.words:
+        assert {word for word, _ in words} & new
 
 
 def test_following_foretells_better_than_freezing_or_forgetting() -> None:
