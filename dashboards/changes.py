@@ -175,8 +175,9 @@ def _merged(history: History, at: int, topic: int, other: int, value: float) -> 
 
 
 def _ended(history: History, at: int, topic: int, other: int, value: float) -> Change | None:
-    if _speaks(history, at, topic):
-        return None
+    seen = _seen(history, at, topic)
+    if _speaks(history, at, topic) or seen is None or seen < at - value - 1:
+        return None  # it had ended before, or had not
     noun = wording.period(history.labels)
     change = _change("ended", history, at, topic, silent=wording.count(value, noun, noun + "s"))
     t = history.position(topic)

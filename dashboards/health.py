@@ -191,7 +191,7 @@ def _usually(kind: _Kind, median: Floats) -> str:
     """Return what is usual now, as text."""
     if not median.size or np.isnan(median[-1]):
         return ""
-    return wording.UP_TO.format(_signed(_DEVIATIONS)) if kind.name == "surprise" else kind.write(float(median[-1]))
+    return wording.UP_TO.format(f"{_DEVIATIONS:+.0f}") if kind.name == "surprise" else kind.write(float(median[-1]))
 
 
 def _by_slice(epochs: EpochFrame, history: History, values: Floats, weight: Any, mean: bool = False) -> Floats:
@@ -240,7 +240,7 @@ def _drawing(frame: HealthFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     colours = theme(name)
     phone = size.width <= PHONE
     slices = len(frame.labels)
-    left, right = (10, 88) if phone else (176, 112)
+    left, right = (10, 100) if phone else (176, 112)
     drawn, shift = (0.46, 0.22) if phone else (0.62, 0.0)  # of a row; on phones the name stands above
     height = _HEAD + ROW * len(frame.rows) + 8
     band_x: list[float | None] = []

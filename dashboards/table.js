@@ -21,7 +21,7 @@ function drawTable() {
     const tr = make("tr", undefined, there(st.d, row.topic) ? "" : "muted");
     if (row.topic === st.t) tr.setAttribute("aria-current", "true");
     for (const [name, value] of Object.entries(row)) {
-      const td = make("td", undefined, typeof value === "number" || value === null ? "number" : "");
+      const td = make("td", undefined, typeof value === "number" || value === null ? "number" : ["begun", "ended"].includes(name) ? "date" : "");
       if (name === "topic") { const a = make("a", String(value)); a.href = "#t=" + value; td.append(swatch(make("span", undefined, "swatch"), value), a); }
       else td.textContent = shown[name] ? shown[name](value) : value === null ? "" : name === "documents" ? value.toLocaleString("en") : value;
       tr.append(td);

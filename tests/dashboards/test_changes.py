@@ -193,6 +193,26 @@ def test_births_come_first_and_other_topics_before_the_same_again() -> None:
     assert [c.topic for c in found] == [2, 1, 0, 2, 0]
 
 
+def test_a_kind_that_was_told_of_often_gives_way() -> None:
+    events = (*((19, "born", t, -1, 41.0) for t in (0, 1, 2)), (19, "surprise", -1, -1, 2.0))
+    found = what_changed(Snapshot(story(STEADY, WORDS, events)), "then").changes
+    assert [c.kind for c in found] == ["born", "born", "surprise", "born"]
+
+
+def test_new_words_of_fewer_than_ten_documents_are_not_told() -> None:
+    later = {(18, 0): ["svm", "court", "supreme"], (19, 0): ["svm", "court", "supreme"]}
+    for n, told_of in ((4.5, False), (5.0, True)):
+        rows = story([[5.0] * 18 + [n] * 2, [60.0] * SLICES], WORDS, later_words=later)
+        assert any(": svm." in line for line in told(rows)) == told_of
+
+
+def test_an_end_long_after_the_last_row_is_not_told() -> None:
+    gone = [[40.0] * 10 + [np.nan] * 10, *STEADY[1:]]
+    for silent, told_of in ((9.0, True), (3.0, False)):
+        lines = told(story(gone, WORDS, ((19, "ended", 0, -1, silent),)))
+        assert any("ended in" in line for line in lines) == told_of
+
+
 def test_at_most_six_sentences() -> None:
     events = tuple((19, "born", t, -1, 41.0 + t) for t in (0, 1, 2) for _ in range(4))
     assert len(told(story(STEADY, WORDS, events))) == MOST
