@@ -13,11 +13,11 @@ function compared() {
 }
 // the angle between the two, in words, or nothing where the log does not hold it
 async function turnedWords({ topics, sides: [a, b] }) {
-  const said = (degrees) => degrees === null ? "" : fill(topics ? W.apart : W.turned, { turn: Math.round(degrees) });
-  if (topics) return said(views.rays?.apart?.(a.d, a.t, b.t) ?? null);
+  const said = (degrees) => Number.isNaN(degrees) ? "" : fill(topics ? W.apart : W.turned, { turn: Math.round(degrees) });
+  if (topics) return said(apart(a.d, a.t, b.t));
   if (a.d === b.d) return said(0);
   const known = await figure(`compare/${st.r}/${a.t}`), v = known?.turned[b.d * (b.d - 1) / 2 + a.d] ?? 255;
-  return said(v === 255 ? null : v * known.unit);
+  return said(v === 255 ? NaN : v * known.unit);
 }
 async function drawCompare() {
   const both = compared(), box = $("#compare-box");
