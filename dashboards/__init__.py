@@ -36,6 +36,12 @@ def _lines() -> View[Any]:
     return LinesView()
 
 
+def _globe() -> View[Any]:
+    from vmfstream.dashboards.globe import GlobeView
+
+    return GlobeView()
+
+
 def _search() -> View[Any]:
     from vmfstream.dashboards.search import SearchView
 
@@ -65,6 +71,7 @@ VIEWS: dict[str, Callable[[], View[Any]]] = {
     "words": _words,
     "rays": _rays,
     "lines": _lines,
+    "globe": _globe,
     "tree": _tree,
     "search": _search,
     "compare": _compare,
@@ -80,7 +87,7 @@ PANELS: dict[str, str] = {
     "rays": "rays",
     "documents": "documents",
     "lines": "lineage",
-    "globe": "placeholders:GLOBE",
+    "globe": "globe",
     "tree": "tree",
     "search": "search",
     "health": "health",

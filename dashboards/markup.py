@@ -34,6 +34,7 @@ SCRIPTS = (
     "health.js",
     "table.js",
     "rays.js",
+    "globe.js",
     "lineage.js",
     "search.js",
     "tree.js",

@@ -12,6 +12,10 @@ RIVER = "What was written about"
 WORDS = "Its words over time"
 TYPICAL = "Typical documents"
 RAYS = "Seen from here"
+GLOBE = "Topics on a globe"
+GLOBE_SCALE = "turned by {turn}°"
+TURN_LEFT = "turn left"
+TURN_RIGHT = "turn right"
 LINES = "Where topics came from and where they went"
 SEARCH = "Where a word lives"
 TREE = "Groups of alike topics"
@@ -171,6 +175,16 @@ PAGE: Mapping[str, str] = {
         "Distance to the centre is the true angle; direction only keeps things apart. Small rings: where the others "
         "were at first. The trail: this topic’s own past."
     ),
+    "globe": (
+        "From a small ring to its dot: how far a topic’s words turned in the last {n} {periods}, true to scale. Who is "
+        "near whom is roughly right; the bends are not data. Drag to turn the globe, click a topic to select it."
+    ),
+    "globeThen": "As known then, a trail also holds how unsure the words still were.",
+    "globeRest": "{n} smaller topics are not drawn.",
+    "globeNone": "The tracker was still finding its topics in {date}; as known then, they have no place yet.",
+    "globeFirst": "No trails: nothing came before {date}.",
+    "globeMissing": "This log was written before its topics were sketched. Run the documents again to see them here.",
+    "globeTurned": "turned {turn}° since {date}",
     "raysThen": "As known then, angles also hold how unsure the words still were.",
     "raysRest": "{n} more topics lived then; the 40 nearest and the 20 largest are drawn.",
     "raysAlone": "No other topic lived then.",

@@ -153,7 +153,7 @@ class FakeRows:
             if topic is not None:
                 wanted = (f.topic[here[a]] == topic) | (f.topic[here[b]] == topic)
                 a, b = a[wanted], b[wanted]
-            degrees = np.degrees(np.arccos(np.clip((unit[here[a]] * unit[here[b]]).sum(axis=1), -1, 1)))
+            degrees = np.degrees(np.arccos(np.clip((unit[here] @ unit[here].T)[a, b], -1, 1)))
             parts.append((np.full(a.size, s), f.topic[here[a]], f.topic[here[b]], degrees))
         if not parts:
             whole = np.empty(0, np.int64)

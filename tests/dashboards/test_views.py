@@ -168,5 +168,5 @@ def _texts(figure: dict[str, Any]) -> list[str]:
     layout = figure["layout"]
     found += [note["text"] for note in layout.get("annotations", ())]
     for axis in ("xaxis", "yaxis"):
-        found += list(layout[axis].get("ticktext", ()))
+        found += list(layout.get(axis, {}).get("ticktext", ()))
     return [str(text) for text in found]

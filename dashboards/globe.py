@@ -1,0 +1,243 @@
+"""The globe: topics at their homes, with trails as long as their words turned lately."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vmfstream.dashboards import wording
+from vmfstream.dashboards.escape import for_html, for_plotly
+from vmfstream.dashboards.geometry import as_bytes
+from vmfstream.dashboards.globeframe import BACK, SCALE, GlobeFrame, globe_frame
+from vmfstream.dashboards.history import Floats, Ints, Snapshot
+from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.raylabels import LINE, Mark, dot, place
+from vmfstream.dashboards.river import readings_of
+from vmfstream.dashboards.textwidth import em_width, shortened
+from vmfstream.dashboards.theme import SLOTS, Theme, ThemeName, template, theme
+from vmfstream.dashboards.view import LogRows, Selection, Size
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+LARGEST = 60
+NAMED = 16
+
+_SIZE = Size(640, 640)
+_PAD = 0.025  # of the width, beside the globe
+_DOT, _SMALLEST, _BIGGEST = 0.14, 7.0, 0.06  # diameters as in "seen from here"
+_RING = 6.0
+_WIDTHS = (1.0, 2.0, 3.2)  # of a trail, from its oldest third to its newest
+_FONT = 12.5
+_LONGEST = 12.0
+_VIEW = {"lon": 0.0, "lat": 18.0}
+_HUNDREDTHS = 100.0
+_NOWHERE = -32768
+_BAR = 30  # degrees of turning
+
+
+class GlobeView:
+    """Where topics stand towards each other, and where they are going."""
+
+    name = "globe"
+    title = wording.GLOBE
+
+    def frame(self, rows: LogRows, selection: Selection) -> GlobeFrame:
+        """Read the whole reading; the selected date is drawn."""
+        return globe_frame(rows, selection)
+
+    def drawing(self, frame: GlobeFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
+        """Return data and layout; the drawing is square, whatever height the size says."""
+        return {"data": _traces(frame, size.width, theme), "layout": _layout(size.width, theme)}
+
+    def figure(self, frame: GlobeFrame, size: Size, theme: ThemeName) -> Figure:
+        """Draw the globe."""
+        import plotly.graph_objects as go
+
+        return go.Figure(self.drawing(frame, size, theme))
+
+
+def section(parts: Parts) -> str:
+    """Return the place of the globe, and two buttons that turn it."""
+    turns = "".join(
+        f'<button data-turn="{step}" aria-label="{for_html(label)}">{arrow}</button>'
+        for step, label, arrow in ((-40, wording.TURN_LEFT, "←"), (40, wording.TURN_RIGHT, "→"))
+    )
+    period = wording.period(parts.history.labels)
+    caption = wording.PAGE["globe"].replace("{n}", str(BACK)).replace("{periods}", f"{period}s")
+    return chart("globe", wording.GLOBE, caption, controls=turns) + '<p class="muted" id="globe-note"></p>'
+
+
+def keys(rows: Snapshot, topics: Sequence[int]) -> list[str]:
+    """Return ``globe/READING``."""
+    return [f"globe/{reading}" for reading in readings_of(rows)]
+
+
+def draw(rows: Snapshot, key: str) -> dict[str, Any]:
+    """Return styles without points, and in ``meta`` where every topic stands at every date."""
+    chosen = Selection(reading="then" if key == "globe/then" else "hindsight")
+    frame = GlobeView().frame(rows, chosen)
+    lon, lat = _degrees(frame.place)
+    turned = as_bytes(frame.turned)
+    layout = _layout(_SIZE.width, "light")
+    layout["meta"] |= {
+        "topics": frame.topics.astype(np.int32),
+        "lon": _whole(lon),
+        "lat": _whole(lat),
+        "turned": turned.values,
+        "unit": turned.unit,
+    }
+    return {"data": _styles(theme("light")), "layout": layout}
+
+
+def shown_topics(frame: GlobeFrame) -> Ints:
+    """Return the columns that are drawn, the largest first: at most sixty that have a place at the date."""
+    there = np.flatnonzero(~np.isnan(frame.place[frame.date, :, 0]) & (np.array(frame.names, np.object_) != ""))
+    return there[np.argsort(-frame.share[there], kind="stable")][:LARGEST]
+
+
+def _traces(frame: GlobeFrame, width: int, name: ThemeName) -> list[dict[str, Any]]:
+    """Return trails by colour and thickness, rings at their beginnings, dots, and names on the visible side."""
+    colours = theme(name)
+    trail, rings, dots, names = _styles(colours)
+    columns = shown_topics(frame) if frame.place.size else np.empty(0, np.int64)
+    ids = frame.topics[columns]
+    paths = [frame.trail(int(t)) for t in columns]
+    slots = [colours.slot(int(topic)) for topic in ids]
+    out = []
+    for slot in np.unique(ids % SLOTS):
+        for k, wide in enumerate(_WIDTHS):
+            pieces = [_third(path, k) for path, topic in zip(paths, ids, strict=True) if topic % SLOTS == slot]
+            points = np.concatenate([np.concatenate([piece, np.full((1, 3), np.nan)]) for piece in pieces])
+            line = {"color": colours.slots[slot].ink, "width": wide}
+            out.append(trail | {"name": f"trail-{slot}-{k}", "line": line} | _at(points))
+    moving = [k for k, path in enumerate(paths) if len(path) > 1]
+    rings = rings | _at(_stacked([paths[k][0] for k in moving]))
+    rings["marker"] = rings["marker"] | {"line": {"width": 1.2, "color": [slots[k].ink for k in moving]}}
+    sizes = np.clip(_DOT * width * np.sqrt(frame.share[columns]), _SMALLEST, _BIGGEST * width)
+    now = _stacked([path[-1] for path in paths])
+    chosen = [2.6 if topic == frame.topic else 1.0 for topic in ids.tolist()]
+    marker = {"size": sizes, "color": [slot.fill for slot in slots]}
+    marker["line"] = {"color": [slot.ink for slot in slots], "width": chosen}
+    return [*out, rings, dots | _at(now) | {"marker": marker}, names | _names(frame, columns, now, sizes, width)]
+
+
+def _names(frame: GlobeFrame, columns: Ints, now: Floats, sizes: Floats, width: int) -> dict[str, Any]:
+    """Return the names of the 16 largest topics on the visible side that find room inside the disc."""
+    radius = width * (0.5 - _PAD)
+    x, y, front = _projected(now)
+    px, py = width / 2 + radius * x, width / 2 - radius * y
+    seen = np.flatnonzero(front > 0.1)
+    taken = [dot(px[k], py[k], sizes[k] / 2) for k in np.flatnonzero(front > 0)]
+    marks = []
+    for k in seen[:NAMED]:
+        text = shortened(frame.names[columns[k]], _LONGEST)
+        marks.append(Mark(px[k], py[k], sizes[k] / 2, text, em_width(text, True) * _FONT, LINE * _FONT))
+    found = place(marks, taken, width)
+    middle = np.array([[(b.left + b.right) / 2 - width / 2, width / 2 - (b.top + b.bottom) / 2] for _, b in found])
+    at = _lifted(middle.reshape(-1, 2) / radius)
+    inside = ~np.isnan(at[:, 0])
+    return {"text": [for_plotly(text) for (text, _), k in zip(found, inside, strict=True) if k], **_at(at[inside])}
+
+
+def _styles(colours: Theme) -> list[dict[str, Any]]:
+    """Return the traces without points: trail, rings, dots, names."""
+    common = {"type": "scattergeo", "hoverinfo": "skip"}
+    return [
+        common | {"name": "trail", "mode": "lines"},
+        common
+        | {"name": "rings", "mode": "markers"}
+        | {"marker": {"size": _RING, "color": colours.page, "opacity": 1.0, "line": {"width": 1.2}}},
+        common | {"name": "dots", "mode": "markers", "marker": {"opacity": 1.0}},
+        common
+        | {"name": "names", "mode": "text", "textposition": "middle center"}
+        | {"textfont": {"color": colours.text, "size": _FONT, "weight": 650}},
+    ]
+
+
+def _layout(width: int, name: ThemeName) -> dict[str, Any]:
+    colours = theme(name)
+    grid = {"showgrid": True, "gridcolor": colours.rule, "gridwidth": 1, "dtick": 30}
+    bar = np.sin(np.radians(SCALE * _BAR)) * (0.5 - _PAD)
+    return {
+        "template": template(name),
+        "width": width,
+        "height": width,
+        "margin": {"t": 0, "b": 0, "l": 0, "r": 0},
+        "dragmode": "pan",
+        "meta": {"view": "globe", "scale": SCALE, "back": BACK, "pad": _PAD},
+        "geo": {
+            "projection": {"type": "orthographic", "rotation": dict(_VIEW), "scale": 1.0 - 2.0 * _PAD},
+            "bgcolor": colours.page,
+            "showland": False,
+            "showcoastlines": False,
+            "showframe": True,
+            "framecolor": colours.outline,
+            "framewidth": 1,
+            "lonaxis": grid,
+            "lataxis": grid,
+        },
+        "shapes": [
+            {"type": "line", "xref": "paper", "yref": "paper", "x0": 0.01, "x1": 0.01 + bar, "y0": 0.012, "y1": 0.012}
+            | {"line": {"color": colours.muted, "width": 2}}
+        ],
+        "annotations": [
+            {"xref": "paper", "yref": "paper", "x": 0.01, "y": 0.016, "xanchor": "left", "yanchor": "bottom"}
+            | {"text": wording.GLOBE_SCALE.replace("{turn}", str(_BAR)), "showarrow": False}
+            | {"font": {"color": colours.muted, "size": 11.5}}
+        ],
+    }
+
+
+def _degrees(points: Floats) -> tuple[Floats, Floats]:
+    """Return longitude and latitude of unit vectors."""
+    lon: Floats = np.degrees(np.arctan2(points[..., 1], points[..., 0]))
+    lat: Floats = np.degrees(np.arcsin(np.clip(points[..., 2], -1.0, 1.0)))
+    return lon, lat
+
+
+def _at(points: Floats) -> dict[str, Any]:
+    lon, lat = _degrees(points)
+    return {"lon": lon.astype(np.float32), "lat": lat.astype(np.float32)}
+
+
+def _stacked(points: Sequence[Floats]) -> Floats:
+    return np.array(points, dtype=np.float64).reshape(-1, 3)
+
+
+def _third(path: Floats, k: int) -> Floats:
+    """Return one of the three parts of a path; each begins where the one before ends."""
+    ends = np.linspace(0, len(path) - 1, len(_WIDTHS) + 1).round().astype(np.int64)
+    return path[ends[k] : ends[k + 1] + 1]
+
+
+def _projected(points: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return where unit vectors appear on the disc of radius one (right, up), and how far they are in front."""
+    away, up, right = _axes()
+    return points @ right, points @ up, points @ away
+
+
+def _lifted(disc: Floats) -> Floats:
+    """Return the unit vectors in front that appear at points of the disc, NaN outside of it."""
+    away, up, right = _axes()
+    depth = 1.0 - (disc**2).sum(axis=1)
+    front = np.sqrt(np.where(depth > 0, depth, np.nan))
+    out: Floats = disc[:, :1] * right + disc[:, 1:] * up + front[:, None] * away
+    return out
+
+
+def _axes() -> tuple[Floats, Floats, Floats]:
+    lon, lat = np.radians(_VIEW["lon"]), np.radians(_VIEW["lat"])
+    away = np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    right = np.array([-np.sin(lon), np.cos(lon), 0.0])
+    return away, np.cross(away, right), right
+
+
+def _whole(degrees: Floats) -> np.ndarray[Any, np.dtype[np.int16]]:
+    """Return hundredths of degrees, -32768 for nowhere."""
+    return np.where(np.isnan(degrees), _NOWHERE, np.rint(np.nan_to_num(degrees) * _HUNDREDTHS)).astype(np.int16)
+
+
+PANEL = Panel("globe", section, wording.GLOBE, keys=keys, draw=draw)
