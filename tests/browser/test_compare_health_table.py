@@ -96,12 +96,13 @@ def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, Sna
 def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, Snapshot]) -> None:
     page = visit("#t=4&d=2002-Q1&o=1997-Q3&r=then")
     history = logs["gazette"].history("then")
-    places = {"date": history.labels.index("2002 Q1"), "other": history.labels.index("1997 Q3")}
-    frame = CompareView().frame(logs["gazette"], Selection(topic=4, reading="then", **places))
+    late, early = (history.labels.index(label) for label in ("2002 Q1", "1997 Q3"))
+    frame = CompareView().frame(logs["gazette"], Selection(topic=4, reading="then", date=late, other=early))
     assert_same(page, frame)
     caption = texts(page, "#compare-caption")[0]
     said = re.match(r"Its strongest words in 1997 Q3 and in 2002 Q1, turned (\d+)°\. Lines", caption)
     assert said is not None
+    assert frame.degrees is not None
     assert abs(int(said[1]) - frame.degrees) <= 0.5 + 0.25  # rounded twice: to half degrees for the page
     gone = [word for word in frame.left.words if word not in frame.right.words]
     assert texts(page, "#compare-words")[0].startswith(f"Gone since 1997 Q3: {', '.join(gone)}.")
@@ -114,6 +115,7 @@ def test_comparing_topics_draws_what_the_view_draws(visit: Open, logs: dict[str,
     assert_same(page, frame)
     said = re.match(r"The strongest words of two topics, (\d+)° apart\. Lines", texts(page, "#compare-caption")[0])
     assert said is not None
+    assert frame.degrees is not None
     assert abs(int(said[1]) - frame.degrees) <= 0.5 + 0.25
 
 
