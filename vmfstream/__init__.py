@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vmfstream.estimators.mixtures import VMFMixture
     from vmfstream.estimators.multilevel import MultilevelClustering
     from vmfstream.estimators.online import OnlineVMFMixture
+    from vmfstream.estimators.parted import parted
     from vmfstream.estimators.temporal import TemporalVMFMixture
     from vmfstream.estimators.topics import TopicTracker
     from vmfstream.estimators.watson import DiametricalKMeans, WatsonMixture
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "datasets",
     "metrics",
+    "parted",
     "plot",
 ]
 
@@ -61,6 +63,7 @@ _HOMES = {
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",
     "WatsonMixture": "vmfstream.estimators.watson",
+    "parted": "vmfstream.estimators.parted",
 }
 
 _MODULES = ("datasets", "metrics", "plot")

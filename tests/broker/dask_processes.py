@@ -37,7 +37,7 @@ def work(port: int, version: str) -> None:
     from vmfstream.engine import cluster
 
     if version:
-        cluster.__version__ = version
+        vars(cluster)["__version__"] = version
 
     async def main() -> None:
         worker = Worker(f"tcp://127.0.0.1:{port}", nthreads=1, host="127.0.0.1", dashboard=False, death_timeout=60)
@@ -127,7 +127,7 @@ def follow_by_workers(path: str, url: str, until: Position, address: str | None,
             commit(one)
             reached.update(one.position)
 
-        store.commit = noted  # type: ignore[method-assign]
+        store.commit = noted  # type: ignore[assignment]
         try:
             follow(
                 source,

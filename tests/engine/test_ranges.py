@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.engine.ranges import along_the_tree, apportioned, blocks, planned
+from vmfstream.directional.parted import along_the_tree, blocks
+from vmfstream.engine.ranges import apportioned, planned
 from vmfstream.records import Range
 
 SIZES = st.lists(st.integers(0, 50), max_size=8)

@@ -41,6 +41,7 @@ from vmfstream.directional.loops import (
     posterior_of_dots,
     scatter_words,
 )
+from vmfstream.directional.params import Parted
 from vmfstream.directional.params import Rows as Rows
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
@@ -118,6 +119,8 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
     """
     _check_rows(x, threads)
     _check_topics("m", m, x)
+    if isinstance(x, Parted):
+        return x.dots(m, threads)  # type: ignore[no-any-return]
     if not isinstance(x, csr_array):
         product: NDArray[Any] = x @ m
         return product
@@ -166,6 +169,8 @@ def posterior(
     _check_rows(x, threads)
     _check_topics("m", m, x)
     polynomial = _polynomial(m, coef, centre, scale, k)
+    if isinstance(x, Parted):
+        return x.posterior(m, coef, centre, scale, k, threads)  # type: ignore[no-any-return]
     n = x.shape[0]
     out = Responsibilities(np.zeros(n), np.full(n, -1, np.int32), np.zeros((n, m.shape[1]), np.float32))
     if isinstance(x, csr_array):
@@ -216,6 +221,8 @@ def posterior_accumulate(
         raise ValueError(f"threshold: expected a responsibility in [0, 1], got {threshold}")
     if k > np.iinfo(np.int16).max:
         raise ValueError(f"k: expected at most {np.iinfo(np.int16).max} topics, got {k}")
+    if isinstance(x, Parted):
+        return x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, mass=mass)  # type: ignore[no-any-return]
     n, kp = x.shape[0], m.shape[1]
     mass = np.ones(n) if mass is None else np.asarray(mass, np.float64)
     if mass.shape != (n,):
@@ -267,6 +274,8 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
     _check_per_row("resp", resp, x)
     if resp.shape[1] % NARROW:
         raise ValueError(f"resp: expected a multiple of {NARROW} columns, got {resp.shape[1]}")
+    if isinstance(x, Parted):
+        return x.accumulate(resp, threads)  # type: ignore[no-any-return]
     if not isinstance(x, csr_array):
         product: NDArray[Any] = np.ascontiguousarray(x.T @ resp.astype(x.dtype, copy=False))
         return product
@@ -348,7 +357,7 @@ os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has no
 
 
 def _check_rows(x: Rows, threads: int) -> None:
-    if not isinstance(x, csr_array) and not (isinstance(x, np.ndarray) and x.ndim == 2):
+    if not isinstance(x, csr_array | Parted) and not (isinstance(x, np.ndarray) and x.ndim == 2):
         raise ValueError(f"x: expected a csr_array or an array of two dimensions, got {type(x).__name__}")
     if x.dtype not in (np.float32, np.float64):
         raise ValueError(f"x: expected float32 or float64, got {x.dtype}")

@@ -19,6 +19,7 @@ nu          ``nu``                     d/2 - 1, the order of the Bessel function
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -28,6 +29,45 @@ from scipy.sparse import csr_array
 
 Rows: TypeAlias = csr_array | NDArray[Any]
 """Documents by words: a csr_array with canonical rows, or a C-contiguous array; float32 or float64."""
+
+
+class Parted(ABC):
+    """Rows that lie in parts somewhere else, in the place of `Rows`: the passes over documents ask them to do the work.
+
+    ``x @ vector`` and ``x.T @ vector`` are products, ``x[low:high]`` are neighbouring rows where they lie, ``x[rows]``
+    are a few rows, brought here, and ``x[row]`` is one, dense. The other methods are the functions of `vmfstream.directional.kernels`.
+    """
+
+    ndim = 2
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    T: Any
+
+    @abstractmethod
+    def __getitem__(self, rows: Any) -> Any: ...
+
+    @abstractmethod
+    def __matmul__(self, vector: NDArray[Any]) -> NDArray[Any]: ...
+
+    @abstractmethod
+    def directed(self) -> NDArray[np.bool_]:
+        """Mark the rows that have a direction, (N,)."""
+
+    @abstractmethod
+    def dots(self, *given: Any) -> Any:
+        """Return the dot products with topics."""
+
+    @abstractmethod
+    def posterior(self, *given: Any) -> Any:
+        """Return what `kernels.posterior` does."""
+
+    @abstractmethod
+    def posterior_accumulate(self, *given: Any, mass: NDArray[np.float64] | None) -> Any:
+        """Return what `kernels.posterior_accumulate` does."""
+
+    @abstractmethod
+    def accumulate(self, resp: NDArray[Any], threads: int) -> Any:
+        """Return sums weighted by ``resp`` (N, kp)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Parted, Rows
 
 
 def unit_rows(x: Any) -> tuple[Rows, NDArray[np.bool_]]:
@@ -42,6 +42,8 @@ def unit_rows(x: Any) -> tuple[Rows, NDArray[np.bool_]]:
     >>> rows.tolist(), empty.tolist()
     ([[0.6, 0.8], [0.0, 0.0]], [False, True])
     """
+    if isinstance(x, Parted):
+        return x, ~x.directed()
     if not issparse(x):
         x = np.asarray(x)
     if x.ndim != 2:
@@ -175,6 +177,8 @@ def cosine_plus_plus(
 
 def _present(x: Rows) -> NDArray[np.bool_]:
     """Tell which rows hold a word."""
+    if isinstance(x, Parted):
+        return x.directed()
     if not isinstance(x, csr_array):
         there: NDArray[np.bool_] = np.any(x, axis=1)
         return there

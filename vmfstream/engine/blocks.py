@@ -13,10 +13,10 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.directional.parted import along_the_tree
 from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import digest
 from vmfstream.engine.held import Kept
-from vmfstream.engine.ranges import along_the_tree
 from vmfstream.engine.sample import Offer, offered, position_keys
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError

@@ -100,7 +100,9 @@ class DaskCluster:
 
     def hold(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
         """Begin to call the function with each of the arguments; results stay with the workers."""
-        with self._explained():
+        import dask
+
+        with self._explained(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "100GB"}):
             return [self._client.submit(_call, function, self._versions, *call, pure=False) for call in calls]
 
     def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.directional.parted import along_the_tree, blocks
 from vmfstream.engine.blocks import (
     NO_DOCUMENT,
     Choice,
@@ -35,7 +36,7 @@ from vmfstream.engine.blocks import (
     read_block,
 )
 from vmfstream.engine.engine import Engine, EngineSettings, Epoch, Observer
-from vmfstream.engine.ranges import along_the_tree, apportioned, blocks, planned
+from vmfstream.engine.ranges import apportioned, planned
 from vmfstream.errors import InputError, WorkersLost
 from vmfstream.online.shares import gathering, merged, taken
 from vmfstream.online.state import TrackerSettings

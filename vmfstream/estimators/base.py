@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.checks import checked_weights
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.directional.params import Mixture, Parted, Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Whole, check_parameters
 
@@ -69,8 +69,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Documents:
         """Check all parameters and the input of ``fit``; return unit rows."""
         self._check_parameters()
-        given = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_features=2)
-        rows, empty = unit_rows(given)
+        rows, empty = unit_rows(self._validated(X, ensure_min_features=2))
         weight = None if sample_weight is None else _weights(sample_weight, rows.shape[0])
         self._report_empty(empty)
         held = int((~empty).sum() if weight is None else (~empty & (weight > 0)).sum())
@@ -95,7 +94,17 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:
         """Return unit rows of ``X``, and which have no direction, for a fitted estimator."""
         check_is_fitted(self)
-        return unit_rows(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False))
+        return unit_rows(self._validated(X, reset=False))
+
+    def _validated(self, X: Any, *, reset: bool = True, **wanted: Any) -> Any:
+        """Check a matrix as scikit-learn does; of rows in parts only the number of columns is looked at."""
+        if not isinstance(X, Parted):
+            return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **wanted)
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        if X.shape[1] != self.n_features_in_ or X.shape[1] < 2:
+            raise ValueError(f"X: expected {max(self.n_features_in_, 2)} columns, got {X.shape[1]}")
+        return X
 
     def _report_empty(self, empty: NDArray[np.bool_]) -> None:
         self.n_empty_rows_ = int(empty.sum())

@@ -17,7 +17,7 @@ from vmfstream.bayes.modes import ModeFit, fit_modes
 from vmfstream.bayes.priors import Prior, moment_kappa_prior, moment_prior
 from vmfstream.bayes.uncertainty import Uncertainty, angular_radius, of_draws, of_factors
 from vmfstream.bayes.weights import WeightsPrior
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Parted, Rows
 from vmfstream.estimators.base import (
     ITERATION,
     Documents,
@@ -278,6 +278,10 @@ class BayesianVMFMixture(BayesianEstimator):
 
     def _draw(self, documents: Documents) -> None:
         rows, k, rng = documents.rows, self.n_components, self._rng()
+        if isinstance(rows, Parted):
+            raise ValueError(
+                "inference: rows in parts take 'variational' or 'map', got 'gibbs', which visits row by row"
+            )
 
         def run(resp: Floats, prior: Prior) -> gibbs.GibbsFit:
             return gibbs.fit(

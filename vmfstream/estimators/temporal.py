@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.bayes.concentration import RULES
 from vmfstream.bayes.evolution import Evolution, Options, evolve, extended
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Parted, Rows
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number, Whole
 
@@ -139,7 +139,7 @@ class TemporalVMFMixture(MixtureEstimator):
         numbers = _slice_numbers(slices, len(empty), 0)
         order = np.argsort(numbers, kind="stable")
         first, sizes = _sizes(numbers, int(numbers.min()))
-        evolution = evolve(rows[order], sizes, self.n_components, self._options(), self._rng(), self.n_init)
+        evolution = evolve(_ordered(rows, order), sizes, self.n_components, self._options(), self._rng(), self.n_init)
         self.slices_ = first + np.arange(len(sizes))
         self._take(evolution, order, empty)
         self.lower_bounds_ = evolution.trace
@@ -173,7 +173,7 @@ class TemporalVMFMixture(MixtureEstimator):
         order = np.argsort(numbers, kind="stable")
         _, sizes = _sizes(numbers, last + 1)
         ends = np.cumsum(sizes)
-        ordered = rows[order]
+        ordered = _ordered(rows, order)
         xs = [ordered[end - size : end] for end, size in zip(ends, sizes, strict=True)]
         self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(sizes))
         self._take(extended(self._evolution, xs), order, empty)
@@ -216,6 +216,16 @@ class TemporalVMFMixture(MixtureEstimator):
         labels = np.empty(len(order), np.int64)
         labels[order] = labels_of(np.concatenate([r[:, :k] for r in evolution.resps]), empty[order])
         self.labels_ = labels
+
+
+def _ordered(rows: Rows, order: NDArray[np.int64]) -> Rows:
+    """Rows slice by slice; those in parts have to be so already, since they are too many to be moved."""
+    if not isinstance(rows, Parted):
+        return rows[order]
+    if (np.diff(order) < 0).any():
+        row = int(np.flatnonzero(order != np.arange(len(order)))[0])
+        raise ValueError(f"slices: expected rows in parts in the order of their slices, row {row} is not")
+    return rows
 
 
 def _slice_numbers(given: ArrayLike | None, n: int, default: int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Parted, Rows
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 """An array of float32 or float64."""
@@ -79,6 +79,8 @@ def softmax_rows(
 
 def directed(x: Rows) -> NDArray[np.bool_]:
     """Mark the rows of ``x`` that carry a direction: those with an entry that is not zero."""
+    if isinstance(x, Parted):
+        return x.directed()
     if isinstance(x, np.ndarray):
         return np.asarray((x != 0).any(axis=1))
     return _directed_rows(x.indptr, x.data)
@@ -97,4 +99,5 @@ def _directed_rows(indptr: NDArray[np.integer[Any]], data: Floats) -> NDArray[np
 
 def dense_rows(x: Rows, rows: NDArray[np.integer[Any]]) -> Floats:
     """Return a few ``rows`` of ``x`` as a dense array."""
-    return np.asarray(x[rows] if isinstance(x, np.ndarray) else x[rows].toarray())
+    few = x[rows]
+    return np.asarray(few if isinstance(few, np.ndarray) else few.toarray())

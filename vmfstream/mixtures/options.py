@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.checks import checked_weights
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Parted, Rows
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.concentration import TREATMENTS, Treatment
 
@@ -68,6 +68,8 @@ def check_rows(x: Rows) -> None:
         raise ValueError(f"x must be a matrix of float32 or float64; got {x.ndim} dimensions of {x.dtype}")
     if x.shape[1] < 2:
         raise ValueError(f"x must have at least 2 columns; got {x.shape[1]}")
+    if isinstance(x, Parted):
+        return
     squared = np.asarray((x**2).sum(axis=1), np.float64)
     bad = ~((squared == 0) | (np.abs(squared - 1) < 1e-3))
     if bad.any():
