@@ -172,7 +172,7 @@ def test_a_curve_leads_from_the_last_row_to_the_absorber() -> None:
 def test_marks_stand_where_a_life_begins_and_ends_and_near_ones_become_one() -> None:
     rows = with_events(
         gazette(),
-        [(19, "born", 21, -1, 40.0), (22, "ended", 7, -1, 9.0), (25, "drift", 3, -1, 30.0), (26, "drift", 3, -1, 20.0)],
+        [(19, "born", 21, -1, 40.0), (15, "ended", 7, -1, 9.0), (25, "drift", 3, -1, 30.0), (26, "drift", 3, -1, 20.0)],
     )
     frame = lines(rows, all_topics=True)
     lanes = {int(frame.history.topic[line.t]): line.lane for line in frame.lines}
