@@ -72,7 +72,7 @@ def replay(
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
     topics: Topics = 30,
-    living_topics: LivingTopics = False,
+    living_topics: LivingTopics = True,
     html: Html = None,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Also refit batch models on all past at every slice and compare.")
@@ -155,7 +155,7 @@ def run(
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
     topics: Topics = 30,
-    living_topics: LivingTopics = False,
+    living_topics: LivingTopics = True,
     html: Html = None,
     seed: Seed = 0,
     window: Window = 0,

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 Out = Annotated[Path, typer.Option("--out", "-o", help="The log: one DuckDB file with everything the views show.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write the page here when the run is over.")]
 Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Most topics at one time.")]
-LivingTopics = Annotated[bool, typer.Option("--living-topics", help="Let topics be born, split, merge and sleep.")]
+LivingTopics = Annotated[
+    bool, typer.Option("--living-topics/--fixed-topics", help="Let topics be born, split, merge and sleep, or not.")
+]
 SlicesOption = Annotated[
     str | None,
     typer.Option("--slices", "-s", help="year, quarter, month, week, day, hour, or a number of documents per slice."),

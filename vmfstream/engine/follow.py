@@ -41,7 +41,7 @@ class RunSettings:
     stop_words : further words without meaning, separated by blanks.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
-    living_topics : whether topics may be born, split, merge and sleep.
+    living_topics : whether topics may be born, split, merge and sleep; else those of the first fits stay for ever.
     sample : most documents that the log keeps for snapshots; 0 for none.
     """
 
@@ -59,7 +59,7 @@ class RunSettings:
     stop_words: str = ""
     stem: str = ""
     dimension: int = 0
-    living_topics: bool = False
+    living_topics: bool = True
     sample: int = 20_000
 
     def __post_init__(self) -> None:
