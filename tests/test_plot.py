@@ -120,6 +120,13 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
         tracker.save(path)
 
 
+def test_rows_stand_in_the_order_of_the_log(log: Path, tables: dict[str, pd.DataFrame]) -> None:
+    reader, rows = Reader(log), TableRows(tables)
+    for one, two in ((reader.words("then"), rows.words("then")), (reader.typical(1), rows.typical(1))):
+        for field in fields(one):
+            np.testing.assert_array_equal(getattr(one, field.name), getattr(two, field.name))
+
+
 def test_little_is_enough() -> None:
     few = {
         "slices": {"slice": [3, 4], "label": ["a", "b"], "n": [2, 3]},
