@@ -240,4 +240,4 @@ def _whole(degrees: Floats) -> np.ndarray[Any, np.dtype[np.int16]]:
     return np.where(np.isnan(degrees), _NOWHERE, np.rint(np.nan_to_num(degrees) * _HUNDREDTHS)).astype(np.int16)
 
 
-PANEL = Panel("globe", section, wording.GLOBE, keys=keys, draw=draw)
+PANEL = Panel("globe", section, "Globe", keys=keys, draw=draw)

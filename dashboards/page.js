@@ -64,7 +64,12 @@ const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, k) => values[k]);
 const percent = (p) => { const v = 100 * p; return v >= 9.95 ? v.toFixed(0) + " %" : v > 0 && v < 0.05 ? "under 0.1 %" : v.toFixed(1) + " %"; };
 const nth = (k) => k + (k % 100 > 10 && k % 100 < 14 ? "th" : ["th", "st", "nd", "rd"][k % 10] ?? "th");
 const level = (c) => W.levels.split("|")[c >= 0.9 ? 0 : c >= 0.7 ? 1 : c >= 0.4 ? 2 : 3];
-const called = (s, t, top = 3) => words(s, t, top).map((w) => w[0]).join(" ") || fill(W.topic, { topic: t });
+// its strongest words, no two of which begin alike
+function called(s, t, top = 3) {
+  const alike = (w) => w.slice(0, 4).toLowerCase(), out = [];
+  for (const [w] of words(s, t, 4 * top)) if (out.length < top && !out.some((o) => alike(o) === alike(w))) out.push(w);
+  return out.join(" ") || fill(W.topic, { topic: t });
+}
 function make(tag, text, cls) { const e = document.createElement(tag); if (text !== undefined) e.textContent = text; if (cls) e.className = cls; return e; }
 function life(t) { let a = -1, b = -1; for (let s = 0; s < S; s++) if (there(s, t)) { if (a < 0) a = s; b = s; } return [a, b]; }
 function seen(s, t) { const [a, b] = life(t); let k = Math.min(Math.max(s, a), b); while (k > a && !there(k, t)) k--; return k; }
