@@ -22,6 +22,7 @@ _RUNG = 33
 _WORD_SIZE = 12.5
 _LEAST_SIZE = 9.5
 _WIDTHS = (1.5, 3.2, 5.4)
+_LONGEST_BAR, _BESIDE = 0.4, 0.012  # of the column
 
 
 def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
@@ -37,6 +38,8 @@ def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
         cells[int(c), int(w)] = _cell(frame, str(state[c, w]), frame.words[w], int(columns[c]), width, colours)
 
     traces = _words(cells, rank)
+    if len(frame.labels) == 1:  # nothing to join: a list with bars
+        traces = _listed(traces, rank[0], weight[0], slot.fill)
     rail_y = RANKS + 0.5 + (RAIL / 2) / _RUNG
     traces += rail(frame, columns, rail_y, 5 / _RUNG, colours, 0.84)
     height = HEAD + RANKS * _RUNG + RAIL
@@ -71,6 +74,25 @@ def _words(cells: dict[tuple[int, int], dict[str, Any]], rank: Ints) -> list[dic
             }
         )
     return traces
+
+
+def _listed(words: list[dict[str, Any]], rank: Ints, weight: Floats, colour: str) -> list[dict[str, Any]]:
+    """Return words on the left of the middle and bars as long as their weights on the right of it."""
+    shown = np.flatnonzero((rank > 0) & (rank <= RANKS))
+    long = _LONGEST_BAR * weight[shown] / max(float(weight[shown].max(initial=0.0)), 1e-12)
+    bars = {
+        "type": "bar",
+        "name": "weights",
+        "hoverinfo": "skip",
+        "orientation": "h",
+        "base": 0,
+        "width": 0.5,
+        "x": np.round(long, 3).tolist(),
+        "y": rank[shown].tolist(),
+        "marker": {"color": colour, "line": {"width": 0}},
+    }
+    aside = [trace | {"x": [-_BESIDE] * len(trace["x"]), "textposition": "middle left"} for trace in words]
+    return [bars, *aside]
 
 
 def _lines(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.history import Snapshot
@@ -60,6 +61,21 @@ def test_ladder_shows_the_eight_strongest_words_at_their_ranks() -> None:
     words = rows.words("hindsight", topic=2, top=8)
     expected = {(s, r): w for s, r, w in zip(words.slice, words.rank, words.word, strict=True)}
     assert shown == expected
+
+
+def test_one_slice_is_a_list_with_bars() -> None:
+    rows = Snapshot(gazette(slices=1, topics=3, settling=0))
+    view = WordsView()
+    figure = view.figure(view.frame(rows, Selection(topic=2, reading="hindsight")), WIDE, "light")
+    bars = next(t for t in figure.data if t.name == "weights")
+    words = rows.words("hindsight", topic=2, top=8)
+    length = dict(zip(bars.y, bars.x, strict=True))
+    for rank, weight in zip(words.rank, words.weight, strict=True):
+        assert length[rank] / length[1] == pytest.approx(weight / words.weight[0], abs=0.005)
+    shown = {y: text for t in figure.data if t.name == "words" for y, text in zip(t.y, t.text, strict=True)}
+    assert shown == dict(zip(words.rank, words.word, strict=True))
+    two = view.figure(view.frame(gazette(slices=2, topics=3), Selection(topic=2)), WIDE, "light")
+    assert "weights" not in {t.name for t in two.data}
 
 
 def test_entering_words_are_bold_and_in_ink() -> None:
