@@ -20,6 +20,7 @@ OVERHANG = 0.2
 
 _PAIR_LEAST = 11.0
 _BOLD_FROM = 13.0
+_GAP = 12.0  # between two labels at one height, which would read as one
 _SIDE = 3.0
 _QUIET = 12.0  # largest size of texts that are no words of a topic
 _MOST_PER_BAND = 12
@@ -252,6 +253,5 @@ def _text(lines: tuple[str, ...]) -> _Text:
 
 
 def _touch(one: Label, other: Label) -> bool:
-    return abs(one.x - other.x) < 0.5 * (one.width + other.width) and abs(one.y - other.y) < 0.5 * (
-        one.height + other.height
-    )
+    wide, high = 0.5 * (one.width + other.width) + _GAP, 0.5 * (one.height + other.height)
+    return abs(one.x - other.x) < wide and abs(one.y - other.y) < high

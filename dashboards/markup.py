@@ -101,8 +101,8 @@ def _body(parts: Parts, title: str) -> str:
     history = parts.history
     newest = history.index.size - 1
     return f"""<header>
-<h1>{title}</h1>
-<p class="sub" id="subtitle">{for_html(subtitle(history))}</p>
+<div><h1>{title}</h1>
+<p class="sub" id="subtitle">{for_html(subtitle(history))}</p></div>
 <button id="more" aria-expanded="false" aria-controls="controls">Menu</button>
 <div class="controls" id="controls">
 <input id="find" type="search" placeholder="{wording.FIND}" aria-label="{wording.FIND}"
@@ -129,7 +129,7 @@ autocomplete="off" spellcheck="false">
 <dl class="facts" id="facts"></dl>
 <div class="columns">
 <div>{_placed("words", parts)}{_placed("compare", parts)}{_placed("documents", parts)}</div>
-<div>{_placed("rays", parts)}</div>
+<div class="beside">{_placed("rays", parts)}</div>
 </div>
 </section>
 {_tabs(parts)}

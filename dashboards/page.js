@@ -200,7 +200,7 @@ function frame(changed) {
   for (const b of $("#tabs").children) {
     const open = b.dataset.value === st.tab;
     b.setAttribute("aria-selected", String(open)); b.tabIndex = open ? 0 : -1;
-    holder(b.dataset.value).hidden = !open;
+    holder(b.dataset.value).hidden = !open && !printing;
   }
   const input = $("#time input");
   input.max = S - 1;
@@ -209,7 +209,7 @@ function frame(changed) {
   $("#time output").textContent = D.labels[st.d];
   if (touches(changed, "th", "size", "data")) drawRail();
 }
-let timer = 0;
+let timer = 0, printing = false;
 function play(on = !timer) {
   clearInterval(timer); timer = 0;
   if (on && S > 1) {
@@ -299,8 +299,7 @@ function wire() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readAddress(); redraw(EVERYTHING); });
   let width = innerWidth, resized = 0, before = "";
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; clearTimeout(resized); resized = setTimeout(() => redraw(EVERYTHING), 120); } });
-  const print = (th) => { if (before === "dark") { st.th = th; redraw(new Set(["th"])); } };
-  addEventListener("beforeprint", () => { before = st.th; print("light"); });
-  addEventListener("afterprint", () => print("dark"));
+  addEventListener("beforeprint", () => { before = st.th; st.th = "light"; printing = true; redraw(new Set(["th"])); });
+  addEventListener("afterprint", () => { st.th = before; printing = false; redraw(new Set(["th"])); });
   for (const [name, view] of Object.entries(views)) attempt(name, () => view.wire?.());
 }

@@ -144,7 +144,9 @@ def _documents(rows: Snapshot, history: History, plan: Plan) -> list[list[Any]]:
 def _recorded(rows: Snapshot) -> str:
     """Return the day on which the newest slice ended, empty if it is not known."""
     ends = rows.slices().ends
-    return "" if not ends.size or np.isnat(ends[-1]) else str(ends[-1].astype("datetime64[D]"))
+    if not ends.size or np.isnat(ends[-1]):
+        return ""
+    return str((ends[-1] - np.timedelta64(1, "us")).astype("datetime64[D]"))  # a slice ends where the next begins
 
 
 def _precision(times: NDArray[np.datetime64]) -> int:

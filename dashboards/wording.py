@@ -107,7 +107,6 @@ PAGE: Mapping[str, str] = {
     "newSlices": "{n} new {periods}: show",
     "newHindsight": "hindsight recalculated up to {date}: show",
     "soFar": "{date} so far: {n} documents",
-    "soFarOf": "{date} so far: {n} of {all} documents",
     "changed": "What changed, {span}",
     "changedSince": "What changed since your last visit, {span}",
     "unchanged": "Nothing stood out.",
@@ -168,7 +167,6 @@ PAGE: Mapping[str, str] = {
     "searchFewer": "only the first eight",
     "searchPeak": "word {rank} of the topic, {date}",
     "searchPeakShort": "word {rank}, {date}",
-    "searchAt": "{word} in {date}: {rank} strongest word, weight {weight}",
     "topicOne": "1 topic",
     "topicMany": "{n} topics",
     "rays": (
