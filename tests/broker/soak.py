@@ -88,17 +88,19 @@ def judged(seen: list[dict[str, float]], seconds: list[float]) -> bool:
     """Compare the last quarter with the second one, after what starting up takes."""
     quarter = max(len(seen) // 4, 1)
     early, late = seen[quarter : 2 * quarter] or seen, seen[-quarter:]
-    memory = [statistics.median(one["resident_mib"] for one in part) for part in (early, late)]
+    # the least is the level between commits, the most that of a commit
+    memory = [[extreme(one["resident_mib"] for one in part) for part in (early, late)] for extreme in (min, max)]
     tenth = max(len(seconds) // 10, 1)
     pace = [statistics.median(seconds[:tenth]), statistics.median(seconds[-tenth:])]
     growth = [
         (b["file_mib"] - a["file_mib"]) / max(b["slices"] - a["slices"], 1)
         for a, b in ((seen[0], seen[len(seen) // 2]), (seen[len(seen) // 2], seen[-1]))
     ]
-    good = memory[1] < 1.1 * memory[0] and pace[1] < 1.3 * pace[0]
+    good = all(after < 1.1 * before for before, after in memory) and pace[1] < 1.3 * pace[0]
     told = {
         "documents_per_minute": round(seen[-1]["documents"] / seen[-1]["minutes"]),
-        "resident_mib": memory,
+        "least_resident_mib": memory[0],
+        "most_resident_mib": memory[1],
         "median_epoch_seconds": [round(value, 3) for value in pace],
         "mib_per_slice": [round(value, 4) for value in growth],
         "flat": good,
