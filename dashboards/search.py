@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vmfstream.dashboards import wording
-from vmfstream.dashboards.bands import PHONE
+from vmfstream.dashboards.bands import INSET, PHONE
 from vmfstream.dashboards.escape import clean, for_html, for_plotly
 from vmfstream.dashboards.history import Bools, Floats, History, Ints, Snapshot, history_of, ticks
 from vmfstream.dashboards.naming import called, lifetime
@@ -32,6 +32,7 @@ _RIGHT = 22
 _SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
 _TAPER = 0.5
 _HALF_LETTER = 3.1
+_LONGEST = 12  # font sizes of a word in a sentence
 _UP = {"names": 0.3, "numbers": 0.03}
 _ABOVE = 0.2  # of a row is left free above the first one, for what is written on its peak
 
@@ -269,7 +270,30 @@ def _layout(frame: SearchFrame, size: Size, name: ThemeName) -> dict[str, Any]:
             "ticktext": [for_plotly(text) for _, text in marked],
         },
         "yaxis": {"range": [rows, -_ABOVE], "visible": False},
+        "annotations": _instead(frame, left, theme(name)),
     }
+
+
+def _instead(frame: SearchFrame, left: int, colours: Theme) -> list[dict[str, Any]]:
+    """Return what is said in place of rows if the word is not stored."""
+    if frame.rows or not frame.word:
+        return []
+    asked = for_plotly(shortened(frame.word, _LONGEST))
+    text = wording.PAGE["searchUnknown"].replace("{word}", asked)
+    near = ", ".join(for_plotly(shortened(word, _LONGEST)) for word in frame.near)
+    return [
+        {
+            "x": 0,
+            "y": 0.4,
+            "xref": "paper",
+            "xanchor": "left",
+            "xshift": INSET - left,
+            "align": "left",
+            "showarrow": False,
+            "text": f"{text}<br>{near}",
+            "font": {"color": colours.muted, "size": 12},
+        }
+    ]
 
 
 def section(parts: Parts) -> str:
