@@ -37,7 +37,7 @@ function answered(answer) {
 }
 
 // what is new ----------------------------------------------------------------------------------------------------------
-const reads = () => st.d !== S - 1 || timer || st.o !== null || $("#reader").open || $("header").classList.contains("open")
+const reads = () => st.d !== S - 1 || timer || comparing() || $("#reader").open || $("header").classList.contains("open")
   || performance.now() - live.touched < 20000 || String(getSelection()) !== "";
 function polled(news) {
   live.ready = true; live.news = news; live.heard = Date.now();

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser.conftest import closed
 from tests.browser.driving import click, date, js, press, topic, until
-from tests.dashboards.fakes import gazette
+from tests.dashboards.fakes import gazette, write_log
+from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.changes import what_changed
 from vmfstream.dashboards.compare import CompareView
 from vmfstream.dashboards.export import build_page
@@ -91,6 +94,34 @@ def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, Sna
     click(page, "#changes li:nth-child(2) a")
     assert until(page, f"document.querySelector('#facts div:last-child dt').textContent === 'topic {change.topic}'")
     assert date(page) == logs["gazette"].history("then").labels[change.at]
+
+
+def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tmp_path: Path) -> None:
+    rows = Snapshot(gazette(slices=30, topics=8, stored=12))
+    server = Server(write_log(tmp_path / "run.duckdb", gazette(slices=30, topics=8, stored=12)), port=0)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    closed(chromium, False)
+    try:
+        chromium.get(server.url)
+        assert until(chromium, "document.querySelector('#changes li')")
+        assert texts(chromium, "#changes-title")[0].startswith("What changed, ")
+        chromium.get(server.url.rstrip("/") + "/_dash-layout")  # leaving the page has stored a visit
+        assert js(chromium, "return localStorage.getItem('seen:Harbour Gazette')") == "2003 Q2"
+        js(chromium, "localStorage.setItem('seen:Harbour Gazette', '2002 Q3')")
+        chromium.get(server.url)
+        assert until(chromium, "document.querySelector('#changes li')")
+        assert texts(chromium, "#changes-title") == ["What changed since your last visit, 2002 Q4–2003 Q2"]
+        told = what_changed(rows, "hindsight", since=rows.history("hindsight").labels.index("2002 Q4"))
+        shown = [line.replace("\u00a0", " ") for line in texts(chromium, "#changes li")]
+        assert shown == [str(change) for change in told.changes]
+        assert shown
+        js(chromium, "localStorage.clear()")
+        chromium.get("about:blank")
+    finally:
+        closed(chromium, True)
+        server.stop()
+        thread.join()
 
 
 def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, Snapshot]) -> None:
