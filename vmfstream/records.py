@@ -94,7 +94,10 @@ class TopicRows:
     A_D(gamma), both in [0, 1], stand beside them; ``speed`` is the angle in degrees to the same topic's mean at the
     previous slice end and ``speed_error`` its standard deviation (NaN where there is none).
 
-    At the end of a slice ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 512) int8 each
+    At the end of a slice ``share_low`` and ``share_high`` are the ends of the interval that holds the share of each
+    topic with a probability of 95 %, and ``radius`` the degrees about its mean within which the true one lies with as
+    much.
+    ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 512) int8 each
     mean as few numbers whose cosines are nearly those of the means, whatever the vocabulary was when they were made.
     """
 
@@ -108,6 +111,9 @@ class TopicRows:
     speed: NDArray[np.float64]
     speed_error: NDArray[np.float64]
     words: Sequence[Sequence[tuple[str, float]]]
+    share_low: NDArray[np.float64] | None = None
+    share_high: NDArray[np.float64] | None = None
+    radius: NDArray[np.float64] | None = None
     angles: NDArray[np.float64] | None = None
     sketches: NDArray[np.int8] | None = None
 
@@ -122,6 +128,22 @@ class Typical:
     title: Sequence[str]
     time: Sequence[datetime]
     score: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Novel:
+    """The most novel documents of a slice, parallel lists, most novel first.
+
+    ``novelty`` are the nats by which a topic that nobody has seen yet explained a document better on its arrival than
+    all known ones did; ``topic`` is the number of the one that it got nevertheless.
+    """
+
+    rank: NDArray[np.int64]
+    id: Sequence[str]
+    title: Sequence[str]
+    time: Sequence[datetime]
+    novelty: NDArray[np.float64]
+    topic: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,6 +215,7 @@ class SliceReport:
     topics: TopicRows | None
     typical: Typical | None
     events: Sequence[Event] = ()
+    novel: Novel | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

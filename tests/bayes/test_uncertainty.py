@@ -94,6 +94,16 @@ def test_bad_input_is_named() -> None:
             central(mass)
 
 
+@pytest.mark.parametrize("mass", [0.5, 0.95])
+def test_radius_in_high_dimension_is_nearly_exact(monkeypatch: pytest.MonkeyPatch, mass: float) -> None:
+    for d in (1000, 20_000):
+        gamma = np.concatenate([[0.0], d * np.geomspace(0.01, 100, 9)])
+        near = angular_radius(d, gamma, mass)
+        with monkeypatch.context() as patch:
+            patch.setattr(uncertainty, "NORMAL_FROM", d + 1)
+            np.testing.assert_allclose(near, angular_radius(d, gamma, mass), rtol=0.6 / d)
+
+
 # --- memberships, shares
 
 

@@ -15,8 +15,13 @@ from vmfstream.bayes.densities import grid_quantiles, located_grid
 from vmfstream.bayes.flat import FlatFit
 from vmfstream.bayes.gibbs import GibbsFit
 from vmfstream.bayes.weights import Weights
+from vmfstream.directional.bessel import vmf_terms
 
 Vector: TypeAlias = NDArray[np.float64]
+
+
+NORMAL_FROM = 1000
+"""Dimension from which on cos phi is taken for normal, with mean A and variance A'; the radius errs by 0.5 / D."""
 
 
 class Uncertainty(Protocol):
@@ -160,12 +165,18 @@ def angular_radius(d: int, gamma: ArrayLike, mass: float = 0.95) -> Vector:
     mass : float in (0, 1)
     """
     central(mass)
+    given = np.atleast_1d(np.asarray(gamma, np.float64))
+    if d >= NORMAL_FROM:
+        terms = vmf_terms(d, given)
+        cosine = terms.a + ndtri(1 - mass) * np.sqrt(terms.a_prime)
+        return np.asarray(np.arccos(np.clip(cosine, -1.0, 1.0)))
+    return np.array([_radius(d, float(value), mass) for value in given])
+
+
+def _radius(d: int, gamma: float, mass: float) -> float:
     edge = 1e-9
 
-    def radius(value: float) -> float:
-        def exponent(phi: Vector) -> Vector:
-            return np.asarray((d - 2) * np.log(np.sin(phi)) - 2 * value * np.sin(phi / 2) ** 2)
+    def exponent(phi: Vector) -> Vector:
+        return np.asarray((d - 2) * np.log(np.sin(phi)) - 2 * gamma * np.sin(phi / 2) ** 2)
 
-        return float(grid_quantiles(*located_grid(exponent, edge, np.pi - edge), mass))
-
-    return np.array([radius(float(value)) for value in np.atleast_1d(np.asarray(gamma, np.float64))])
+    return float(grid_quantiles(*located_grid(exponent, edge, np.pi - edge), mass))

@@ -13,6 +13,7 @@ from vmfstream.cli.options import (
     Config,
     Dashboard,
     Dimension,
+    Embed,
     Epoch,
     ExecutorOption,
     Html,
@@ -88,6 +89,7 @@ def replay(
     text: TextField = None,
     id: IdField = None,
     title_field: TitleField = None,
+    embed: Embed = "",
     title: Title = None,
     sample: Sample = 20_000,
     snapshot_every: SnapshotEvery = 0,
@@ -129,6 +131,7 @@ def replay(
         language=language,
         stop_words=" ".join(opened.stop_words),
         stem=stem,
+        embed=embed,
         sample=sample,
     )
     with (
@@ -174,6 +177,7 @@ def run(
     title_field: TitleField = None,
     vector: VectorField = None,
     dimension: Dimension = 0,
+    embed: Embed = "",
     title: Title = None,
     sample: Sample = 20_000,
     snapshot_every: SnapshotEvery = 0,
@@ -227,6 +231,8 @@ def run(
     kinds = kinds_beside(kind, snapshot_every, sample)
     if (vector is None) != (dimension == 0):
         raise InputError("--vector and --dimension belong together: name the field and say how long its vectors are")
+    if vector is not None and embed:
+        raise InputError("--embed makes vectors of texts, --vector reads ready ones; give one of them")
     topic = parse_place(source) if source.lower().startswith("kafka:") else None
     options = read_options(config)
     reading = {"options": options, "format": format, "on_gap": on_gap, "group": group} if topic else {}
@@ -254,6 +260,8 @@ def run(
         language=language,
         stem=stem,
         dimension=dimension,
+        named=vector is not None and text is not None,
+        embed=embed,
         sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}

@@ -41,6 +41,10 @@ Sample = Annotated[int, typer.Option(min=0, help="Most documents that the log ke
 SnapshotEvery = Annotated[
     int, typer.Option("--snapshot-every", min=0, help="Take snapshots beside the run every so many slices; 0: never.")
 ]
+Embed = Annotated[
+    str,
+    typer.Option("--embed", help="Follow vectors that this sentence-transformers model makes of texts (extra)."),
+]
 Title = Annotated[str | None, typer.Option(help="What the page calls the stream.")]
 Config = Annotated[
     Path | None,

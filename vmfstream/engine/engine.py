@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import RecentIds
 from vmfstream.engine.held import Held, Kept
+from vmfstream.engine.novel import MostNovel
 from vmfstream.engine.report import topic_rows, typical
 from vmfstream.engine.restoring import restore_model
 from vmfstream.engine.sample import Sampler
@@ -66,6 +67,7 @@ class EngineSettings:
     max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
     remembered_ids : documents after which a repeated id is no longer recognised.
     epoch_words, slice_words, typical_documents : rows per topic in the log.
+    novel_documents : most novel documents of a slice in the log.
     sample : most documents of the sample that snapshots are made of; 0 keeps none.
     """
 
@@ -79,6 +81,7 @@ class EngineSettings:
     epoch_words: int = 20
     slice_words: int = 60
     typical_documents: int = 5
+    novel_documents: int = 20
     sample: int = 0
 
 
@@ -164,6 +167,7 @@ class Engine:
         self._recent = RecentIds(settings.remembered_ids)
         self._held = Held()
         self._sample = Sampler(settings.sample, track.seed)
+        self._novel = MostNovel(settings.novel_documents)
         self._state: TrackState | None = None
         self._position: dict[str, int] = {}
         self._epoch = 0
@@ -302,8 +306,10 @@ class Engine:
         if room > 0:
             self._held.add([Kept.of(document) for document in documents[:room]], counts.take(slice(0, room)))
         scored = info.label >= 0
+        topics = np.where(scored, self._state.ids[np.maximum(info.label, 0)], -1)
+        self._novel.add(documents, tracker.novelty(self._state, x, info), topics, scored)
         if self._assigned is not None:
-            self._assigned(documents, np.where(scored, self._state.ids[np.maximum(info.label, 0)], -1))
+            self._assigned(documents, topics)
         unknown, words = self._encoder.unknown(counts)
         epoch.scored += int(np.count_nonzero(scored))
         epoch.loglik += float(info.loglik[scored].sum())
@@ -422,6 +428,7 @@ class Engine:
         predicted, result = float("nan"), None
         if self._state is None:
             self._grow()
+            parts = self._held.open
             kept = self._held.close(index, whole=True, encoder=self._encoder)
             enough = self._held.documents >= 2 * self._track.topics
             if (enough or last) and self._start(index + 1) and self._state is not None:
@@ -432,13 +439,16 @@ class Engine:
             window, rows = self._held.encode(self._encoder)
             grown = tracker.regrow(judged, columns, window, rows, self._track)
             self._state, result = tracker.close(grown, predicted, self._track)
+            parts = self._held.open
             kept = self._held.close(index, whole=grown.open.documents == len(self._held), encoder=self._encoder)
             self._held.trim(len(self._state.window))
         self._sample.close(index)
+        novel = self._novel.close()
         self._slice, self._in_slice = index + 1, 0
         described = self._settings.slices.slice(index)
         if self._state is None or result is None:
             return SliceReport(described, n, predicted, float("nan"), True, self._encoder.dim, None, None), []
+        self._encoder.told(index, result.filtered.ids, parts, result.resp)
         known = {event.other if event.kind == "split" else event.topic for event in result.events}
         fresh = range(self._announced, self._state.next_id)
         started = [Event("started", topic) for topic in fresh if topic not in known]
@@ -453,6 +463,7 @@ class Engine:
             topics=topic_rows(result.filtered, self._encoder, self._settings.slice_words, geometry=True),
             typical=typical(result, kept, self._settings.typical_documents),
             events=[*started, *result.events],
+            novel=novel,
         )
         return report, [self._smoothed(view) for view in result.smoothed]
 
@@ -472,7 +483,7 @@ class Engine:
         counters = [index, self._in_slice, self._announced, self._read, self._refused]
         open_part: Arrays = {"engine.counters": np.array(counters, np.int64), "engine.recent": self._recent.state()}
         open_part |= {f"encoder.{name}": a for name, a in self._encoder.state().items()}
-        open_part |= self._held.open_arrays(self._encoder) | self._sample.open_arrays()
+        open_part |= self._held.open_arrays(self._encoder) | self._sample.open_arrays() | self._novel.arrays()
         slice_part: Arrays = self._held.slice_arrays() | self._sample.slice_arrays() if slice_ended else {}
         if self._state is not None:
             of_epoch, of_slice = to_arrays(self._state)
@@ -489,6 +500,7 @@ class Engine:
         self._position = dict(checkpoint.position)
         self._recent.restore(open_part["engine.recent"])
         self._sample.restore(open_part, slice_part)
+        self._novel.restore(open_part)
         self._held, self._state = restore_model(self._encoder, self._track, open_part, slice_part)
 
 

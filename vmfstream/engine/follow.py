@@ -19,6 +19,7 @@ from vmfstream.log.writer import Log
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Source, Store
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
+from vmfstream.text.named import NamedVectorEncoder, SentenceEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class RunSettings:
     stop_words : further words without meaning, separated by blanks.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
+    named : whether the vectors come with texts, whose words name the topics.
+    embed : sentence-transformers model that makes vectors of texts, or empty (extra ``embeddings``).
     living_topics : whether topics may be born, split, merge and sleep; else those of the first fits stay for ever.
     sample : most documents that the log keeps for snapshots; 0 for none.
     """
@@ -59,6 +62,8 @@ class RunSettings:
     stop_words: str = ""
     stem: str = ""
     dimension: int = 0
+    named: bool = False
+    embed: str = ""
     living_topics: bool = True
     sample: int = 20_000
 
@@ -87,14 +92,17 @@ class RunSettings:
 
     def encoder(self) -> Encoder:
         """Build the encoder of these settings."""
-        if self.dimension:
+        if self.dimension and not self.named:
             return VectorEncoder(self.dimension)
-        return TextEncoder(
+        text = TextEncoder(
             capacity=self.vocabulary,
             stop_words=None if self.language == "none" else self.language,
             extra_stop_words=self.stop_words.split(),
             stem=self.stem or None,
         )
+        if self.embed:
+            return SentenceEncoder(self.embed, text.vocabulary)
+        return NamedVectorEncoder(self.dimension, text.vocabulary) if self.dimension else text
 
     def tracker(self) -> TrackerSettings:
         """Return what the tracker is told."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -79,11 +80,8 @@ class Held:
         """What changes with every epoch."""
         arrays = {f"open.{name}": a for name, a in encoder.concat(self.open).arrays().items()}
         arrays["open.times"] = np.array([d.time for d in self.kept], dtype="datetime64[us]")
-        for name, texts in (("ids", [d.id for d in self.kept]), ("titles", [d.title for d in self.kept])):
-            encoded = [t.encode("utf-8", "surrogatepass") for t in texts]
-            arrays[f"open.{name}"] = np.frombuffer(b"".join(encoded), np.uint8)
-            arrays[f"open.{name}.lengths"] = np.array([len(t) for t in encoded], np.int32)
-        return arrays
+        arrays |= arrays_of_texts("open.ids", [d.id for d in self.kept])
+        return arrays | arrays_of_texts("open.titles", [d.title for d in self.kept])
 
     def slice_arrays(self) -> Arrays:
         """What changes when a slice ends."""
@@ -100,8 +98,8 @@ class Held:
             held.slices.append((int(index), encoder.counts_from(_named(slice_part, f"held.{i}."))))
         counts = encoder.counts_from(_named(open_part, "open."))
         held.open = [counts] if len(counts) else []
-        columns = (_texts(open_part, "open.ids"), _texts(open_part, "open.titles"), open_part["open.times"])
-        held.kept = [Kept(*row) for row in zip(*columns, strict=True)]
+        texts = (texts_of_arrays(open_part, f"open.{name}") for name in ("ids", "titles"))
+        held.kept = [Kept(*row) for row in zip(*texts, open_part["open.times"], strict=True)]
         return held
 
 
@@ -109,7 +107,15 @@ def _named(arrays: Arrays, prefix: str) -> Arrays:
     return {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
 
 
-def _texts(arrays: Arrays, name: str) -> list[str]:
+def arrays_of_texts(name: str, texts: Sequence[str]) -> Arrays:
+    """Flatten texts of any letters under ``name``."""
+    encoded = [t.encode("utf-8", "surrogatepass") for t in texts]
+    lengths = np.array([len(t) for t in encoded], np.int32)
+    return {name: np.frombuffer(b"".join(encoded), np.uint8), f"{name}.lengths": lengths}
+
+
+def texts_of_arrays(arrays: Arrays, name: str) -> list[str]:
+    """Rebuild what `arrays_of_texts` flattened."""
     body = arrays[name].tobytes()
     ends = np.cumsum(arrays[f"{name}.lengths"])
     return [

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vmfstream.bayes.uncertainty import angular_radius, share_intervals
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.held import Kept
 from vmfstream.online.state import Matrix, Vector
@@ -15,11 +16,12 @@ from vmfstream.text.encoders import Encoder
 
 
 def topic_rows(view: TopicView, encoder: Encoder, words: int, *, geometry: bool = False) -> TopicRows:
-    """Report topics with their strongest words and, if asked, how their means lie to each other."""
+    """Report topics with their strongest words and, if asked, how their means lie and how sure they are."""
     dim = len(view.f)
     k = len(view.ids)
     total = view.n.sum()
     directions = _directions(view)
+    shares = share_intervals(view.n)
     return TopicRows(
         topic=view.ids,
         n=view.n,
@@ -30,7 +32,10 @@ def topic_rows(view: TopicView, encoder: Encoder, words: int, *, geometry: bool 
         certainty=np.asarray(bessel_ratio(dim, view.gamma)),
         speed=view.speed,
         speed_error=view.speed_error,
-        words=encoder.words(directions, words, k),
+        words=encoder.words(directions, words, k, (view.slice, view.ids)),
+        share_low=shares[:, 0] if geometry else None,
+        share_high=shares[:, 1] if geometry else None,
+        radius=np.degrees(angular_radius(dim, view.gamma)) if geometry else None,
         angles=_angles(directions[:, :k]) if geometry else None,
         sketches=encoder.sketches(directions[:, :k]) if geometry else None,
     )

@@ -26,7 +26,7 @@ from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.bayes.temporal import convolve
 from vmfstream.bayes.tree_prior import moment_tree_prior
-from vmfstream.bayes.trees import Tree, arrange, read_tree
+from vmfstream.bayes.trees import Tree, arrange, read_tree, resultants
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.engine.follow import RunSettings
@@ -36,7 +36,8 @@ from vmfstream.log.snapshots import Snapshot, Stored, read_stored, write_snapsho
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import tracker
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
-from vmfstream.text.encoders import Encoder
+from vmfstream.text.encoders import Counted, Encoder, TopWords
+from vmfstream.text.named import NamedVectorEncoder
 
 Kind: TypeAlias = Literal["flat", "tree", "smoothed"]
 """Bayesian mixture; tree over its topics; temporal mixture, all slices at once."""
@@ -57,7 +58,8 @@ CHAIN_BYTES = 2**30
 class Material:
     """The sample in the columns of one moment: rows ``xs`` of the slices ``index``, oldest first, and the live state.
 
-    ``weight`` is how many documents of its slice one of the sample stands for; ``judged`` are those of the slice after.
+    ``weight`` is how many documents of its slice one of the sample stands for; ``judged`` are those of the slice after;
+    ``documents`` are the counts that all rows were encoded from.
     """
 
     encoder: Encoder
@@ -67,6 +69,7 @@ class Material:
     xs: Sequence[Rows]
     weight: Vector
     judged: Rows | None
+    documents: Counted
 
     @property
     def k(self) -> int:
@@ -134,11 +137,13 @@ def gather(stored: Stored) -> Material:
         index = np.unique(stored.slice)
         if state is None or not (index < state.slice).any():
             continue
-        rows = {int(i): _rows(stored, encoder, int(i)) for i in index[index <= state.slice]}
+        counts = {int(i): _counts(stored, encoder, int(i)) for i in index[index <= state.slice]}
+        rows = {i: encoder.encode(some) for i, some in counts.items()}
         past = index[index < state.slice]
         weight = np.array([stored.sizes[int(i)] / rows_of(rows[int(i)]) for i in past])
         judged = rows.get(state.slice) if judging else None
-        return Material(encoder, track, state, past, [rows[int(i)] for i in past], weight, judged)
+        documents = encoder.concat([counts[int(i)] for i in past])
+        return Material(encoder, track, state, past, [rows[int(i)] for i in past], weight, judged, documents)
     raise InputError("there are no topics yet; a snapshot needs a closed slice with topics")
 
 
@@ -184,7 +189,7 @@ def snapshot_of(found: Found, material: Material) -> Snapshot:
         share=mass / max(float(mass[:k].sum()), 1e-300),
         tightness=found.tightness,
         certainty=certainty,
-        words=material.encoder.words(_telling(directions, found.tree), WORDS, nodes),
+        words=_words(material, found, directions, nodes),
     )
 
 
@@ -312,13 +317,7 @@ def _chain(material: Material, kp: int) -> tuple[int, list[Rows]]:
 
 def _up(leaves: Vector, tree: Tree | None) -> Vector:
     """Sums of the leaves below every node."""
-    if tree is None:
-        return leaves
-    total = np.zeros(tree.n)
-    total[: tree.k] = leaves
-    for node in range(tree.n - 1):
-        total[tree.parent[node]] += total[node]
-    return total
+    return leaves if tree is None else np.asarray(resultants(tree, leaves[None, :])[0])
 
 
 def _telling(directions: Matrix, tree: Tree | None) -> Matrix:
@@ -333,9 +332,24 @@ def _telling(directions: Matrix, tree: Tree | None) -> Matrix:
     return out
 
 
-def _rows(stored: Stored, encoder: Encoder, index: int) -> Rows:
-    here = np.flatnonzero(stored.slice == index).tolist()
-    return encoder.encode(encoder.unpack([stored.packed[i] for i in here]))
+def _words(material: Material, found: Found, directions: Matrix, nodes: int) -> TopWords:
+    """Words of all nodes: from their directions, or from their documents' texts where directions have none."""
+    encoder, k = material.encoder, len(found.log_weights)
+    if not isinstance(encoder, NamedVectorEncoder):
+        return encoder.words(_telling(directions, found.tree), WORDS, nodes)
+    counts = encoder.by_topic(material.documents, found.resp[:, :k])
+    levels = np.zeros(nodes, np.int64) if found.tree is None else found.tree.depth
+    every = counts if found.tree is None else resultants(found.tree, counts.T).T
+    words: TopWords = [[] for _ in range(nodes)]
+    for level in np.unique(levels):  # nodes of one depth are told apart from each other
+        here = np.flatnonzero(levels == level)
+        for node, named in zip(here.tolist(), encoder.class_words(every[here], WORDS), strict=True):
+            words[node] = named
+    return words
+
+
+def _counts(stored: Stored, encoder: Encoder, index: int) -> Counted:
+    return encoder.unpack([stored.packed[i] for i in np.flatnonzero(stored.slice == index).tolist()])
 
 
 def _directions(f: Matrix) -> Matrix:

@@ -199,7 +199,9 @@ class TopicTracker:
         self._engine.run()
 
     def topics(self, *, hindsight: bool = False, words: int = 10) -> list[dict[str, Any]]:
-        """One row per topic and closed slice: slice, topic, documents, share, turned (degrees), words with weights.
+        """One row per topic and closed slice: slice, topic, documents, share, turned (degrees), words.
+
+        ``share_low`` and ``share_high`` bound the share, ``radius`` (degrees) the direction, at 95 %.
 
         Parameters
         ----------
@@ -240,6 +242,18 @@ class TopicTracker:
             {"slice": report.slice.label} | {name: getattr(event, name) for name in names}
             for report in self._reports()
             for event in report.events
+        ]
+
+    def novel(self) -> list[dict[str, Any]]:
+        """The documents of each closed slice that were most novel on arrival: slice, id, title, novelty, topic.
+
+        ``novelty`` is what `TopicTracker.novelty` says, ``topic`` the one that it got nevertheless.
+        """
+        return [
+            {"slice": report.slice.label, "id": id, "title": title, "novelty": float(novelty), "topic": int(topic)}
+            for report in self._reports()
+            if (most := report.novel) is not None
+            for id, title, novelty, topic in zip(most.id, most.title, most.novelty, most.topic, strict=True)
         ]
 
     @property
@@ -327,7 +341,12 @@ def _rows(label: str, topics: TopicRows, words: int) -> list[dict[str, Any]]:
             "documents": float(topics.n[i]),
             "share": float(topics.share[i]),
             "turned": float(topics.speed[i]),
+            **{name: _at(getattr(topics, name), i) for name in ("share_low", "share_high", "radius")},
             "words": list(topics.words[i][:words]),
         }
         for i in range(len(topics.topic))
     ]
+
+
+def _at(column: NDArray[np.float64] | None, i: int) -> float:
+    return float("nan") if column is None else float(column[i])

@@ -197,6 +197,33 @@ class TypicalFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NovelFrame:
+    """The most novel documents of each closed slice by rank (from 1), see `vmfstream.records.Novel`."""
+
+    slice: Ints
+    rank: Ints
+    id: Texts
+    title: Texts
+    time: Times
+    novelty: Floats
+    topic: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UncertaintyFrame:
+    """How sure topics are at the end of each closed slice, at 95 %, by slice and topic; NaN where it was not logged.
+
+    The share lies between ``share_low`` and ``share_high``, the mean within ``radius`` degrees of the one that is told.
+    """
+
+    slice: Ints
+    topic: Ints
+    share_low: Floats
+    share_high: Floats
+    radius: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class EventFrame:
     """What happened, in order, see `vmfstream.records.Event`; ``other`` is -1, a number NaN where there is none."""
 
@@ -393,6 +420,14 @@ class Reader:
         return self._frame(
             TypicalFrame, "from typical where $1 is null or topic = $1 order by slice, topic, rank", [topic]
         )
+
+    def novel(self) -> NovelFrame:
+        """Return the most novel documents of each slice."""
+        return self._frame(NovelFrame, "from novel order by slice, rank")
+
+    def uncertainty(self, reading: Reading) -> UncertaintyFrame:
+        """Return how sure the topics of all closed slices are."""
+        return self._frame(UncertaintyFrame, f"from {_table(reading)} order by slice, topic")
 
     def events(self) -> EventFrame:
         """Return births, mergers and the other events in the order in which they were written."""

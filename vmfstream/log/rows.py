@@ -16,6 +16,7 @@ Frame: TypeAlias = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
 
 _NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "speed", "speed_error")
+_UNCERTAIN = ("share_low", "share_high", "radius")
 
 
 def check_order(epoch: int, last: int | None, where: str) -> None:
@@ -85,6 +86,7 @@ def frames(commit: Commit) -> dict[str, Frame]:
 def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
     topics = [(report.slice.index, report.topics) for report in closed if report.topics is not None]
     typical = [(report.slice.index, report.typical) for report in closed if report.typical is not None]
+    novel = [(report.slice.index, report.novel) for report in closed if report.novel is not None]
     events = [(report.slice.index, event) for report in closed for event in report.events]
     return {
         "slice": {
@@ -107,6 +109,15 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "title": as_texts(title for _, best in typical for title in best.title),
             "time": _times([time for _, best in typical for time in best.time]),
             "score": _joined([best.score for _, best in typical]),
+        },
+        "novel": {
+            "slice": np.repeat(_ints([index for index, _ in novel]), [len(most.id) for _, most in novel]),
+            "rank": _joined([most.rank for _, most in novel]),
+            "id": as_texts(id for _, most in novel for id in most.id),
+            "title": as_texts(title for _, most in novel for title in most.title),
+            "time": _times([time for _, most in novel for time in most.time]),
+            "novelty": _joined([most.novelty for _, most in novel]),
+            "topic": _joined([most.topic for _, most in novel]),
         },
         "event": {
             "slice": _ints([index for index, _ in events]),
@@ -147,7 +158,12 @@ def _topics(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:
         key: np.repeat(_ints([index for index, _ in topics]), [len(rows.topic) for _, rows in topics]),
         "topic": _joined([rows.topic for _, rows in topics]),
     }
-    return frame | {name: _joined([getattr(rows, name) for _, rows in topics]) for name in _NUMBERS}
+    names = (*_NUMBERS, *_UNCERTAIN) if key == "slice" else _NUMBERS
+    return frame | {name: _joined([_known(getattr(rows, name), rows) for _, rows in topics]) for name in names}
+
+
+def _known(column: NDArray[np.float64] | None, rows: TopicRows) -> NDArray[np.float64]:
+    return np.full(len(rows.topic), np.nan) if column is None else column
 
 
 def _words(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:

@@ -107,6 +107,18 @@ def add_sample(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(CREATE_CHECKPOINT.format(kind=kind))
 
 
+def add_uncertainty(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep intervals of shares, how sure directions are, and the most novel documents of a slice."""
+    for table in ("filtered", "smoothed"):
+        for column in ("share_low", "share_high", "radius"):
+            connection.execute(f"alter table {table} add column {column} double")
+    connection.execute("""
+        create table novel(
+            slice integer not null, rank integer not null, id varchar not null, title varchar not null, time timestamp,
+            novelty double not null, topic integer not null);
+    """)
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -114,6 +126,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_geometry,
     add_snapshots,
     add_sample,
+    add_uncertainty,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

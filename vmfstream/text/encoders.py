@@ -6,7 +6,7 @@ the same counts are encoded again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -24,10 +24,13 @@ from vmfstream.text.sketch import projection, sketch
 from vmfstream.text.tokens import Tokeniser
 from vmfstream.text.vocabulary import Growth, Vocabulary
 
-__all__ = ["Counted", "Counts", "Encoder", "Growth", "TextEncoder", "TopWords", "VectorEncoder", "Vectors"]
+__all__ = ["Counted", "Counts", "Encoder", "Growth", "Place", "TextEncoder", "TopWords", "VectorEncoder", "Vectors"]
 
 TopWords: TypeAlias = list[list[tuple[str, float]]]
 """For each topic its strongest words with their weights, strongest first."""
+
+Place: TypeAlias = tuple[int, NDArray[np.int64]]
+"""A slice, and the numbers of topics whose means at its end are the columns of a matrix."""
 
 Counted: TypeAlias = Any
 """What an encoder's ``count`` returns, its own kind: with a length, ``take(rows)``, ``remap(terms)``, ``arrays()``."""
@@ -81,8 +84,12 @@ class Encoder(Protocol):
         """End the open slice and return how the columns changed."""
         ...
 
-    def words(self, m: NDArray[np.float32], top: int, k: int) -> TopWords:
-        """Name the strongest rows of the first ``k`` columns of ``m`` (dim, >= k)."""
+    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]) -> None:
+        """Be told at the end of a slice which topics (K,) its documents have, by memberships ``resp`` (N, >= K)."""
+        ...
+
+    def words(self, m: NDArray[np.float32], top: int, k: int, at: Place | None = None) -> TopWords:
+        """Name the strongest rows of the first ``k`` columns of ``m`` (dim, >= k), or the topics that stand ``at``."""
         ...
 
     def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
@@ -220,17 +227,16 @@ class TextEncoder:
         """End the open slice: document frequencies, columns and idf are brought up to date."""
         return self.vocabulary.close_slice()
 
-    def words(self, m: NDArray[np.float32], top: int, k: int) -> TopWords:
+    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]) -> None:
+        """Do nothing: words are read from the means."""
+
+    def words(self, m: NDArray[np.float32], top: int, k: int, at: Place | None = None) -> TopWords:
         """Return the ``top`` words of largest positive weight of each of the first ``k`` columns of ``m`` (dim, >= k).
 
         Equal weights are ordered by column of the vocabulary; zero weights are left out.
         """
         _check_matrix(m, self.dim, k)
-        rows, weights = _strongest(m, top, k)
-        return [
-            list(zip(self.vocabulary.words(chosen), values.tolist(), strict=True))
-            for chosen, values in _filled(rows, weights)
-        ]
+        return strongest_words(m, top, k, self.vocabulary.words)
 
     def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
         """Return the columns of ``m`` (dim, k) as few numbers, (k, 512), see `vmfstream.text.sketch`."""
@@ -322,7 +328,7 @@ class VectorEncoder:
         """Identity of the space, which never changes."""
         return f"vectors-{self._dim}"
 
-    def count(self, documents: Sequence[Document]) -> Vectors:
+    def count(self, documents: Sequence[Document]) -> Counted:
         """Check the vectors of N documents and put them under each other.
 
         Raises
@@ -347,19 +353,19 @@ class VectorEncoder:
             )
         return Vectors(values)
 
-    def concat(self, parts: Sequence[Vectors]) -> Vectors:
+    def concat(self, parts: Sequence[Counted]) -> Counted:
         """Put batches under each other, which may be none."""
         return Vectors(np.concatenate([np.zeros((0, self._dim), dtype=np.float32), *(part.values for part in parts)]))
 
-    def counts_from(self, arrays: Arrays) -> Vectors:
+    def counts_from(self, arrays: Arrays) -> Counted:
         """Rebuild vectors from their ``arrays()``."""
         return Vectors(np.ascontiguousarray(arrays["values"], dtype=np.float32))
 
-    def pack(self, counts: Vectors) -> list[bytes]:
+    def pack(self, counts: Counted) -> list[bytes]:
         """Return the numbers of each document."""
         return [row.tobytes() for row in counts.values]
 
-    def unpack(self, packed: Sequence[bytes]) -> Vectors:
+    def unpack(self, packed: Sequence[bytes]) -> Counted:
         """Rebuild vectors from their numbers."""
         return Vectors(np.frombuffer(b"".join(packed), np.float32).reshape(-1, self._dim))
 
@@ -375,7 +381,10 @@ class VectorEncoder:
         """Return that nothing changed."""
         return Growth.none(self._dim)
 
-    def words(self, m: NDArray[np.float32], top: int, k: int) -> TopWords:
+    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]) -> None:
+        """Do nothing: dimensions are read from the means."""
+
+    def words(self, m: NDArray[np.float32], top: int, k: int, at: Place | None = None) -> TopWords:
         """Return the ``top`` dimensions of largest absolute weight of each of the first ``k`` columns of ``m``.
 
         A negative dimension has a minus before its name. Equal weights are ordered by dimension, zeros are left out.
@@ -419,8 +428,16 @@ class VectorEncoder:
         """Return nothing: dimensions are not counted."""
         return {}
 
-    def absorb(self, tally: Arrays) -> None:
+    def absorb(self, tally: Arrays) -> NDArray[np.int32] | None:
         """Do nothing."""
+        return None
+
+
+def strongest_words(m: NDArray[np.float32], top: int, k: int, named: Callable[[list[int]], list[str]]) -> TopWords:
+    """Return the ``top`` rows of largest positive weight of each of the first ``k`` columns of ``m`` by their names."""
+    return [
+        list(zip(named(chosen), values.tolist(), strict=True)) for chosen, values in _filled(*_strongest(m, top, k))
+    ]
 
 
 def _check_matrix(m: NDArray[np.float32], dim: int, k: int) -> None:
