@@ -353,3 +353,56 @@ def read(log: Path) -> int:
             return int(connection.execute("select coalesce(sum(n), 0) from epoch").fetchall()[0][0])
     except duckdb.Error:
         return 0
+
+
+def test_snapshots_of_a_log(run: Run, good: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    assert run("run", good, "--slices", "year", "-k", 3, "--out", log)[0] == 0
+    code, out, _ = run("snapshot", log, "--kind", "tree", "--kind", "flat")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["flat", "tree"]
+    assert all("90 documents" in line and "3 of 3 topics are live ones" in line for line in out.splitlines())
+    assert count(log, "snapshot") == 2
+
+
+def test_snapshots_beside_a_run(run: Run, good: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    args = ("run", good, "--slices", "year", "-k", 3, "--out", log, "--snapshot-every", 2, "--kind", "flat")
+    assert run(*args)[0] == 0
+    assert count(log, "snapshot") >= 1
+    assert run(*args)[0] == 0  # nothing new, no further snapshot
+    assert count(log, "snapshot") <= 2
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--snapshot-every", 2, "--sample", 0), "--snapshot-every needs a sample"),
+        (("--snapshot-every", 2, "--kind", "round"), "--kind must be one of flat, tree, smoothed, got round"),
+        (("--kind", "flat"), "--kind says what --snapshot-every takes"),
+        (("--vector", "v", "--dimension", 3, "--embed", "m"), "give one of them"),
+    ],
+)
+def test_snapshots_that_cannot_be(run: Run, good: Path, tmp_path: Path, args: tuple[object, ...], message: str) -> None:
+    code, _, err = run("run", good, "--out", tmp_path / "run.duckdb", *args)
+    assert code == 1
+    assert message in err
+    assert not (tmp_path / "run.duckdb").exists()
+
+
+def test_embedding_needs_its_extra(run: Run, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    code, _, err = run("run", good, "--out", tmp_path / "run.duckdb", "--embed", "some-model")
+    assert code == 1
+    assert "pip install 'vmfstream[embeddings]'" in err
+
+
+def test_vectors_with_texts_have_topics_with_words(run: Run, tmp_path: Path) -> None:
+    rows = [row | {"v": [float(i % 3 == j) + 0.01 * (i % 7) for j in range(3)]} for i, row in enumerate(lines())]
+    log = tmp_path / "run.duckdb"
+    given = ("--slices", "year", "-k", 3, "--out", log, "--vector", "v", "--dimension", 3, "--text", "text")
+    assert run("run", write(tmp_path / "vectors.jsonl", rows), *given)[0] == 0
+    _, out, _ = run("show", log, "--json")
+    words = [set(json.loads(line)["words"][:5]) for line in out.splitlines()]
+    assert len(words) == 3
+    assert all(any(found <= set(subject.split()) for subject in SUBJECTS) for found in words)
