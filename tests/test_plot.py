@@ -28,7 +28,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "compare dates": lambda log: plot.compare(log, 1, "1997 Q1", "1996 Q2"),
     "compare topics": lambda log: plot.compare(log, 1, other_topic=2),
     "seen_from_here": lambda log: plot.seen_from_here(log, 1, "1997 Q1"),
+    "globe": lambda log: plot.globe(log, topic=1),
     "lineage": plot.lineage,
+    "tree": plot.tree,
     "search": lambda log: plot.search(log, "harbour"),
     "health": plot.health,
 }
