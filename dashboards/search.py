@@ -279,7 +279,7 @@ def _instead(frame: SearchFrame, left: int, colours: Theme) -> list[dict[str, An
     if frame.rows or not frame.word:
         return []
     asked = for_plotly(shortened(frame.word, _LONGEST))
-    text = wording.PAGE["searchUnknown"].replace("{word}", asked)
+    text = wording.PAGE["searchUnknown"].replace(". ", ".<br>").replace("{word}", asked)
     near = ", ".join(for_plotly(shortened(word, _LONGEST)) for word in frame.near)
     return [
         {

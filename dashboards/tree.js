@@ -18,7 +18,10 @@ function drawTree() {
     tree.area = topic.map((t, k) => !leaf[k] ? 0 : t < 0 || empty ? share[k] : here[k]);
     tree.named = topic.map((t, k) => { const list = here[k] > 0 ? telling(st.d, t, 3) : []; return list.length ? list : told[k]; });
     trace.values = [0, ...tree.area];
-    trace.labels = [W.treeTop, ...tree.named.map((list, k) => list.map(shownText).join(leaf[k] ? "<br>" : " "))];
+    // fewer words where a cell is small: plotly would write none if it had no room for all
+    const total = under(tree.level).reduce((sum, k) => sum + tree.area[k], 0), pixels = w * tree.el.clientHeight;
+    const lines = (k) => leaf[k] ? 1 + fig.layout.meta.sides.filter((side) => Math.sqrt(tree.area[k] / total * pixels) >= side).length : 3;
+    trace.labels = [W.treeTop, ...tree.named.map((list, k) => list.slice(0, lines(k)).map(shownText).join(leaf[k] ? "<br>" : " "))];
     trace.marker.line = { color: ["", ...topic.map((t) => (t >= 0 && t === st.t ? D.colours.light.text : D.colours.light.page))], width: [0, ...topic.map((t) => (t >= 0 && t === st.t ? 2 : 1))] };
     Object.assign(trace, { level: tree.level, hoverinfo: "none" });
     Object.assign(fig.layout, { width: w, height: tree.el.clientHeight, hovermode: "closest" });
@@ -52,9 +55,10 @@ function treePath() {
   groups.append(...tree.fig.data[0].ids.filter((id) => id !== "root" && above(id) === tree.level && !tree.fig.layout.meta.leaf[id]).map(button));
   $("#tree-path").replaceChildren(...steps, ...(steps.length ? [make("b", tree.named[tree.level].join(" "))] : []), groups);
 }
-const under = (k) => tree.fig.layout.meta.leaf[k] ? [k] : tree.fig.layout.meta.topic.flatMap((_, j) => (above(String(j)) === (k < 0 ? "root" : String(k)) ? under(j) : []));
+// the topics below a node
+const under = (id) => tree.fig.layout.meta.leaf[id] ? [Number(id)] : tree.fig.data[0].ids.filter((k) => above(k) === id).flatMap(under);
 function treeTip(k) {
-  const t = k < 0 ? -1 : tree.fig.layout.meta.topic[k], leaves = under(k), date = D.labels[st.d];
+  const t = k < 0 ? -1 : tree.fig.layout.meta.topic[k], leaves = under(k < 0 ? "root" : String(k)), date = D.labels[st.d];
   const part = percent(leaves.reduce((sum, j) => sum + tree.here[j], 0)), title = k < 0 ? W.treeTop : tree.named[k].join(" ");
   if (t >= 0) return [[t, title + " · " + fill(W.topic, { topic: t })], [fill(W.hoverCount, { date, n: Math.round(now().documents[cell(st.d, t)] || 0), share: percent(tree.area[k]) }), W.hoverOpen]];
   if (k >= 0 && tree.fig.layout.meta.leaf[k]) return [[null, title], [W.treeStranger]];

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 HEIGHT = 500
 STRIP = 26
 ROOT = "root"
+SIDES = (52.0, 74.0)
+"""Sides in pixels of a square cell from which on there is room for a second and a third word."""
 
 _LONGEST = 11  # font sizes
 _SMALLEST_TEXT = 10
@@ -48,7 +50,8 @@ class TreeView:
 
     def drawing(self, frame: TreeFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
         """Return data and layout; ``layout.meta`` holds what a page needs to move the cursor."""
-        return {"data": _traces(frame, theme), "layout": _layout(frame, size, theme)}
+        layout = _layout(frame, size, theme)
+        return {"data": _traces(frame, size.width * layout["height"], theme), "layout": layout}
 
     def figure(self, frame: TreeFrame, size: Size, theme: ThemeName) -> Figure:
         """Draw the tree."""
@@ -57,10 +60,12 @@ class TreeView:
         return go.Figure(self.drawing(frame, size, theme))
 
 
-def _traces(frame: TreeFrame, name: ThemeName) -> list[dict[str, Any]]:
+def _traces(frame: TreeFrame, pixels: float, name: ThemeName) -> list[dict[str, Any]]:
     if frame.made is None:
         return []
     colours = theme(name)
+    sides = np.sqrt(frame.area / max(float(frame.area.sum()), 1e-12) * pixels)
+    lines = 1 + np.searchsorted(SIDES, sides, "right")
     return [
         {
             "type": "treemap",
@@ -68,7 +73,7 @@ def _traces(frame: TreeFrame, name: ThemeName) -> list[dict[str, Any]]:
             "hoverinfo": "skip",
             "ids": [ROOT, *(str(k) for k in range(frame.parent.size))],
             "parents": ["", *(str(p) if p >= 0 else ROOT for p in frame.parent)],
-            "labels": [wording.PAGE["treeTop"], *(_text(frame, k) for k in range(frame.parent.size))],
+            "labels": [wording.PAGE["treeTop"], *(_text(frame, k, int(lines[k])) for k in range(frame.parent.size))],
             "values": np.append(0.0, frame.area).astype(np.float32),
             "branchvalues": "remainder",
             "textinfo": "label",
@@ -87,8 +92,9 @@ def _traces(frame: TreeFrame, name: ThemeName) -> list[dict[str, Any]]:
     ]
 
 
-def _text(frame: TreeFrame, k: int) -> str:
-    words = [for_plotly(shortened(word, _LONGEST)) for word in frame.words[k]]
+def _text(frame: TreeFrame, k: int, lines: int) -> str:
+    told = frame.words[k][:lines] if frame.leaf[k] else frame.words[k]
+    words = [for_plotly(shortened(word, _LONGEST)) for word in told]
     return ("<br>" if frame.leaf[k] else " ").join(words) or for_plotly(wording.numbered(int(frame.topic[k])))
 
 
@@ -128,6 +134,7 @@ def _layout(frame: TreeFrame, size: Size, name: ThemeName) -> dict[str, Any]:
         "annotations": [] if frame.made is not None else [empty],
         "meta": {
             "view": "tree",
+            "sides": list(SIDES),
             "topic": frame.topic.tolist(),
             "share": [round(float(share), 5) for share in frame.share],
             "leaf": frame.leaf.astype(int).tolist(),

@@ -162,3 +162,15 @@ def test_keys_and_columns_name_the_same_trees() -> None:
     figure = tree.draw(rows, "tree/1")
     assert figure["layout"]["meta"]["topic"].count(-1) == 4
     assert figure["layout"]["uniformtext"] == {"minsize": 10, "mode": "hide"}
+
+
+def test_small_cells_get_fewer_words() -> None:
+    found = frame(log())
+
+    def lines(size: Size) -> list[int]:
+        labels = TreeView().drawing(found, size, "light")["data"][0]["labels"][1:]
+        return [label.count("<br>") + 1 for label, leaf in zip(labels, found.leaf, strict=True) if leaf]
+
+    assert set(lines(WIDE)) == {3}
+    assert set(lines(Size(60, 60))) == {1}
+    assert lines(Size(200, 120)) != lines(WIDE)
