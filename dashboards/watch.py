@@ -47,7 +47,8 @@ class State:
         self.stamp = stamp_of(reader.pulse())
         self.rows = Snapshot(reader, steady)
         self.drawings = Drawings(self.rows)
-        self._texts: dict[str, str | None] = {}
+        self._texts: dict[str, str] = {}
+        self._turns: dict[str, threading.Lock] = {}
         self._opening: tuple[str, str] | None = None
 
     def plan(self) -> Plan:
@@ -71,8 +72,13 @@ class State:
         return rivers + ([] if topic is None else [f"words/{reading}/{topic}/{form}" for form in ("ladder", "strips")])
 
     def figure(self, key: str) -> str | None:
-        """Return one figure with its arrays as JSON; None if no view has a figure of this key."""
+        """Return one figure with its arrays as JSON; None if no view has a figure of this key.
+
+        A figure that takes long lets others pass.
+        """
         with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
             if key not in self._texts:
                 try:
                     table = Arrays()

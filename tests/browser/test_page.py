@@ -57,13 +57,6 @@ def test_opens_complete_without_network(visit: Open) -> None:
     assert address(page) == ""
 
 
-@pytest.mark.parametrize("name", ["quarters", "years", "then"])
-def test_first_picture_is_quick(visit: Open, name: str) -> None:
-    page = visit(name)
-    took = js(page, "return performance.timing.domComplete - performance.timing.navigationStart")
-    assert took < 4000  # twice the budget
-
-
 def test_play_moves_time_and_stops_at_the_end(visit: Open) -> None:
     page = visit("years", "#d=1997")
     click(page, "#play")
@@ -179,7 +172,12 @@ def test_address_restores_everything(visit: Open) -> None:
     page = visit("quarters", "#d=1999-Q3&t=4&r=then&m=share&v=ladder&th=dark")
     assert date(page) == "1999 Q3"
     assert topic(page) == "topic 4"
-    pressed = js(page, "return [...document.querySelectorAll('[aria-pressed=true]')].map(b => b.dataset.value)")
+    switches = "#reading,#measure,#form"
+    pressed = js(
+        page,
+        f"return [...document.querySelectorAll('{switches}')].map("
+        "s => s.querySelector('[aria-pressed=true]').dataset.value)",
+    )
     assert pressed == ["then", "share", "ladder"]
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
     press(page, "ArrowRight")
@@ -244,12 +242,12 @@ def test_charts_have_names_and_are_hidden_where_they_cannot_be_read(visit: Open)
     page = visit()
     figures = js(
         page,
-        "return [...document.querySelectorAll('figure')].map(f => [f.getAttribute('role'), "
+        "return [...document.querySelectorAll('figure')].filter(f => f.offsetParent).map(f => [f.getAttribute('role'), "
         "document.getElementById(f.getAttribute('aria-labelledby'))?.textContent, "
         "document.getElementById(f.getAttribute('aria-describedby'))?.textContent, "
         "f.querySelector('.plot').getAttribute('aria-hidden')])",
     )
-    assert len(figures) == 2
+    assert len(figures) >= 4
     for role, heading, sentence, hidden in figures:
         assert (role, hidden) == ("group", "true")
         assert heading
