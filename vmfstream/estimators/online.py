@@ -20,6 +20,9 @@ from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Who
 from vmfstream.online.counted import CountedStream
 from vmfstream.online.state import TrackerSettings, TrackState
 
+WINDOW = 6000
+"""Least documents fitted together by default: labels then agree with classes as well as those of a batch fit do."""
+
 
 class OnlineVMFMixture(MixtureEstimator, Clusterer):
     """Mixture of von Mises-Fisher distributions that learns a stream of vectors in one pass.
@@ -38,7 +41,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     slice_size : int
         Documents after which topics may turn.
     window : int, optional
-        Documents that are fitted together until the topics have settled; by default max(1500, 50 n_components).
+        Documents that are fitted together until the topics have settled; by default max(6000, 50 n_components).
     persistence : float, optional
         Expected cosine of a topic's means in consecutive slices, in (0, 1); by default the best of a grid leads.
     alpha : float
@@ -211,7 +214,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self._check_parameters()
         settings = TrackerSettings(
             topics=self.n_components,
-            window=self.window,
+            window=max(WINDOW, 50 * self.n_components) if self.window is None else self.window,
             alpha=self.alpha,
             threads=self._threads(),
             seed=int(self._rng().integers(2**31)),
