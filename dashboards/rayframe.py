@@ -113,10 +113,15 @@ def seen_from_here(rows: LogRows, selection: Selection) -> RaysFrame:
     before = there[there <= date]
     s = int(before[-1] if before.size else there[0])
     topic = int(history.topic[t])
-    others = _rays(rows, history, topic)
-    columns = np.searchsorted(history.topic, others)
-    angles = angles_seen_from(rows, history, topic)[:, columns]
-    angles[np.isnan(history.documents[:, columns])] = np.nan
+    others = _rays(rows, topic)
+    known = np.isin(others, history.topic)  # in this reading
+    columns = np.searchsorted(history.topic, others[known])
+    angles, shares = np.full((history.index.size, others.size), np.nan), np.zeros(others.size)
+    there_too = ~np.isnan(history.documents[:, columns])
+    angles[:, known] = np.where(there_too, angles_seen_from(rows, history, topic)[:, columns], np.nan)
+    shares[known] = np.nan_to_num(history.share[s, columns])
+    names = np.full(others.size, "", dtype=np.object_)
+    names[known] = [called(history, s, int(c)) for c in columns]
     count = others.size
     past = past_of(rows, history, topic, _MOST_PAST)
     largest = max(np.nanmax(angles, initial=RIM), np.nanmax(past.degrees, initial=RIM))
@@ -131,8 +136,8 @@ def seen_from_here(rows: LogRows, selection: Selection) -> RaysFrame:
         direction=180.0 + _SECTOR / 2 + (360.0 - _SECTOR) * (np.arange(count) + 0.5) / max(count, 1),
         degrees=angles[s],
         first_degrees=_first(angles, history.settled(), s),
-        shares=np.nan_to_num(history.share[s, columns]),
-        names=tuple(called(history, s, int(c)) for c in columns),
+        shares=shares,
+        names=tuple(names),
         past=past,
         rim=float(RING * np.ceil(largest / RING)),
     )
@@ -156,19 +161,17 @@ def _likeness(history: History) -> Ints:
     return history.topic[order_by_likeness(history)]
 
 
-def _rays(rows: LogRows, history: History, topic: int) -> Ints:
-    """Return the topics that ever lived beside one, in the order of the river; the same in both readings."""
-    widest = history_of(rows, "hindsight")
-    order = _likeness(widest)
-    order = order[np.isin(order, history.topic)]
-    alive = ~np.isnan(history.documents[:, np.searchsorted(history.topic, order)])
-    alive |= ~np.isnan(widest.documents[:, np.searchsorted(widest.topic, order)])
-    own = ~np.isnan(history.documents[:, history.position(topic)])
-    at = widest.position(topic)
-    if at is not None:
-        own |= ~np.isnan(widest.documents[:, at])
-    beside: Ints = order[(alive & own[:, None]).any(axis=0) & (order != topic)]
-    return beside
+def _rays(rows: LogRows, topic: int) -> Ints:
+    """Return the topics that in one reading or the other lived beside one, in the order of the river."""
+    order = _likeness(history_of(rows, "hindsight"))
+    beside = np.zeros(order.size, dtype=np.bool_)
+    for history in (history_of(rows, "then"), history_of(rows, "hindsight")):
+        alive = ~np.isnan(history.documents)
+        at = history.position(topic)
+        if at is not None:
+            beside |= np.isin(order, history.topic[alive[alive[:, at]].any(axis=0)])
+    out: Ints = order[beside & (order != topic)]
+    return out
 
 
 def _first(angles: Floats, settled: Bools, s: int) -> Floats:

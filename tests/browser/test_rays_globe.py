@@ -70,9 +70,10 @@ def point_at(page: Any, place: tuple[int, int], click: bool = False) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
 
     chain = ActionChains(page)
-    chain.w3c_actions.pointer_action.move_to_location(*place)
+    pointer: Any = chain.w3c_actions.pointer_action
+    pointer.move_to_location(*place)
     if click:
-        chain.w3c_actions.pointer_action.click()
+        pointer.click()
     chain.perform()
 
 

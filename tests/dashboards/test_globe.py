@@ -18,6 +18,7 @@ from vmfstream.dashboards.globeframe import BACK, SCALE, globe_frame, moved, see
 from vmfstream.dashboards.history import Snapshot
 from vmfstream.dashboards.homes import _stress, _weights, homes, lay_out, mean_degrees, put_among, targets, turned_back
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.log.queries import SketchFrame
 
 F = TypeVar("F")
 
@@ -110,11 +111,36 @@ def test_pairs_that_never_met_are_told_apart_by_their_sketches() -> None:
     assert degrees[1, 2] == pytest.approx(expected, abs=1e-3)
 
 
+def test_near_pairs_fit_better_than_far_ones() -> None:
+    points = np.random.default_rng(3).normal(size=(30, 12))
+    target = targets(angles(points / np.linalg.norm(points, axis=1, keepdims=True)))
+    found = np.radians(angles(lay_out(target)))
+    upper = np.triu_indices(30, 1)
+    misfit, wanted = np.abs(found - target)[upper], target[upper]
+    assert misfit[wanted < np.quantile(wanted, 0.1)].mean() < 0.8 * misfit[wanted > np.median(wanted)].mean()
+
+
+def test_homes_do_not_depend_on_slices_that_were_settling() -> None:
+    rows = gazette(slices=8, topics=7, settling=3).without_hindsight()
+    frame = rows.sketch_frames["then"]
+    noise = np.random.default_rng(0).normal(size=frame.numbers.shape)
+    other = replace(frame, numbers=np.where((frame.slice < 3)[:, None], noise, frame.numbers))
+    known, changed = homes(rows), homes(replace(rows, sketch_frames={"then": other}))
+    assert len(known) == 7
+    for topic, place in known.items():
+        np.testing.assert_array_equal(place, changed[topic])
+
+
 def test_no_home_moves_when_slices_are_added() -> None:
     rows = gazette(slices=26, topics=24).without_hindsight()
-    early, later, last = (homes(until(rows, s)) for s in (6, 12, 25))
-    assert len(early) < len(later) < len(last)
-    for known, more in ((early, later), (later, last)):
+    frame = rows.sketch_frames["then"]
+    stay = ~(np.isin(frame.topic, np.arange(2, 13)) & (frame.slice >= 8))  # gone before others are born
+    noise = np.random.default_rng(0).normal(size=frame.numbers.shape)
+    numbers = np.where(((frame.topic == 21) & (frame.slice > 20))[:, None], noise, frame.numbers)
+    rows = replace(rows, sketch_frames={"then": SketchFrame(frame.slice[stay], frame.topic[stay], numbers[stay])})
+    early, middle, later, last = (homes(until(rows, s)) for s in (6, 12, 20, 25))
+    assert len(early) < len(middle) < len(later) == len(last)
+    for known, more in ((early, middle), (middle, later), (later, last)):
         for topic, place in known.items():
             np.testing.assert_array_equal(place, more[topic])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, cast
 
 import numpy as np
@@ -127,6 +127,26 @@ def test_rays_stay_when_the_date_or_the_reading_changes() -> None:
     past = frames[0].past_direction(np.arange(26))
     assert (past >= 152).all()
     assert (past <= 208).all()
+
+
+def test_rays_serve_both_readings() -> None:
+    rows = gazette(slices=8, topics=9)
+
+    def kept(frames: Any) -> Any:
+        late = frames["hindsight"]
+        keep = late.topic != 5  # a topic that the smoother found to be none
+        return frames | {"hindsight": type(late)(*(getattr(late, field.name)[keep] for field in fields(late)))}
+
+    rows = replace(
+        rows, **{name: kept(getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames")}
+    )
+    then, late = (
+        RaysView().frame(Snapshot(rows), Selection(topic=2, reading=reading)) for reading in ("then", "hindsight")
+    )
+    np.testing.assert_array_equal(then.others, late.others)
+    assert 5 in late.others
+    assert np.isnan(late.degrees[late.others == 5])
+    assert not np.isnan(then.degrees).any()
 
 
 def test_names_touch_no_dot_and_no_other_name() -> None:
