@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 
 class Life(NamedTuple):
-    """A life from its first slice to its last; ``peak`` decides among those that begin together."""
+    """A life from its first slice to its last; ``size`` decides among those that begin together."""
 
     first: int
     last: int
-    peak: float
+    size: float
 
 
 class Link(NamedTuple):
@@ -88,7 +88,7 @@ def arrange(lives: Sequence[Life], links: Sequence[Link], room: float) -> list[i
 
 
 def _by_birth(lives: Sequence[Life], k: int) -> tuple[int, float, int]:
-    return lives[k].first, -lives[k].peak, k
+    return lives[k].first, -lives[k].size, k
 
 
 def _kin(

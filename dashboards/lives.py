@@ -16,6 +16,7 @@ LARGEST = 26
 SHORT = 3
 
 _FEW = 6
+_STEP = 1.25
 _KINDS = ("born", "split", "merged", "dormant", "woken", "ended", "drift")
 _ROOM = 0.22  # of the whole time, between two lives on one lane: room for a mark and two words
 
@@ -114,7 +115,8 @@ def lines_frame(rows: LogRows, history: History, selected: int | None, all_topic
     chosen = sorted(chosen)
     place = {t: k for k, t in enumerate(chosen)}
     near = tuple((k, link._replace(child=place[link.child], parent=place[link.parent])) for k, link in bonds)
-    lives = [Life(*spans[t], float(peak[t])) for t in chosen]
+    # the size at birth never changes, so that lanes keep their order while slices are added
+    lives = [Life(*spans[t], float(np.nan_to_num(history.share[spans[t][0], t]))) for t in chosen]
     lanes = arrange(lives, [link for _, link in near], _ROOM * max(newest, 1))
     awake = _awake(history, happened)
     return LinesFrame(
@@ -129,9 +131,13 @@ def lines_frame(rows: LogRows, history: History, selected: int | None, all_topic
 
 
 def thickness(history: History, least: float, most: float) -> Floats:
-    """Return the thickness of every life in every slice, by the square root of its share, shape (S, T)."""
+    """Return the thickness of every life in every slice, by the square root of its share, shape (S, T).
+
+    The share that is drawn thickest is a power of 1.25, so that the scale seldom changes while slices are added.
+    """
     share = np.clip(np.nan_to_num(history.share), 0.0, None)
-    scaled: Floats = least + (most - least) * np.sqrt(share / max(float(share.max(initial=0.0)), 1e-12))
+    largest = max(float(share.max(initial=0.0)), 1e-12)
+    scaled: Floats = least + (most - least) * np.sqrt(share / _STEP ** np.ceil(np.log(largest) / np.log(_STEP)))
     return scaled
 
 

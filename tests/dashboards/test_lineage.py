@@ -54,7 +54,7 @@ def test_children_stand_under_their_parent_and_the_absorbed_under_the_absorber()
     lives = [Life(0, 20, 0.5), Life(0, 20, 0.9), Life(8, 20, 0.1), Life(0, 5, 0.2), Life(12, 20, 0.1)]
     links = [Link(2, 0, 8, False), Link(3, 0, 6, True), Link(4, 0, 12, False)]
     lanes = arrange(lives, links, 30.0)
-    assert lanes[1] == 0  # the largest of those that were there first
+    assert lanes[1] == 0  # the largest of those that began first
     assert lanes[0] == 1
     assert [lanes[3], lanes[4], lanes[2]] == [2, 3, 4]  # absorbed first, then who came last, so that no curve crosses
 
@@ -135,14 +135,30 @@ def test_ribbons_are_as_thick_as_the_root_of_the_share() -> None:
     share = frame.history.share
     for s in range(13):
         here = y[(x == s) & (np.abs(y - line.lane) < 0.5)]
-        pixels = 1 + 13 * np.sqrt(share[s, line.t] / np.nanmax(share))
+        pixels = 1 + 13 * np.sqrt(share[s, line.t] / 1.25 ** np.ceil(np.log(np.nanmax(share)) / np.log(1.25)))
         assert abs(np.ptp(here) * LANE - pixels) < 0.02
 
 
 def test_thickness_has_its_limits() -> None:
     wide = thickness(lines(gazette(slices=6, topics=3, empty=(2,))).history, 1, 14)
-    assert wide.max() == 14
+    assert 1 + 13 / np.sqrt(1.25) < wide.max() <= 14
     assert (wide[2] == 1).all()
+
+
+def test_lanes_and_thickness_stay_when_a_slice_is_added() -> None:
+    rows = gazette(slices=14, topics=12, stored=12)
+    frame = rows.topic_frames["hindsight"]
+    share = frame.share.copy()
+    smallest = min(range(12), key=lambda topic: share[frame.topic == topic].max())
+    share[(frame.slice == 13) & (frame.topic == smallest)] = 1.01 * share.max()
+    every = replace(frame, share=share)
+    early = type(frame)(*(getattr(every, name)[frame.slice < 13] for name in frame.__slots__))
+    later, before = (
+        lines(replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": which}))
+        for which in (every, early)
+    )
+    assert [line.lane for line in before.lines] == [line.lane for line in later.lines]
+    np.testing.assert_allclose(thickness(before.history, 1, 14)[:13], thickness(later.history, 1, 14)[:13])
 
 
 def test_sleep_is_dotted_and_leaves_no_ribbon() -> None:
