@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,6 +16,7 @@ from vmfstream.dashboards.escape import clean, for_plotly
 from vmfstream.dashboards.history import Snapshot, history_of, slice_called
 from vmfstream.dashboards.markup import NO_COASTS
 from vmfstream.dashboards.opening import opening_measure, opening_topic
+from vmfstream.dashboards.textwidth import em_width
 from vmfstream.dashboards.theme import theme
 from vmfstream.dashboards.view import LogRows, Selection, Size
 from vmfstream.errors import InputError, MissingExtra
@@ -28,7 +31,8 @@ _PIXELS_PER_MM = 4.2518  # the page's 12 px text is then 8 pt high in print
 _CSS_PER_MM = 96.0 / 25.4
 _DOTS_PER_MM = 300.0 / 25.4
 _WHITE = "#ffffff"
-_LINE = 26
+_TEXT = 12
+_FIRST_LINE, _NEXT_LINE = 26, 16
 _SHAPE = {"river": 0.54}
 _SQUARE = ("rays", "globe")
 _WHOLE = ("river", "lines", "globe", "tree", "search", "health")
@@ -163,17 +167,19 @@ def printed(rows: LogRows, what: str, selection: Selection, width: float = 170.0
     high = pixels if what in _SQUARE else round(pixels * _SHAPE.get(what, 0.6))
     drawing: dict[str, Any] = _on_white(view.drawing(view.frame(rows, selection), Size(pixels, high), "light"))
     layout = drawing["layout"]
-    layout["height"] = (layout.get("height") or high) + _LINE
+    lines = _lines(source(rows, what, selection), pixels)
+    room = _FIRST_LINE + _NEXT_LINE * (len(lines) - 1)
+    layout["height"] = (layout.get("height") or high) + room
     layout["margin"] = dict(layout.get("margin", {}))
     below = layout["margin"].get("b", 0)
-    layout["margin"]["b"] = below + _LINE
-    caption = _caption(source(rows, what, selection), layout["margin"].get("l", 0), below)
+    layout["margin"]["b"] = below + room
+    caption = _caption(lines, layout["margin"].get("l", 0), below)
     layout["annotations"] = [*layout.get("annotations", ()), caption]
     return drawing
 
 
-def source(rows: LogRows, what: str, selection: Selection) -> str:
-    """Say in one line what a still shows: corpus, time, reading, version."""
+def source(rows: LogRows, what: str, selection: Selection) -> list[str]:
+    """Say in parts what a still shows: corpus, topic, time, reading, version."""
     history = history_of(rows, selection.reading)
     meta = rows.meta()
     parts = [clean(meta.get("title") or wording.TITLE)]
@@ -183,10 +189,23 @@ def source(rows: LogRows, what: str, selection: Selection) -> str:
     parts.append(wording.PAGE["then" if what == "health" else history.reading])
     if meta.get("version"):
         parts.append(f"vmfstream {clean(meta['version'])}")
-    return ", ".join(parts)
+    return parts
 
 
-def _caption(text: str, left: float, below: float) -> dict[str, Any]:
+def _lines(parts: Sequence[str], pixels: int) -> list[str]:
+    """Join parts by commas into as few lines as the width allows; nearly always one."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]}, {part}"
+        if em_width(longer) * _TEXT <= pixels - 8:
+            lines[-1] = longer
+        else:
+            lines[-1] += ","
+            lines.append(part)
+    return lines
+
+
+def _caption(lines: Sequence[str], left: float, below: float) -> dict[str, Any]:
     return {
         "x": 0,
         "xref": "paper",
@@ -197,8 +216,9 @@ def _caption(text: str, left: float, below: float) -> dict[str, Any]:
         "yanchor": "top",
         "yshift": -below - 6,
         "showarrow": False,
-        "text": for_plotly(clean(text, 200)),
-        "font": {"color": theme("light").muted, "size": 12},
+        "align": "left",
+        "text": "<br>".join(map(for_plotly, lines)),
+        "font": {"color": theme("light").muted, "size": _TEXT},
     }
 
 
@@ -230,10 +250,25 @@ def _rendered(drawing: dict[str, Any], kind: Format, width: float) -> bytes:
         quiet.write_text(NO_COASTS, encoding="utf-8")
         page = kaleido.PageGenerator(mathjax=False, others=[quiet.as_uri()])
         try:
-            made: bytes = kaleido.calc_fig_sync(go.Figure(drawing), opts=options, kopts={"page_generator": page})
+            with _quiet("choreographer", "kaleido"):
+                made: bytes = kaleido.calc_fig_sync(go.Figure(drawing), opts=options, kopts={"page_generator": page})
         except ChromeNotFoundError:
             raise InputError("stills need Chromium or Chrome on this machine, and none was found") from None
     return _sized(made, width, high * width / pixels) if kind == "svg" else made
+
+
+@contextmanager
+def _quiet(*names: str) -> Iterator[None]:
+    """Keep libraries from telling about their pipes; what goes wrong comes as an exception."""
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _sized(svg: bytes, width: float, height: float) -> bytes:

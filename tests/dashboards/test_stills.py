@@ -66,6 +66,14 @@ def test_the_line_names_corpus_topic_time_and_reading() -> None:
     assert text == "Harbour Gazette, 1987–1999, in hindsight, vmfstream 0.1.0"
 
 
+def test_a_narrow_still_breaks_its_line_between_parts() -> None:
+    drawing = printed(rows(), "words", Selection(topic=1, reading="then"), 60.0)
+    note = drawing["layout"]["annotations"][-1]
+    assert note["text"] == "Harbour Gazette, topic 1, 1987–1999,<br>as known then, vmfstream 0.1.0"
+    wide = printed(rows(), "words", Selection(topic=1, reading="then"), 170.0)
+    assert drawing["layout"]["margin"]["b"] == wide["layout"]["margin"]["b"] + 16
+
+
 def test_axis_text_is_eight_points_high() -> None:
     drawing = printed(rows(), "river", Selection(reading="hindsight"), 170.0)
     size = drawing["layout"]["template"]["layout"]["xaxis"]["tickfont"]["size"]
@@ -116,7 +124,8 @@ def test_files_have_the_size_that_was_asked_for(tmp_path: Path) -> None:
     svg = made["svg"].read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     assert 'width="85.00mm"' in svg[:300]
-    assert "topic 2, 1996 Q1–1997 Q2, as known then" in svg
+    assert "topic 2, 1996 Q1–1997 Q2" in svg
+    assert "as known then, vmfstream 0.1.0" in svg
     box = re.search(rb"MediaBox\s*\[\s*0 0 ([0-9.]+)", made["pdf"].read_bytes())
     assert box is not None
     assert float(box[1]) * 25.4 / 72.0 == pytest.approx(85.0, abs=0.5)
