@@ -206,8 +206,8 @@ def _help() -> str:
         for names, text in wording.KEYS
     )
     return (
-        f'<h2 id="reader-title">How to read this</h2><dl>{meaning}</dl><h3>Keys</h3><dl>{keys}</dl>'
-        '<form method="dialog"><button autofocus>Close</button></form>'
+        '<form method="dialog"><button autofocus>Close</button></form><h2 id="reader-title">How to read this</h2>'
+        f'<div class="two"><dl>{meaning}</dl><div><h3>Keys</h3><dl>{keys}</dl></div></div>'
     )
 
 

@@ -211,6 +211,12 @@ HOW_TO_READ: Sequence[tuple[str, str]] = (
     ("Date", "The bar on top sets the date for the whole page. Play moves it; so do the arrow keys."),
     ("Words", "The strongest words of one topic at each date. Follow a line to follow a word."),
     ("Turned", "How far the mix of words has moved, as an angle: 0° the same, 90° nothing in common."),
+    (
+        "Seen from here",
+        "The chosen topic in the middle, the others around it: distance is the angle between their words.",
+    ),
+    ("Life lines", "One line per topic from its first date to its last; a curve is where one flowed into another."),
+    ("Globe and tree", "Which topics are alike. Near is roughly right on the globe; the tree joins topics in groups."),
     ("As known then", "Uses only documents up to that date."),
     ("In hindsight", "Uses all documents, also later ones."),
     ("Sure of its words", "How well a topic's words are known; it falls when documents stay away."),
