@@ -27,6 +27,7 @@ _LONGEST = 12.0  # font sizes of a name
 _TRAIL_WIDTHS = (1.4, 2.4, 3.6, 5.0)  # from the oldest quarter to the newest
 _SELF_SIDES = ("above", "below", "right", "left")
 _DATE_SIDES = ("above", "below", "left", "right")
+_AROUND = 14.0  # pixels around the middle that are kept free of other names
 _APART = 36.0  # pixels between two dates
 _RING_LABEL = 206.0  # at the lower edge of the sector, where only the newest past comes
 
@@ -73,7 +74,11 @@ def ray_traces(frame: RaysFrame, width: int, name: ThemeName) -> list[dict[str, 
     taken = boxes(x, y, sizes[:-1] / 2) + boxes(fx, fy, 2.5) + boxes(px, py, 2.0) + boxes(rx, ry, 9.0)
     taken += boxes(here, here, sizes[-1] / 2)
     dated = dated_points(px * scale, py * scale, _APART, DATED)
-    selves = place([mark(0, 0, sizes[-1] / 2, frame.name, _FONT_SELF, True) for _ in here], taken, width, _SELF_SIDES)
+    selves: list[tuple[str, Box]] = []
+    for text in (frame.name, frame.name.split(" ")[0]):  # a short one if there is no room
+        marks = [mark(0, 0, sizes[-1] / 2, text, _FONT_SELF, True) for _ in here]
+        selves = selves or place(marks, taken, width, _SELF_SIDES)
+    taken += boxes(here, here, sizes[-1] / 2 + _AROUND)
     dates = place(
         [mark(px[k], py[k], 3.0, frame.labels[at[k]], _FONT_DATE, True) for k in dated], taken, width, _DATE_SIDES
     )
