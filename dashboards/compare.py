@@ -68,10 +68,7 @@ class CompareView:
         ``other_topic`` it is ``topic`` and that one at ``date``.
         """
         history = history_of(rows, selection.reading)
-        t = None if selection.topic is None else history.position(selection.topic)
-        if t is None:
-            t = 0 if history.topic.size else None
-        there = np.flatnonzero(~np.isnan(history.documents[:, t])) if t is not None else np.empty(0, np.int64)
+        t, there = history.life(selection.topic)
         if t is None or not there.size:
             nothing = Side(selection.topic or 0, "", (), ())
             return CompareFrame(nothing, nothing, None)
@@ -286,8 +283,8 @@ def _draw(rows: Snapshot, key: str) -> dict[str, Any]:
         return blank(_SIZES[reading], "light")
     history = rows.history("hindsight" if reading == "hindsight" else "then")
     sketch = sketch_of(rows, history, int(topic[0]))
-    later, earlier = np.tril_indices(history.index.size, -1)
-    turned = as_bytes(degrees_between(sketch[later], sketch[earlier]))
+    between = np.degrees(np.arccos(np.clip(sketch @ sketch.T, -1.0, 1.0)))
+    turned = as_bytes(between[np.tril_indices(history.index.size, -1)])
     return {"data": [], "layout": {}, "unit": turned.unit, "turned": turned.values}
 
 

@@ -89,6 +89,13 @@ class History:
         found = np.flatnonzero(self.topic == topic)
         return int(found[0]) if found.size else None
 
+    def life(self, topic: int | None) -> tuple[int | None, Ints]:
+        """Return the column of a topic, the first one's if there is no such topic, and the rows in which it stands."""
+        t = None if topic is None else self.position(topic)
+        if t is None:
+            t = 0 if self.topic.size else None
+        return t, np.flatnonzero(~np.isnan(self.documents[:, t])) if t is not None else np.empty(0, np.int64)
+
     def strongest(self, s: int, t: int, top: int) -> list[str]:
         """Return the ``top`` strongest words of column ``t`` at row ``s``."""
         return [self.vocabulary[w] for w in self.word[s, t, :top] if w != NO_WORD]

@@ -29,10 +29,7 @@ class WordsView:
     def frame(self, rows: LogRows, selection: Selection) -> WordsFrame:
         """Read the words of the selected topic (the lowest id if none is selected)."""
         history = history_of(rows, selection.reading)
-        t = None if selection.topic is None else history.position(selection.topic)
-        if t is None:
-            t = 0 if history.topic.size else None
-        there = np.flatnonzero(~np.isnan(history.documents[:, t])) if t is not None else np.empty(0, np.int64)
+        t, there = history.life(selection.topic)
         if t is None or not there.size:
             none = np.empty((0, 0))
             return WordsFrame(
