@@ -89,6 +89,9 @@ def test_the_same_documents_are_learnt_as_in_order(undisturbed: MemoryLog) -> No
         np.testing.assert_allclose(np.sort(ours.topics.n), np.sort(theirs.topics.n), atol=1.0)
         assert ours.predicted == pytest.approx(theirs.predicted, rel=1e-5, nan_ok=True)
         assert ours.dimension == theirs.dimension
+        if theirs.novel is not None:
+            assert ours.novel is not None
+            np.testing.assert_allclose(ours.novel.novelty[:3], theirs.novel.novelty[:3], rtol=0.05)
 
 
 def test_a_run_that_is_stopped_at_any_commit_goes_on_as_if_nothing_had_been(undisturbed: MemoryLog) -> None:

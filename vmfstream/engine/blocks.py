@@ -17,11 +17,13 @@ from vmfstream.directional.parted import along_the_tree
 from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import digest
 from vmfstream.engine.held import Kept
+from vmfstream.engine.novel import MostNovel
 from vmfstream.engine.sample import Offer, offered, position_keys
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.online.shares import Gathering, Share, merged, shared
-from vmfstream.online.state import Matrix
+from vmfstream.online.state import Matrix, Rows
+from vmfstream.online.tracker import StepInfo, novelty_beside
 from vmfstream.protocols import Codec, RangeReader
 from vmfstream.records import Arrays, Document, Range, Rejected
 from vmfstream.text.encoders import Counted, Encoder
@@ -84,21 +86,31 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Topics:
+    """What is known of the topics during a slice: the prediction (D, kp), the anchor (D,), and their ids (K,)."""
+
+    base: Matrix
+    anchor: Matrix
+    ids: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
     """What stays the same during a slice.
 
-    The open slice; how the encoder is made and how it began; the prediction (D, kp), None before the first fit;
-    ``sample`` are the most documents that may be offered to the sample of the log.
+    The open slice; how the encoder is made and how it began; what is known of the topics, None before the first fit;
+    the most documents that may be offered to the sample of the log, and that are told as novel.
     """
 
     slicing: Slicing
     slice: int
     encoder: Callable[[], Encoder]
     begun: Arrays
-    base: Matrix | None
+    topics: Topics | None
     threads: int
     seed: int
     sample: int
+    novel: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,8 +129,8 @@ class Learnt:
     """What a block has taught.
 
     Statistics (None before the first fit); the documents to keep with their counts and memberships; words and document
-    frequencies for the vocabulary; documents for the sample; rejected messages; words counted and those without a
-    column.
+    frequencies for the vocabulary; documents for the sample, and the most novel ones; rejected messages; words counted
+    and those without a column.
     """
 
     share: Share | None
@@ -127,6 +139,7 @@ class Learnt:
     resp: Matrix
     tally: Arrays
     offers: list[Offer]
+    novel: MostNovel
     rejected: list[Rejected]
     unknown: int
     words: int
@@ -150,7 +163,8 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
     """Count, encode and score the chosen documents of a block, and sum them."""
     encoder = lesson.encoder()
     encoder.restore(lesson.begun)
-    out = Learnt(None, [], encoder.concat([]), np.zeros((0, 0), np.float32), {}, [], [], 0, 0)
+    nothing = np.zeros((0, 0), np.float32)
+    out = Learnt(None, [], encoder.concat([]), nothing, {}, [], MostNovel(lesson.novel), [], 0, 0)
     shares: list[Share] = []
     counts: list[Counted] = []
     resps: list[Matrix] = []
@@ -163,11 +177,12 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
         out.rejected.extend(refused)
         if lesson.sample and documents:
             out.offers.append(_offer(documents, counted, encoder, lesson, errand.largest))
-        if errand.so_far is not None and lesson.base is not None:
+        if errand.so_far is not None and lesson.topics is not None:
             x = encoder.encode(counted)
-            share, resp = shared(x, lesson.base, errand.so_far, choice.keep, lesson.threads)
+            share, scored = shared(x, lesson.topics.base, errand.so_far, choice.keep, lesson.threads)
             shares.append(share)
-            resps.append(resp)
+            resps.append(scored.resp)
+            _note_novel(out.novel, documents, x, lesson.topics, errand.so_far.kappa, scored.info)
             some, all_words = encoder.unknown(counted)
             unknown, words = unknown + some, words + all_words
     return replace(
@@ -179,6 +194,14 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
         unknown=unknown,
         words=words,
     )
+
+
+def _note_novel(
+    novel: MostNovel, documents: Sequence[Document], x: Rows, topics: Topics, kappa: float, info: StepInfo
+) -> None:
+    scored = info.label >= 0
+    ids = np.where(scored, topics.ids[np.maximum(info.label, 0)], -1)
+    novel.add(documents, novelty_beside(x, topics.anchor, kappa, info), ids, scored)
 
 
 def _offer(documents: Sequence[Document], counted: Counted, encoder: Encoder, lesson: Lesson, largest: int) -> Offer:

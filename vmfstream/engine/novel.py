@@ -39,9 +39,16 @@ class MostNovel:
         """Look at documents, by how novel they were and the topic (its number) that they got; only ``scored`` count."""
         rows = np.flatnonzero(scored)
         rows = rows[np.argsort(-novelty[rows], kind="stable")[: self.most]]
-        novelties = np.concatenate([self._novelty, novelty[rows]])
-        topics = np.concatenate([self._topic, topic[rows]])
-        kept = [*self._kept, *(Kept.of(documents[i]) for i in rows.tolist())]
+        self._take(novelty[rows], topic[rows], [Kept.of(documents[i]) for i in rows.tolist()])
+
+    def join(self, later: MostNovel) -> None:
+        """Look at what another one has kept of documents that came later."""
+        self._take(later._novelty, later._topic, later._kept)
+
+    def _take(self, novelty: NDArray[np.float64], topic: NDArray[np.int64], documents: list[Kept]) -> None:
+        novelties = np.concatenate([self._novelty, novelty])
+        topics = np.concatenate([self._topic, topic])
+        kept = [*self._kept, *documents]
         best = np.argsort(-novelties, kind="stable")[: self.most]
         self._novelty, self._topic, self._kept = novelties[best], topics[best], [kept[i] for i in best.tolist()]
 

@@ -31,6 +31,7 @@ from vmfstream.engine.blocks import (
     Learnt,
     Lesson,
     Reading,
+    Topics,
     gists,
     learn_block,
     read_block,
@@ -196,15 +197,17 @@ class RangedEngine(Engine):
                 log.warning("%s; epoch %d is done again", error, self._epoch + 1)
 
     def _taught(self) -> Lesson:
+        state = self._state
         return Lesson(
             slicing=self._settings.slices,
             slice=self._slice or 0,
             encoder=self._make_encoder,
             begun=self._encoder.blank_state(),
-            base=None if self._state is None else self._state.base,
+            topics=None if state is None else Topics(state.base, state.anchor, state.ids),
             threads=self._track.threads,
             seed=self._track.seed,
             sample=self._settings.sample,
+            novel=self._settings.novel_documents,
         )
 
     def _chosen(self, seen: Sequence[Gist], epoch: Epoch) -> list[Choice]:
@@ -271,6 +274,7 @@ class RangedEngine(Engine):
             epoch.rejected += one.rejected
             epoch.unknown += one.unknown
             epoch.words += one.words
+            self._novel.join(one.novel)
             for offer in one.offers:
                 self._sample.receive(offer)
         self._refused += len(epoch.rejected)

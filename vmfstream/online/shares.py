@@ -17,6 +17,7 @@ from vmfstream.bayes.beliefs import learn
 from vmfstream.online import tracker
 from vmfstream.online.prediction import Belief, ScorePolynomial, gather, score_polynomial
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of
+from vmfstream.online.tracker import StepInfo
 
 Words = NDArray[np.int64]
 
@@ -50,6 +51,13 @@ class Share:
     loglik: float
 
 
+class Scored(NamedTuple):
+    """What `shared` tells of documents besides, row by row: log-density, strongest topic, memberships of the first."""
+
+    info: StepInfo
+    resp: Matrix
+
+
 class Narrow(NamedTuple):
     """Documents without the columns that none of them has: ``x`` (N, A) in the order of ``words`` (A,)."""
 
@@ -67,14 +75,8 @@ def gathering(state: TrackState, lowest_cosine: float, settings: TrackerSettings
     return state, Gathering(words, state.open.s[words], weight, *rest)
 
 
-def shared(x: Rows, base: Matrix, so_far: Gathering, keep: int, threads: int) -> tuple[Share, Matrix]:
-    """Score documents under the prediction ``base`` (D, kp) and what was gathered.
-
-    Returns
-    -------
-    share : Share
-    resp : (keep, kp), memberships of the first documents
-    """
+def shared(x: Rows, base: Matrix, so_far: Gathering, keep: int, threads: int) -> tuple[Share, Scored]:
+    """Score documents under the prediction ``base`` (D, kp) and what was gathered; return memberships of ``keep``."""
     narrow = narrowed(x)
     f, _ = learn(base[narrow.words], _rows(so_far, narrow.words), so_far.weight)
     now = Belief(f, so_far.gamma, so_far.kappa, so_far.log_weights, so_far.lowest_cosine)
@@ -82,7 +84,7 @@ def shared(x: Rows, base: Matrix, so_far: Gathering, keep: int, threads: int) ->
     scored = out.label >= 0
     loglik = float(out.loglik[scored].sum())
     share = Share(narrow.words, out.s, out.n, rows_of(x), int(np.count_nonzero(scored)), loglik)
-    return share, out.resp[:keep]
+    return share, Scored(StepInfo(out.loglik, out.label), out.resp[:keep])
 
 
 def merged(a: Share, b: Share) -> Share:

@@ -144,7 +144,12 @@ def novelty(state: TrackState, x: Rows, info: StepInfo) -> NDArray[np.float64]:
     First-story detection: above 0 the known topics are no help. ``info`` is what `step` told about ``x``; documents
     without direction have 0. One product with one vector more than scoring, which is why `step` does not do it.
     """
-    return np.where(info.label >= 0, unseen(x, state.anchor, state.kappa) - info.loglik, 0.0)
+    return novelty_beside(x, state.anchor, state.kappa, info)
+
+
+def novelty_beside(x: Rows, anchor: Matrix, kappa: float, info: StepInfo) -> NDArray[np.float64]:
+    """Return `novelty` where of the state only its anchor and concentration are at hand."""
+    return np.where(info.label >= 0, unseen(x, anchor, kappa) - info.loglik, 0.0)
 
 
 def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
