@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from vmfstream import cli
+from vmfstream.cli.console import INTERRUPTED
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *args: object) -> int:
@@ -62,7 +63,7 @@ def test_ctrl_c_says_where_to_go_on(
     monkeypatch.setattr(algorithms, "ALGORITHMS", {**algorithms.ALGORITHMS, algorithms.SOFT: third})
     page = tmp_path / "b.html"
     arguments = ("banerjee", "table1", "table2", "--jobs", 1, "--cache", tmp_path, "--html", page)
-    assert run(monkeypatch, *arguments) == cli.INTERRUPTED
+    assert run(monkeypatch, *arguments) == INTERRUPTED
     said = capsys.readouterr()
     assert f"finished fits are kept in {tmp_path}" in said.err.replace("\n", "")
     assert len(list(tmp_path.glob("*.json"))) == 2
