@@ -23,6 +23,8 @@ SCALE = 0.42
 BACK = 12
 """Slices of a trail."""
 
+_ENOUGH = 64  # slices that tell the plane of a topic's drift
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GlobeFrame:
@@ -130,7 +132,7 @@ def stretched(path: Floats, least: float) -> Floats:
 def _around(own: Floats, lives: Floats, at: Floats, t: int) -> Floats:
     """Return where a topic stands on the globe, from its sketches, shape (P, 3)."""
     way = _tangent(lives[t], own)
-    _, _, axes = np.linalg.svd(way, full_matrices=False)
+    _, _, axes = np.linalg.svd(way[:: -(-len(way) // _ENOUGH)], full_matrices=False)
     plane = np.zeros((2, own.shape[1]))
     plane[: min(2, len(axes))] = axes[:2]
     others = np.flatnonzero((np.arange(len(lives)) != t) & ~np.isnan(lives[:, 0]))
@@ -144,10 +146,10 @@ def _around(own: Floats, lives: Floats, at: Floats, t: int) -> Floats:
 
 def _turned(own: Floats, there: Bools) -> Floats:
     """Return the degrees between each date and the beginning of its trail, shape (S,)."""
+    known = np.flatnonzero(there)
+    first = known[np.searchsorted(known, known - BACK + 1)]
     out = np.full(there.size, np.nan)
-    for s in np.flatnonzero(there):
-        first = np.flatnonzero(there[: s + 1] & (np.arange(s + 1) > s - BACK))[0]
-        out[s] = 0.0 if first == s else degrees_between(own[first], own[s])
+    out[known] = np.where(first == known, 0.0, degrees_between(own[first], own[known]))
     return out
 
 
