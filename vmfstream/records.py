@@ -203,7 +203,8 @@ class SliceReport:
 
     ``predicted`` is the mean log-density per document under the prediction made before the slice began (nats relative
     to uniform); ``settling`` tells that the start-up window is still refitted as a whole, so that ids may yet
-    change their meaning.
+    change their meaning; ``temper`` is the inverse temperature under which memberships on arrival foretold best which
+    topics the documents had when the slice was closed (NaN where nothing was predicted).
     """
 
     slice: Slice
@@ -216,6 +217,7 @@ class SliceReport:
     typical: Typical | None
     events: Sequence[Event] = ()
     novel: Novel | None = None
+    temper: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

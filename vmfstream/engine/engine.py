@@ -25,6 +25,7 @@ from vmfstream.engine.report import topic_rows, typical
 from vmfstream.engine.restoring import restore_model
 from vmfstream.engine.sample import Sampler
 from vmfstream.engine.slices import Slicing
+from vmfstream.engine.tempering import arrival_temper
 from vmfstream.errors import StoreLocked
 from vmfstream.online import tracker
 from vmfstream.online.state import TrackerSettings, TrackState, to_arrays
@@ -425,7 +426,7 @@ class Engine:
     def _close_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
         """End the open slice: let the vocabulary grow and the tracker learn, and report what is known now."""
         index, n = self._slice or 0, self._in_slice
-        predicted, result = float("nan"), None
+        predicted, temper, result = float("nan"), float("nan"), None
         if self._state is None:
             self._grow()
             parts = self._held.open
@@ -439,6 +440,7 @@ class Engine:
             window, rows = self._held.encode(self._encoder)
             grown = tracker.regrow(judged, columns, window, rows, self._track)
             self._state, result = tracker.close(grown, predicted, self._track)
+            temper = arrival_temper(grown, result, self._track)
             parts = self._held.open
             kept = self._held.close(index, whole=grown.open.documents == len(self._held), encoder=self._encoder)
             self._held.trim(len(self._state.window))
@@ -464,6 +466,7 @@ class Engine:
             typical=typical(result, kept, self._settings.typical_documents),
             events=[*started, *result.events],
             novel=novel,
+            temper=temper,
         )
         return report, [self._smoothed(view) for view in result.smoothed]
 

@@ -144,15 +144,16 @@ class TopicTracker:
         state = self._engine.state
         return np.zeros(0, np.int64) if state is None else state.ids.copy()
 
-    def transform(self, texts: Sequence[str], *, temper: float = 1.0) -> NDArray[np.float64]:
+    def transform(self, texts: Sequence[str], *, temper: float | None = 1.0) -> NDArray[np.float64]:
         """Probabilities of the living topics for texts, (N, K), under what is known now; nothing is learnt.
 
         Parameters
         ----------
         texts : sequence of N str
-        temper : float > 0
-            Inverse temperature. The probabilities of a model in high dimension are nearly all 0 or 1, and right less
-            often than they say; values below 1 spread them. `fit_temper` finds the one that fits known topics.
+        temper : float > 0, or None
+            Inverse temperature, None for that of the stream (`temper`). The probabilities of a model in high dimension
+            are nearly all 0 or 1, and right less often than they say; values below 1 spread them. `fit_temper` finds
+            the one that fits known topics.
 
         Returns
         -------
@@ -162,8 +163,14 @@ class TopicTracker:
 
         state, x, held = self._encoded(texts)
         found = np.zeros((len(held), state.k))
-        found[held] = tempered(tracker.scores(state, x[held], self._track), temper)
+        found[held] = tempered(tracker.scores(state, x[held], self._track), self.temper if temper is None else temper)
         return found
+
+    @property
+    def temper(self) -> float:
+        """Inverse temperature under which memberships on arrival best foretold the newest slice's topics, else 1."""
+        known = [report.temper for report in self._reports() if np.isfinite(report.temper)]
+        return known[-1] if known else 1.0
 
     def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
         """Return the ``temper`` of `transform` under which these texts most likely have these topics (numbers).

@@ -224,6 +224,14 @@ class UncertaintyFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TemperFrame:
+    """Inverse temperatures of memberships, see `vmfstream.records.SliceReport`; NaN where there is none."""
+
+    slice: Ints
+    temper: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class EventFrame:
     """What happened, in order, see `vmfstream.records.Event`; ``other`` is -1, a number NaN where there is none."""
 
@@ -428,6 +436,10 @@ class Reader:
     def uncertainty(self, reading: Reading) -> UncertaintyFrame:
         """Return how sure the topics of all closed slices are."""
         return self._frame(UncertaintyFrame, f"from {_table(reading)} order by slice, topic")
+
+    def tempers(self) -> TemperFrame:
+        """Return how far memberships on arrival are to be believed, slice by slice."""
+        return self._frame(TemperFrame, "from slice order by slice")
 
     def events(self) -> EventFrame:
         """Return births, mergers and the other events in the order in which they were written."""

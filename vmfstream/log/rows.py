@@ -100,6 +100,7 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "persistence": _floats([report.persistence for report in closed]),
             "settling": np.array([report.settling for report in closed], dtype=np.bool_),
             "dimension": _ints([report.dimension for report in closed]),
+            "temper": _floats([report.temper for report in closed]),
         },
         "typical": {
             "slice": np.repeat(_ints([index for index, _ in typical]), [len(best.id) for _, best in typical]),

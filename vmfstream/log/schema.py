@@ -119,6 +119,11 @@ def add_uncertainty(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_temper(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a slice say how far memberships on arrival are to be believed."""
+    connection.execute("alter table slice add column temper double")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -127,6 +132,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_snapshots,
     add_sample,
     add_uncertainty,
+    add_temper,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
