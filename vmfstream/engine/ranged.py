@@ -48,7 +48,10 @@ from vmfstream.text.encoders import Encoder, Growth
 log = logging.getLogger(__name__)
 
 RANGE_MESSAGES = 2500
-"""Most messages of a range, the unit of work: sums over ranges are added along one tree."""
+"""Messages of a range, the unit of work: sums over ranges are added along one tree."""
+
+MOST_RANGES = 64
+"""Ranges of an epoch, beyond which they get larger: every range costs a sum over its words."""
 
 RANGE_BYTES = 2**26
 """Bytes of messages after which a range is read no further: bounds the memory of a worker."""
@@ -68,7 +71,7 @@ class RangedEngine(Engine):
     codec, encoder, store, track, settings : as for `Engine`; ``settings.batch_documents`` is not used.
     make_encoder : makes one like the encoder in the workers.
     executor : where ranges are read and learnt.
-    range_messages : most messages of a range; sums depend on it in their last digits.
+    range_messages : most messages of a range, on which sums depend in their last digits; 0 goes by the epoch's size.
 
     Raises
     ------
@@ -86,14 +89,15 @@ class RangedEngine(Engine):
         settings: EngineSettings,
         make_encoder: Callable[[], Encoder],
         executor: Executor,
-        range_messages: int = RANGE_MESSAGES,
+        range_messages: int = 0,
     ) -> None:
         if not isinstance(source, Ranged):
             raise InputError(f"{source.name} is read in one piece; only topics of Kafka can be shared among workers")
         self._waiting: dict[str, int] = {}
         super().__init__(source, codec, encoder, store, track, settings)
         self._ranged: Ranged = source
-        self._executor, self._make_encoder, self._size = executor, make_encoder, range_messages
+        self._executor, self._make_encoder = executor, make_encoder
+        self._size = range_messages or max(RANGE_MESSAGES, -(-settings.epoch_documents // MOST_RANGES))
         self._reading = Reading(source.reader(), codec, settings.slices, RANGE_BYTES)
         self._lesson: Any = None
 
