@@ -207,11 +207,16 @@ def doubling(slices: int, per_slice: int, subjects: int = 3) -> list[dict[str, A
     return documents
 
 
-def spoken(documents: Sequence[dict[str, Any]], capacity: int) -> tuple[list[int], list[int], TrackState, SliceReport]:
+SPOKEN = TrackerSettings(topics=3, threads=1, window=120, persistences=(0.95,))
+
+
+def spoken(
+    documents: Sequence[dict[str, Any]], capacity: int, track: TrackerSettings = SPOKEN
+) -> tuple[list[int], list[int], TrackState, SliceReport]:
     """Follow documents; the topics on arrival, the sizes of the vocabulary, the state and the last slice."""
     found: list[int] = []
     sizes: list[int] = []
-    log, track = MemoryLog(), TrackerSettings(topics=3, threads=1, window=120, persistences=(0.95,))
+    log = MemoryLog()
     parts = (MemorySource(list(documents)), FieldCodec(), TextEncoder(capacity=capacity), log)
     settings = EngineSettings(Slicing("year"), batch_documents=60)
     engine = Engine(*parts, track, settings, lambda _, topics: found.extend(topics.tolist()))
@@ -242,6 +247,16 @@ def test_a_vocabulary_that_doubles_three_times_keeps_its_topics(capacity: int) -
     assert last.topics is not None
     for words in last.topics.words:
         assert {word for word, _ in words} & new
+
+
+def test_a_concentration_that_is_not_learnt_means_the_same_in_every_vocabulary() -> None:
+    still = replace(SPOKEN, refit=False, concentration_speed=0.0)
+    documents = doubling(slices=16, per_slice=60)
+    _, sizes, state, _ = spoken(documents, 5000, still)
+    _, _, early, _ = spoken(documents[:120], 5000, still)
+    assert state.dim > 4 * early.dim
+    assert bessel_ratio(state.dim, state.kappa) == pytest.approx(float(bessel_ratio(early.dim, early.kappa)), rel=1e-6)
+    assert sizes == sorted(sizes)
 
 
 def test_following_foretells_better_than_freezing_or_forgetting() -> None:
