@@ -235,7 +235,9 @@ def run(
         raise InputError("--embed makes vectors of texts, --vector reads ready ones; give one of them")
     topic = parse_place(source) if source.lower().startswith("kafka:") else None
     if topic is None and (workers or executor):
-        raise InputError(f"--workers and --executor share a topic, kafka://host:9092/topic; {source} is read in one piece")
+        raise InputError(
+            f"--workers and --executor share a topic, kafka://host:9092/topic; {source} is read in one piece"
+        )
     options = read_options(config)
     reading = {"options": options, "format": format, "on_gap": on_gap, "group": group} if topic else {}
     opened = open_source(source, **reading)
