@@ -93,7 +93,7 @@ PANELS: dict[str, str] = {
     "health": "health",
     "table": "table",
 }
-"""All parts of a page in its order: the module that holds each, as ``PANEL`` or under the name after the colon."""
+"""All parts of a page in its order: the module that holds each, as ``PANEL``."""
 
 TABS = ("lines", "globe", "tree", "search", "health", "table")
 """The panels below the topic, one of which is open."""
@@ -101,6 +101,5 @@ TABS = ("lines", "globe", "tree", "search", "health", "table")
 
 def panel(name: str) -> Panel:
     """Return a panel by its name; its module is imported now."""
-    module, _, member = PANELS[name].partition(":")
-    found: Panel = getattr(import_module(f"vmfstream.dashboards.{module}"), member or "PANEL")
+    found: Panel = import_module(f"vmfstream.dashboards.{PANELS[name]}").PANEL
     return found

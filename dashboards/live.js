@@ -88,7 +88,6 @@ function badge() {
 }
 
 // the open slice: a hatched column behind the newest, in the order and scale of the river ------------------------------
-views.open = { draw: drawOpen, cursor() {} };
 function drawOpen() {
   const part = live.news?.open, g = river.el.querySelector(".open"), says = $("#so-far");
   g.replaceChildren();

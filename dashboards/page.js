@@ -29,8 +29,12 @@ const figure = async (key) => F[key] ? unpack(F[key]) : LIVE ? asked(key) : null
 const turns = {};
 // hand the figure of a key to a view unless the view has asked for another one meanwhile
 async function show(name, key, use) {
-  const mine = turns[name] = (turns[name] ?? 0) + 1, fig = await figure(key);
-  if (mine === turns[name]) use(fig);
+  const mine = turns[name] = (turns[name] ?? 0) + 1, box = $("#" + name);
+  const late = setTimeout(() => box?.setAttribute("aria-busy", "true"), 300), fig = await figure(key);
+  clearTimeout(late);
+  if (mine !== turns[name]) return;
+  box?.removeAttribute("aria-busy");
+  use(fig);
 }
 function painted(v) {
   if (typeof v === "string") return st.th === "dark" ? D.repaint[v] ?? v : v;

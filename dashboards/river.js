@@ -16,7 +16,7 @@ function drawRiver(changed) {
     fig.layout.width = w; fig.layout.height = h;
     river.fig = fig;
     picture(river.el.querySelector(".plot"), { data: [...fig.data, { ...fig.text, ...best }], layout: fig.layout });
-    outline(); moveCursor();
+    outline(); moveCursor(); drawOpen();
   });
 }
 function riverRows() {

@@ -31,6 +31,7 @@ def face(
         export_page(real[corpus], path)
         yield path.as_uri(), "#"
         return
+    pytest.importorskip("dash")  # the live page is an extra
     server = Server(real[corpus], port=0)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -76,8 +77,8 @@ def test_every_view_renders(visit: Callable[[str], Any]) -> None:
     for tab in TABS:
         click(page, f"#tab-{tab}")
         assert until(page, f"document.querySelector('#panel-{tab}').innerText.length > 20"), tab
-        if tab in ("lines", "health"):
-            assert until(page, f"document.querySelector('#panel-{tab} .main-svg')"), tab
+        if tab in ("lines", "globe", "health"):
+            assert until(page, f"document.querySelector('#panel-{tab} .main-svg')", 60), tab
     assert js(page, "return document.querySelectorAll('.failed').length") == 0
 
 

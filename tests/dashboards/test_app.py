@@ -31,6 +31,8 @@ from vmfstream.log.queries import Reader
 from vmfstream.log.writer import Log
 from vmfstream.records import Commit, Slice
 
+pytest.importorskip("dash")  # the live page is an extra
+
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
