@@ -39,7 +39,7 @@ function topicsOnGlobe() {
 }
 // where the sphere is in sight: the projection of plotly's own
 function sight() {
-  const plot = globe.el.querySelector(".plot"), { lon = 0, lat = 0 } = globe.turned ?? globe.fig.layout.geo.projection.rotation, wide = globe.el.clientWidth;
+  const plot = globe.el.querySelector(".plot"), { lon, lat } = globe.turned, wide = globe.el.clientWidth;
   const radius = wide * (0.5 - globe.fig.layout.meta.pad), away = onto(lon, lat), [right, up] = compass(away);
   return { plot, wide, radius, lon, lat, front: (p) => dotted(p, away), xy: (p) => [wide / 2 + radius * dotted(p, right), wide / 2 - radius * dotted(p, up)],
     lift(x, y) { const u = (x - wide / 2) / radius, v = (wide / 2 - y) / radius, depth = 1 - u * u - v * v; return depth > 0 ? plus(away.map((a) => a * Math.sqrt(depth)), u, right, v, up) : null; } };
@@ -118,6 +118,7 @@ views.globe = {
     const own = st.t, mayTurn = touches(changed, "t") && !globe.still;
     return show("globe", `globe/${st.r}`, async (fig) => {
       globe.fig = fig;
+      globe.turned ??= fig.layout.geo.projection.rotation;
       const at = mayTurn && topicsOnGlobe().find((d) => d.t === own)?.at;
       if (at && sight().front(at) < 0.3) { const [lon, lat] = lonlat(at); globe.turned = { lon, lat: Math.max(-60, Math.min(60, lat)) }; }
       await layGlobe();

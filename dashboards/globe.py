@@ -9,7 +9,7 @@ import numpy as np
 
 from vmfstream.dashboards import wording
 from vmfstream.dashboards.escape import for_html, for_plotly
-from vmfstream.dashboards.geometry import as_bytes
+from vmfstream.dashboards.geometry import as_bytes, unit
 from vmfstream.dashboards.globeframe import BACK, SCALE, GlobeFrame, globe_frame
 from vmfstream.dashboards.history import Floats, Ints, Snapshot
 from vmfstream.dashboards.panels import Panel, Parts, chart
@@ -32,7 +32,7 @@ _RING = 6.0
 _WIDTHS = (1.0, 2.0, 3.2)  # of a trail, from its oldest third to its newest
 _FONT = 12.5
 _LONGEST = 12.0
-_VIEW = {"lon": 0.0, "lat": 18.0}
+_STEEPEST = np.sin(np.radians(50.0))  # latitude in sight at most, so that the poles stay above and below
 _HUNDREDTHS = 100.0
 _NOWHERE = -32768
 _BAR = 30  # degrees of turning
@@ -50,7 +50,7 @@ class GlobeView:
 
     def drawing(self, frame: GlobeFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
         """Return data and layout; the drawing is square, whatever height the size says."""
-        return {"data": _traces(frame, size.width, theme), "layout": _layout(size.width, theme)}
+        return {"data": _traces(frame, size.width, theme), "layout": _layout(size.width, theme, sight(frame))}
 
     def figure(self, frame: GlobeFrame, size: Size, theme: ThemeName) -> Figure:
         """Draw the globe."""
@@ -81,7 +81,7 @@ def draw(rows: Snapshot, key: str) -> dict[str, Any]:
     frame = GlobeView().frame(rows, chosen)
     lon, lat = _degrees(frame.place)
     turned = as_bytes(frame.turned)
-    layout = _layout(_SIZE.width, "light")
+    layout = _layout(_SIZE.width, "light", sight(frame))
     layout["meta"] |= {
         "topics": frame.topics.astype(np.int32),
         "lon": _whole(lon),
@@ -96,6 +96,15 @@ def shown_topics(frame: GlobeFrame) -> Ints:
     """Return the columns that are drawn, the largest first: at most sixty that have a place at the date."""
     there = np.flatnonzero(~np.isnan(frame.place[frame.date, :, 0]) & (np.array(frame.names, np.object_) != ""))
     return there[np.argsort(-frame.share[there], kind="stable")][:LARGEST]
+
+
+def sight(frame: GlobeFrame) -> Floats:
+    """Return the middle of the side in sight: where most documents are at the date, as a unit vector."""
+    columns = shown_topics(frame) if frame.place.size else np.empty(0, np.int64)
+    heavy = frame.share[columns] @ frame.place[frame.date, columns] if columns.size else np.zeros(3)
+    middle = heavy if np.linalg.norm(heavy) > 1e-9 else np.array([1.0, 0.0, 0.0])
+    lon, lat = np.arctan2(middle[1], middle[0]), np.arcsin(np.clip(unit(middle)[2], -_STEEPEST, _STEEPEST))
+    return np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
 
 def _traces(frame: GlobeFrame, width: int, name: ThemeName) -> list[dict[str, Any]]:
@@ -119,7 +128,7 @@ def _traces(frame: GlobeFrame, width: int, name: ThemeName) -> list[dict[str, An
     sizes = np.clip(_DOT * width * np.sqrt(frame.share[columns]), _SMALLEST, _BIGGEST * width)
     now = _stacked([path[-1] for path in paths])
     chosen = [2.6 if topic == frame.topic else 1.0 for topic in ids.tolist()]
-    marker = {"size": sizes, "color": [slot.fill for slot in slots]}
+    marker = dots["marker"] | {"size": sizes, "color": [slot.fill for slot in slots]}
     marker["line"] = {"color": [slot.ink for slot in slots], "width": chosen}
     return [*out, rings, dots | _at(now) | {"marker": marker}, names | _names(frame, columns, now, sizes, width)]
 
@@ -127,7 +136,8 @@ def _traces(frame: GlobeFrame, width: int, name: ThemeName) -> list[dict[str, An
 def _names(frame: GlobeFrame, columns: Ints, now: Floats, sizes: Floats, width: int) -> dict[str, Any]:
     """Return the names of the 16 largest topics on the visible side that find room inside the disc."""
     radius = width * (0.5 - _PAD)
-    x, y, front = _projected(now)
+    away, up, right = _axes(sight(frame))
+    x, y, front = now @ right, now @ up, now @ away
     px, py = width / 2 + radius * x, width / 2 - radius * y
     seen = np.flatnonzero(front > 0.1)
     taken = [dot(px[k], py[k], sizes[k] / 2) for k in np.flatnonzero(front > 0)]
@@ -137,7 +147,9 @@ def _names(frame: GlobeFrame, columns: Ints, now: Floats, sizes: Floats, width: 
         marks.append(Mark(px[k], py[k], sizes[k] / 2, text, em_width(text, True) * _FONT, LINE * _FONT))
     found = place(marks, taken, width)
     middle = np.array([[(b.left + b.right) / 2 - width / 2, width / 2 - (b.top + b.bottom) / 2] for _, b in found])
-    at = _lifted(middle.reshape(-1, 2) / radius)
+    disc = middle.reshape(-1, 2) / radius
+    depth = np.sqrt(np.where((disc**2).sum(axis=1) < 1, 1 - (disc**2).sum(axis=1), np.nan))
+    at = disc[:, :1] * right + disc[:, 1:] * up + depth[:, None] * away
     inside = ~np.isnan(at[:, 0])
     return {"text": [for_plotly(text) for (text, _), k in zip(found, inside, strict=True) if k], **_at(at[inside])}
 
@@ -157,9 +169,10 @@ def _styles(colours: Theme) -> list[dict[str, Any]]:
     ]
 
 
-def _layout(width: int, name: ThemeName) -> dict[str, Any]:
+def _layout(width: int, name: ThemeName, middle: Floats) -> dict[str, Any]:
     colours = theme(name)
     grid = {"showgrid": True, "gridcolor": colours.rule, "gridwidth": 1, "dtick": 30}
+    lon, lat = _degrees(middle)
     bar = np.sin(np.radians(SCALE * _BAR)) * (0.5 - _PAD)
     return {
         "template": template(name),
@@ -169,7 +182,11 @@ def _layout(width: int, name: ThemeName) -> dict[str, Any]:
         "dragmode": "pan",
         "meta": {"view": "globe", "scale": SCALE, "back": BACK, "pad": _PAD},
         "geo": {
-            "projection": {"type": "orthographic", "rotation": dict(_VIEW), "scale": 1.0 - 2.0 * _PAD},
+            "projection": {
+                "type": "orthographic",
+                "rotation": {"lon": float(lon), "lat": float(lat)},
+                "scale": 1.0 - 2.0 * _PAD,
+            },
             "bgcolor": colours.page,
             "showland": False,
             "showcoastlines": False,
@@ -213,25 +230,9 @@ def _third(path: Floats, k: int) -> Floats:
     return path[ends[k] : ends[k + 1] + 1]
 
 
-def _projected(points: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return where unit vectors appear on the disc of radius one (right, up), and how far they are in front."""
-    away, up, right = _axes()
-    return points @ right, points @ up, points @ away
-
-
-def _lifted(disc: Floats) -> Floats:
-    """Return the unit vectors in front that appear at points of the disc, NaN outside of it."""
-    away, up, right = _axes()
-    depth = 1.0 - (disc**2).sum(axis=1)
-    front = np.sqrt(np.where(depth > 0, depth, np.nan))
-    out: Floats = disc[:, :1] * right + disc[:, 1:] * up + front[:, None] * away
-    return out
-
-
-def _axes() -> tuple[Floats, Floats, Floats]:
-    lon, lat = np.radians(_VIEW["lon"]), np.radians(_VIEW["lat"])
-    away = np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
-    right = np.array([-np.sin(lon), np.cos(lon), 0.0])
+def _axes(away: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the middle of the side in sight, and what is up and right of it."""
+    right = unit(np.array([-away[1], away[0], 0.0]))
     return away, np.cross(away, right), right
 
 

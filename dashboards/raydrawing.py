@@ -74,14 +74,14 @@ def ray_traces(frame: RaysFrame, width: int, name: ThemeName) -> list[dict[str, 
     taken = boxes(x, y, sizes[:-1] / 2) + boxes(fx, fy, 2.5) + boxes(px, py, 2.0) + boxes(rx, ry, 9.0)
     taken += boxes(here, here, sizes[-1] / 2)
     dated = dated_points(px * scale, py * scale, _APART, DATED)
+    dates = place(
+        [mark(px[k], py[k], 3.0, frame.labels[at[k]], _FONT_DATE, True) for k in dated], taken, width, _DATE_SIDES
+    )
     selves: list[tuple[str, Box]] = []
     for text in (frame.name, frame.name.split(" ")[0]):  # a short one if there is no room
         marks = [mark(0, 0, sizes[-1] / 2, text, _FONT_SELF, True) for _ in here]
         selves = selves or place(marks, taken, width, _SELF_SIDES)
     taken += boxes(here, here, sizes[-1] / 2 + _AROUND)
-    dates = place(
-        [mark(px[k], py[k], 3.0, frame.labels[at[k]], _FONT_DATE, True) for k in dated], taken, width, _DATE_SIDES
-    )
     marks = [mark(x[i], y[i], sizes[i] / 2, frame.names[k], _FONT, False) for i, k in enumerate(shown)]
     names = place(marks, taken, width, most=NAMED)
     return [

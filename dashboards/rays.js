@@ -92,11 +92,11 @@ function layRays(move) {
   const { dots, trail, point, own, rest } = raysAt(s, wide), dates = datedOf(trail, middle), first = dots.filter((d) => d.first >= 0).map((d) => ({ ...d, ...point(d.first, d.way) }));
   const taken = [...dots.map((d) => boxed(d.x, d.y, d.r)), ...first.map((f) => boxed(f.x, f.y, 2.5)), ...trail.map((p) => boxed(p.x, p.y, 2)), boxed(middle, middle, own)];
   for (let a = 30; a <= reach * RAYS.disc + 1; a += 30) { const p = point(a, RAYS.ring); taken.push(boxed(p.x, p.y, 9)); }
+  const when = placed(dates.map((p) => ({ ...marked(p.x, p.y, 3, D.labels[p.s], 10.5, 650), id: "d" + p.s })), taken, wide, RAYS.datesides);
   const full = called(s, st.t, 2), named = (text) => placed([{ ...marked(middle, middle, own, short(text), 13.5, 700), id: "self" }], taken, wide, RAYS.selfsides);
   let self = named(full);
   if (!self.length) self = named(full.split(" ")[0]);
   taken.push(boxed(middle, middle, own + 14));
-  const when = placed(dates.map((p) => ({ ...marked(p.x, p.y, 3, D.labels[p.s], 10.5, 650), id: "d" + p.s })), taken, wide, RAYS.datesides);
   const names = placed(dots.map((d) => ({ ...marked(d.x, d.y, d.r, short(called(s, d.t, 2)), 11.5, 400), id: "t" + d.t })), taken, wide, RAYS.sides, RAYS.named);
   const xy = (list) => ({ x: list.map((p) => (p.x - middle) / scale), y: list.map((p) => (middle - p.y) / scale) });
   const texts = (list) => ({ ...xy(list), text: list.map((p) => shownText(p.text)), ids: list.map((p) => p.id) });

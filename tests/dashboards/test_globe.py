@@ -13,7 +13,7 @@ from scipy.optimize import check_grad
 from tests.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards import globe
 from vmfstream.dashboards.geometry import all_sketches, degrees_between
-from vmfstream.dashboards.globe import GlobeView, shown_topics
+from vmfstream.dashboards.globe import GlobeView, shown_topics, sight
 from vmfstream.dashboards.globeframe import BACK, SCALE, globe_frame, moved, seen_from_point, stretched
 from vmfstream.dashboards.history import Snapshot
 from vmfstream.dashboards.homes import _stress, _weights, homes, lay_out, mean_degrees, put_among, targets, turned_back
@@ -250,3 +250,17 @@ def test_a_log_without_sketches_has_no_globe() -> None:
     frame = globe_frame(rows, Selection(reading="hindsight"))
     assert frame.topics.size == 0
     GlobeView().figure(frame, Size(640, 640), "light")
+
+
+def test_the_side_in_sight_is_where_most_documents_are() -> None:
+    frame = globe_frame(Snapshot(gazette(slices=6, topics=5, settling=0)), Selection(reading="hindsight"))
+    place = np.full_like(frame.place, np.nan)
+    place[-1] = [0.0, -1.0, 0.0]
+    place[-1, 0] = [0.0, 1.0, 0.0]
+    heavy = replace(frame, place=place, share=np.array([0.9, 0.02, 0.02, 0.03, 0.03]))
+    np.testing.assert_allclose(sight(heavy), [0, 1, 0], atol=1e-9)
+    place[-1] = [0.0, 0.6, 0.8]
+    assert float(np.degrees(np.arcsin(sight(replace(heavy, place=place))[2]))) == pytest.approx(50)
+    place[-1, :, 2] = 0.0
+    rotation = GlobeView().drawing(replace(heavy, place=place), Size(640, 640), "light")["layout"]["geo"]["projection"]
+    assert rotation["rotation"]["lon"] == pytest.approx(90)
