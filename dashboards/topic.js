@@ -18,6 +18,8 @@ function drawTopic() {
   while (st.r === "then" && D.settling[from] && from < s) from++;
   const first = new Set(words(from, st.t, 8).map((w) => w[0])), top = words(s, st.t, 8);
   if (s > from) facts.push([fill(W.of, { n: top.filter((w) => !first.has(w[0])).length, all: top.length }), fill(W.newSince, { date: D.labels[from] })]);
+  const turned = D.table[st.r], far = turned.turned[i] ?? 255;
+  if (s > from && far !== 255) facts.push([Math.round(far * turned.unit) + "°", fill(W.lastStep, { date: D.labels[from] })]);
   const judged = !(st.r === "then" && (D.settling[s] || D.settling[s - 1]));
   if (st.r === "hindsight") {
     const v = r.speed[i];
