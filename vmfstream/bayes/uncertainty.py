@@ -133,7 +133,7 @@ def fitted_temper(scores: Vector, labels: NDArray[np.integer]) -> float:
         beta = np.exp(log_beta)
         return float((logsumexp(beta * scores, axis=1) - beta * own).mean())
 
-    found = minimize_scalar(loss, bounds=(np.log(1e-4), np.log(10.0)), method="bounded", options={"xatol": 1e-6})
+    found = minimize_scalar(loss, bounds=(np.log(1e-4), np.log(10.0)), method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x))
 
 

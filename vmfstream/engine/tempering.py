@@ -11,7 +11,7 @@ from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain, tracker
 from vmfstream.online.state import TrackerSettings, TrackState, rows_of, stack
 
-MOST_DOCUMENTS = 1000
+MOST_DOCUMENTS = 500
 """Documents of a slice that the temper is fitted to."""
 
 LEAST_DOCUMENTS = 20
