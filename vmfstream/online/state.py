@@ -28,7 +28,7 @@ class TrackerSettings:
 
     Attributes
     ----------
-    topics : number of topics K.
+    topics : number of topics K; of those that live, the most that are awake when one is born.
     window : documents that are refitted together at the end of a slice; None means max(1500, 50 K), and more of them as
         long as they are short (`SHORT_WINDOW` stored coordinates).
     persistences : grid of omega = A_D(C_0), the expected cosine between a topic's means in consecutive slices.
