@@ -31,7 +31,7 @@ class RunSettings:
     title : what the page calls the stream.
     source : where the documents come from.
     licence : what may be done with them.
-    topics : most topics at one time.
+    topics : most topics that are awake when one is born; the number of topics if they are fixed.
     slices : ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour`` or documents per slice.
     seed : of all random choices.
     threads : parts that a batch is split into.
