@@ -36,9 +36,10 @@ def projection(names: Iterable[bytes]) -> csr_array:
 
 def sketch(project: csr_array, directions: NDArray[np.float32]) -> NDArray[np.int8]:
     """Return the sketches (K, 512) of the columns of ``directions`` (D, K), each up to a factor."""
-    numbers: NDArray[np.float32] = (project @ directions).T
+    numbers = (project @ directions).T
     largest = np.abs(numbers).max(axis=1, keepdims=True)
-    return np.rint(numbers * np.divide(127.0, largest, out=np.zeros_like(largest), where=largest > 0.0)).astype(np.int8)
+    scale = np.divide(127.0, largest, out=np.zeros_like(largest), where=largest > 0.0)
+    return np.asarray(np.rint(numbers * scale), dtype=np.int8)
 
 
 def _mixed(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
