@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from vmfstream.dashboards.drawings import Drawings, Plan
 from vmfstream.dashboards.escape import for_json
 from vmfstream.dashboards.history import Snapshot
 from vmfstream.dashboards.markup import exported
-from vmfstream.dashboards.packing import Arrays
+from vmfstream.dashboards.packing import Arrays, packed
 from vmfstream.dashboards.pagedata import page_data, parts_of
 from vmfstream.dashboards.view import LogRows
 from vmfstream.errors import InputError
@@ -69,13 +70,10 @@ def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     """Build the page from rows; see `export_page`."""
     if not max_mb > 0:
         raise ValueError(f"max_mb must be positive, got {max_mb}")
-    from plotly.offline import get_plotlyjs
-
-    library = get_plotlyjs()
     snapshot = Snapshot(rows)
     drawings = Drawings(snapshot)
     for plan in _plans():
-        text = _page(snapshot, plan, library, drawings)
+        text = _page(snapshot, plan, drawings)
         size = len(text.encode("utf-8"))
         if size <= max_mb * _MB:
             break
@@ -100,11 +98,18 @@ def _plans() -> list[Plan]:
     return plans
 
 
-def _page(rows: Snapshot, plan: Plan, library: str, drawings: Drawings) -> str:
+def _page(rows: Snapshot, plan: Plan, drawings: Drawings) -> str:
     table = Arrays()
     data = page_data(rows, plan, table)
     figures = {}
     if rows.slices().slice.size:
         figures = {key: table.packed(drawings.figure(key)) for key in drawings.keys(plan)}
     data["arrays"] = table.entries
-    return exported(parts_of(rows, plan), library, for_json(data), for_json(figures))
+    return exported(parts_of(rows, plan), _library(), for_json(data), for_json(figures))
+
+
+@cache
+def _library() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return packed("library", "text/javascript", get_plotlyjs())

@@ -9,6 +9,7 @@ import numpy as np
 from vmfstream.dashboards import TABS, panel, wording
 from vmfstream.dashboards.escape import clean, for_html
 from vmfstream.dashboards.history import History
+from vmfstream.dashboards.packing import packed
 from vmfstream.dashboards.pagedata import subtitle
 from vmfstream.dashboards.panels import Parts
 from vmfstream.dashboards.theme import FONT, Theme, theme
@@ -44,21 +45,23 @@ SCRIPTS = (
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
 
-def exported(parts: Parts, plotly: str, data: str, figures: str) -> str:
+def exported(parts: Parts, library: str, data: str, figures: str) -> str:
     """Return the whole page as one file.
 
     Parameters
     ----------
     parts : Parts
-    plotly : str
-        The plotly library.
+    library : str
+        The plotly library, packed.
     data, figures : str
         JSON that may stand inside a script element.
     """
     scripts = (
-        f'<script type="application/json" id="data">{data}</script>\n'
-        f'<script type="application/json" id="figures">{figures}</script>\n'
-        f"<script>{NO_COASTS}</script>\n<script>{plotly}</script>\n<script>{script()}</script>\n"
+        packed("data", "application/json", data)
+        + packed("figures", "application/json", figures)
+        + library
+        + packed("script", "text/javascript", script())
+        + f"<script>{NO_COASTS}</script>\n<script>{_asset('unpack.js')}</script>\n"
     )
     policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
     return page(parts, policy, scripts)
@@ -138,6 +141,7 @@ autocomplete="off" spellcheck="false">
 <dialog id="reader" aria-labelledby="reader-title">{_help()}</dialog>
 <div id="tip" hidden></div>
 <p class="only-read" aria-live="polite" id="speak"></p>
+<p class="note" id="old" hidden>{wording.OLD_BROWSER}</p>
 <noscript><p class="note">{wording.NO_SCRIPT}</p>{_words_table(history)}</noscript>"""
 
 

@@ -1,13 +1,20 @@
-"""Figures as small JSON: every array of numbers once, as base64, and references where it is used."""
+"""Pages made small: compressed parts, and figures whose arrays of numbers stand once, as base64."""
 
 from __future__ import annotations
 
 import base64
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def packed(name: str, kind: str, text: str) -> str:
+    """Return a script element of the exported page whose text is compressed; ``unpack.js`` puts it in its place."""
+    body = base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
+    return f'<script type="text/plain" data-type="{kind}" id="{name}">{body}</script>\n'
 
 
 class Arrays:

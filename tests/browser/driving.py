@@ -11,6 +11,10 @@ def js(page: Any, code: str) -> Any:
     return page.execute_script(code)
 
 
+UNPACKED = "document.querySelector('title') && !document.querySelector('script[data-type]')"
+"""Whether all parts of an exported page are in their places; what is a script has run by then."""
+
+
 def until(page: Any, condition: str, seconds: float = 5.0) -> bool:
     """Wait for a condition; answers whether it came true."""
     deadline = time.monotonic() + seconds

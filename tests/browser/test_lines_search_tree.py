@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.browser.driving import UNPACKED, until
 from tests.dashboards.fakes import gazette
 from tests.dashboards.trees import STRANGER, with_trees
 from vmfstream.dashboards.export import build_page
@@ -41,6 +42,7 @@ def visit(chromium: Any, page_file: Path) -> Iterator[Open]:
         chromium.get("about:blank")
         chromium.get_log("browser")
         chromium.get(page_file.as_uri() + hash)
+        assert until(chromium, UNPACKED, 30)
         return chromium
 
     yield opened

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.driving import click, click_band, date, js, press, topic
+from tests.browser.driving import UNPACKED, click, click_band, date, js, press, topic, until
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +33,7 @@ def visit(chromium: Any, pages: dict[str, Path]) -> Iterator[Open]:
         chromium.get("about:blank")
         chromium.get_log("browser")
         chromium.get(pages[name].as_uri() + hash)
+        assert until(chromium, UNPACKED, 30)
         chromium.execute_script("try { localStorage.clear() } catch {}")
         return chromium
 

@@ -38,7 +38,7 @@ def export(
     page: Annotated[
         Path | None, typer.Argument(help="The HTML file, or with --still the picture, to write.", show_default=False)
     ] = None,
-    max_mb: Annotated[float, typer.Option("--max-mb", min=5.0, help="Largest size of the page in megabytes.")] = 8.0,
+    max_mb: Annotated[float, typer.Option("--max-mb", min=3.0, help="Largest size of the page in megabytes.")] = 8.0,
     still: Annotated[
         str | None, typer.Option("--still", help="Write this view as a picture for print (extra: stills).")
     ] = None,
