@@ -19,7 +19,19 @@ from vmfstream import cli
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-COMMANDS = ("demo", "replay", "run", "publish", "dashboard", "export", "show", "snapshot", "corpora", "reproduce", "doctor")
+COMMANDS = (
+    "demo",
+    "replay",
+    "run",
+    "publish",
+    "dashboard",
+    "export",
+    "show",
+    "snapshot",
+    "corpora",
+    "reproduce",
+    "doctor",
+)
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 PYTHON = [block for language, block in BLOCKS if language == "python"]
 SHELL = "\n".join(block for language, block in BLOCKS if language != "python")

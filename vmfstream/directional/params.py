@@ -35,7 +35,8 @@ class Parted(ABC):
     """Rows that lie in parts somewhere else, in the place of `Rows`: the passes over documents ask them to do the work.
 
     ``x @ vector`` and ``x.T @ vector`` are products, ``x[low:high]`` are neighbouring rows where they lie, ``x[rows]``
-    are a few rows, brought here, and ``x[row]`` is one, dense. The other methods are the functions of `vmfstream.directional.kernels`.
+    are a few rows, brought here, and ``x[row]`` is one, dense. The other methods are the functions of
+    `vmfstream.directional.kernels`.
     """
 
     ndim = 2
