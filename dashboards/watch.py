@@ -32,6 +32,7 @@ _COPY_PATIENCE = 5.0
 _APART = 2.0  # seconds between two copies, or so many times as long as the last one took
 _APART_TIMES = 4.0
 _MANY_WORDS = 400_000  # stored words above which a page gets twenty per topic and date
+_SMALLER = Plan(words=20, documents=2, dropped=("typical documents beyond two", "words beyond the twenty strongest"))
 
 
 class State:
@@ -52,9 +53,9 @@ class State:
         self._opening: tuple[str, str] | None = None
 
     def plan(self) -> Plan:
-        """Return what a page gets of this log: everything, of large ones only the twenty strongest words."""
+        """Return what a page gets of this log: everything, of large ones fewer words and documents."""
         rows = self.rows.words("then").rank.size
-        return Plan() if rows <= _MANY_WORDS else Plan(words=20)
+        return Plan() if rows <= _MANY_WORDS else _SMALLER
 
     def opening(self) -> tuple[str, str]:
         """Return the page's data as JSON, and with it the figures that every page shows at first."""

@@ -426,7 +426,7 @@ def settings_in_words(meta: Mapping[str, str]) -> list[str]:
 
 def dropped_sentence(dropped: Sequence[str]) -> str:
     """Say what was left out to keep the file small."""
-    return f"Left out to keep this file small: {', '.join(dropped)}."
+    return f"Left out to keep this page small: {', '.join(dropped)}."
 
 
 def peak(rank: int, date: str, *, short: bool) -> str:
