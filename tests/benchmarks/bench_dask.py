@@ -249,11 +249,12 @@ def predicted(costs: Costs, size: tuple[int, int], documents: int, workers: int,
     ranges = -(-documents // RANGE_MESSAGES)
     parts = len(blocks(ranges, max(workers, 1)))
     down = workers * words["open"] * kp * 4.0
-    up = parts * words["block"] * kp * 4.0 + 24.0 * documents
+    up = parts * words["block"] * (kp * 4.0 + 8.0) + 24.0 * documents
     work = documents * WORDS * (costs.word + kp * costs.score) + ranges * words["range"] * kp * costs.element
-    work += parts * dimension * costs.column + (up + down) * costs.work_byte + workers * costs.work_calls
+    work += parts * dimension * costs.column
+    work += (up + down) * costs.work_byte + workers * costs.work_calls if workers else 0.0
     driver = documents * costs.decide + dimension * kp * costs.state + (parts - 1) * words["block"] * kp * costs.element
-    driver += (up + down) * costs.byte + costs.calls
+    driver += (up + down) * costs.byte + costs.calls if workers else 0.0
     seconds = work / max(1, min(workers, os.cpu_count() or 1)) + driver
     return {"seconds": seconds, "work": work, "driver": driver, "up": up if workers else 0.0, "down": down}
 
@@ -316,8 +317,10 @@ def _same(value: Any) -> Any:
     return value
 
 
-def occurring(dimension: int, documents: int, epochs: int) -> dict[str, float]:
-    """How many different words a range, an epoch and half of the epochs so far hold."""
+def occurring(dimension: int, documents: int, epochs: int, workers: int) -> Figures:
+    """How many different words a range, a worker's block and the slice in the middle of the measured epochs hold."""
+    ranges = -(-documents // RANGE_MESSAGES)
+    block = blocks(ranges, max(workers, 1))[0].stop * RANGE_MESSAGES
     made = Made(dimension, 1)
 
     def held(low: int, high: int) -> float:
@@ -328,7 +331,7 @@ def occurring(dimension: int, documents: int, epochs: int) -> dict[str, float]:
         return float(used.sum())
 
     middle = documents * (2 + epochs // 2)
-    return {"range": held(0, min(RANGE_MESSAGES, documents)), "epoch": held(0, documents), "open": held(0, middle)}
+    return {"range": held(0, RANGE_MESSAGES), "block": held(0, min(block, documents)), "open": held(0, middle)}
 
 
 def main() -> None:
@@ -349,9 +352,7 @@ def main() -> None:
                 costs = with_wire(costs, executor)
             print(json.dumps({"measure": "constants", "workers": workers, **costs._asdict()}), flush=True)
             for topics, dimension in sizes:
-                words = occurring(dimension, given.documents, given.epochs)
-                parts = len(blocks(-(-given.documents // RANGE_MESSAGES), max(workers, 1)))
-                words["block"] = words["epoch"] if parts == 1 else words["range"]
+                words = occurring(dimension, given.documents, given.epochs, workers)
                 expected = predicted(costs, (topics, dimension), given.documents, workers, words)
                 found = measured((topics, dimension), given.documents, given.epochs, executor)
                 if not workers:
