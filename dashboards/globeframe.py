@@ -132,9 +132,11 @@ def stretched(path: Floats, least: float) -> Floats:
 def _around(own: Floats, lives: Floats, at: Floats, t: int) -> Floats:
     """Return where a topic stands on the globe, from its sketches, shape (P, 3)."""
     way = _tangent(lives[t], own)
-    _, _, axes = np.linalg.svd(way[:: -(-len(way) // _ENOUGH)], full_matrices=False)
+    some = way[:: -(-len(way) // _ENOUGH)]
+    _, mixed = np.linalg.eigh(some @ some.T)  # few points in many dimensions: quicker than their singular vectors
+    axes = np.nan_to_num(unit(mixed[:, ::-1][:, :2].T @ some))
     plane = np.zeros((2, own.shape[1]))
-    plane[: min(2, len(axes))] = axes[:2]
+    plane[: len(axes)] = axes
     others = np.flatnonzero((np.arange(len(lives)) != t) & ~np.isnan(lives[:, 0]))
     near = np.maximum(lives[others] @ lives[t], 0.0)
     inside = unit(_tangent(lives[t], lives[others])) @ plane.T
