@@ -187,11 +187,9 @@ class Server:
         self.url = f"http://{shown}:{self._server.server_port}/"
 
     def run(self) -> None:
-        """Serve until `stop` is called or Ctrl-C is pressed."""
+        """Serve until `stop` is called."""
         try:
             self._server.serve_forever()
-        except KeyboardInterrupt:
-            pass
         finally:
             self._server.server_close()
 
@@ -203,7 +201,8 @@ class Server:
 def serve(log: Path, host: str, port: int, *, show: bool = False, tell: Any = print) -> None:
     """Serve the live page until Ctrl-C or SIGTERM; with ``show`` open it in the browser."""
     server = Server(log, host, port)
-    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.stop, daemon=True).start())
+    for number in (signal.SIGINT, signal.SIGTERM):  # what was started in the background ignores Ctrl-C unless told
+        signal.signal(number, lambda *_: threading.Thread(target=server.stop, daemon=True).start())
     tell(f"dashboard: {server.url} (Ctrl-C ends it)")
     if show:
         webbrowser.open(server.url)

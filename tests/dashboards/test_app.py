@@ -229,7 +229,10 @@ def test_the_command_ends_cleanly(kept: Path, number: signal.Signals) -> None:
         assert process.stdout.readline().startswith("dashboard: http://127.0.0.1:")
         time.sleep(0.3)
         process.send_signal(number)
-        assert process.wait(timeout=20) == 0
+        try:
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
         assert process.stderr.read() == ""
 
 
