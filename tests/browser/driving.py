@@ -15,7 +15,7 @@ UNPACKED = "document.querySelector('title') && !document.querySelector('script[d
 """Whether all parts of an exported page are in their places; what is a script has run by then."""
 
 
-def until(page: Any, condition: str, seconds: float = 5.0) -> bool:
+def until(page: Any, condition: str, seconds: float = 30.0) -> bool:
     """Wait for a condition; answers whether it came true."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -42,7 +42,7 @@ def visit(chromium: Any, page_file: Path) -> Iterator[Open]:
         chromium.get("about:blank")
         chromium.get_log("browser")
         chromium.get(page_file.as_uri() + hash)
-        assert until(chromium, UNPACKED, 30)
+        assert until(chromium, UNPACKED)
         return chromium
 
     yield opened

@@ -80,26 +80,26 @@ def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
     for year in (2001, 2002, 2003):
         tracker.say(year)
     assert until(chromium, shows.format(2002), 60)  # the first page comes by itself
-    assert until(chromium, "document.querySelector('#badge.live')", 10)
+    assert until(chromium, "document.querySelector('#badge.live')")
 
     # following: a new slice appears, the cursor moves on
-    assert until(chromium, "!document.querySelector('#so-far').hidden", 10)
+    assert until(chromium, "!document.querySelector('#so-far').hidden")
     assert js(chromium, "return document.querySelector('#so-far').textContent").startswith("2003 so far: ")
     assert until(chromium, "document.querySelectorAll('#river .open rect').length === 3")
     tracker.say(2004)
-    assert until(chromium, shows.format(2003), 30)
+    assert until(chromium, shows.format(2003))
 
     # reading: nothing is redrawn, the new slice waits behind a button
     press(chromium, "ArrowLeft")
     assert date(chromium) == "2002"
     js(chromium, "window.mark = document.querySelector('#river .main-svg path.js-fill')")
     tracker.say(2005)
-    assert until(chromium, "!document.querySelector('#pill').hidden", 30)
+    assert until(chromium, "!document.querySelector('#pill').hidden")
     assert js(chromium, "return document.querySelector('#pill').textContent") == "1 new year: show"
     assert js(chromium, "return window.mark.isConnected")
     assert date(chromium) == "2002"
     click(chromium, "#pill")
-    assert until(chromium, shows.format(2004), 30)
+    assert until(chromium, shows.format(2004))
     assert js(chromium, "return document.querySelector('#pill').hidden")
 
     # a pointer that rests on a chart is a reader too; the End key returns to following
@@ -109,14 +109,14 @@ def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
         "document.querySelector('#river').dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))",
     )
     tracker.say(2006)
-    assert until(chromium, "!document.querySelector('#pill').hidden", 30)
+    assert until(chromium, "!document.querySelector('#pill').hidden")
     assert js(chromium, "return window.mark.isConnected")
     press(chromium, "End")
-    assert until(chromium, shows.format(2005), 30)
+    assert until(chromium, shows.format(2005))
 
     # the end of the run is said, and the hindsight of its last slices only on request
     tracker.end()
-    assert until(chromium, "document.querySelector('#badge').textContent.startsWith('finished')", 30)
+    assert until(chromium, "document.querySelector('#badge').textContent.startsWith('finished')")
     assert js(chromium, "return document.querySelectorAll('.failed').length") == 0
 
 
@@ -140,4 +140,4 @@ def test_a_killed_tracker_is_said(page: tuple[Any, Tracker]) -> None:
     assert until(chromium, "document.querySelector('#badge.live')", 60)
     tracker.process.kill()
     tracker.process.wait()
-    assert until(chromium, "document.querySelector('#badge').textContent.startsWith('stopped')", 10)
+    assert until(chromium, "document.querySelector('#badge').textContent.startsWith('stopped')")

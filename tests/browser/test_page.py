@@ -33,7 +33,7 @@ def visit(chromium: Any, pages: dict[str, Path]) -> Iterator[Open]:
         chromium.get("about:blank")
         chromium.get_log("browser")
         chromium.get(pages[name].as_uri() + hash)
-        assert until(chromium, UNPACKED, 30)
+        assert until(chromium, UNPACKED)
         chromium.execute_script("try { localStorage.clear() } catch {}")
         return chromium
 
