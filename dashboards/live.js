@@ -47,9 +47,9 @@ function polled(news) {
     return;
   }
   ask(); badge(); drawOpen();
-  if (!news.stamp || news.stamp === D.stamp) { $("#pill").hidden = true; return; }
+  if (!news.stamp || news.stamp === D.stamp) { $("#pill").hidden = true; live.end = false; return; }
   const more = news.slice - D.last;
-  if (more > 0 && !reads()) return follow();
+  if (live.end || (more > 0 && !reads())) return follow();  // a wish for the newest stands until it is there
   $("#pill").hidden = false;
   $("#pill").textContent = more > 0 ? fill(W.newSlices, { n: more, periods: D.period + (more === 1 ? "" : "s") })
     : fill(W.newHindsight, { date: D.labels[S - 1] });
