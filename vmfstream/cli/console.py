@@ -24,9 +24,10 @@ INTERRUPTED = 130
 def start_logging(verbose: bool) -> None:
     """Write log messages to standard error: warnings, or with ``verbose`` also what goes well."""
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s")
-    # the client of Kafka tells of every attempt to connect; what matters is passed on by our own source
-    logging.getLogger("kafka").propagate = verbose
-    logging.getLogger("kafka").addHandler(logging.NullHandler())
+    # the client of Kafka tells of every attempt to connect, Dask of every worker; what matters we pass on ourselves
+    for library in ("kafka", "distributed"):
+        logging.getLogger(library).propagate = verbose
+        logging.getLogger(library).addHandler(logging.NullHandler())
 
 
 class Stop:
