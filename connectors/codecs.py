@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from vmfstream.records import Document, Message, Rejected
@@ -29,10 +30,21 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # seconds, milliseconds, microseconds and nanoseconds since 1970 from 1973 to 5138: from, below, units in a second
 _SINCE_1970 = tuple((10**power, 10 ** (power + 3), 10 ** (power - 8)) for power in (8, 11, 14, 17))
 _SHAPES = 256  # sets of fields whose names are remembered, and fields of the largest
+_LARGE = 2.0**63  # the quick reader makes a float of an integer that has more than 64 bits
 
 
 class _Unfit(ValueError):
     """Carries the reason why a message is no document from where it is found to ``decode``."""
+
+
+class _Names(NamedTuple):
+    """Which fields of a message go by the names of a codec, those to look at first in front."""
+
+    time: list[str]
+    text: list[str]
+    id: list[str]
+    title: list[str]
+    meta: list[str]
 
 
 class FieldCodec:
@@ -82,56 +94,73 @@ class FieldCodec:
         self._meta = tuple(meta)
         self._max_characters = max_characters
         self._unit, self._first = unit, 1 if unit == "line" else 0
-        self._shapes: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}
+        self._shapes: dict[tuple[str, ...], _Names] = {}
 
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document, or why there is none. Whatever the message holds, nothing is raised."""
+        return self._decode_quickly(message) or self._decode_carefully(message)
+
+    def _decode_quickly(self, message: Message) -> Document | None:
+        """Return the document of plain JSON, read by a parser that is three times as fast; None where in doubt.
+
+        It takes no NaN, no half characters and no byte order mark, and rounds large integers.
+        """
+        if type(message.value) is not bytes or message.oversized is not None:
+            return None
+        try:
+            fields = orjson.loads(message.value)
+            if type(fields) is not dict:
+                return None
+            names = self._names(fields)
+            for keys in (names.time, names.id, names.title, names.meta):
+                for key in keys:
+                    if not _exact(fields[key]):
+                        return None
+            return self._document(fields, names, message)
+        except (ValueError, RecursionError):
+            return None
+
+    def _decode_carefully(self, message: Message) -> Document | Rejected:
         try:
             fields = _fields(message, f"{self._unit} {message.offset + self._first}")
-            time = self._decode_time(fields, message)
-            vector = None if self._vector is None else self._decode_vector(fields, self._vector)
-            text = self._decode_text(fields, needed=vector is None)
-            id = self._find(fields, self._id)[1]
-            title = self._find(fields, self._title)[1]
-            meta = {name: fields[name] for name in self._meta if name in fields}
-            if title is not None:
-                meta["title"] = _encodable(str(title))
-            if vector is not None:
-                self.dimension = vector.shape[0]
-            return Document(
-                part=message.part,
-                offset=message.offset,
-                id=f"{message.part}:{message.offset}" if id is None or id == "" else _encodable(str(id)),
-                time=time,
-                text=text,
-                vector=vector,
-                meta=meta,
-            )
+            return self._document(fields, self._names(fields), message)
         except ValueError as unfit:
             return Rejected(message.part, message.offset, str(unfit), _excerpt(message.value))
 
-    def _find(self, fields: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str | None, Any]:
-        """Return the first named field that is not null as (name, value); without one (name, None) or (None, None)."""
-        keys = _named(tuple(fields), names) if len(fields) > _SHAPES else self._keys(tuple(fields), names)
-        for key in keys:
-            if (value := fields[key]) is not None:
-                return key, value
-        return (keys[0] if keys else None), None
+    def _document(self, fields: Mapping[str, Any], names: _Names, message: Message) -> Document:
+        time = self._decode_time(fields, names.time, message)
+        vector = None if self._vector is None else self._decode_vector(fields, self._vector)
+        text = self._decode_text(fields, names.text, needed=vector is None)
+        id = _first(fields, names.id)[1]
+        title = _first(fields, names.title)[1]
+        meta = {name: fields[name] for name in names.meta}
+        if title is not None:
+            meta["title"] = _encodable(str(title))
+        if vector is not None:
+            self.dimension = vector.shape[0]
+        id = f"{message.part}:{message.offset}" if id is None or id == "" else _encodable(str(id))
+        return Document(message.part, message.offset, id, time, text, vector, meta)
 
-    def _keys(self, shape: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
-        """Return what `_named` does; the messages of a stream are alike, so it is asked once for each kind."""
+    def _names(self, fields: Mapping[str, Any]) -> _Names:
+        """Return which fields to look at; the messages of a stream are alike, so it is found out once for each kind."""
+        shape = tuple(fields)
         known = self._shapes.get(shape)
         if known is None:
-            if len(self._shapes) == _SHAPES:
-                self._shapes.clear()
-            known = self._shapes[shape] = {}
-        keys = known.get(names)
-        if keys is None:
-            keys = known[names] = _named(shape, names)
-        return keys
+            known = _Names(
+                _named(shape, self._time),
+                _named(shape, self._text),
+                _named(shape, self._id),
+                _named(shape, self._title),
+                [name for name in self._meta if name in fields],
+            )
+            if len(shape) <= _SHAPES:
+                if len(self._shapes) == _SHAPES:
+                    self._shapes.clear()
+                self._shapes[shape] = known
+        return known
 
-    def _decode_time(self, fields: Mapping[str, Any], message: Message) -> datetime:
-        name, value = self._find(fields, self._time)
+    def _decode_time(self, fields: Mapping[str, Any], keys: list[str], message: Message) -> datetime:
+        name, value = _first(fields, keys)
         if value is None:
             if message.time is not None and name is None:
                 return _utc(message.time)
@@ -141,8 +170,8 @@ class FieldCodec:
         except ValueError as error:
             raise _Unfit(f"{name} is no time: {error}") from error
 
-    def _decode_text(self, fields: Mapping[str, Any], *, needed: bool) -> str | None:
-        name, value = self._find(fields, self._text)
+    def _decode_text(self, fields: Mapping[str, Any], keys: list[str], *, needed: bool) -> str | None:
+        name, value = _first(fields, keys)
         if value is None:
             if needed:
                 raise _Unfit(_missing("text", name, self._text, fields))
@@ -229,8 +258,22 @@ def _from_number(number: int | float) -> datetime:
     for least, limit, units in _SINCE_1970:
         if least <= abs(number) < limit:
             whole, part = divmod(number, units)
-            return _EPOCH + timedelta(seconds=whole, microseconds=part * 1_000_000 / units)
+            return _EPOCH + timedelta(0, whole, part * 1_000_000 / units if part else 0)
     raise ValueError
+
+
+def _first(fields: Mapping[str, Any], keys: list[str]) -> tuple[str | None, Any]:
+    """Return the first of some fields that is not null as (name, value); without one (name, None) or (None, None)."""
+    for key in keys:
+        if (value := fields[key]) is not None:
+            return key, value
+    return (keys[0] if keys else None), None
+
+
+def _exact(value: Any) -> bool:
+    """Tell whether the quick reader is sure to have read a value as the careful one does."""
+    kind = type(value)
+    return kind is str or kind is int or value is None or kind is bool or (kind is float and abs(value) < _LARGE)
 
 
 def _utc(time: datetime) -> datetime:

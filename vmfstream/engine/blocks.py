@@ -18,7 +18,7 @@ from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import digest
 from vmfstream.engine.held import Kept
 from vmfstream.engine.novel import MostNovel
-from vmfstream.engine.sample import Offer, offered, position_keys
+from vmfstream.engine.sample import Offer, offered
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.online.shares import Gathering, Share, merged, shared
@@ -176,7 +176,7 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
         out.kept.extend(Kept.of(document) for document in documents[: choice.keep])
         out.rejected.extend(refused)
         if lesson.sample and documents:
-            out.offers.append(_offer(documents, counted, encoder, lesson, errand.largest))
+            out.offers.append(offered(documents, counted, encoder, lesson.seed, errand.largest, lesson.sample))
         if errand.so_far is not None and lesson.topics is not None:
             x = encoder.encode(counted)
             share, scored = shared(x, lesson.topics.base, errand.so_far, choice.keep, lesson.threads)
@@ -202,14 +202,6 @@ def _note_novel(
     scored = info.label >= 0
     ids = np.where(scored, topics.ids[np.maximum(info.label, 0)], -1)
     novel.add(documents, novelty_beside(x, topics.anchor, kappa, info), ids, scored)
-
-
-def _offer(documents: Sequence[Document], counted: Counted, encoder: Encoder, lesson: Lesson, largest: int) -> Offer:
-    """Offer a range's documents to the sample: those of the smallest keys, as many as it may hold at all."""
-    keys = position_keys(documents, lesson.seed)
-    if len(keys) > lesson.sample:
-        largest = min(largest, int(np.partition(keys, lesson.sample - 1)[lesson.sample - 1]))
-    return offered(documents, counted, encoder, lesson.seed, largest)
 
 
 def _gist(slicing: Slicing, piece: Piece) -> Gist:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,19 +15,32 @@ from vmfstream.records import Arrays, Document
 from vmfstream.text.encoders import Encoder
 
 _TITLE = 160
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Kept(NamedTuple):
-    """What is remembered of a document to name it later."""
+    """What is remembered of a document to name it later; its time are microseconds since 1970."""
 
     id: str
     title: str
-    time: np.datetime64
+    time: int
 
     @classmethod
     def of(cls, document: Document) -> Kept:
         """Take it from a document."""
-        return cls(document.id, document.title[:_TITLE], np.datetime64(document.time.replace(tzinfo=None), "us"))
+        since = document.time - _EPOCH
+        microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+        return cls(document.id, document.title[:_TITLE], microseconds)
+
+
+def times_of(kept: Sequence[Kept]) -> NDArray[np.datetime64]:
+    """Return the times of documents, (N,) datetime64[us]."""
+    return np.array([one.time for one in kept], np.int64).view("datetime64[us]")
+
+
+def kept_again(ids: Sequence[str], titles: Sequence[str], times: NDArray[np.datetime64]) -> list[Kept]:
+    """Rebuild what was stored column by column."""
+    return [Kept(*row) for row in zip(ids, titles, times.astype(np.int64).tolist(), strict=True)]
 
 
 @dataclass(slots=True)
@@ -79,7 +93,7 @@ class Held:
     def open_arrays(self, encoder: Encoder) -> Arrays:
         """What changes with every epoch."""
         arrays = {f"open.{name}": a for name, a in encoder.concat(self.open).arrays().items()}
-        arrays["open.times"] = np.array([d.time for d in self.kept], dtype="datetime64[us]")
+        arrays["open.times"] = times_of(self.kept)
         arrays |= arrays_of_texts("open.ids", [d.id for d in self.kept])
         return arrays | arrays_of_texts("open.titles", [d.title for d in self.kept])
 
@@ -98,8 +112,8 @@ class Held:
             held.slices.append((int(index), encoder.counts_from(_named(slice_part, f"held.{i}."))))
         counts = encoder.counts_from(_named(open_part, "open."))
         held.open = [counts] if len(counts) else []
-        texts = (texts_of_arrays(open_part, f"open.{name}") for name in ("ids", "titles"))
-        held.kept = [Kept(*row) for row in zip(*texts, open_part["open.times"], strict=True)]
+        ids, titles = (texts_of_arrays(open_part, f"open.{name}") for name in ("ids", "titles"))
+        held.kept = kept_again(ids, titles, open_part["open.times"])
         return held
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.held import Kept, arrays_of_texts, texts_of_arrays
+from vmfstream.engine.held import Kept, arrays_of_texts, kept_again, texts_of_arrays, times_of
 from vmfstream.records import Arrays, Document, Novel
 
 
@@ -60,7 +60,7 @@ class MostNovel:
             rank=np.arange(1, len(self._kept) + 1),
             id=[one.id for one in self._kept],
             title=[one.title for one in self._kept],
-            time=np.array([one.time for one in self._kept], "datetime64[us]").tolist(),
+            time=times_of(self._kept).tolist(),
             novelty=self._novelty,
             topic=self._topic,
         )
@@ -72,7 +72,7 @@ class MostNovel:
         return {
             "novel.novelty": self._novelty,
             "novel.topic": self._topic,
-            "novel.times": np.array([one.time for one in self._kept], "datetime64[us]"),
+            "novel.times": times_of(self._kept),
             **arrays_of_texts("novel.ids", [one.id for one in self._kept]),
             **arrays_of_texts("novel.titles", [one.title for one in self._kept]),
         }
@@ -82,5 +82,5 @@ class MostNovel:
         self._begin()
         if "novel.topic" in arrays:
             self._novelty, self._topic = arrays["novel.novelty"], arrays["novel.topic"]
-            columns = (texts_of_arrays(arrays, "novel.ids"), texts_of_arrays(arrays, "novel.titles"))
-            self._kept = [Kept(*row) for row in zip(*columns, arrays["novel.times"], strict=True)]
+            ids, titles = (texts_of_arrays(arrays, f"novel.{name}") for name in ("ids", "titles"))
+            self._kept = kept_again(ids, titles, arrays["novel.times"])

@@ -8,7 +8,7 @@ import numpy as np
 
 from vmfstream.bayes.uncertainty import angular_radius, share_intervals
 from vmfstream.directional.bessel import bessel_ratio
-from vmfstream.engine.held import Kept
+from vmfstream.engine.held import Kept, times_of
 from vmfstream.online.state import Matrix, Vector
 from vmfstream.online.tracker import Closed, TopicView
 from vmfstream.records import TopicRows, Typical
@@ -71,6 +71,6 @@ def typical(closed: Closed, kept: Sequence[Kept], per_topic: int) -> Typical | N
         rank=rank[keep],
         id=[kept[i].id for i in chosen],
         title=[kept[i].title for i in chosen],
-        time=[kept[i].time.item() for i in chosen],
+        time=times_of([kept[i] for i in chosen]).tolist(),
         score=own[keep].astype(np.float64),
     )

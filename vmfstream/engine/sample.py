@@ -39,9 +39,13 @@ class Offer:
         return Offer(self.key[rows], parts, self.offset[rows], packed)
 
 
-def offered(documents: Sequence[Document], counts: Counted, encoder: Encoder, seed: int, largest: int) -> Offer:
-    """Return the documents whose keys are at most ``largest``."""
+def offered(
+    documents: Sequence[Document], counts: Counted, encoder: Encoder, seed: int, largest: int, room: int
+) -> Offer:
+    """Return the documents whose keys are at most ``largest``, and of those at most the ``room`` smallest."""
     keys = position_keys(documents, seed)
+    if len(keys) > room:
+        largest = min(largest, int(np.partition(keys, room - 1)[room - 1]))
     rows = np.flatnonzero(keys <= np.uint64(largest))
     chosen = [documents[i] for i in rows.tolist()]
     offsets = np.array([document.offset for document in chosen], np.int64)
@@ -77,7 +81,7 @@ class Sampler:
     def add(self, documents: Sequence[Document], counts: Counted, encoder: Encoder) -> None:
         """Look at documents of the open slice."""
         if self._limit and documents:
-            self.receive(offered(documents, counts, encoder, self._seed, self.largest))
+            self.receive(offered(documents, counts, encoder, self._seed, self.largest, self._room))
 
     def receive(self, offer: Offer) -> None:
         """Take in what is offered of the open slice, as far as there is room."""
@@ -145,9 +149,10 @@ class Sampler:
 
 def position_keys(documents: Sequence[Document], seed: int) -> Keys:
     """Return hashes of the documents' positions, uniform over 64 bits."""
-    parts = {part: np.uint64(crc32(part.encode("utf-8", "surrogatepass"))) for part in {d.part for d in documents}}
-    offsets = np.fromiter((document.offset for document in documents), np.int64).astype(np.uint64)
-    part = np.fromiter((parts[document.part] for document in documents), np.uint64)
+    names = [document.part for document in documents]
+    codes = {name: crc32(name.encode("utf-8", "surrogatepass")) for name in set(names)}
+    offsets = np.array([document.offset for document in documents], np.int64).astype(np.uint64)
+    part = np.array([codes[name] for name in names], np.uint64)
     return _mixed(_mixed(offsets) ^ (part << np.uint64(32)) ^ np.uint64(crc32(f"sample {seed}".encode())))
 
 
