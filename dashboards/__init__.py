@@ -1,8 +1,15 @@
-"""What people look at: views turn rows of the log into figures, pages put them together."""
+"""What people look at: views turn rows of the log into figures, pages put them together.
+
+The way of a row to a pixel: ``rows/`` makes arrays of the log, ``views/`` figures of the arrays, ``page/`` a page of
+the figures, and ``browser/`` moves it under the reader's hands. ``looks/`` is what all views share. The doors are here:
+``app.py`` serves a page, ``export.py`` writes one, ``stills.py`` makes pictures for print, and ``dataframes.py`` lets
+in logs that are tables; ``view.py`` and ``panels.py`` say what a view is and what it gives to a page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,88 +19,39 @@ if TYPE_CHECKING:
     from vmfstream.dashboards.panels import Panel
 
 
-def _river() -> View[Any]:
-    from vmfstream.dashboards.shares import SharesView
-
-    return SharesView()
-
-
-def _words() -> View[Any]:
-    from vmfstream.dashboards.words import WordsView
-
-    return WordsView()
-
-
-def _rays() -> View[Any]:
-    from vmfstream.dashboards.rays import RaysView
-
-    return RaysView()
-
-
-def _lines() -> View[Any]:
-    from vmfstream.dashboards.lineage import LinesView
-
-    return LinesView()
-
-
-def _globe() -> View[Any]:
-    from vmfstream.dashboards.globe import GlobeView
-
-    return GlobeView()
-
-
-def _search() -> View[Any]:
-    from vmfstream.dashboards.search import SearchView
-
-    return SearchView()
-
-
-def _compare() -> View[Any]:
-    from vmfstream.dashboards.compare import CompareView
-
-    return CompareView()
-
-
-def _health() -> View[Any]:
-    from vmfstream.dashboards.health import HealthView
-
-    return HealthView()
-
-
-def _tree() -> View[Any]:
-    from vmfstream.dashboards.tree import TreeView
-
-    return TreeView()
+def _made(folder: str, kind: str) -> View[Any]:
+    found: View[Any] = getattr(import_module(f"vmfstream.dashboards.views.{folder}.view"), kind)()
+    return found
 
 
 VIEWS: dict[str, Callable[[], View[Any]]] = {
-    "river": _river,
-    "words": _words,
-    "rays": _rays,
-    "lines": _lines,
-    "globe": _globe,
-    "tree": _tree,
-    "search": _search,
-    "compare": _compare,
-    "health": _health,
+    "river": partial(_made, "river", "RiverView"),
+    "words": partial(_made, "words", "WordsView"),
+    "rays": partial(_made, "rays", "RaysView"),
+    "lines": partial(_made, "lines", "LinesView"),
+    "globe": partial(_made, "globe", "GlobeView"),
+    "tree": partial(_made, "tree", "TreeView"),
+    "search": partial(_made, "search", "SearchView"),
+    "compare": partial(_made, "compare", "CompareView"),
+    "health": partial(_made, "health", "HealthView"),
 }
-"""All views that draw a figure, by name, in the order of the page."""
+"""All views that draw a figure, by name, in the order of the page; a view is imported when it is made."""
 
 PANELS: dict[str, str] = {
-    "river": "river",
-    "sentences": "changes",
-    "words": "words",
-    "compare": "compare",
-    "rays": "rays",
+    "river": "river.panel",
+    "sentences": "changes.panel",
+    "words": "words.panel",
+    "compare": "compare.panel",
+    "rays": "rays.panel",
     "documents": "documents",
-    "lines": "lineage",
-    "globe": "globe",
-    "tree": "tree",
-    "search": "search",
-    "health": "health",
+    "lines": "lines.panel",
+    "globe": "globe.panel",
+    "tree": "tree.panel",
+    "search": "search.panel",
+    "health": "health.panel",
     "table": "table",
 }
-"""All parts of a page in its order: the module that holds each, as ``PANEL``."""
+"""All parts of a page in its order: the module below ``views`` that holds each, as ``PANEL``."""
 
 TABS = ("lines", "globe", "tree", "search", "health", "table")
 """The panels below the topic, one of which is open."""
@@ -101,5 +59,5 @@ TABS = ("lines", "globe", "tree", "search", "health", "table")
 
 def panel(name: str) -> Panel:
     """Return a panel by its name; its module is imported now."""
-    found: Panel = import_module(f"vmfstream.dashboards.{PANELS[name]}").PANEL
+    found: Panel = import_module(f"vmfstream.dashboards.views.{PANELS[name]}").PANEL
     return found

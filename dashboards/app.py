@@ -17,10 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vmfstream.dashboards import wording
-from vmfstream.dashboards.markup import NO_COASTS, page, script, waiting
-from vmfstream.dashboards.pagedata import parts_of
-from vmfstream.dashboards.watch import Watch
+from vmfstream.dashboards.looks import texts
+from vmfstream.dashboards.page.data import parts_of
+from vmfstream.dashboards.page.markup import NO_COASTS, page, script, waiting
+from vmfstream.dashboards.page.watch import Watch
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def create_app(log: str | os.PathLike[str] | Watch, hosts: tuple[str, ...] = ())
 
     app = LivePage(
         __name__,
-        title=wording.TITLE,
+        title=texts.TITLE,
         update_title=None,  # type: ignore[arg-type]
         include_assets_files=False,
         add_log_handler=False,
@@ -118,7 +118,7 @@ def _page(watch: Watch, scripts: str) -> str:
         f'<script type="application/json" id="figures">{figures}</script>\n'
     )
     if state is None:
-        return waiting(wording.TITLE, watch.poll()["said"], "", held + scripts, live=True)
+        return waiting(texts.TITLE, watch.poll()["said"], "", held + scripts, live=True)
     return page(parts_of(state.rows, state.plan(), live=True), "", held + scripts)
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from vmfstream.dashboards.drawings import Drawings, Plan
-from vmfstream.dashboards.escape import for_json
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.markup import exported
-from vmfstream.dashboards.packing import Arrays, packed
-from vmfstream.dashboards.pagedata import page_data, parts_of
-from vmfstream.dashboards.view import LogRows
+from vmfstream.dashboards.looks.escape import for_json
+from vmfstream.dashboards.page.data import page_data, parts_of
+from vmfstream.dashboards.page.drawings import Drawings, Plan
+from vmfstream.dashboards.page.markup import exported
+from vmfstream.dashboards.page.packing import Arrays, packed
+from vmfstream.dashboards.rows.log import LogRows, Moment
 from vmfstream.errors import InputError
 from vmfstream.log.queries import Reader
 
@@ -70,7 +69,7 @@ def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     """Build the page from rows; see `export_page`."""
     if not max_mb > 0:
         raise ValueError(f"max_mb must be positive, got {max_mb}")
-    snapshot = Snapshot(rows)
+    snapshot = Moment(rows)
     drawings = Drawings(snapshot)
     for plan in _plans():
         text = _page(snapshot, plan, drawings)
@@ -98,7 +97,7 @@ def _plans() -> list[Plan]:
     return plans
 
 
-def _page(rows: Snapshot, plan: Plan, drawings: Drawings) -> str:
+def _page(rows: LogRows, plan: Plan, drawings: Drawings) -> str:
     table = Arrays()
     data = page_data(rows, plan, table)
     figures = {}

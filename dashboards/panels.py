@@ -1,7 +1,8 @@
 """What a view gives to a page: the HTML of its place, columns for its script, and figures by key.
 
 A module of a view ends with ``PANEL = Panel(...)`` and stands in ``PANELS`` of ``vmfstream.dashboards``; its script
-registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see page.js). Both faces of the page are made of panels.
+registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see ``browser/page.js``). Both faces of the page are
+made of panels.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vmfstream.dashboards.escape import for_html
-from vmfstream.dashboards.history import History, Snapshot
+from vmfstream.dashboards.looks.escape import for_html
+from vmfstream.dashboards.rows.history import History
+from vmfstream.dashboards.rows.log import LogRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Parts:
 
     Parameters
     ----------
-    rows : Snapshot
+    rows : LogRows
     history : History
         The reading that the page opens with.
     meta : mapping of str to str
@@ -31,7 +33,7 @@ class Parts:
         What was left out to keep a file small.
     """
 
-    rows: Snapshot
+    rows: LogRows
     history: History
     meta: Mapping[str, str]
     hindsight: bool
@@ -64,9 +66,9 @@ class Panel:
     name: str
     section: Callable[[Parts], str]
     title: str = ""
-    columns: Callable[[Snapshot, History], Any] | None = None
-    keys: Callable[[Snapshot, Sequence[int]], Sequence[str]] | None = None
-    draw: Callable[[Snapshot, str], dict[str, Any]] | None = None
+    columns: Callable[[LogRows, History], Any] | None = None
+    keys: Callable[[LogRows, Sequence[int]], Sequence[str]] | None = None
+    draw: Callable[[LogRows, str], dict[str, Any]] | None = None
 
 
 def chart(

@@ -11,14 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from vmfstream.dashboards import VIEWS, wording
-from vmfstream.dashboards.escape import clean, for_plotly
-from vmfstream.dashboards.history import Snapshot, history_of, slice_called
-from vmfstream.dashboards.markup import NO_COASTS
-from vmfstream.dashboards.opening import opening_measure, opening_topic
-from vmfstream.dashboards.textwidth import em_width
-from vmfstream.dashboards.theme import theme
-from vmfstream.dashboards.view import LogRows, Selection, Size
+from vmfstream.dashboards import VIEWS
+from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks.escape import clean, for_plotly
+from vmfstream.dashboards.looks.textwidth import em_width
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.page.markup import NO_COASTS
+from vmfstream.dashboards.rows.history import history_of, slice_called
+from vmfstream.dashboards.rows.log import LogRows, Moment
+from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
+from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.log.queries import Reader
 
@@ -110,8 +112,8 @@ def write_still(
         See `still`; InputError too for a date that the log does not have.
     """
     form, millimetres = format_of(target, kind), parse_width(width)
-    rows = Snapshot(Reader(Path(log)))
-    history = rows.history("then" if then else "hindsight")
+    rows = Moment(Reader(Path(log)))
+    history = history_of(rows, "then" if then else "hindsight")
     if topic is None and what not in _WHOLE:
         topic = opening_topic(history)
     chosen = Selection(
@@ -156,7 +158,7 @@ def printed(rows: LogRows, what: str, selection: Selection, width: float = 170.0
     """Return the drawing of a still as plain data and layout, see `still`."""
     if what not in VIEWS:
         raise InputError(f"--still: expected one of {', '.join(VIEWS)}, got {what!r}")
-    rows = rows if isinstance(rows, Snapshot) else Snapshot(rows)
+    rows = rows if isinstance(rows, Moment) else Moment(rows)
     history = history_of(rows, selection.reading)
     if not history.labels:
         raise InputError("the log has no closed slice: there is nothing to draw yet")
@@ -182,11 +184,11 @@ def source(rows: LogRows, what: str, selection: Selection) -> list[str]:
     """Say in parts what a still shows: corpus, topic, time, reading, version."""
     history = history_of(rows, selection.reading)
     meta = rows.meta()
-    parts = [clean(meta.get("title") or wording.TITLE)]
+    parts = [clean(meta.get("title") or texts.TITLE)]
     if what not in _WHOLE and selection.topic is not None:
-        parts.append(wording.PAGE["topic"].replace("{topic}", str(selection.topic)))
+        parts.append(texts.PAGE["topic"].replace("{topic}", str(selection.topic)))
     parts.append(wording.span(history.labels))
-    parts.append(wording.PAGE["then" if what == "health" else history.reading])
+    parts.append(texts.PAGE["then" if what == "health" else history.reading])
     if meta.get("version"):
         parts.append(f"vmfstream {clean(meta['version'])}")
     return parts

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from vmfstream.log.queries import (
-    AngleFrame,
-    EpochFrame,
-    EventFrame,
-    Reading,
-    Rejections,
-    SketchFrame,
-    SliceFrame,
-    SnapshotFrame,
-    SnapshotTopicFrame,
-    SnapshotWordFrame,
-    TopicFrame,
-    TypicalFrame,
-    WordFrame,
-)
+from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.log.queries import Reading
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from vmfstream.dashboards.theme import ThemeName
+    from vmfstream.dashboards.looks.theme import ThemeName
+
+__all__ = ["INSET", "PHONE", "Form", "LogRows", "Measure", "Selection", "Size", "View"]
+
+INSET = 18
+"""Pixels beside the first and the last slice."""
+
+PHONE = 480
+"""Width in pixels up to which a drawing is made for a phone."""
 
 Measure = Literal["documents", "share"]
 Form = Literal["auto", "ladder", "strips", "both"]
@@ -54,87 +50,25 @@ class Selection:
     all_topics: bool = False
 
 
-class LogRows(Protocol):
-    """The part of ``vmfstream.log.queries.Reader`` that views use."""
+class View(ABC, Generic[F]):
+    """One question, one picture. Views never see a model; they read rows and leave them unchanged.
 
-    def meta(self) -> dict[str, str]:
-        """Return the settings of the run."""
-        ...
+    ``name`` stands in the registry and in addresses, ``title`` is the heading on the page.
+    """
 
-    def slices(self) -> SliceFrame:
-        """Return the closed slices."""
-        ...
+    name: ClassVar[str]
+    title: ClassVar[str]
 
-    def topics(self, reading: Reading) -> TopicFrame:
-        """Return the topics of all closed slices."""
-        ...
-
-    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
-        """Return the words of topics in all closed slices."""
-        ...
-
-    def typical(self, topic: int | None = None) -> TypicalFrame:
-        """Return the most typical documents."""
-        ...
-
-    def events(self) -> EventFrame:
-        """Return what happened to topics."""
-        ...
-
-    def has_hindsight(self) -> bool:
-        """Tell whether the reading in hindsight exists."""
-        ...
-
-    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
-        """Return the angles between the means of topics."""
-        ...
-
-    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
-        """Return sketches of the means of topics."""
-        ...
-
-    def epochs(self) -> EpochFrame:
-        """Return the engine updates."""
-        ...
-
-    def rejections(self) -> Rejections:
-        """Return how many messages were rejected, by reason."""
-        ...
-
-    def snapshots(self) -> SnapshotFrame:
-        """Return the batch fits of samples."""
-        ...
-
-    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
-        """Return the topics of batch fits."""
-        ...
-
-    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
-        """Return the words of the topics of batch fits."""
-        ...
-
-
-class View(Protocol[F]):
-    """One question, one picture. Views never see a model; they read rows and leave them unchanged."""
-
-    @property
-    def name(self) -> str:
-        """Short name in the registry and in addresses."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Heading on the page."""
-        ...
-
+    @abstractmethod
     def frame(self, rows: LogRows, selection: Selection) -> F:
         """Turn rows into the columns that the figure needs."""
-        ...
 
+    @abstractmethod
     def drawing(self, frame: F, size: Size, theme: ThemeName) -> dict[str, Any]:
         """Return data and layout of the figure as plain dicts of numbers, texts and arrays."""
-        ...
 
     def figure(self, frame: F, size: Size, theme: ThemeName) -> Figure:
         """Draw the frame at a size in CSS pixels."""
-        ...
+        import plotly.graph_objects as go
+
+        return go.Figure(self.drawing(frame, size, theme))

@@ -26,7 +26,9 @@ def test_links_show_the_mapped_folders() -> None:
 def test_every_package_is_declared() -> None:
     found = {"vmfstream"} | {f"vmfstream.{name}" for name in MAPPED}
     found |= {f"vmfstream.{p.parent.name}" for p in (ROOT / "vmfstream").glob("*/__init__.py")}
-    found |= {f"vmfstream.{name}.{p.parent.name}" for name in MAPPED for p in (ROOT / name).glob("*/__init__.py")}
+    for name in MAPPED:
+        inner = (path.parent.relative_to(ROOT) for path in (ROOT / name).rglob("*/__init__.py"))
+        found |= {".".join(("vmfstream", *path.parts)) for path in inner}
     assert found == declared()
 
 
@@ -49,6 +51,8 @@ def test_wheel_has_one_top_level_name(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {t for t in tops if not t.endswith(".dist-info")} == {"vmfstream"}
-    for wanted in ("vmfstream/py.typed", "vmfstream/dashboards/page.js", "vmfstream/connectors/codecs.py"):
+    scripts = [f"vmfstream/dashboards/browser/{path.name}" for path in (ROOT / "dashboards/browser").iterdir()]
+    assert "vmfstream/dashboards/browser/page.js" in scripts
+    for wanted in ("vmfstream/py.typed", "vmfstream/connectors/codecs.py", *scripts):
         assert wanted in names
     assert not [name for name in names if "/tests/" in name]

@@ -15,7 +15,7 @@ from tests.dashboards.fakes import gazette, write_log
 from vmfstream import TopicTracker, plot
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import TABLES, TableRows
-from vmfstream.dashboards.history import Snapshot
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError
 from vmfstream.log.queries import Reader
@@ -59,30 +59,30 @@ def _table(frame: Any) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def read(log: Path) -> Snapshot:
-    return Snapshot(Reader(log))
+def read(log: Path) -> Moment:
+    return Moment(Reader(log))
 
 
 @pytest.fixture(scope="module")
-def tabled(tables: dict[str, pd.DataFrame]) -> Snapshot:
-    return Snapshot(TableRows(tables))
+def tabled(tables: dict[str, pd.DataFrame]) -> Moment:
+    return Moment(TableRows(tables))
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_logs_and_tables_give_the_same_figure(name: str, read: Snapshot, tabled: Snapshot) -> None:
+def test_logs_and_tables_give_the_same_figure(name: str, read: Moment, tabled: Moment) -> None:
     figure = CALLS[name](read)
     assert figure.data or figure.layout.annotations  # the tree says that there is none
     assert CALLS[name](tabled).to_json() == figure.to_json()
 
 
-def test_a_log_may_be_given_in_many_ways(log: Path, read: Snapshot, tables: dict[str, pd.DataFrame]) -> None:
+def test_a_log_may_be_given_in_many_ways(log: Path, read: Moment, tables: dict[str, pd.DataFrame]) -> None:
     expected = plot.words(read, 2).to_json()
     for given in (log, str(log), Reader(log), tables, TableRows(tables, {"title": "x"})):
         assert plot.words(given, 2).to_json() == expected
 
 
 def test_figures_are_those_of_the_views(log: Path) -> None:
-    rows = Snapshot(Reader(log))
+    rows = Moment(Reader(log))
     view = VIEWS["words"]()
     frame = view.frame(rows, Selection(topic=2, reading="then", form="strips"))
     expected = view.figure(frame, Size(500, 0), "dark").to_json()

@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import TableRows
-from vmfstream.dashboards.history import Snapshot, history_of, slice_called
-from vmfstream.dashboards.opening import opening_measure
-from vmfstream.dashboards.theme import ThemeName
-from vmfstream.dashboards.view import Form, LogRows, Measure, Selection, Size
+from vmfstream.dashboards.looks.theme import ThemeName
+from vmfstream.dashboards.rows.history import history_of, slice_called
+from vmfstream.dashboards.rows.log import LogRows, Moment
+from vmfstream.dashboards.rows.opening import opening_measure
+from vmfstream.dashboards.view import Form, Measure, Selection, Size
 from vmfstream.errors import InputError
 from vmfstream.estimators.topics import TopicTracker
 from vmfstream.log.queries import Reader, Reading
@@ -214,26 +215,26 @@ def _drawn(
     return view.figure(view.frame(rows, Selection(topic=topic, reading=reading, **chosen)), size, theme)
 
 
-def _rows(log: Log) -> Snapshot:
+def _rows(log: Log) -> Moment:
     """Return the rows of a log, whatever it is given as."""
-    if isinstance(log, Snapshot):
+    if isinstance(log, Moment):
         return log
     if isinstance(log, str | os.PathLike):
-        return Snapshot(Reader(Path(log)))
+        return Moment(Reader(Path(log)))
     if isinstance(log, TopicTracker):
         return _of_tracker(log)
     if isinstance(log, Mapping):
-        return Snapshot(TableRows(log))
+        return Moment(TableRows(log))
     if not hasattr(log, "topics"):
         raise InputError(f"log: expected a path, a Reader, a TopicTracker or tables, got {type(log).__name__}")
-    return Snapshot(log)
+    return Moment(log)
 
 
-def _of_tracker(tracker: TopicTracker) -> Snapshot:
+def _of_tracker(tracker: TopicTracker) -> Moment:
     """Return a tracker's rows, read from a log that lives as long as they do."""
     folder = tempfile.mkdtemp(prefix="vmfstream")
     path = Path(folder) / "run.duckdb"
     tracker.save(path)
-    rows = Snapshot(Reader(path))
+    rows = Moment(Reader(path))
     weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
     return rows

@@ -20,10 +20,11 @@ import numpy as np
 
 from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.app import Server
-from vmfstream.dashboards.drawings import Drawings
-from vmfstream.dashboards.escape import for_json
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.packing import Arrays
+from vmfstream.dashboards.looks.escape import for_json
+from vmfstream.dashboards.page.drawings import Drawings
+from vmfstream.dashboards.page.packing import Arrays
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.log.queries import Reader
 from vmfstream.log.writer import Log
 from vmfstream.records import Commit, EpochReport, Slice, SliceReport, SmoothedSlice, TopicRows, Typical
@@ -138,8 +139,8 @@ def views(log: Path) -> None:
     """Ask every view for its columns and its first figure, each from a fresh reading of the log."""
     for name in PANELS:
         counted = Counted(Reader(log))
-        rows: Any = Snapshot(counted)
-        history = rows.history("hindsight")
+        rows: Any = Moment(counted)
+        history = history_of(rows, "hindsight")
         common, waited = counted.queries, counted.seconds
         one, table = panel(name), Arrays()
         began = time.perf_counter()

@@ -15,12 +15,13 @@ from tests.browser.conftest import closed
 from tests.browser.driving import click, date, js, press, topic, until
 from tests.dashboards.fakes import gazette, write_log
 from vmfstream.dashboards.app import Server
-from vmfstream.dashboards.changes import what_changed
-from vmfstream.dashboards.compare import CompareView
 from vmfstream.dashboards.export import build_page
-from vmfstream.dashboards.health import HealthView
-from vmfstream.dashboards.history import Snapshot
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.changes.sentences import what_changed
+from vmfstream.dashboards.views.compare.view import CompareView
+from vmfstream.dashboards.views.health.view import HealthView
 
 pytestmark = pytest.mark.browser
 
@@ -32,15 +33,15 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def logs() -> dict[str, Snapshot]:
+def logs() -> dict[str, Moment]:
     return {
-        "gazette": Snapshot(gazette(topics=12, stored=24)),
-        "hostile": Snapshot(gazette(slices=12, topics=2, words=HOSTILE, settling=0)),
+        "gazette": Moment(gazette(topics=12, stored=24)),
+        "hostile": Moment(gazette(slices=12, topics=2, words=HOSTILE, settling=0)),
     }
 
 
 @pytest.fixture(scope="module")
-def files(logs: dict[str, Snapshot], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(logs: dict[str, Moment], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     for name, rows in logs.items():
         (folder / f"{name}.html").write_text(build_page(rows)[0], encoding="utf-8")
@@ -80,7 +81,7 @@ def rows_saved(page: Any, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("reading", ["then", "hindsight"])
-def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, Snapshot], reading: Any) -> None:
+def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, Moment], reading: Any) -> None:
     page = visit(f"#r={reading}")
     told = what_changed(logs["gazette"], reading)
     shown = [line.replace("\u00a0", " ") for line in texts(page, "#changes li")]
@@ -88,16 +89,16 @@ def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, Sna
     assert 3 <= len(shown) <= 6
 
 
-def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, Snapshot]) -> None:
+def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, Moment]) -> None:
     page = visit("#r=then")
     change = what_changed(logs["gazette"], "then").changes[1]
     click(page, "#changes li:nth-child(2) a")
     assert until(page, f"document.querySelector('#facts div:last-child dt').textContent === 'topic {change.topic}'")
-    assert date(page) == logs["gazette"].history("then").labels[change.at]
+    assert date(page) == history_of(logs["gazette"], "then").labels[change.at]
 
 
 def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tmp_path: Path) -> None:
-    rows = Snapshot(gazette(slices=30, topics=8, stored=12))
+    rows = Moment(gazette(slices=30, topics=8, stored=12))
     server = Server(write_log(tmp_path / "run.duckdb", gazette(slices=30, topics=8, stored=12)), port=0)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -112,7 +113,7 @@ def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tm
         chromium.get(server.url)
         assert until(chromium, "document.querySelector('#changes li')")
         assert texts(chromium, "#changes-title") == ["What changed since your last visit, 2002 Q4–2003 Q2"]
-        told = what_changed(rows, "hindsight", since=rows.history("hindsight").labels.index("2002 Q4"))
+        told = what_changed(rows, "hindsight", since=history_of(rows, "hindsight").labels.index("2002 Q4"))
         shown = [line.replace("\u00a0", " ") for line in texts(chromium, "#changes li")]
         assert shown == [str(change) for change in told.changes]
         assert shown
@@ -124,9 +125,9 @@ def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tm
         thread.join()
 
 
-def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, Snapshot]) -> None:
+def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, Moment]) -> None:
     page = visit("#t=4&d=2002-Q1&o=1997-Q3&r=then")
-    history = logs["gazette"].history("then")
+    history = history_of(logs["gazette"], "then")
     late, early = (history.labels.index(label) for label in ("2002 Q1", "1997 Q3"))
     frame = CompareView().frame(logs["gazette"], Selection(topic=4, reading="then", date=late, other=early))
     assert_same(page, frame)
@@ -139,9 +140,9 @@ def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, 
     assert texts(page, "#compare-words")[0].startswith(f"Gone since 1997 Q3: {', '.join(gone)}.")
 
 
-def test_comparing_topics_draws_what_the_view_draws(visit: Open, logs: dict[str, Snapshot]) -> None:
+def test_comparing_topics_draws_what_the_view_draws(visit: Open, logs: dict[str, Moment]) -> None:
     page = visit("#t=4&p=9&d=2002-Q1")
-    at = logs["gazette"].history("hindsight").labels.index("2002 Q1")
+    at = history_of(logs["gazette"], "hindsight").labels.index("2002 Q1")
     frame = CompareView().frame(logs["gazette"], Selection(topic=4, other_topic=9, date=at, reading="hindsight"))
     assert_same(page, frame)
     said = re.match(r"The strongest words of two topics, (\d+)° apart\. Lines", texts(page, "#compare-caption")[0])
@@ -190,9 +191,9 @@ def test_what_to_compare_with_is_chosen_from_a_list_or_by_key(visit: Open) -> No
     assert until(page, "document.querySelector('#compare-caption').textContent.includes('2003 Q1')")
 
 
-def test_documents_say_how_many_were_kept(visit: Open, logs: dict[str, Snapshot]) -> None:
+def test_documents_say_how_many_were_kept(visit: Open, logs: dict[str, Moment]) -> None:
     page = visit("#t=4&d=2002-Q1&r=then")
-    history = logs["gazette"].history("then")
+    history = history_of(logs["gazette"], "then")
     n = history.documents[history.labels.index("2002 Q1"), 4]
     shown = texts(page, "#documents li")
     assert texts(page, "#documents > p") == [f"{len(shown)} of {n:.0f} kept: the most typical."]
@@ -201,7 +202,7 @@ def test_documents_say_how_many_were_kept(visit: Open, logs: dict[str, Snapshot]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_health_shows_verdict_rows_and_what_is_missing(visit: Open, logs: dict[str, Snapshot], width: int) -> None:
+def test_health_shows_verdict_rows_and_what_is_missing(visit: Open, logs: dict[str, Moment], width: int) -> None:
     page = visit("#tab=health", width=width)
     frame = HealthView().frame(logs["gazette"], Selection())
     assert until(page, "document.querySelector('#health .plot')?.data?.length")
@@ -214,7 +215,7 @@ def test_health_shows_verdict_rows_and_what_is_missing(visit: Open, logs: dict[s
     assert until(page, f"document.querySelector('#health .cursor').style.transform !== {json.dumps(before)}")
 
 
-def test_the_rows_of_health_are_saved_with_marks(visit: Open, logs: dict[str, Snapshot]) -> None:
+def test_the_rows_of_health_are_saved_with_marks(visit: Open, logs: dict[str, Moment]) -> None:
     page = visit("#tab=health")
     lines = rows_saved(page, "health")
     frame = HealthView().frame(logs["gazette"], Selection())
@@ -226,9 +227,9 @@ def test_the_rows_of_health_are_saved_with_marks(visit: Open, logs: dict[str, Sn
         assert lines[s + 1] == ",".join(f'"{cell}"' for cell in (frame.labels[s], *guarded))
 
 
-def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, Snapshot]) -> None:
+def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, Moment]) -> None:
     page = visit("#tab=table&r=then")
-    history = logs["gazette"].history("then")
+    history = history_of(logs["gazette"], "then")
     assert len(texts(page, "#topics tbody tr")) == history.topic.size
     button = page.find_element("css selector", '[data-sort="documents"]')
     button.send_keys("\ue007")
@@ -247,9 +248,9 @@ def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, Sn
     assert [topic(page)] == [f"topic {text}" for text in chosen]
 
 
-def test_the_table_is_that_of_the_date(visit: Open, logs: dict[str, Snapshot]) -> None:
+def test_the_table_is_that_of_the_date(visit: Open, logs: dict[str, Moment]) -> None:
     page = visit("#tab=table&d=1999-Q1&r=hindsight")
-    history = logs["gazette"].history("hindsight")
+    history = history_of(logs["gazette"], "hindsight")
     s = history.labels.index("1999 Q1")
     cells = "[...r.cells].map((c) => c.textContent)"
     lines = js(page, f"return [...document.querySelectorAll('#topics tbody tr')].map((r) => {cells})")

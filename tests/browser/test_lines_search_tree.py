@@ -13,9 +13,9 @@ from tests.browser.driving import UNPACKED, until
 from tests.dashboards.fakes import gazette
 from tests.dashboards.trees import STRANGER, with_trees
 from vmfstream.dashboards.export import build_page
-from vmfstream.dashboards.search import SearchView
-from vmfstream.dashboards.tree import TreeView
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.search.view import SearchView
+from vmfstream.dashboards.views.tree.view import TreeView
 
 pytestmark = pytest.mark.browser
 

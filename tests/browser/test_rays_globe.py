@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from tests.browser.driving import js, press, topic, until
 from tests.dashboards.fakes import gazette
-from vmfstream.dashboards.globeframe import globe_frame
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.rayframe import seen_from_here
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection
+from vmfstream.dashboards.views.globe.frame import globe_frame
+from vmfstream.dashboards.views.rays.frame import seen_from_here
 
 pytestmark = pytest.mark.browser
 
@@ -24,8 +25,8 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def rows() -> Snapshot:
-    return Snapshot(gazette())
+def rows() -> Moment:
+    return Moment(gazette())
 
 
 @pytest.fixture
@@ -78,10 +79,10 @@ def point_at(page: Any, place: tuple[int, int], click: bool = False) -> None:
 
 
 @pytest.mark.parametrize("state", ["#t=2", "#t=5&d=2000-Q1&r=then", "#t=20&d=2003-Q2"])
-def test_radii_on_the_page_are_the_angles_of_the_log(visit: Open, rows: Snapshot, state: str) -> None:
+def test_radii_on_the_page_are_the_angles_of_the_log(visit: Open, rows: Moment, state: str) -> None:
     page = visit(state)
     said = dict(part.split("=") for part in state[1:].split("&"))
-    date = rows.history("then").labels.index(said.get("d", "2003-Q2").replace("-", " "))
+    date = history_of(rows, "then").labels.index(said.get("d", "2003-Q2").replace("-", " "))
     chosen = Selection(topic=int(said["t"]), date=date, reading="then" if said.get("r") else "hindsight")
     frame = seen_from_here(rows, chosen)
     dots = trace(page, "rays", "dots")
@@ -157,10 +158,10 @@ def sphere(found: dict[str, Any]) -> NDArray[np.float64]:
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
 
 
-def test_dots_and_rings_of_the_globe_stand_where_the_log_says(visit: Open, rows: Snapshot) -> None:
+def test_dots_and_rings_of_the_globe_stand_where_the_log_says(visit: Open, rows: Moment) -> None:
     page = visit("#t=2&tab=globe&d=2001-Q3")
     assert until(page, "document.querySelector('#globe .plot').data")
-    frame = globe_frame(rows, Selection(date=rows.history("then").labels.index("2001 Q3"), reading="hindsight"))
+    frame = globe_frame(rows, Selection(date=history_of(rows, "then").labels.index("2001 Q3"), reading="hindsight"))
     columns = np.flatnonzero(~np.isnan(frame.place[frame.date, :, 0]))
     paths = [frame.trail(int(t)) for t in columns]
     for name, expected in (("dots", [path[-1] for path in paths]), ("rings", [p[0] for p in paths if len(p) > 1])):

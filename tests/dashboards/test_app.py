@@ -24,7 +24,7 @@ from tests.dashboards.fakes import gazette, write_log
 from tests.log.records import commit, epoch_report, slice_report, topic_rows
 from vmfstream.dashboards import app as live
 from vmfstream.dashboards.app import Server, beside, create_app
-from vmfstream.dashboards.watch import Watch
+from vmfstream.dashboards.page.watch import Watch
 from vmfstream.errors import InputError
 from vmfstream.log.connection import connected
 from vmfstream.log.queries import Reader

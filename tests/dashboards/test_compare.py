@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tests.dashboards.fakes import gazette
-from vmfstream.dashboards.compare import PANEL, WORDS, CompareFrame, CompareView, Side, blank
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.theme import theme
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.compare.panel import PANEL
+from vmfstream.dashboards.views.compare.view import WORDS, CompareFrame, CompareView, Side, blank
 
 WIDE, PHONE = Size(800, 0), Size(362, 0)
 
@@ -31,7 +32,7 @@ def traces(figure: Any) -> dict[str, Any]:
 
 
 def test_both_sides_are_the_fourteen_strongest_words() -> None:
-    rows = Snapshot(gazette(slices=13, topics=4))
+    rows = Moment(gazette(slices=13, topics=4))
     found = CompareView().frame(rows, Selection(topic=2, date=9, other=3, reading="hindsight"))
     words = rows.words("hindsight", 2, WORDS)
     for side, s in ((found.left, 3), (found.right, 9)):
@@ -41,7 +42,7 @@ def test_both_sides_are_the_fourteen_strongest_words() -> None:
 
 
 def test_the_earlier_date_is_left_whichever_is_chosen() -> None:
-    rows = Snapshot(gazette(slices=13, topics=4))
+    rows = Moment(gazette(slices=13, topics=4))
     view = CompareView()
     one = view.frame(rows, Selection(topic=2, date=9, other=3))
     assert one == view.frame(rows, Selection(topic=2, date=3, other=9))
@@ -50,7 +51,7 @@ def test_the_earlier_date_is_left_whichever_is_chosen() -> None:
 
 
 def test_dates_without_the_topic_are_its_nearest_ones() -> None:
-    rows = Snapshot(gazette())  # topic 21 was born in slice 19, topic 7 ended after slice 21
+    rows = Moment(gazette())  # topic 21 was born in slice 19, topic 7 ended after slice 21
     view = CompareView()
     born = view.frame(rows, Selection(topic=21, date=29, other=2))
     assert (born.left.label, born.right.label) == ("2000 Q4", "2003 Q2")
@@ -59,7 +60,7 @@ def test_dates_without_the_topic_are_its_nearest_ones() -> None:
 
 
 def test_the_angle_is_that_of_the_means() -> None:
-    rows = Snapshot(gazette(slices=13, topics=4))
+    rows = Moment(gazette(slices=13, topics=4))
     sketches = rows.sketches("hindsight", 2)
     a, b = sketches.numbers[sketches.slice == 3][0], sketches.numbers[sketches.slice == 9][0]
     true = np.degrees(np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
@@ -77,7 +78,7 @@ def test_the_headline_says_turned_or_apart_or_nothing() -> None:
 
 
 def test_two_topics_are_called_by_their_numbers() -> None:
-    rows = Snapshot(gazette(slices=5, topics=4))
+    rows = Moment(gazette(slices=5, topics=4))
     found = CompareView().frame(rows, Selection(topic=2, other_topic=3))
     assert (found.left.label, found.right.label, found.two_topics) == ("topic 2", "topic 3", True)
 
@@ -125,7 +126,7 @@ def test_long_words_are_cut_so_that_they_fit() -> None:
 
 
 def test_the_angles_of_a_page_are_those_of_the_view() -> None:
-    rows = Snapshot(gazette(slices=6, topics=3))
+    rows = Moment(gazette(slices=6, topics=3))
     assert PANEL.keys is not None
     assert PANEL.draw is not None
     keys = PANEL.keys(rows, [0, 2])
@@ -144,5 +145,5 @@ def test_a_page_without_sketches_has_no_angles() -> None:
     rows = gazette(slices=6, topics=3)
     rows.sketch_frames.clear()
     assert PANEL.keys is not None
-    assert PANEL.keys(Snapshot(rows), [0, 2]) == ["compare/wide", "compare/phone"]
-    assert CompareView().frame(Snapshot(rows), Selection(topic=2, date=5, other=1)).degrees is None
+    assert PANEL.keys(Moment(rows), [0, 2]) == ["compare/wide", "compare/phone"]
+    assert CompareView().frame(Moment(rows), Selection(topic=2, date=5, other=1)).degrees is None

@@ -16,12 +16,12 @@ import pytest
 
 from tests.dashboards.fakes import gazette, write_log
 from tests.dashboards.test_views import HOSTILE, LOGS
-from vmfstream.dashboards import wording
-from vmfstream.dashboards.escape import clean, for_json, for_plotly
 from vmfstream.dashboards.export import build_page, export_page
-from vmfstream.dashboards.history import read_history
-from vmfstream.dashboards.markup import SCRIPTS
-from vmfstream.dashboards.opening import opening_measure, opening_topic
+from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks.escape import clean, for_json, for_plotly
+from vmfstream.dashboards.page.markup import SCRIPTS
+from vmfstream.dashboards.rows.history import read_history
+from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
 from vmfstream.errors import InputError
 
 _PYTHON = re.compile(r'PAGE\["(\w+)"\]')
@@ -102,13 +102,13 @@ def test_links_are_http_only() -> None:
 def test_banned_words_stay_out(page: str) -> None:
     own = re.sub(r"<script[^>]*>.*?</script>|<style>.*?</style>", "", page, flags=re.S).lower()
     said = own + " " + " ".join(_strings(_data(page)["wording"])).lower()
-    for word in wording.BANNED:
+    for word in texts.BANNED:
         assert word not in said
     assert "!" not in re.sub(r"<!doctype html>", "", re.sub(r"<[^>]+>", "", own))
 
 
 def test_scripts_stay_small() -> None:
-    folder = resources.files("vmfstream.dashboards")
+    folder = resources.files("vmfstream.dashboards") / "browser"
     sizes = {name: len(folder.joinpath(name).read_bytes()) for name in SCRIPTS}
     assert max(sizes.values()) < 20_000
     assert sum(sizes.values()) < 100_000
@@ -116,15 +116,15 @@ def test_scripts_stay_small() -> None:
 
 def test_every_sentence_of_the_script_exists_and_is_used() -> None:
     folder = resources.files("vmfstream.dashboards")
-    code = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS)
+    code = "".join(folder.joinpath("browser", name).read_text(encoding="utf-8") for name in SCRIPTS)
     code += "".join(
-        f"W.{name} " for path in Path(str(folder)).glob("*.py") for name in _PYTHON.findall(path.read_text())
+        f"W.{name} " for path in Path(str(folder)).rglob("*.py") for name in _PYTHON.findall(path.read_text())
     )
     used = set(re.findall(r"\bW\.(\w+)", code)) | {"then", "hindsight"}  # W[st.r]
     used |= {
         f"{kind}At" for kind in ("born", "ended", "split", "merged", "dormant", "woken", "drift")
     }  # W[kind + "At"]
-    assert used == set(wording.PAGE)
+    assert used == set(texts.PAGE)
 
 
 def test_large_logs_lose_parts_in_the_stated_order_and_say_so() -> None:

@@ -11,13 +11,23 @@ from numpy.typing import NDArray
 from scipy.optimize import check_grad
 
 from tests.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards import globe
-from vmfstream.dashboards.geometry import all_sketches, degrees_between
-from vmfstream.dashboards.globe import GlobeView, shown_topics, sight
-from vmfstream.dashboards.globeframe import BACK, SCALE, globe_frame, moved, seen_from_point, stretched
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.homes import _stress, _weights, homes, lay_out, mean_degrees, put_among, targets, turned_back
+from vmfstream.dashboards.rows.geometry import all_sketches, degrees_between
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.globe import panel as globe
+from vmfstream.dashboards.views.globe.frame import BACK, SCALE, globe_frame, moved, seen_from_point, stretched
+from vmfstream.dashboards.views.globe.homes import (
+    _stress,
+    _weights,
+    homes,
+    lay_out,
+    mean_degrees,
+    put_among,
+    targets,
+    turned_back,
+)
+from vmfstream.dashboards.views.globe.view import GlobeView, shown_topics, sight
 from vmfstream.log.queries import SketchFrame
 
 F = TypeVar("F")
@@ -103,7 +113,7 @@ def test_pairs_that_never_met_are_told_apart_by_their_sketches() -> None:
     exact = rows.angles("hindsight")
     met = (exact.topic == 3) & (exact.other == 21)
     assert degrees[0, 2] == pytest.approx(exact.degrees[met].mean())
-    sketches = all_sketches(rows, Snapshot(rows).history("hindsight"))
+    sketches = all_sketches(rows, history_of(Moment(rows), "hindsight"))
     lives = np.nansum(sketches[:, [7, 21]], axis=0).astype(np.float64)
     lives /= np.linalg.norm(lives, axis=1, keepdims=True)
     together = (rows.angles("hindsight").topic == 7) & (rows.angles("hindsight").other == 21)
@@ -179,15 +189,15 @@ def test_a_stretched_path_keeps_its_end_and_begins_where_it_must(least: float) -
 
 @pytest.mark.parametrize("reading", ["then", "hindsight"])
 def test_trails_are_as_long_as_the_words_turned(reading: Any) -> None:
-    rows = Snapshot(gazette(slices=26, topics=24))
+    rows = Moment(gazette(slices=26, topics=24))
     frame = globe_frame(rows, Selection(date=22, reading=reading))
-    sketches = all_sketches(rows, rows.history(reading)).astype(np.float64)
+    sketches = all_sketches(rows, history_of(rows, reading)).astype(np.float64)
     seen = 0
     for t, topic in enumerate(frame.topics):
         path = frame.trail(t)
         if not len(path) or np.isnan(frame.place[22, t, 0]):
             continue
-        column = rows.history(reading).position(int(topic))
+        column = history_of(rows, reading).position(int(topic))
         known = [s for s in range(22 - BACK + 1, 23) if not np.isnan(sketches[s, column, 0])]
         true = float(degrees_between(sketches[known[0], column], sketches[22, column]))
         assert len(path) == len(known)
@@ -206,14 +216,14 @@ def test_topics_stay_near_their_homes_and_move_towards_what_they_approach() -> N
     numbers = axes[frame.topic] + 0.05 * np.eye(512)[5]
     numbers[frame.topic == 0] = (1 - part[frame.topic == 0, None]) * axes[0] + part[frame.topic == 0, None] * axes[2]
     rows = replace(rows, sketch_frames={r: replace(f, numbers=numbers) for r, f in rows.sketch_frames.items()})
-    found = globe_frame(Snapshot(rows), Selection(reading="hindsight"))
+    found = globe_frame(Moment(rows), Selection(reading="hindsight"))
     goal = homes(rows)[2]
     assert degrees_between(found.place[-1, 0], goal) < degrees_between(found.place[0, 0], goal) - 5
     np.testing.assert_allclose(found.place[:, 3], np.tile(homes(rows)[3], (12, 1)), atol=1e-6)
 
 
 def test_settling_slices_have_no_place_as_known_then() -> None:
-    rows = Snapshot(gazette(slices=10, topics=5, settling=4))
+    rows = Moment(gazette(slices=10, topics=5, settling=4))
     then, late = (globe_frame(rows, Selection(reading=reading)) for reading in ("then", "hindsight"))
     assert np.isnan(then.place[:4]).all()
     assert not np.isnan(then.place[4:]).any()
@@ -221,7 +231,7 @@ def test_settling_slices_have_no_place_as_known_then() -> None:
 
 
 def test_the_page_gets_places_in_hundredths_of_degrees() -> None:
-    rows = Snapshot(gazette(slices=26, topics=24))
+    rows = Moment(gazette(slices=26, topics=24))
     drawing = globe.draw(rows, "globe/then")
     meta = drawing["layout"]["meta"]
     frame = globe_frame(rows, Selection(reading="then"))
@@ -235,7 +245,7 @@ def test_the_page_gets_places_in_hundredths_of_degrees() -> None:
 
 
 def test_of_many_topics_the_sixty_largest_are_drawn() -> None:
-    rows = Snapshot(gazette(slices=3, topics=90, settling=0, stored=8))
+    rows = Moment(gazette(slices=3, topics=90, settling=0, stored=8))
     frame = globe_frame(rows, Selection(reading="hindsight"))
     shown = shown_topics(frame)
     assert shown.size == 60
@@ -246,14 +256,14 @@ def test_of_many_topics_the_sixty_largest_are_drawn() -> None:
 
 
 def test_a_log_without_sketches_has_no_globe() -> None:
-    rows = Snapshot(replace(gazette(slices=5, topics=4), sketch_frames={}))
+    rows = Moment(replace(gazette(slices=5, topics=4), sketch_frames={}))
     frame = globe_frame(rows, Selection(reading="hindsight"))
     assert frame.topics.size == 0
     GlobeView().figure(frame, Size(640, 640), "light")
 
 
 def test_the_side_in_sight_is_where_most_documents_are() -> None:
-    frame = globe_frame(Snapshot(gazette(slices=6, topics=5, settling=0)), Selection(reading="hindsight"))
+    frame = globe_frame(Moment(gazette(slices=6, topics=5, settling=0)), Selection(reading="hindsight"))
     place = np.full_like(frame.place, np.nan)
     place[-1] = [0.0, -1.0, 0.0]
     place[-1, 0] = [0.0, 1.0, 0.0]

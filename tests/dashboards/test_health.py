@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from tests.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards.health import WARM_UP, HealthFrame, HealthRow, HealthView, columns, usual
-from vmfstream.dashboards.history import Snapshot, history_of
-from vmfstream.dashboards.theme import theme
+from vmfstream.dashboards.looks.texts import BANNED
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.dashboards.wording import BANNED
+from vmfstream.dashboards.views.health.frame import WARM_UP, HealthFrame, HealthRow, usual
+from vmfstream.dashboards.views.health.panel import columns
+from vmfstream.dashboards.views.health.view import HealthView
 from vmfstream.log.queries import EpochFrame, EventFrame, Rejections
 
 SLICES = 24
@@ -72,7 +75,7 @@ def made(columns: dict[str, list[float]], slices: int = SLICES, refused: Rejecti
 
 
 def health(rows: FakeRows) -> HealthFrame:
-    return HealthView().frame(Snapshot(rows), Selection())
+    return HealthView().frame(Moment(rows), Selection())
 
 
 def row(rows: FakeRows, name: str) -> HealthRow:
@@ -201,7 +204,7 @@ def test_empty_slices_are_gaps_of_what_needs_documents() -> None:
 
 
 def test_odd_values_are_red_dots_and_have_a_mark() -> None:
-    rows = Snapshot(run(documents=[1000.0] * (SLICES - 1) + [400.0]))
+    rows = Moment(run(documents=[1000.0] * (SLICES - 1) + [400.0]))
     view = HealthView()
     figure = view.figure(view.frame(rows, Selection()), Size(900, 0), "light")
     dots = next(t for t in figure.data if t.name == "unusual")

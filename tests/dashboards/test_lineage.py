@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards import lineage, wording
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.lanes import Life, Link, arrange, family
-from vmfstream.dashboards.lifelines import LANE
-from vmfstream.dashboards.lineage import LinesView
-from vmfstream.dashboards.lives import LARGEST, LinesFrame, thickness
-from vmfstream.dashboards.naming import distinct
-from vmfstream.dashboards.theme import theme
+from vmfstream.dashboards.looks import wording
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.naming import distinct
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.lines import panel as lineage
+from vmfstream.dashboards.views.lines.drawing import LANE
+from vmfstream.dashboards.views.lines.lanes import Life, Link, arrange, family
+from vmfstream.dashboards.views.lines.lives import LARGEST, LinesFrame, thickness
+from vmfstream.dashboards.views.lines.view import LinesView
 from vmfstream.log.queries import EventFrame
 
 WIDE, PHONE = Size(1240, 0), Size(362, 0)
@@ -253,15 +255,15 @@ def test_the_sentence_says_what_happened_or_why_nothing_did() -> None:
 def test_columns_hold_what_happened_by_position() -> None:
     events = [(3, "merged", 1, 2, 48.6), (4, "started", 1, -1, np.nan), (5, "ended", 3, -1, np.nan)]
     rows = with_events(gazette(slices=8, topics=4), events)
-    snapshot = Snapshot(rows)
-    found = lineage.columns(snapshot, snapshot.history("then"))
+    snapshot = Moment(rows)
+    found = lineage.columns(snapshot, history_of(snapshot, "then"))
     assert found["events"] == [[3, "merged", 1, 2, 49], [5, "ended", 3, -1, None]]
     assert found["told"].endswith("1 flowed into another, 1 ended.")
     assert found["left"] == ""
 
 
 def test_every_key_is_drawn_and_scope_all_exists_only_where_it_shows_more() -> None:
-    few, many = Snapshot(gazette(slices=6, topics=5)), Snapshot(gazette(slices=6, topics=60, stored=10))
+    few, many = Moment(gazette(slices=6, topics=5)), Moment(gazette(slices=6, topics=60, stored=10))
     assert lineage.keys(few, []) == [f"lines/{r}/top/{w}" for r in ("hindsight", "then") for w in ("wide", "phone")]
     assert len(lineage.keys(many, [])) == 8
     heights = {key: lineage.draw(many, key)["layout"]["height"] for key in lineage.keys(many, [])}

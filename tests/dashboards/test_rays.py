@@ -10,13 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards import rays
-from vmfstream.dashboards.geometry import UNKNOWN, angles_of_pairs, angles_seen_from, as_bytes
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.raydrawing import drawn
-from vmfstream.dashboards.raylabels import Box, Mark, dated_points, place
-from vmfstream.dashboards.rays import RaysView
+from vmfstream.dashboards.looks.dotlabels import Box, Mark, dated_points, place
+from vmfstream.dashboards.rows.geometry import UNKNOWN, angles_of_pairs, angles_seen_from, as_bytes
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.rays import panel as rays
+from vmfstream.dashboards.views.rays.drawing import drawn
+from vmfstream.dashboards.views.rays.view import RaysView
 from vmfstream.log.queries import AngleFrame, Reading, SketchFrame
 from vmfstream.text.sketch import projection, sketch
 
@@ -58,11 +59,11 @@ class TrueRows:
         return SketchFrame(frame.slice, frame.topic, sketch(self._project, means.T).astype(np.float64))
 
 
-def snapshot(rows: FakeRows | TrueRows) -> Snapshot:
-    return Snapshot(cast(FakeRows, rows))
+def snapshot(rows: FakeRows | TrueRows) -> Moment:
+    return Moment(cast(FakeRows, rows))
 
 
-def traces(rows: Snapshot, selection: Selection, size: Size = WIDE) -> dict[str, dict[str, Any]]:
+def traces(rows: Moment, selection: Selection, size: Size = WIDE) -> dict[str, dict[str, Any]]:
     view = RaysView()
     return {trace["name"]: trace for trace in view.drawing(view.frame(rows, selection), size, "light")["data"]}
 
@@ -111,7 +112,7 @@ def test_small_rings_lie_at_the_angle_at_birth() -> None:
 
 
 def test_rays_stay_when_the_date_or_the_reading_changes() -> None:
-    rows = Snapshot(gazette(slices=26, topics=24))
+    rows = Moment(gazette(slices=26, topics=24))
     frames = [
         RaysView().frame(rows, Selection(topic=2, date=date, reading=reading))
         for date in (0, 12, 25)
@@ -141,7 +142,7 @@ def test_rays_serve_both_readings() -> None:
         rows, **{name: kept(getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames")}
     )
     then, late = (
-        RaysView().frame(Snapshot(rows), Selection(topic=2, reading=reading)) for reading in ("then", "hindsight")
+        RaysView().frame(Moment(rows), Selection(topic=2, reading=reading)) for reading in ("then", "hindsight")
     )
     np.testing.assert_array_equal(then.others, late.others)
     assert 5 in late.others
@@ -191,7 +192,7 @@ def test_of_very_many_topics_the_nearest_and_the_largest_are_drawn() -> None:
 def test_bytes_hold_every_pair_in_the_order_that_the_page_expects() -> None:
     true = TrueRows(gazette(slices=26, topics=24))
     rows = snapshot(true)
-    history = rows.history("hindsight")
+    history = history_of(rows, "hindsight")
     columns = rays.columns(rows, history)["hindsight"]
     living = [np.flatnonzero(~np.isnan(history.documents[s])).tolist() for s in range(26)]
     expected = [true.angle(s, a, s, b) for s in range(26) for i, a in enumerate(living[s]) for b in living[s][i + 1 :]]
@@ -200,8 +201,8 @@ def test_bytes_hold_every_pair_in_the_order_that_the_page_expects() -> None:
 
 
 def test_pairs_leave_out_topics_that_the_page_does_not_know() -> None:
-    rows = Snapshot(gazette(slices=4, topics=6))
-    history = rows.history("hindsight")
+    rows = Moment(gazette(slices=4, topics=6))
+    history = history_of(rows, "hindsight")
     some = angles_of_pairs(rows, history, np.array([1, 4, 5, 77]))
     seen = angles_seen_from(rows, history, 4)
     np.testing.assert_allclose(some.reshape(4, 3)[:, 0], seen[:, 1])
@@ -231,7 +232,7 @@ def test_a_template_holds_the_past_as_seen_from_every_date() -> None:
 
 
 def test_a_long_past_is_thinned_to_few_bytes() -> None:
-    meta = rays.draw(Snapshot(gazette(slices=500, topics=2, stored=8)), "rays/then/1")["layout"]["meta"]
+    meta = rays.draw(Moment(gazette(slices=500, topics=2, stored=8)), "rays/then/1")["layout"]["meta"]
     assert meta["at"][0] == 2
     assert meta["at"][-1] == 499
     assert 12 <= meta["at"].size <= 40
@@ -239,26 +240,26 @@ def test_a_long_past_is_thinned_to_few_bytes() -> None:
 
 
 def test_edges() -> None:
-    alone = traces(Snapshot(gazette(slices=9, topics=1, settling=0)), Selection(topic=0))
+    alone = traces(Moment(gazette(slices=9, topics=1, settling=0)), Selection(topic=0))
     assert alone["dots"]["x"].size == 0
     assert alone["past-0"]["x"].size > 0
-    young = traces(Snapshot(gazette(slices=1, topics=6, settling=0)), Selection(topic=0))
+    young = traces(Moment(gazette(slices=1, topics=6, settling=0)), Selection(topic=0))
     assert young["dots"]["x"].size == 5
     assert young["past-3"]["x"].size == 0
-    unsettled = traces(Snapshot(gazette(slices=5, topics=3, settling=5)), Selection(topic=0, reading="then"))
+    unsettled = traces(Moment(gazette(slices=5, topics=3, settling=5)), Selection(topic=0, reading="then"))
     assert unsettled["past-3"]["x"].size == 0
 
 
 def test_a_log_without_angles_shows_none() -> None:
-    rows = Snapshot(replace(gazette(slices=5, topics=4), sketch_frames={}))
+    rows = Moment(replace(gazette(slices=5, topics=4), sketch_frames={}))
     frame = RaysView().frame(rows, Selection(topic=1, reading="hindsight"))
     assert np.isnan(frame.degrees).all()
     assert frame.past.at.size == 0
-    columns = rays.columns(rows, rows.history("hindsight"))
+    columns = rays.columns(rows, history_of(rows, "hindsight"))
     assert (columns["then"]["angles"] == UNKNOWN).all()
 
 
 def test_an_unknown_topic_shows_nothing() -> None:
-    frame = RaysView().frame(Snapshot(gazette(slices=5, topics=4)), Selection(topic=99))
+    frame = RaysView().frame(Moment(gazette(slices=5, topics=4)), Selection(topic=99))
     assert frame.topic == -1
     assert frame.others.size == 0

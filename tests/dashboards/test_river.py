@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 
 from tests.dashboards.fakes import gazette
-from vmfstream.dashboards.bands import REST, RiverFrame, least_wiggle, stack
-from vmfstream.dashboards.history import Snapshot, read_history, ticks
-from vmfstream.dashboards.labels import LINE, OVERHANG, Label, place_labels
-from vmfstream.dashboards.shares import BOTTOM, TOP, SharesView, labels, paleness
+from vmfstream.dashboards.rows.history import read_history, ticks
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Measure, Selection, Size
+from vmfstream.dashboards.views.river.bands import REST, RiverFrame, least_wiggle, stack
+from vmfstream.dashboards.views.river.labels import LINE, OVERHANG, Label, place_labels
+from vmfstream.dashboards.views.river.view import BOTTOM, TOP, RiverView, labels, paleness
 
 WIDE, PHONE = Size(1240, 486), Size(362, 400)
 
 
 def frame(measure: Measure = "documents", slices: int = 30, topics: int = 30, **more: object) -> RiverFrame:
-    rows = Snapshot(gazette(slices=slices, topics=topics, **more))  # type: ignore[arg-type]
-    return SharesView().frame(rows, Selection(reading="hindsight", measure=measure))
+    rows = Moment(gazette(slices=slices, topics=topics, **more))  # type: ignore[arg-type]
+    return RiverView().frame(rows, Selection(reading="hindsight", measure=measure))
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE])
@@ -154,8 +155,8 @@ def test_one_constant_band_has_a_level_baseline() -> None:
 
 
 def test_order_is_the_same_in_both_readings_and_measures() -> None:
-    rows = Snapshot(gazette(slices=12, topics=14))
-    view = SharesView()
+    rows = Moment(gazette(slices=12, topics=14))
+    view = RiverView()
     orders = [
         tuple(view.frame(rows, Selection(reading=r, measure=m)).order)
         for r in ("then", "hindsight")
@@ -168,7 +169,7 @@ def test_order_is_the_same_in_both_readings_and_measures() -> None:
 def test_alike_topics_are_neighbours() -> None:
     one, two = ["apple", "pear", "plum", "fig", "kiwi"], ["truck", "wheel", "engine", "road", "brake"]
     rows = gazette(slices=6, topics=6, words=[one, two], settling=0)
-    order = SharesView().frame(rows, Selection(reading="hindsight")).order
+    order = RiverView().frame(rows, Selection(reading="hindsight")).order
     kinds = [int(t) % 2 for t in order]
     assert kinds in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
 
@@ -185,8 +186,8 @@ def test_many_topics_become_forty_and_one_grey_band() -> None:
 
 
 def test_selected_topic_is_always_drawn() -> None:
-    rows = Snapshot(gazette(slices=10, topics=70))
-    view = SharesView()
+    rows = Moment(gazette(slices=10, topics=70))
+    view = RiverView()
     small = int(np.argmin(np.nansum(read_history(rows, "then").documents, axis=0)))
     assert small not in stack(view.frame(rows, Selection(topic=None)), PHONE).topics
     assert small in stack(view.frame(rows, Selection(topic=small)), PHONE).topics
@@ -221,8 +222,8 @@ def test_paleness_as_known_then_judges_a_topic_by_itself() -> None:
 
 
 def test_settling_slices_are_named_in_then_only() -> None:
-    rows = Snapshot(gazette(slices=9, topics=4, settling=3))
-    view = SharesView()
+    rows = Moment(gazette(slices=9, topics=4, settling=3))
+    view = RiverView()
     for reading, expected in (("then", 1), ("hindsight", 0)):
         figure = view.figure(view.frame(rows, Selection(reading=reading)), WIDE, "light")  # type: ignore[arg-type]
         assert sum("still finding" in note.text for note in figure.layout.annotations) == expected

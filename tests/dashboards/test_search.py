@@ -11,19 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.dashboards.fakes import gazette
-from vmfstream.dashboards import search, wording
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.search import BASE, HIGH, MOST, SearchFrame, SearchView
-from vmfstream.dashboards.spelling import distances, nearest
-from vmfstream.dashboards.theme import theme
+from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.search import panel as search
+from vmfstream.dashboards.views.search.spelling import distances, nearest
+from vmfstream.dashboards.views.search.view import BASE, HIGH, MOST, SearchFrame, SearchView
 
 WIDE, PHONE = Size(1240, 0), Size(362, 0)
 
 
 @cache
-def rows() -> Snapshot:
-    return Snapshot(gazette())
+def rows() -> Moment:
+    return Moment(gazette())
 
 
 def found(word: str | None, **chosen: Any) -> SearchFrame:
@@ -48,7 +49,7 @@ def test_every_topic_that_stores_the_word_has_a_row_with_its_weights_and_ranks()
 
 def test_rows_stand_by_their_highest_weight_and_the_rest_is_counted() -> None:
     stories = [["war", "peace", f"word{k}", "a", "b", "c", "d"] for k in range(12)]
-    snapshot = Snapshot(gazette(slices=8, topics=12, words=stories, settling=0))
+    snapshot = Moment(gazette(slices=8, topics=12, words=stories, settling=0))
     frame = SearchView().frame(snapshot, Selection(word="war", reading="then"))
     peaks = [row.weight.max() for row in frame.rows]
     assert peaks == sorted(peaks, reverse=True)
@@ -81,7 +82,7 @@ def test_the_peak_is_said_in_words() -> None:
 
 
 def test_settling_slices_are_grey_and_their_weights_no_peak() -> None:
-    snapshot = Snapshot(gazette(slices=12, topics=3, settling=4))
+    snapshot = Moment(gazette(slices=12, topics=3, settling=4))
     view = SearchView()
     early = next(
         w
@@ -146,4 +147,4 @@ def test_pages_get_axis_and_looks_without_rows() -> None:
 
 def test_sentences() -> None:
     assert wording.peak(3, "2000 Q1", short=False) == "word 3 of the topic, 2000 Q1"
-    assert wording.PAGE["searchUnknown"].startswith("The tracker has never stored")
+    assert texts.PAGE["searchUnknown"].startswith("The tracker has never stored")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards.bands import stack
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.shares import SharesView
-from vmfstream.dashboards.steady import Steady
+from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.steady import Steady
 from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.river.bands import stack
+from vmfstream.dashboards.views.river.view import RiverView
 
 
 def until(rows: FakeRows, end: int) -> FakeRows:
@@ -37,7 +37,7 @@ def pictures(steady: Steady | None, ends: tuple[int, ...]) -> list[dict[int, Any
     whole = gazette(slices=30, topics=30).without_hindsight()
     out = []
     for end in ends:
-        frame = SharesView().frame(Snapshot(until(whole, end), steady), Selection())
+        frame = RiverView().frame(Moment(until(whole, end), steady), Selection())
         bands = stack(frame, Size(1240, 486))
         at = np.searchsorted(bands.x, np.arange(end) - 1e-9)
         ids = [int(frame.history.topic[t]) for t in bands.topics]

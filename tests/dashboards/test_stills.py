@@ -13,15 +13,15 @@ import pytest
 
 from tests.dashboards.fakes import gazette, write_log
 from vmfstream.dashboards import VIEWS
-from vmfstream.dashboards.history import Snapshot
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.stills import format_of, parse_width, printed, still, write_still
-from vmfstream.dashboards.theme import theme
 from vmfstream.dashboards.view import Selection
 from vmfstream.errors import InputError, MissingExtra
 
 
-def rows() -> Snapshot:
-    return Snapshot(gazette(slices=13, topics=6, settling=0))
+def rows() -> Moment:
+    return Moment(gazette(slices=13, topics=6, settling=0))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from vmfstream.dashboards.theme import SLOTS, Theme, ThemeName, contrast, mix, repaint, repaint_table, theme
+from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, contrast, mix, repaint, repaint_table, theme
 
 
 def test_a_topic_keeps_its_colour_for_ever() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from tests.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards import VIEWS
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.theme import repaint, theme
+from vmfstream.dashboards.looks.theme import repaint, theme
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.log.queries import EventFrame, SliceFrame, TypicalFrame
 
@@ -70,12 +70,12 @@ LOGS: dict[str, Callable[[], FakeRows]] = {
 
 
 @pytest.fixture(scope="module", params=LOGS)
-def rows(request: pytest.FixtureRequest) -> Snapshot:
-    return Snapshot(LOGS[request.param]())
+def rows(request: pytest.FixtureRequest) -> Moment:
+    return Moment(LOGS[request.param]())
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_view_draws_every_log(name: str, rows: Snapshot) -> None:
+def test_every_view_draws_every_log(name: str, rows: Moment) -> None:
     view = VIEWS[name]()
     for reading in ("then", "hindsight"):
         for form in ("auto", "ladder", "both") if name == "words" else ("auto",):
@@ -100,7 +100,7 @@ def test_views_leave_rows_unchanged(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_colour_is_in_the_table(name: str, rows: Snapshot) -> None:
+def test_every_colour_is_in_the_table(name: str, rows: Moment) -> None:
     known = {shade: set(theme(shade).tones()) for shade in ("light", "dark")}
     view = VIEWS[name]()
     for topic in (0, 1, 2):
@@ -114,7 +114,7 @@ def test_every_colour_is_in_the_table(name: str, rows: Snapshot) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_repainting_a_light_figure_gives_the_dark_one(name: str) -> None:
-    rows = Snapshot(gazette(slices=20, topics=26))
+    rows = Moment(gazette(slices=20, topics=26))
     view = VIEWS[name]()
     frame = view.frame(rows, Selection(topic=25, reading="hindsight"))
     light, dark = (json.loads(view.figure(frame, SIZES[0], shade).to_json()) for shade in ("light", "dark"))
@@ -124,7 +124,7 @@ def test_repainting_a_light_figure_gives_the_dark_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_words_of_strangers_bring_no_tags_and_no_formulas(name: str) -> None:
-    rows = Snapshot(LOGS["strangers' words"]())
+    rows = Moment(LOGS["strangers' words"]())
     view = VIEWS[name]()
     for topic in (0, 1):
         for form in ("ladder", "strips", "both"):

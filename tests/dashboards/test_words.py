@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards.history import Snapshot
-from vmfstream.dashboards.ladder import ladder_columns, standing
-from vmfstream.dashboards.strips import strip_words
-from vmfstream.dashboards.theme import theme
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.dashboards.words import WordsView
+from vmfstream.dashboards.views.words.ladder import ladder_columns, standing
+from vmfstream.dashboards.views.words.strips import strip_words
+from vmfstream.dashboards.views.words.view import WordsView
 
 WIDE, PHONE = Size(800, 0), Size(362, 0)
 
@@ -49,7 +49,7 @@ def test_nothing_enters_while_topics_are_settling() -> None:
 
 
 def test_ladder_shows_the_eight_strongest_words_at_their_ranks() -> None:
-    rows = Snapshot(gazette(slices=8, topics=4, settling=0))
+    rows = Moment(gazette(slices=8, topics=4, settling=0))
     view = WordsView()
     figure = view.figure(view.frame(rows, Selection(topic=2, reading="hindsight")), Size(1000, 0), "light")
     shown = {
@@ -64,7 +64,7 @@ def test_ladder_shows_the_eight_strongest_words_at_their_ranks() -> None:
 
 
 def test_one_slice_is_a_list_with_bars() -> None:
-    rows = Snapshot(gazette(slices=1, topics=3, settling=0))
+    rows = Moment(gazette(slices=1, topics=3, settling=0))
     view = WordsView()
     figure = view.figure(view.frame(rows, Selection(topic=2, reading="hindsight")), WIDE, "light")
     bars = next(t for t in figure.data if t.name == "weights")
@@ -117,7 +117,7 @@ def test_blank_is_only_where_a_word_is_not_stored() -> None:
 
 
 def test_both_readings_stand_above_each_other() -> None:
-    rows = Snapshot(gazette(slices=12, topics=3))
+    rows = Moment(gazette(slices=12, topics=3))
     view = WordsView()
     frame = view.frame(rows, Selection(topic=1, reading="then", form="both"))
     then = view.frame(rows, Selection(topic=1, reading="then", form="strips"))

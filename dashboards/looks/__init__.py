@@ -1,0 +1,1 @@
+"""What is the same in all views: colours, sentences, letters, and text of strangers made harmless."""

@@ -1,0 +1,184 @@
+"""What the page's script works with: columns of both readings, documents, colours, sentences, columns of the views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.dashboards import PANELS, TABS, panel
+from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks.escape import clean
+from vmfstream.dashboards.looks.theme import Theme, config, repaint_table, template, theme
+from vmfstream.dashboards.page.drawings import Plan
+from vmfstream.dashboards.page.packing import Arrays
+from vmfstream.dashboards.panels import Parts
+from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
+from vmfstream.dashboards.rows.log import LogRows, readings_of
+from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
+from vmfstream.dashboards.views.river.panel import MOST_TOPICS, order
+
+
+def parts_of(rows: LogRows, plan: Plan, *, live: bool = False) -> Parts:
+    """Return what the page's HTML is made of."""
+    history = history_of(rows, readings_of(rows)[0])
+    return Parts(
+        rows=rows,
+        history=history,
+        meta=rows.meta(),
+        hindsight=rows.has_hindsight(),
+        many=history.topic.size > MOST_TOPICS,
+        share=plan.share,
+        dropped=plan.dropped,
+        live=live,
+    )
+
+
+def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
+    """Return everything but the figures, its arrays placed in ``table``."""
+    readings = readings_of(rows)
+    history = history_of(rows, readings[0])
+    data: dict[str, Any] = {
+        "colours": {name: _colours(theme(name)) for name in ("light", "dark")},
+        "config": config(),
+        "documents": _documents(rows, history, plan),
+        "events": _events(rows, history),
+        "labels": list(history.labels),
+        "last": int(history.index[-1]) if history.index.size else -1,
+        "many": bool(history.topic.size > MOST_TOPICS),
+        "n": history.n.tolist(),
+        "open": {
+            "measure": opening_measure(history) if plan.share else "documents",
+            "reading": readings[0],
+            "topic": opening_topic(history),
+        },
+        "order": order(rows) if history.index.size else [],
+        "period": wording.period(history.labels),
+        "readings": {name: _columns(history_of(rows, name), history, plan, table) for name in readings},
+        "recorded": _recorded(rows),
+        "repaint": dict(repaint_table()),
+        "settling": history.settling.astype(int).tolist(),
+        "share": plan.share,
+        "subtitle": subtitle(history),
+        "tabs": list(TABS),
+        "template": template("light"),
+        "title": clean(rows.meta().get("title") or texts.TITLE),
+        "topics": history.topic.tolist(),
+        "vocabulary": {name: list(history_of(rows, name).vocabulary) for name in readings},
+        "wording": dict(texts.PAGE),
+    }
+    views = {name: columns for name in PANELS if (columns := panel(name).columns)} if history.index.size else {}
+    data["columns"] = list(views)
+    for name, columns in views.items():
+        data[name] = table.packed(columns(rows, history))
+    return data
+
+
+def subtitle(history: History) -> str:
+    """Return the line beside the title: documents, span, topics."""
+    return wording.subtitle(history.labels, int(history.n.sum()), int(history.topic.size))
+
+
+def _columns(history: History, whole: History, plan: Plan, table: Arrays) -> dict[str, Any]:
+    """Return one reading as columns over slices and the page's topics; numbers are rounded to what is shown."""
+    slices, topics = whole.index.size, whole.topic.size
+    place = np.searchsorted(history.topic, whole.topic)
+    place = (
+        np.where(
+            (place < history.topic.size) & (history.topic[np.minimum(place, history.topic.size - 1)] == whole.topic),
+            place,
+            -1,
+        )
+        if history.topic.size
+        else np.full(topics, -1)
+    )
+
+    def spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.full((slices, topics), np.nan)
+        out[:, place >= 0] = values[:, place[place >= 0]]
+        return out
+
+    word = np.full((slices, topics, plan.words), NO_WORD, dtype=np.int64)
+    weight = np.zeros((slices, topics, plan.words))
+    top = min(plan.words, history.word.shape[2] if history.word.ndim == 3 else 0)
+    word[:, place >= 0, :top] = history.word[:, place[place >= 0], :top]
+    weight[:, place >= 0, :top] = history.weight[:, place[place >= 0], :top]
+    stored = word != NO_WORD
+    scale = float(weight.max(initial=0.0)) or 1.0
+    return {
+        "certainty": table.place(spread(history.certainty).astype(np.float32)),
+        "documents": table.place(spread(history.documents).astype(np.float32)),
+        "share": table.place(spread(history.share).astype(np.float32)),
+        "speed": table.place(spread(history.speed).astype(np.float32)),
+        "usual": [
+            None if np.isnan(v) else round(float(v), 2)
+            for v in spread(history.typical_speed()[None, :].repeat(slices, axis=0))[0]
+        ]
+        if slices
+        else [],
+        "count": table.place(stored.sum(axis=2).astype(np.uint8)),
+        "word": table.place(word[stored].astype(np.uint16 if len(history.vocabulary) < 65536 else np.uint32)),
+        "weight": table.place(np.rint(np.sqrt(weight[stored] / scale) * 255).astype(np.uint8)),  # small ones finer
+        "scale": round(scale / 255**2, 12),
+    }
+
+
+def _documents(rows: LogRows, history: History, plan: Plan) -> list[list[Any]]:
+    """Return typical documents as rows of slice position, topic, title, date, score and safe address."""
+    if not history.index.size:
+        return []
+    frame = rows.typical()
+    shown = _precision(frame.time)
+    out = []
+    for k in range(frame.slice.size):
+        s = int(frame.slice[k] - history.index[0])
+        if not (0 <= s < history.index.size and frame.rank[k] <= plan.documents):
+            continue
+        address = str(frame.id[k])
+        safe = address if address.startswith(("https://", "http://")) else ""
+        date = "" if np.isnat(frame.time[k]) else str(frame.time[k].astype("datetime64[D]"))[:shown]
+        score = None if np.isnan(frame.score[k]) else round(float(frame.score[k]), 2)
+        out.append([s, int(frame.topic[k]), clean(str(frame.title[k]), 160) or clean(address), date, score, safe])
+    return out
+
+
+def _recorded(rows: LogRows) -> str:
+    """Return the day on which the newest slice ended, empty if it is not known."""
+    ends = rows.slices().ends
+    if not ends.size or np.isnat(ends[-1]):
+        return ""
+    return str((ends[-1] - np.timedelta64(1, "us")).astype("datetime64[D]"))  # a slice ends where the next begins
+
+
+def _precision(times: NDArray[np.datetime64]) -> int:
+    """Return how many characters of an ISO date tell something: none if all dates begin a year, else month or day."""
+    days = times[~np.isnat(times)].astype("datetime64[D]")
+    if (days == days.astype("datetime64[Y]")).all():
+        return 0
+    return 7 if (days == days.astype("datetime64[M]")).all() else 10
+
+
+def _events(rows: LogRows, history: History) -> list[list[Any]]:
+    """Return drift alarms and births as rows of slice position, kind and topic."""
+    frame = rows.events()
+    if not history.index.size:
+        return []
+    return [
+        [int(s - history.index[0]), str(kind), int(topic)]
+        for s, kind, topic in zip(frame.slice, frame.kind, frame.topic, strict=True)
+        if kind in ("drift", "born") and 0 <= s - history.index[0] < history.index.size
+    ]
+
+
+def _colours(colours: Theme) -> dict[str, Any]:
+    return {
+        "fill": [slot.fill for slot in colours.slots],
+        "ink": [slot.ink for slot in colours.slots],
+        "page": colours.page,
+        "text": colours.text,
+        "muted": colours.muted,
+        "rule": colours.rule,
+        "outline": colours.outline,
+        "alarm": colours.alarm,
+    }

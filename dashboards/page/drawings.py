@@ -1,0 +1,76 @@
+"""All figures of a page, each drawn once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vmfstream.dashboards import PANELS, panel
+from vmfstream.dashboards.panels import Panel
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import LogRows, readings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What goes into a page, and in words what does not."""
+
+    share: bool = True
+    documents: int = 5
+    least_share: float = 0.0
+    pictures: int = 1000
+    words: int = 60
+    dropped: tuple[str, ...] = ()
+
+
+class Drawings:
+    """The figures of one state of a log by key, each drawn when it is first asked for."""
+
+    def __init__(self, rows: LogRows) -> None:
+        self._rows = rows
+        self._drawn: dict[str, Any] = {}
+        self._panels: dict[str, Panel] = {name: panel(name) for name in PANELS}
+
+    def keys(self, plan: Plan) -> list[str]:
+        """Return the keys of the figures that a plan keeps, in the order of the page."""
+        topics = self._pictured(plan)
+        keys = [key for one in self._panels.values() if one.keys for key in one.keys(self._rows, topics)]
+        return [key for key in keys if plan.share or not _is_share(key)]
+
+    def figure(self, key: str) -> dict[str, Any]:
+        """Return a figure without the template, which the page holds once.
+
+        Raises
+        ------
+        KeyError
+            If no view has a figure of this key.
+        """
+        if key not in self._known:
+            raise KeyError(key)
+        if key not in self._drawn:
+            draw = self._panels[key.partition("/")[0]].draw
+            assert draw is not None
+            drawing = draw(self._rows, key)
+            layout = {name: value for name, value in drawing["layout"].items() if name != "template"}
+            self._drawn[key] = drawing | {"data": list(drawing["data"]), "layout": layout}
+        found: dict[str, Any] = self._drawn[key]
+        return found
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.keys(Plan()))
+
+    def _pictured(self, plan: Plan) -> Sequence[int]:
+        """Return the topics that have pictures of their own."""
+        history = history_of(self._rows, readings_of(self._rows)[0])
+        peak = np.nan_to_num(history.share).max(axis=0, initial=0.0) if history.topic.size else np.empty(0)
+        largest = np.argsort(-peak, kind="stable")[: plan.pictures]
+        return [int(history.topic[t]) for t in np.sort(largest) if peak[t] >= plan.least_share]
+
+
+def _is_share(key: str) -> bool:
+    return key.startswith("river/") and "/share/" in key

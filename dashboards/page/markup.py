@@ -1,0 +1,232 @@
+"""The page's HTML: everything that can be said before a script runs, escaped at the border."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import numpy as np
+
+from vmfstream.dashboards import TABS, panel
+from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks.escape import clean, for_html
+from vmfstream.dashboards.looks.theme import FONT, Theme, theme
+from vmfstream.dashboards.page.data import subtitle
+from vmfstream.dashboards.page.packing import packed
+from vmfstream.dashboards.panels import Parts
+from vmfstream.dashboards.rows.history import History
+
+CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+
+# plotly would ask a public server for coast lines, even of a globe that shows none
+NO_COASTS = (
+    'window.PlotlyGeoAssets={topojson:{world_110m:{type:"Topology",arcs:[],objects:'
+    '{coastlines:{type:"GeometryCollection",geometries:[]},land:{type:"GeometryCollection",geometries:[]},'
+    'ocean:{type:"GeometryCollection",geometries:[]},lakes:{type:"GeometryCollection",geometries:[]},'
+    'rivers:{type:"GeometryCollection",geometries:[]},countries:{type:"GeometryCollection",geometries:[]},'
+    'subunits:{type:"GeometryCollection",geometries:[]}}}}};'
+)
+SCRIPTS = (
+    "page.js",
+    "river.js",
+    "topic.js",
+    "words.js",
+    "changes.js",
+    "compare.js",
+    "documents.js",
+    "health.js",
+    "table.js",
+    "rays.js",
+    "globe.js",
+    "lineage.js",
+    "search.js",
+    "tree.js",
+    "tables.js",
+    "live.js",
+)
+_SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
+
+
+def exported(parts: Parts, library: str, data: str, figures: str) -> str:
+    """Return the whole page as one file.
+
+    Parameters
+    ----------
+    parts : Parts
+    library : str
+        The plotly library, packed.
+    data, figures : str
+        JSON that may stand inside a script element.
+    """
+    scripts = (
+        packed("data", "application/json", data)
+        + packed("figures", "application/json", figures)
+        + library
+        + packed("script", "text/javascript", script())
+        + f"<script>{NO_COASTS}</script>\n<script>{_asset('unpack.js')}</script>\n"
+    )
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
+    return page(parts, policy, scripts)
+
+
+def page(parts: Parts, head: str, scripts: str) -> str:
+    """Return the page's HTML around what its face adds to the head and behind the body."""
+    title = for_html(clean(parts.meta.get("title") or texts.TITLE))
+    if not parts.history.index.size:
+        return waiting(title, wording.nothing_closed(0), head, scripts, footer=_footer(parts))
+    return _document(title, head, _body(parts, title), scripts, live=parts.live)
+
+
+def waiting(title: str, sentence: str, head: str, scripts: str, *, footer: str = "", live: bool = False) -> str:
+    """Return a page that says why there is no river yet; ``title`` is escaped already."""
+    body = (
+        f'<header><h1>{title}</h1><div class="controls"><button id="theme" aria-label="Light or dark">◐ <span></span>'
+        f"</button></div></header><main><section><h2>{texts.RIVER}</h2>"
+        f'<p id="waiting" aria-live="polite">{for_html(sentence)}</p></section></main>{footer}'
+    )
+    return _document(title, head, body, scripts, live=live)
+
+
+def _document(title: str, head: str, body: str, scripts: str, *, live: bool) -> str:
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"{" data-live" if live else ""}>\n<head>\n<meta charset="utf-8">\n{head}'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>\n{_variables()}{_asset('page.css')}</style>\n"
+        f"</head>\n<body>\n{body}\n{scripts}</body>\n</html>\n"
+    )
+
+
+def script() -> str:
+    """Return the page's own script: all files in one scope."""
+    return '(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "start();\n})();"
+
+
+def _body(parts: Parts, title: str) -> str:
+    history = parts.history
+    newest = history.index.size - 1
+    return f"""<header>
+<div><h1>{title}</h1>
+<p class="sub" id="subtitle">{for_html(subtitle(history))}</p></div>
+<button id="more" aria-expanded="false" aria-controls="controls">Menu</button>
+<div class="controls" id="controls">
+<input id="find" type="search" placeholder="{texts.FIND}" aria-label="{texts.FIND}"
+autocomplete="off" spellcheck="false">
+{_readings(parts)}
+<button id="theme" aria-label="Light or dark">◐ <span></span></button>
+<button id="help">How to read this</button>
+</div>
+</header>
+<div id="time" role="group" aria-label="Date">
+<button id="play"><span aria-hidden="true">▶</span> <span class="label">{texts.PAGE["play"]}</span></button>
+<div class="rail"><canvas aria-hidden="true"></canvas>
+<input type="range" min="0" max="{newest}" value="{newest}" step="1" aria-label="Date"></div>
+<output>{for_html(history.labels[newest])}</output>
+<span id="badge"></span><button id="pill" hidden></button>
+</div>
+<p class="note" id="notice"><span>{texts.NOTICE}</span><button class="quiet">Got it</button></p>
+<main>
+{_placed("river", parts, "section")}
+{_placed("sentences", parts, "section")}
+<section id="topic" aria-labelledby="topic-name">
+<h2 class="name"><span class="swatch" aria-hidden="true"></span><span id="topic-name"></span></h2>
+<p class="note" id="state" hidden></p>
+<dl class="facts" id="facts"></dl>
+<div class="columns">
+<div>{_placed("words", parts)}{_placed("compare", parts)}{_placed("documents", parts)}</div>
+<div class="beside">{_placed("rays", parts)}</div>
+</div>
+</section>
+{_tabs(parts)}
+</main>
+{_footer(parts)}
+<dialog id="reader" aria-labelledby="reader-title">{_help()}</dialog>
+<div id="tip" hidden></div>
+<p class="only-read" aria-live="polite" id="speak"></p>
+<p class="note" id="old" hidden>{texts.OLD_BROWSER}</p>
+<noscript><p class="note">{texts.NO_SCRIPT}</p>{_words_table(history)}</noscript>"""
+
+
+def _placed(name: str, parts: Parts, element: str = "div") -> str:
+    """Return a panel in its place; an empty one takes no room."""
+    return f'<{element} data-view="{name}">{panel(name).section(parts)}</{element}>'
+
+
+def _tabs(parts: Parts) -> str:
+    heads = "".join(
+        f'<button role="tab" id="tab-{name}" data-value="{name}" aria-controls="panel-{name}" '
+        f'aria-selected="false" tabindex="-1">{for_html(panel(name).title)}</button>'
+        for name in TABS
+    )
+    panels = "\n".join(
+        f'<div role="tabpanel" id="panel-{name}" aria-labelledby="tab-{name}" data-view="{name}" hidden>'
+        f"{panel(name).section(parts)}</div>"
+        for name in TABS
+    )
+    label = for_html(texts.MORE)
+    return (
+        f'<section id="more-views"><div role="tablist" id="tabs" aria-label="{label}">{heads}</div>\n{panels}</section>'
+    )
+
+
+def _readings(parts: Parts) -> str:
+    off = "" if parts.hindsight else f' disabled title="{for_html(wording.no_hindsight())}"'
+    return (
+        '<div class="switch" role="group" aria-label="Reading" id="reading">'
+        f'<button data-value="then">{texts.PAGE["then"]}</button>'
+        f'<button data-value="hindsight"{off}>{texts.PAGE["hindsight"]}</button></div>'
+    )
+
+
+def _words_table(history: History) -> str:
+    """Return the three strongest words of every topic at up to twelve dates, for pages without scripts."""
+    count = history.index.size
+    shown = np.unique(np.linspace(0, count - 1, min(count, 12)).round().astype(int))
+    head = "".join(f'<th scope="col">{for_html(history.labels[s])}</th>' for s in shown)
+    rows = []
+    for t, topic in enumerate(history.topic):
+        cells = "".join(f"<td>{for_html(' '.join(history.strongest(int(s), t, 3)))}</td>" for s in shown)
+        rows.append(f'<tr><th scope="row">topic {int(topic)}</th>{cells}</tr>')
+    body = f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="scroll"><table>{body}</table></div>'
+
+
+def _footer(parts: Parts) -> str:
+    lines = []
+    licence = parts.meta.get("licence") or parts.meta.get("license")
+    if licence:
+        lines.append(f"{texts.LICENCE}: {for_html(clean(licence, 300))}")
+    settings = wording.settings_in_words({key: clean(value, 200) for key, value in parts.meta.items()})
+    if settings:
+        lines.append(for_html("; ".join(settings)))
+    if parts.dropped:
+        lines.append(for_html(wording.dropped_sentence(parts.dropped)))
+    lines.append(texts.SERVED if parts.live else texts.OFFLINE)
+    return f"<footer>{'<br>'.join(lines)}</footer>"
+
+
+def _help() -> str:
+    meaning = "".join(f"<dt>{for_html(name)}</dt><dd>{for_html(text)}</dd>" for name, text in texts.HOW_TO_READ)
+    keys = "".join(
+        f"<dt>{' '.join(f'<kbd>{for_html(k)}</kbd>' for k in names.split())}</dt><dd>{for_html(text)}</dd>"
+        for names, text in texts.KEYS
+    )
+    return (
+        '<form method="dialog"><button autofocus>Close</button></form><h2 id="reader-title">How to read this</h2>'
+        f'<div class="two"><dl>{meaning}</dl><div><h3>Keys</h3><dl>{keys}</dl></div></div>'
+    )
+
+
+def _variables() -> str:
+    def block(colours: Theme) -> str:
+        return "".join(f"--{name}:{getattr(colours, name)};" for name in _SURFACES)
+
+    light, dark = theme("light"), theme("dark")
+    return (
+        f":root{{--font:{FONT};{block(light)}}}\n"
+        f"@media (prefers-color-scheme: dark){{:root:not([data-theme]){{{block(dark)}}}}}\n"
+        f':root[data-theme="dark"]{{{block(dark)}}}\n'
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files("vmfstream.dashboards").joinpath("browser", name).read_text(encoding="utf-8")

@@ -1,0 +1,128 @@
+"""Angles between topics and sketches of their means as arrays over the slices and topics of a history.
+
+In hindsight, slices that no smoothing has reached yet count as known then, as in the history itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
+from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.log.queries import Reading
+
+UNKNOWN = 255
+"""An angle in a column of bytes that the log does not hold."""
+
+_STEPS = 254
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bytes:
+    """Angles as bytes: ``unit`` degrees each, 255 where unknown."""
+
+    unit: float
+    values: NDArray[np.uint8]
+
+
+def as_bytes(degrees: Floats) -> Bytes:
+    """Round angles to half degrees, or to as fine steps as a byte has room for if some are above 127 degrees."""
+    unit = 0.5 if np.nanmax(degrees, initial=0.0) <= 0.5 * _STEPS else 180.0 / _STEPS
+    return Bytes(unit, np.where(np.isnan(degrees), UNKNOWN, np.rint(np.nan_to_num(degrees) / unit)).astype(np.uint8))
+
+
+def degrees_between(a: Floats, b: Floats) -> Floats:
+    """Return the angles between unit vectors in the last axis, NaN where one of them is."""
+    out: Floats = np.degrees(np.arccos(np.clip((a * b).sum(axis=-1), -1.0, 1.0)))
+    return out
+
+
+def angles_seen_from(rows: LogRows, history: History, topic: int) -> Floats:
+    """Return the degrees between one topic and every other at each slice, shape (S, T), NaN where unknown."""
+    out = np.full((history.index.size, history.topic.size), np.nan)
+    for reading, used in _parts(rows, history):
+        frame = rows.angles(reading)  # all pairs: the page has asked for them already
+        own = (frame.topic == topic) | (frame.other == topic)
+        other = np.where(frame.topic == topic, frame.other, frame.topic)[own]
+        s, (t,), kept = _places(history, used, frame.slice[own], other)
+        out[s, t] = frame.degrees[own][kept]
+    return out
+
+
+def angles_of_pairs(rows: LogRows, history: History, topics: Ints) -> Floats:
+    """Return the degrees between all pairs of ``topics`` that live in a slice, slice after slice, in one row.
+
+    In each slice the living ones stand in the order of ``topics`` (ascending), and pairs in the order (0, 1), (0, 2),
+    ..., (1, 2), ...; NaN where the log does not hold an angle.
+    """
+    place = np.searchsorted(history.topic, topics)
+    place[place == history.topic.size] = 0
+    alive = ~np.isnan(history.documents[:, place]) & (history.topic[place] == topics) if topics.size else None
+    if alive is None or not history.topic.size:
+        return np.empty(0)
+    count = alive.sum(axis=1)
+    start = np.concatenate([[0], np.cumsum(count * (count - 1) // 2)])
+    rank = np.full((history.index.size, history.topic.size), -1)
+    rank[:, place] = np.where(alive, np.cumsum(alive, axis=1) - 1, -1)
+    out = np.full(int(start[-1]), np.nan)
+    for reading, used in _parts(rows, history):
+        frame = rows.angles(reading)
+        s, (a, b), kept = _places(history, used, frame.slice, frame.topic, frame.other)
+        i, j, k = rank[s, a], rank[s, b], count[s]
+        both = (i >= 0) & (j >= 0)
+        low, high = np.minimum(i, j), np.maximum(i, j)
+        at = start[s] + low * (2 * k - low - 1) // 2 + high - low - 1
+        out[at[both]] = frame.degrees[kept][both]
+    return out
+
+
+def sketch_of(rows: LogRows, history: History, topic: int) -> Floats:
+    """Return the sketches of one topic's mean as unit rows, shape (S, 256), NaN where there is none."""
+    found = [(rows.sketches(reading), used) for reading, used in _parts(rows, history)]  # all: the globe needs them too
+    out = np.full((history.index.size, max(frame.numbers.shape[1] for frame, _ in found)), np.nan)
+    for frame, used in found:
+        own = np.flatnonzero(frame.topic == topic)
+        s, _, kept = _places(history, used, frame.slice[own])
+        out[s] = unit(frame.numbers[own[kept]])
+    return out
+
+
+def all_sketches(rows: LogRows, history: History) -> NDArray[np.float32]:
+    """Return the sketches of all means as unit rows, shape (S, T, 256), NaN where there is none."""
+    found = [(rows.sketches(reading), used) for reading, used in _parts(rows, history)]
+    width = max(frame.numbers.shape[1] for frame, _ in found)
+    out = np.full((history.index.size, history.topic.size, width), np.nan, dtype=np.float32)
+    for frame, used in found:
+        s, (t,), kept = _places(history, used, frame.slice, frame.topic)
+        out[s, t] = unit(frame.numbers[kept])
+    return out
+
+
+def unit(rows: Floats) -> Floats:
+    """Return rows at length one; rows of zeros become NaN."""
+    length = np.linalg.norm(rows, axis=-1, keepdims=True)
+    out: Floats = rows / np.where(length > 0, length, np.nan)
+    return out
+
+
+def _parts(rows: LogRows, history: History) -> list[tuple[Reading, Bools]]:
+    """Return the readings of which a history is made, each with the slices that are taken from it."""
+    if history.reading == "then":
+        return [("then", np.ones(history.index.size, dtype=np.bool_))]
+    reached = np.isin(history.index, rows.topics("hindsight").slice)
+    return [("hindsight", reached)] if reached.all() else [("then", ~reached), ("hindsight", reached)]
+
+
+def _places(history: History, used: Bools, slices: Ints, *topics: Ints) -> tuple[Ints, tuple[Ints, ...], Bools]:
+    """Return rows and columns of entries in used slices and known topics, and which entries these are."""
+    if not history.index.size:
+        return np.empty(0, np.int64), tuple(np.empty(0, np.int64) for _ in topics), np.zeros(slices.size, np.bool_)
+    s = slices - history.index[0]
+    kept = (s >= 0) & (s < history.index.size)
+    kept[kept] = used[s[kept]]
+    for ids in topics:
+        kept &= np.isin(ids, history.topic)
+    return s[kept], tuple(np.searchsorted(history.topic, ids[kept]) for ids in topics), kept

@@ -1,0 +1,245 @@
+"""The log as dense arrays over slices and topics, read once and shared by all views."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.dashboards.looks.escape import clean
+from vmfstream.dashboards.looks.wording import unlabelled
+from vmfstream.dashboards.rows.log import LogRows, once
+from vmfstream.errors import InputError
+from vmfstream.log.queries import Reading, SliceFrame
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NO_WORD = -1
+_YEAR = re.compile(r"\d{4}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """One reading of the log.
+
+    Parameters
+    ----------
+    reading : {"then", "hindsight"}
+    index, n, settling : arrays of shape (S,)
+        Slice numbers without gaps, documents, and whether topic numbers could still change their meaning.
+    labels : tuple of S str
+        Names of the slices in the words of their calendar.
+    topic : int array of shape (T,)
+        Topic ids in ascending order.
+    documents, share, certainty, speed : float arrays of shape (S, T)
+        NaN where the topic was not alive; ``speed`` in degrees since the slice before.
+    vocabulary : tuple of V str
+        Words, cleaned for display.
+    word : int array of shape (S, T, R)
+        Positions in the vocabulary by rank, -1 where there is no word.
+    weight : float array of shape (S, T, R)
+        Weights of these words, 0 where there is none.
+    """
+
+    reading: Reading
+    index: Ints
+    labels: tuple[str, ...]
+    n: Ints
+    settling: Bools
+    topic: Ints
+    documents: Floats
+    share: Floats
+    certainty: Floats
+    speed: Floats
+    vocabulary: tuple[str, ...]
+    word: Ints
+    weight: Floats
+
+    def alive(self) -> Bools:
+        """Return where a topic has a row and its slice has documents, shape (S, T)."""
+        alive: Bools = ~np.isnan(self.documents) & (self.n > 0)[:, None]
+        return alive
+
+    def position(self, topic: int) -> int | None:
+        """Return the column of a topic id, or None."""
+        found = np.flatnonzero(self.topic == topic)
+        return int(found[0]) if found.size else None
+
+    def life(self, topic: int | None) -> tuple[int | None, Ints]:
+        """Return the column of a topic, the first one's if there is no such topic, and the rows in which it stands."""
+        t = None if topic is None else self.position(topic)
+        if t is None:
+            t = 0 if self.topic.size else None
+        return t, np.flatnonzero(~np.isnan(self.documents[:, t])) if t is not None else np.empty(0, np.int64)
+
+    def strongest(self, s: int, t: int, top: int) -> list[str]:
+        """Return the ``top`` strongest words of column ``t`` at row ``s``."""
+        return [self.vocabulary[w] for w in self.word[s, t, :top] if w != NO_WORD]
+
+    def settled(self) -> Bools:
+        """Return the slices whose topic numbers are final in this reading (all of them in hindsight)."""
+        return ~self.settling if self.reading == "then" else np.ones(self.index.size, dtype=np.bool_)
+
+    def typical_speed(self) -> Floats:
+        """Return each topic's own median step in degrees over settled slices, NaN where it has none, shape (T,)."""
+        known = np.where(self.settled()[:, None] & self.alive(), self.speed, np.nan)
+        out = np.full(self.topic.size, np.nan)
+        for t in range(self.topic.size):
+            steps = known[:, t][~np.isnan(known[:, t])]
+            if steps.size >= 3:
+                out[t] = np.median(steps)
+        return out
+
+
+def read_history(rows: LogRows, reading: Reading) -> History:
+    """Read one reading of the log.
+
+    In hindsight, slices that no smoothing has reached yet are shown as known then; without any hindsight this is the
+    reading as known then under its own name.
+    """
+    if reading == "hindsight" and not rows.has_hindsight():
+        reading = "then"
+    slices = rows.slices()
+    index, labels, n, settling = _calendar(slices)
+    topics, words = rows.topics("then"), rows.words("then")
+    parts = [(topics, words, np.ones(index.size, dtype=np.bool_))]
+    if reading == "hindsight":
+        late, late_words = rows.topics("hindsight"), rows.words("hindsight")
+        reached = np.isin(index, late.slice)
+        parts = [(topics, words, ~reached), (late, late_words, reached)]
+
+    ids = np.unique(np.concatenate([frame.topic for frame, _, _ in parts]))
+    shape = (index.size, ids.size)
+    documents, share, certainty, speed = (np.full(shape, np.nan) for _ in range(4))
+    for frame, _, used in parts:
+        s, t, keep = _cells(index, ids, frame.slice, frame.topic, used)
+        for out, column in (
+            (documents, frame.n),
+            (share, frame.share),
+            (certainty, frame.certainty),
+            (speed, frame.speed),
+        ):
+            out[s, t] = column[keep]
+
+    vocabulary, codes = _vocabulary([frame.word for _, frame, _ in parts])
+    ranks = max((int(frame.rank.max()) for _, frame, _ in parts if frame.rank.size), default=0)
+    word = np.full((*shape, ranks), NO_WORD, dtype=np.int64)
+    weight = np.zeros((*shape, ranks))
+    for (_, words_frame, used), code in zip(parts, codes, strict=True):
+        s, t, keep = _cells(index, ids, words_frame.slice, words_frame.topic, used)
+        r = words_frame.rank[keep] - 1
+        word[s, t, r] = code[keep]
+        weight[s, t, r] = words_frame.weight[keep]
+    return History(
+        reading=reading,
+        index=index,
+        labels=labels,
+        n=n,
+        settling=settling,
+        topic=ids,
+        documents=documents,
+        share=share,
+        certainty=certainty,
+        speed=speed,
+        vocabulary=vocabulary,
+        word=word,
+        weight=weight,
+    )
+
+
+def history_of(rows: LogRows, reading: Reading) -> History:
+    """Return a reading as dense arrays, computed once if ``rows`` are those of one moment."""
+    return once(rows, ("history", reading), lambda: read_history(rows, reading))
+
+
+def slice_called(history: History, label: str | None) -> int | None:
+    """Return the position of a slice by its name, None for none.
+
+    Raises
+    ------
+    InputError
+        If there is no such slice.
+    """
+    if label is None:
+        return None
+    if label not in history.labels:
+        known = f"{history.labels[0]} to {history.labels[-1]}" if history.labels else "none yet"
+        raise InputError(f"there is no date {label!r} in this log; dates are {known}")
+    return history.labels.index(label)
+
+
+def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int, str]]:
+    """Choose the slices whose labels are written below an axis of ``width`` pixels, one per ``least`` pixels at most.
+
+    Where every slice fits, all are named; otherwise the first slice of each year is, by its year alone, every second,
+    fifth, tenth of them, or several slices of each year if there is room; slices without years are thinned by counting
+    back from the newest.
+    """
+    count = len(labels)
+    if count == 0:
+        return []
+    step = width / max(count - 1, 1)
+    if step >= least:
+        return list(enumerate(labels))
+    years = [match.group() if (match := _YEAR.search(label)) else "" for label in labels]
+    starts = [i for i in range(count) if years[i] and (i == 0 or years[i] != years[i - 1])]
+    if all(years) and 1 < len(starts) < count and max(Counter(years).values()) <= 366:
+        chosen = [(i, years[i]) for i in starts]
+    else:
+        chosen = list(enumerate(labels))
+    by_year = len(chosen) < count
+    if (
+        by_year and len(starts) <= 5 and (len(starts) - 1) * 2 * least <= width
+    ):  # room for more than years: every second, third ... slice
+        for every in (2, 3, 4, 6, 12, 13, 26):
+            kept = [(i, labels[i]) for i in range(count) if (i - starts[-1]) % every == 0]
+            if every * step >= least and len(kept) >= 2 * (len(starts) - 1):
+                return kept
+    for every in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000):
+        kept = chosen[(count - 1) % every :: every]
+        if by_year or list(labels) == years:
+            kept = [item for item in chosen if int(item[1]) % every == 0]
+        gaps = [(b[0] - a[0]) * step for a, b in itertools.pairwise(kept)]
+        if by_year and len(gaps) > 1 and gaps[0] < least <= min(gaps[1:]):  # the first year may be cut short
+            kept, gaps = kept[1:], gaps[1:]
+        if kept and (not gaps or min(gaps) >= least * 0.8):
+            return kept
+    return [chosen[-1]]
+
+
+def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
+    """Return slice numbers without gaps; slices that the log does not hold are empty ones."""
+    if not frame.slice.size:
+        return np.empty(0, np.int64), (), np.empty(0, np.int64), np.empty(0, np.bool_)
+    index = np.arange(int(frame.slice.min()), int(frame.slice.max()) + 1)
+    where = frame.slice - index[0]
+    named = dict(zip(where.tolist(), frame.label.tolist(), strict=True))
+    labels = tuple(clean(str(named[i]), 24) if named.get(i) else unlabelled(int(index[i])) for i in range(index.size))
+    n = np.zeros(index.size, dtype=np.int64)
+    settling = np.zeros(index.size, dtype=np.bool_)
+    n[where], settling[where] = frame.n, frame.settling
+    return index, labels, n, settling
+
+
+def _cells(index: Ints, ids: Ints, slices: Ints, topics: Ints, used: Bools) -> tuple[Ints, Ints, Bools]:
+    """Return rows and columns of the cells that lie in used slices, and which entries these are."""
+    if not index.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(slices.size, np.bool_)
+    s = slices - index[0]
+    keep = (s >= 0) & (s < index.size)
+    keep[keep] = used[s[keep]]
+    return s[keep], np.searchsorted(ids, topics[keep]), keep
+
+
+def _vocabulary(columns: list[NDArray[np.object_]]) -> tuple[tuple[str, ...], list[Ints]]:
+    """Return the words, cleaned for display, and the columns as positions in them."""
+    raw = sorted({str(word) for column in columns for word in column})
+    place = {word: k for k, word in enumerate(raw)}
+    codes = [np.fromiter((place[str(w)] for w in column), np.int64, len(column)) for column in columns]
+    return tuple(clean(word) or "·" for word in raw), codes

@@ -1,0 +1,150 @@
+"""Where the rows of all pictures come from: what is asked of a log, and each question asked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from vmfstream.log.queries import (
+    AngleFrame,
+    EpochFrame,
+    EventFrame,
+    Reading,
+    Rejections,
+    SketchFrame,
+    SliceFrame,
+    SnapshotFrame,
+    SnapshotTopicFrame,
+    SnapshotWordFrame,
+    TopicFrame,
+    TypicalFrame,
+    WordFrame,
+)
+
+if TYPE_CHECKING:
+    from vmfstream.dashboards.rows.steady import Steady
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class LogRows(Protocol):
+    """The part of ``vmfstream.log.queries.Reader`` that views use."""
+
+    def meta(self) -> dict[str, str]:
+        """Return the settings of the run."""
+        ...
+
+    def slices(self) -> SliceFrame:
+        """Return the closed slices."""
+        ...
+
+    def topics(self, reading: Reading) -> TopicFrame:
+        """Return the topics of all closed slices."""
+        ...
+
+    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
+        """Return the words of topics in all closed slices."""
+        ...
+
+    def typical(self, topic: int | None = None) -> TypicalFrame:
+        """Return the most typical documents."""
+        ...
+
+    def events(self) -> EventFrame:
+        """Return what happened to topics."""
+        ...
+
+    def has_hindsight(self) -> bool:
+        """Tell whether the reading in hindsight exists."""
+        ...
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between the means of topics."""
+        ...
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return sketches of the means of topics."""
+        ...
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        ...
+
+    def rejections(self) -> Rejections:
+        """Return how many messages were rejected, by reason."""
+        ...
+
+    def snapshots(self) -> SnapshotFrame:
+        """Return the batch fits of samples."""
+        ...
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        """Return the topics of batch fits."""
+        ...
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        """Return the words of the topics of batch fits."""
+        ...
+
+
+def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Moment, P], R]:
+    """Return the method that asks the log the first time, and then knows."""
+
+    @wraps(question)
+    def asked(self: Moment, /, *args: P.args, **named: P.kwargs) -> R:
+        key = (question.__name__, args, tuple(sorted(named.items())))
+        answer: R = self.once(key, lambda: getattr(self.rows, question.__name__)(*args, **named))
+        return answer
+
+    return asked
+
+
+class Moment:
+    """The rows of a log at one moment: every question is asked once, so that all views of a page agree.
+
+    ``steady`` is what earlier moments of a growing log looked like.
+    """
+
+    def __init__(self, rows: LogRows, steady: Steady | None = None) -> None:
+        self.rows = rows
+        self.steady = steady
+        self._known: dict[Hashable, Any] = {}
+
+    meta = _once(LogRows.meta)
+    slices = _once(LogRows.slices)
+    topics = _once(LogRows.topics)
+    words = _once(LogRows.words)
+    typical = _once(LogRows.typical)
+    events = _once(LogRows.events)
+    has_hindsight = _once(LogRows.has_hindsight)
+    angles = _once(LogRows.angles)
+    sketches = _once(LogRows.sketches)
+    epochs = _once(LogRows.epochs)
+    rejections = _once(LogRows.rejections)
+    snapshots = _once(LogRows.snapshots)
+    snapshot_topics = _once(LogRows.snapshot_topics)
+    snapshot_words = _once(LogRows.snapshot_words)
+
+    def once(self, key: Hashable, compute: Callable[[], R]) -> R:
+        """Return what is computed the first time and kept under the key."""
+        if key not in self._known:
+            self._known[key] = compute()
+        kept: R = self._known[key]
+        return kept
+
+
+def once(rows: LogRows, key: Hashable, compute: Callable[[], R]) -> R:
+    """Return what is computed from rows, only the first time if they are those of one moment."""
+    return rows.once(key, compute) if isinstance(rows, Moment) else compute()
+
+
+def readings_of(rows: LogRows) -> tuple[Reading, ...]:
+    """Return the readings that a log holds, the one a page opens with first."""
+    return ("hindsight", "then") if rows.has_hindsight() else ("then",)
+
+
+def reading_called(name: str) -> Reading:
+    """Return the reading that a key of a figure names."""
+    return "hindsight" if name == "hindsight" else "then"

@@ -1,0 +1,54 @@
+"""What a live page keeps while its log grows, so that nothing moves under a reader: the river's order and scale."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from vmfstream.dashboards.rows.history import Floats, History, Ints
+from vmfstream.dashboards.rows.likeness import life_angles, order_by_likeness
+
+_STEP = 0.25
+
+
+class Steady:
+    """The layout that a page began with; what comes later is added to it."""
+
+    def __init__(self) -> None:
+        self._order: list[int] = []
+        self._lines: dict[Hashable, tuple[Floats, int]] = {}
+        self._extents: dict[Hashable, tuple[float, float]] = {}
+
+    def arranged(self, history: History) -> Ints:
+        """Return the topics' columns in the order they always had; a new one stands beside its nearest relative."""
+        if not self._order:
+            self._order = history.topic[order_by_likeness(history)].tolist()
+        fresh = [int(t) for t in history.topic if int(t) not in self._order]
+        if fresh:
+            angle = life_angles(history)
+            column = {int(t): k for k, t in enumerate(history.topic)}
+            for topic in fresh:
+                known = [other for other in self._order if other in column]
+                nearest = min(known, key=lambda other: angle[column[topic], column[other]], default=None)
+                at = len(self._order) if nearest is None else self._order.index(nearest) + 1
+                self._order.insert(at, topic)
+        place = {int(t): k for k, t in enumerate(history.topic)}
+        return np.array([place[t] for t in self._order if t in place], dtype=np.int64)
+
+    def line(self, key: Hashable, fitted: Floats, columns: int) -> Floats:
+        """Return the straight line that levels a kind of picture: the first one's until there is twice as much."""
+        if key not in self._lines or columns >= 2 * self._lines[key][1]:
+            self._lines[key] = fitted, columns
+            self._extents.pop(key, None)
+        return self._lines[key][0]
+
+    def extent(self, key: Hashable, low: float, high: float) -> tuple[float, float]:
+        """Return the lowest and highest height that a kind of picture shows; it grows by quarters and never shrinks."""
+        a, b = self._extents.setdefault(key, (low, high))
+        step = _STEP * (b - a)
+        if step > 0:
+            a -= step * np.ceil(max(a - low, 0.0) / step)
+            b += step * np.ceil(max(high - b, 0.0) / step)
+        self._extents[key] = (float(a), float(b))
+        return self._extents[key]

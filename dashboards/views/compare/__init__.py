@@ -1,0 +1,1 @@
+"""What differs between two dates, or two topics?"""

@@ -1,0 +1,1 @@
+"""Where do all topics stand, and where are they going?"""

@@ -1,0 +1,1 @@
+"""May I trust this?"""

@@ -1,0 +1,60 @@
+"""The place of health on the page: verdict, one figure for each width, and the values as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vmfstream.dashboards.looks import texts
+from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.rows.history import History
+from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.health.view import HealthView
+
+if TYPE_CHECKING:
+    pass
+
+
+def columns(rows: LogRows, history: History) -> dict[str, Any]:
+    """Return names, values as text and oddities of all rows, and the verdict."""
+    frame = HealthView().frame(rows, Selection())
+    return {
+        "missing": list(frame.missing),
+        "rows": [
+            {
+                "name": row.name,
+                "odd": np.flatnonzero(row.unusual).tolist(),
+                "shown": list(row.shown),
+                "usual": row.usually,
+            }
+            for row in frame.rows
+        ],
+        "verdict": list(frame.verdict),
+    }
+
+
+_SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
+
+
+def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+    """Return ``health/WIDTH``."""
+    return [f"health/{kind}" for kind in _SIZES]
+
+
+def draw(rows: LogRows, key: str) -> dict[str, Any]:
+    """Return the rows for a width."""
+    view = HealthView()
+    return view.drawing(view.frame(rows, Selection()), _SIZES[key.rpartition("/")[2]], "light")
+
+
+def section(parts: Parts) -> str:
+    """Return the panel's HTML; the script fills in verdict and rows."""
+    cursor = '<div class="cursor" aria-hidden="true"></div>'
+    figure = chart("health", texts.HEALTH, texts.HEALTH_CAPTION, over=cursor)
+    return f'<ul id="health-verdict"></ul>{figure}<p class="muted" id="health-missing"></p>'
+
+
+PANEL = Panel("health", section, "Health", columns=columns, keys=keys, draw=draw)

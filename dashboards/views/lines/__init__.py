@@ -1,0 +1,1 @@
+"""Where did topics come from, and where did they go?"""

@@ -1,0 +1,1 @@
+"""How far has a topic moved, and what is near?"""

@@ -1,0 +1,1 @@
+"""What was written about, and when?"""

@@ -1,0 +1,257 @@
+"""Writes words into the bands of the river: only where they fit, as large as there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import unescape
+
+import numpy as np
+
+from vmfstream.dashboards.looks.textwidth import em_width
+from vmfstream.dashboards.rows.history import Floats
+
+SIZES = (20.0, 18.0, 16.5, 15.0, 14.0, 13.0, 12.0, 11.0, 10.5)
+LINE = 1.18
+"""Height of a line in font sizes."""
+
+OVERHANG = 0.2
+"""Part of the height by which a single line may reach over its band's edges: lower-case letters leave that room."""
+
+_PAIR_LEAST = 11.0
+_BOLD_FROM = 13.0
+_GAP = 12.0  # between two labels at one height, which would read as one
+_SIDE = 3.0
+_QUIET = 12.0  # largest size of texts that are no words of a topic
+_MOST_PER_BAND = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text with its middle at (x, y) pixels in a box of ``width`` by ``height``."""
+
+    band: int
+    x: float
+    y: float
+    width: float
+    height: float
+    lines: int
+    size: float
+    weight: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    lines: tuple[str, ...]
+    em: float
+    em_bold: float
+
+
+def place_labels(
+    x: Floats,
+    edges: Floats,
+    columns: Floats,
+    thickness: Floats,
+    words: Sequence[Sequence[Sequence[str]]],
+    fixed: Mapping[int, str],
+    width: float,
+    inset: float,
+    apart: float,
+) -> list[Label]:
+    """Place labels for all bands.
+
+    Parameters
+    ----------
+    x : float array of shape (P,)
+        Positions in pixels at which the edges are known, ascending.
+    edges : float array of shape (B + 1, P)
+        Upper edge of every band, and the lower edge of the last one, in pixels downwards.
+    columns, thickness : float arrays of shape (C,) and (C, B)
+        Pixel positions of the slices and the bands' thickness there.
+    words : per band and column the words to choose from, best first, already escaped
+    fixed : band -> text
+        Bands that carry the same words everywhere.
+    width, inset : float
+        The drawing's width and its empty margin on both sides, in pixels.
+    apart : float
+        Least distance between the middles of two labels of one band.
+
+    Returns
+    -------
+    list of Label
+        In order of bands; boxes lie between their band's edges over their whole width and do not overlap.
+    """
+    if columns.size == 1:
+        return _beside(x, edges, words, fixed, width)
+    placed: list[Label] = []
+    peaks = thickness.max(axis=0) if thickness.size else np.empty(0)
+    for band in np.argsort(-peaks, kind="stable"):
+        placed += _in_band(
+            int(band),
+            x,
+            edges,
+            columns,
+            thickness[:, band],
+            words[band],
+            fixed.get(int(band)),
+            width,
+            inset,
+            apart,
+            placed,
+        )
+    return sorted(placed, key=lambda label: (label.band, label.x))
+
+
+def _in_band(
+    band: int,
+    x: Floats,
+    edges: Floats,
+    columns: Floats,
+    thickness: Floats,
+    words: Sequence[Sequence[str]],
+    fixed: str | None,
+    width: float,
+    inset: float,
+    apart: float,
+    others: Sequence[Label],
+) -> list[Label]:
+    upper, lower = edges[band], edges[band + 1]
+    least = SIZES[-1] * LINE * (1.0 - OVERHANG)
+    mine: list[Label] = []
+    said: set[str] = set()
+    for c in np.argsort(-thickness, kind="stable"):
+        if thickness[c] < least or len(mine) == (1 if fixed else _MOST_PER_BAND):
+            break
+        if any(abs(columns[c] - label.x) < apart for label in mine):
+            continue
+        texts = [[_text((fixed,))]] * 3 if fixed else _choices(words[c], said)
+        room = min(float(thickness[c]), _QUIET * LINE) if fixed else float(thickness[c])
+        found = _best(texts, float(columns[c]), room, x, upper, lower, width, inset)
+        if found is None:
+            continue
+        text, size, cx, cy = found
+        bold = size >= _BOLD_FROM
+        label = Label(
+            band=band,
+            x=cx,
+            y=cy,
+            width=(text.em_bold if bold else text.em) * size,
+            height=LINE * size * len(text.lines),
+            lines=len(text.lines),
+            size=size,
+            weight=600 if bold else 500,
+            text="<br>".join(text.lines),
+        )
+        if any(_touch(label, other) for other in (*others, *mine)) or any(abs(cx - m.x) < apart for m in mine):
+            continue
+        mine.append(label)
+        said.update(word for line in text.lines for word in line.split(" "))
+    return mine
+
+
+def _choices(words: Sequence[str], said: set[str]) -> list[list[_Text]]:
+    """Return texts to try: two words on a line, words stacked, one word; words not yet said come first."""
+    if not words:
+        return [[], [], []]
+    fresh = [w for w in words if w not in said] + [w for w in words if w in said]
+    first = fresh[0]
+    different = [w for w in fresh[1:] if unescape(w)[:4].casefold() != unescape(first)[:4].casefold()]
+    pairs, stacks = [], []
+    if different:
+        pairs.append(_text((f"{first} {different[0]}",)))
+        stacks.append(_text((first, different[0])))
+        third = [w for w in different[1:] if unescape(w)[:4].casefold() != unescape(different[0])[:4].casefold()]
+        if third:
+            stacks.insert(0, _text((first, different[0], third[0])))
+    singles = [_text((w,)) for w in (first, *different[:1])]
+    return [pairs, stacks, singles]
+
+
+def _best(
+    texts: Sequence[Sequence[_Text]],
+    centre: float,
+    room: float,
+    x: Floats,
+    upper: Floats,
+    lower: Floats,
+    width: float,
+    inset: float,
+) -> tuple[_Text, float, float, float] | None:
+    """Return text, size and place of the best label at a slice, or None.
+
+    Two words on a line win down to 11 px unless a stack would be larger; one word is the last resort.
+    """
+    pairs, stacks, singles = texts
+    best: tuple[_Text, float, float, float] | None = None
+    for text in (*pairs, *stacks):
+        found = _largest(text, centre, room, x, upper, lower, width, inset, _PAIR_LEAST)
+        if found and (best is None or found[1] > best[1] + 1.0):
+            best = found
+    if best:
+        return best
+    for text in singles:
+        found = _largest(text, centre, room, x, upper, lower, width, inset, SIZES[-1])
+        if found:
+            return found
+    return None
+
+
+def _largest(
+    text: _Text,
+    centre: float,
+    room: float,
+    x: Floats,
+    upper: Floats,
+    lower: Floats,
+    width: float,
+    inset: float,
+    least: float,
+) -> tuple[_Text, float, float, float] | None:
+    slack = (1.0 - OVERHANG) if len(text.lines) == 1 else 1.0
+    for size in SIZES:
+        if size < least:
+            return None
+        needed = LINE * size * len(text.lines) * slack
+        if needed > room:
+            continue
+        half = 0.5 * (text.em_bold if size >= _BOLD_FROM else text.em) * size
+        if 2 * half > width - 2 * inset:
+            continue
+        middle = min(max(centre, inset + half + _SIDE), width - inset - half - _SIDE)
+        a, b = np.searchsorted(x, (middle - half - _SIDE, middle + half + _SIDE))
+        part = slice(max(int(a) - 1, 0), int(b) + 1)
+        top, bottom = float(upper[part].max()), float(lower[part].min())
+        if bottom - top >= needed:
+            return text, size, middle, 0.5 * (top + bottom)
+    return None
+
+
+def _beside(
+    x: Floats, edges: Floats, words: Sequence[Sequence[Sequence[str]]], fixed: Mapping[int, str], width: float
+) -> list[Label]:
+    """Label one stacked column to its right, where a band is as high as a line."""
+    left = float(x[-1]) + 10.0
+    placed = []
+    for band, choice in enumerate(words):
+        top, bottom = float(edges[band, 0]), float(edges[band + 1, 0])
+        size = next((s for s in SIZES[4:] if s * LINE <= bottom - top), None)
+        text = fixed.get(band) or " ".join(choice[0][:4])
+        if size is None or not text:
+            continue
+        while " " in text and _text((text,)).em * size > width - left:
+            text = text.rsplit(" ", 1)[0]
+        wide = _text((text,)).em * size
+        if wide <= width - left:
+            placed.append(Label(band, left, 0.5 * (top + bottom), wide, LINE * size, 1, size, 500, text))
+    return placed
+
+
+def _text(lines: tuple[str, ...]) -> _Text:
+    plain = [unescape(line) for line in lines]
+    return _Text(lines, max(em_width(line) for line in plain), max(em_width(line, bold=True) for line in plain))
+
+
+def _touch(one: Label, other: Label) -> bool:
+    wide, high = 0.5 * (one.width + other.width) + _GAP, 0.5 * (one.height + other.height)
+    return abs(one.x - other.x) < wide and abs(one.y - other.y) < high

@@ -1,0 +1,119 @@
+"""The river's part of the page: its place, and one figure for each reading, measure and width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks.escape import for_html
+from vmfstream.dashboards.panels import Panel, Parts, chart, switch
+from vmfstream.dashboards.rows.history import History, history_of
+from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
+from vmfstream.dashboards.rows.opening import opening_topic
+from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.river.bands import stack
+from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels
+
+MOST_TOPICS = 40
+
+_WIDE = Size(1240, 486)
+_PHONE = Size(362, 480)
+_LABEL_WIDTHS = (1240, 1000, 760, 560)
+_LABEL_WIDTHS_PHONE = (450, 362, 320)
+_PER_LABEL = ("x", "y", "text", "customdata", "textfont")
+_OVER = (
+    '\n<svg class="over" aria-hidden="true"><path class="veil" fill-rule="evenodd"></path>'
+    '<path class="outline hover"></path><path class="outline chosen"></path><g class="open"></g></svg>\n'
+    '<span id="so-far" hidden></span>'
+    '<div class="cursor" aria-hidden="true"><b></b></div>'
+)
+
+
+def section(parts: Parts) -> str:
+    """Return the river's figure; its notes tell what to do and which slices are not settled."""
+    history = parts.history
+    scope = switch("scope", "Topics drawn", [("top", f"top {MOST_TOPICS}", True), ("all", "all", True)])
+    measure = switch("measure", "Thickness", [("documents", "documents", True), ("share", "share", parts.share)])
+    caption = texts.PAGE["river"].replace("{measure}", texts.PAGE["thicknessDocuments"])
+    settling = [history.labels[s] for s in np.flatnonzero(history.settling)]
+    note = wording.settling_sentence(settling) if settling else ""
+    return (
+        chart(
+            "river",
+            texts.RIVER,
+            caption,
+            _sentence(history),
+            controls=(scope if parts.many else "") + measure,
+            over=_OVER,
+            level=2,
+        )
+        + f'<p class="note" id="settling" hidden>{for_html(note)}</p>'
+    )
+
+
+def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+    """Return ``river/READING/MEASURE/WIDTH`` for all three; ``all`` topics only where there are more than fit."""
+    widths = ("wide", "phone", "all") if len(order(rows)) > MOST_TOPICS else ("wide", "phone")
+    return [
+        f"river/{reading}/{measure}/{width}"
+        for reading in readings_of(rows)
+        for measure in ("documents", "share")
+        for width in widths
+    ]
+
+
+def draw(rows: LogRows, key: str) -> dict[str, Any]:
+    """Return the bands, and the labels that fit into them for several widths; the page takes those of its own."""
+    _, reading, measure, width = key.split("/")
+    view = RiverView()
+    chosen = Selection(
+        topic=opening_topic(history_of(rows, readings_of(rows)[0])),
+        reading=reading_called(reading),
+        measure="share" if measure == "share" else "documents",
+        all_topics=width == "all",
+    )
+    frame = view.frame(rows, chosen)
+    size, widths = (_PHONE, _LABEL_WIDTHS_PHONE) if width == "phone" else (_WIDE, _LABEL_WIDTHS)
+    figure = view.drawing(frame, size, "light")
+    bands = stack(frame, size)
+    *traces, text = figure["data"]
+    fitted = {}
+    for across in widths:
+        fit = Size(across, size.height)
+        trace = label_trace(labels(frame, bands, fit), frame, bands, fit, "light")
+        fitted[str(across)] = {name: trace[name] for name in _PER_LABEL}
+    layout = _quantise(traces, figure["layout"], fitted)
+    plain = {name: value for name, value in text.items() if name not in _PER_LABEL}
+    return {"data": traces, "layout": layout, "labels": fitted, "text": plain}
+
+
+def order(rows: LogRows) -> list[int]:
+    """Return topics from the top of the river to its bottom."""
+    frame = RiverView().frame(rows, Selection(reading=readings_of(rows)[0]))
+    return [int(t) for t in frame.history.topic[frame.order]]
+
+
+def _quantise(
+    traces: Sequence[dict[str, Any]], layout: dict[str, Any], fitted: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Replace heights by whole numbers up to 65535, a hundredth of a pixel each: half the bytes."""
+    bottom, top = layout["yaxis"]["range"]
+    unit = (bottom - top) / 65535
+    for trace in traces:
+        trace["y"] = np.rint((trace["y"] - top) / unit).astype(np.uint16)
+    for labels_of_width in fitted.values():
+        labels_of_width["y"] = [round((y - top) / unit) for y in labels_of_width["y"]]
+    return layout | {"yaxis": layout["yaxis"] | {"range": [65535, 0]}}
+
+
+def _sentence(history: History) -> str:
+    last = history.index.size - 1
+    alive = np.where(history.alive()[last], history.documents[last], -1.0) if history.topic.size else np.empty(0)
+    largest = " ".join(history.strongest(last, int(np.argmax(alive)), 3)) if alive.size and alive.max() > 0 else ""
+    return wording.river_sentence(history.labels, int(history.n.sum()), int(history.topic.size), largest)
+
+
+PANEL = Panel("river", section, keys=keys, draw=draw)

@@ -1,0 +1,305 @@
+"""The river: one band per topic, as thick as its documents, with the words of the moment written into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vmfstream.dashboards.looks.escape import for_plotly
+from vmfstream.dashboards.looks.texts import NO_DOCUMENTS, RIVER, SETTLING
+from vmfstream.dashboards.looks.theme import RIVER_MIX, ThemeName, template, theme
+from vmfstream.dashboards.looks.wording import binned, period, rest
+from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, ticks
+from vmfstream.dashboards.rows.likeness import order_by_likeness, telling_words
+from vmfstream.dashboards.rows.log import LogRows, Moment
+from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
+from vmfstream.dashboards.views.river.bands import REST, Bands, RiverFrame, stack
+from vmfstream.dashboards.views.river.labels import Label, place_labels
+
+if TYPE_CHECKING:
+    pass
+
+TOP, BOTTOM = 26, 30
+
+_STOPS = 24
+_NEUTRAL = 2  # paleness of slices that get no judgement
+_RELATIVE_STEPS = (1.6, 1.25, 1.0, 0.8, 0.6)
+
+
+class RiverView(View[RiverFrame]):
+    """What was written about, and when."""
+
+    name = "river"
+    title = RIVER
+
+    def frame(self, rows: LogRows, selection: Selection) -> RiverFrame:
+        """Read the reading and measure that the selection asks for."""
+        history = history_of(rows, selection.reading)
+        # both readings keep one order, so that switching moves no band past another
+        widest = history_of(rows, "hindsight")
+        steady = rows.steady if isinstance(rows, Moment) else None
+        order = steady.arranged(widest) if steady else order_by_likeness(widest)
+        if not np.array_equal(widest.topic, history.topic):
+            known = [p for t in widest.topic[order] if (p := history.position(int(t))) is not None]
+            order = np.array([*known, *np.setdiff1d(np.arange(history.topic.size), known)], dtype=np.int64)
+        return RiverFrame(
+            history=history,
+            measure=selection.measure,
+            order=order,
+            tone=paleness(history),
+            telling=telling_words(history),
+            selected=None if selection.topic is None else history.position(selection.topic),
+            all_topics=selection.all_topics,
+            steady=steady,
+        )
+
+    def drawing(self, frame: RiverFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
+        """Return data and layout; ``layout.meta`` holds what a page needs to find slices and bands again."""
+        bands = stack(frame, size)
+        traces = _band_traces(frame, bands, theme)
+        traces.append(label_trace(labels(frame, bands, size), frame, bands, size, theme))
+        return {"data": traces, "layout": _layout(frame, bands, size, theme)}
+
+
+def paleness(history: History) -> Ints:
+    """Return the paleness of every topic and slice, 0 (words were changing) to 5 (they stood still), shape (S, T).
+
+    In hindsight the steps are compared with all steps of all topics. As known then a step is mostly noise of
+    estimation, so it is compared with the topic's own usual step; the first slices of a topic get no judgement,
+    settling ones are pale.
+    """
+    steps = len(RIVER_MIX)
+    speed = np.where(history.alive(), history.speed, np.nan)
+    known = ~np.isnan(speed)
+    if history.reading == "hindsight":
+        edges = np.quantile(speed[known], np.arange(1, steps) / steps) if known.any() else np.zeros(steps - 1)
+        value = speed
+    else:
+        own = history.typical_speed()
+        early = np.cumsum(known & history.settled()[:, None], axis=0) <= 2
+        value = np.where(early, np.nan, speed / np.where(own > 0, own, np.nan))
+        edges = np.array(_RELATIVE_STEPS[::-1])
+    value = _calmed(value)
+    tone = (steps - 1) - np.searchsorted(edges, np.where(np.isnan(value), 0.0, value))
+    tone = np.where(np.isnan(value), _NEUTRAL, tone)
+    tone[~history.settled()] = steps - 1
+    return tone.astype(np.int64)
+
+
+def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
+    """Place the words of the moment into the bands for a drawing of this size."""
+    history = frame.history
+    if bands.x.size == 0:
+        return []
+    scale = _pixels(bands, size)
+    words = [for_plotly(word) for word in history.vocabulary]
+    placed = place_labels(
+        x=_x_pixels(bands.x, history.index.size, size.width),
+        edges=bands.edges * scale,
+        columns=_x_pixels(bands.column, history.index.size, size.width),
+        thickness=bands.thickness * scale,
+        words=[
+            [] if t == REST else [[words[w] for w in frame.telling[s, t] if w >= 0] for s in bands.source]
+            for t in bands.topics
+        ],
+        fixed={b: for_plotly(rest(bands.smaller)) for b, t in enumerate(bands.topics) if t == REST},
+        width=size.width,
+        inset=INSET,
+        apart=120.0 if size.width <= PHONE else 170.0,
+    )
+    return placed
+
+
+def _calmed(value: Floats) -> Floats:
+    """Average neighbouring slices 1:2:1, so that the gradient inside a band does not flicker."""
+    if value.shape[0] < 3:
+        return value
+    padded = np.vstack([value[:1], value, value[-1:]])
+    parts = np.stack([padded[:-2], padded[1:-1], padded[2:]])
+    weights = np.array([1.0, 2.0, 1.0])[:, None, None] * ~np.isnan(parts)
+    total = weights.sum(axis=0)
+    out: Floats = np.where(
+        total > 0, (np.nan_to_num(parts) * weights).sum(axis=0) / np.where(total > 0, total, 1.0), np.nan
+    )
+    out[np.isnan(value)] = np.nan
+    return out
+
+
+def _band_traces(frame: RiverFrame, bands: Bands, name: ThemeName) -> list[dict[str, Any]]:
+    colours = theme(name)
+    history = frame.history
+    traces = []
+    for b, t in enumerate(bands.topics):
+        lower, upper = bands.edges[b], bands.edges[b + 1]
+        inside = np.flatnonzero(upper - lower > 0)
+        if not inside.size:
+            continue
+        first, last = max(int(inside[0]) - 1, 0), min(int(inside[-1]) + 1, bands.x.size - 1)
+        part = slice(first, last + 1)
+        x = bands.x[part]
+        trace: dict[str, Any] = {
+            "type": "scatter",
+            "mode": "lines",
+            "fill": "toself",
+            "hoverinfo": "skip",
+            "line": {"color": colours.page, "width": 0.8},
+            "x": np.concatenate([x, x[::-1]]).astype(np.float32),
+            "y": np.concatenate([lower[part], upper[part][::-1]]).astype(np.float32),
+        }
+        if t == REST:
+            trace |= {"name": rest(bands.smaller), "meta": REST, "fillcolor": colours.rule}
+        else:
+            topic = int(history.topic[t])
+            trace |= {"name": f"topic {topic}", "meta": topic}
+            trace |= _fill(frame.tone[bands.source, t], bands, x, colours.slot(topic).river)
+        traces.append(trace)
+    return traces
+
+
+def _fill(tone: Ints, bands: Bands, x: Floats, tones: tuple[str, ...]) -> dict[str, Any]:
+    """Return one colour, or a horizontal gradient with at most 24 stops over the band's own extent."""
+    a, b = float(x[0]), float(x[-1])
+    columns = np.flatnonzero((bands.column >= a) & (bands.column <= b))
+    if columns.size > _STOPS:
+        columns = columns[np.unique(np.linspace(0, columns.size - 1, _STOPS).round().astype(int))]
+    values = tone[columns]
+    if not columns.size or (values == values[0]).all() or b <= a:
+        return {"fillcolor": tones[int(values[0]) if columns.size else _NEUTRAL]}
+    stops = [((float(bands.column[c]) - a) / (b - a), tones[int(v)]) for c, v in zip(columns, values, strict=True)]
+    kept = [  # a stop between two of its own colour says nothing
+        s for k, s in enumerate(stops) if k in (0, len(stops) - 1) or not stops[k - 1][1] == s[1] == stops[k + 1][1]
+    ]
+    scale = [[0.0, kept[0][1]], *([round(place, 4), tone] for place, tone in kept if 0 < place < 1), [1.0, kept[-1][1]]]
+    return {"fillgradient": {"type": "horizontal", "start": a, "stop": b, "colorscale": scale}}
+
+
+def label_trace(placed: list[Label], frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dict[str, Any]:
+    """Return the trace that writes labels; ``customdata`` holds the topic of each."""
+    history = frame.history
+    scale = _pixels(bands, size) if bands.x.size else 1.0
+    width = max(history.index.size - 1, 1) / (size.width - 2 * INSET)
+    single = history.index.size == 1
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "name": "words",
+        "meta": "labels",
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+        "textposition": "middle right" if single else "middle center",
+        "x": [round(((label.x - size.width / 2) if single else (label.x - INSET)) * width, 4) for label in placed],
+        "y": [round(label.y / scale, 5) for label in placed],
+        "text": [label.text for label in placed],
+        "customdata": [
+            REST if bands.topics[label.band] == REST else int(history.topic[bands.topics[label.band]])
+            for label in placed
+        ],
+        "textfont": {
+            "color": theme(name).text,
+            "size": [label.size for label in placed],
+            "weight": [label.weight for label in placed],
+        },
+    }
+
+
+def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dict[str, Any]:
+    colours = theme(name)
+    history = frame.history
+    slices = history.index.size
+    low, high = bands.extent
+    marked = ticks(history.labels, size.width - 2 * INSET, 46.0 if size.width <= PHONE else 74.0)
+    notes: list[dict[str, Any]] = []
+    empty = np.flatnonzero(history.n == 0)
+    for run in np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []:
+        notes.append(
+            {
+                "x": float(run.mean()),
+                "y": 0.5,
+                "yref": "paper",
+                "text": NO_DOCUMENTS,
+                "textangle": -90,
+                "showarrow": False,
+                "font": {"color": colours.muted, "size": 11},
+            }
+        )
+    lines: list[dict[str, Any]] = [
+        {
+            "type": "line",
+            "layer": "below",
+            "x0": i,
+            "x1": i,
+            "y0": 0,
+            "y1": 1,
+            "yref": "paper",
+            "line": {"color": colours.rule, "width": 1},
+        }
+        for i, _ in marked
+    ]
+    open_until = np.flatnonzero(~history.settled())
+    if open_until.size and slices > 1:
+        edge = min(float(open_until[-1]) + 0.5, slices - 1.0)
+        lines.append(
+            {
+                "type": "line",
+                "x0": edge,
+                "x1": edge,
+                "y0": 0,
+                "y1": 1,
+                "yref": "paper",
+                "line": {"color": colours.muted, "width": 1, "dash": "dot"},
+            }
+        )
+        notes.append(
+            {
+                "x": edge,
+                "xanchor": "left" if edge < slices / 4 else "right",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "text": f"◂ {SETTLING}" if edge < slices / 4 else f"{SETTLING} ▸",
+                "showarrow": False,
+                "font": {"color": colours.muted, "size": 11},
+            }
+        )
+    if bands.per_column > 1:
+        notes.append(
+            {
+                "x": 1,
+                "xref": "paper",
+                "xanchor": "right",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": binned(bands.per_column, period(history.labels)),
+                "font": {"color": colours.muted, "size": 11},
+            }
+        )
+    return {
+        "template": template(name),
+        "width": size.width,
+        "height": size.height,
+        "margin": {"l": INSET, "r": INSET, "t": TOP, "b": BOTTOM},
+        "meta": {"view": "river", "slices": slices, "range": [-0.5, 0.5] if slices == 1 else [0, max(slices - 1, 1)]},
+        "xaxis": {
+            "range": [-0.5, 0.5] if slices == 1 else [0, max(slices - 1, 1)],
+            "tickvals": [i for i, _ in marked],
+            "ticktext": [for_plotly(text) for _, text in marked],
+        },
+        "yaxis": {"range": [high, low], "visible": False},
+        "shapes": lines,
+        "annotations": notes,
+    }
+
+
+def _pixels(bands: Bands, size: Size) -> float:
+    """Return pixels per unit of thickness."""
+    low, high = bands.extent
+    return (size.height - TOP - BOTTOM) / (high - low)
+
+
+def _x_pixels(x: Floats, slices: int, width: int) -> Floats:
+    if slices == 1:
+        return np.asarray(width / 2 + x * (width - 2 * INSET))
+    return np.asarray(INSET + x * (width - 2 * INSET) / (slices - 1))

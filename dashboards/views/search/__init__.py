@@ -1,0 +1,1 @@
+"""Where does a word live?"""

@@ -1,0 +1,49 @@
+"""The place of word search on the page; its script draws the rows of any word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from vmfstream.dashboards.looks import texts
+from vmfstream.dashboards.looks.escape import for_html
+from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.view import Selection, Size
+from vmfstream.dashboards.views.search.view import SearchView, search_layout, search_looks
+
+if TYPE_CHECKING:
+    pass
+
+
+_SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
+
+
+def section(parts: Parts) -> str:
+    """Return the field, its completions, the figure, and the words that are offered instead of an unknown one."""
+    field = (
+        '<p class="field"><input id="search-word" type="search" list="search-words" autocomplete="off" '
+        f'spellcheck="false" maxlength="80" aria-label="{for_html(texts.FIND)}" '
+        f'placeholder="{for_html(texts.FIND)}"><datalist id="search-words"></datalist></p>'
+    )
+    figure = chart("search", texts.SEARCH, "", controls=field, over='\n<div class="cursor" aria-hidden="true"></div>')
+    return (
+        f'{figure}<p id="search-near" hidden></p>'
+        '<p><button class="quiet" id="search-more" hidden></button></p><p class="muted" id="search-foot"></p>'
+    )
+
+
+def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+    """Return ``search/wide`` and ``search/phone``: the frame of time that the page's script draws rows into."""
+    return [f"search/{width}" for width in _SIZES]
+
+
+def draw(rows: LogRows, key: str) -> dict[str, Any]:
+    """Return axis and looks without rows: any word may be asked for, and the words are in the page already."""
+    size = _SIZES[key.partition("/")[2]]
+    layout = search_layout(SearchView().frame(rows, Selection(reading="hindsight")), size, "light")
+    return {"data": list(search_looks(size, theme("light")).values()), "layout": layout}
+
+
+PANEL = Panel("search", section, "Word search", keys=keys, draw=draw)

@@ -1,0 +1,74 @@
+"""Every topic as a row at the date under the cursor: the text alternative of all pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vmfstream.dashboards.looks import texts
+from vmfstream.dashboards.looks.escape import for_html
+from vmfstream.dashboards.panels import Panel, Parts
+from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes, degrees_between
+from vmfstream.dashboards.rows.history import Floats, History, history_of
+from vmfstream.dashboards.rows.log import LogRows, readings_of
+
+# key of a column, and whether it holds numbers
+_COLUMNS = (
+    ("topic", True),
+    ("now", False),
+    ("first", False),
+    ("documents", True),
+    ("share", True),
+    ("turned", True),
+    ("step", True),
+    ("certainty", True),
+    ("begun", False),
+    ("ended", False),
+)
+
+
+def section(parts: Parts) -> str:
+    """Return the table's head, whose buttons sort it; the script fills in a row per topic."""
+    heads = "".join(
+        f'<th scope="col"{_class("number" if number else "")} aria-sort="none">'
+        f'<button data-sort="{key}">{for_html(texts.TABLE_HEADS[key])}</button></th>'
+        for key, number in _COLUMNS
+    )
+    return (
+        f'<div class="head"><h3 id="table-title">{texts.TABLE}</h3></div>'
+        f'<p class="muted">{texts.TABLE_CAPTION}</p>'
+        f'<div class="scroll" tabindex="0" role="region" aria-labelledby="table-title">'
+        f'<table id="topics"><thead><tr>{heads}</tr></thead><tbody></tbody></table></div>'
+        '<div class="tools"><button class="quiet" data-csv="table">save table</button></div>'
+    )
+
+
+def columns(rows: LogRows, history: History) -> dict[str, Any]:
+    """Return by reading how far each topic has turned since its first date, as bytes of shape (S, T) row by row."""
+    out: dict[str, Any] = {}
+    for reading in readings_of(rows):
+        own = history_of(rows, reading)
+        turned = np.full((history.index.size, history.topic.size), np.nan)
+        at = np.searchsorted(history.topic, own.topic)
+        turned[:, at] = turned_since_first(rows, own)
+        known = as_bytes(turned)
+        out[reading] = {"unit": known.unit, "turned": known.values.ravel()}
+    return out
+
+
+def turned_since_first(rows: LogRows, history: History) -> Floats:
+    """Return the degrees between each topic's mean and its first settled one, shape (S, T), NaN where unknown."""
+    sketches = all_sketches(rows, history).astype(np.float64)
+    there = ~np.isnan(sketches).any(axis=2) & history.settled()[:, None]
+    first = np.argmax(there, axis=0)
+    turned = degrees_between(sketches, sketches[first, np.arange(history.topic.size)][None])
+    out: Floats = np.where(there.any(axis=0) & (np.arange(history.index.size)[:, None] >= first), turned, np.nan)
+    return out
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
+
+
+PANEL = Panel("table", section, "Table", columns=columns)

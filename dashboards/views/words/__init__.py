@@ -1,0 +1,1 @@
+"""How did the words of a topic change?"""

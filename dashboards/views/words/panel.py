@@ -1,0 +1,67 @@
+"""The place of the words on the page, and one figure for each reading, topic and form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vmfstream.dashboards.looks.texts import WORDS
+from vmfstream.dashboards.panels import Panel, Parts, chart, switch
+from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
+from vmfstream.dashboards.view import Form, Selection, Size
+from vmfstream.dashboards.views.words.view import WordsView
+
+if TYPE_CHECKING:
+    pass
+
+
+def section(parts: Parts) -> str:
+    """Return the place of ladder and strips, and of the same words as rows."""
+    forms = [("ladder", "ladder", True), ("strips", "strips", True)]
+    if parts.hindsight:
+        forms.append(("both", "then and hindsight", True))
+    figure = chart(
+        "words",
+        WORDS,
+        "",
+        controls=switch("form", "Form", forms),
+        over='\n<div class="column" aria-hidden="true"></div>',
+    )
+    as_rows = '<button class="quiet" id="words-table" aria-expanded="false">as table</button>'
+    figure = figure.replace('<div class="tools">', f'<div class="tools">{as_rows}')
+    return f'{figure}<div class="scroll" id="words-rows" hidden></div>'
+
+
+def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+    """Return ``words/READING/TOPIC/KIND`` for all topics, where reading may be ``both``."""
+    both = rows.has_hindsight()
+    out = []
+    for topic in topics:
+        for reading in readings_of(rows):
+            out += [f"words/{reading}/{topic}/{kind}" for kind in _FORMS if not kind.startswith("both")]
+        out += [f"words/both/{topic}/{kind}" for kind in _FORMS if both and kind.startswith("both")]
+    return out
+
+
+def draw(rows: LogRows, key: str) -> dict[str, Any]:
+    """Return one ladder, or strips for a width."""
+    _, reading, topic, kind = key.split("/")
+    form, size = _FORMS[kind]
+    view = WordsView()
+    chosen = Selection(topic=int(topic), reading=reading_called(reading), form=form)
+    return view.drawing(view.frame(rows, chosen), size, "light")
+
+
+_WIDE, _PHONE = Size(800, 0), Size(362, 0)
+
+
+_FORMS: Mapping[str, tuple[Form, Size]] = {
+    "ladder": ("ladder", _WIDE),
+    "strips": ("strips", _WIDE),
+    "strips-phone": ("strips", _PHONE),
+    "both": ("both", _WIDE),
+    "both-phone": ("both", _PHONE),
+}
+
+
+PANEL = Panel("words", section, keys=keys, draw=draw)
