@@ -20,7 +20,7 @@ from kafka.structs import OffsetAndMetadata
 from vmfstream.connectors.kafka_client import Complaints, explained, open_consumer
 from vmfstream.connectors.kafka_options import ClientOptions, Place, parse_place, read_options
 from vmfstream.connectors.kafka_ranges import KafkaRanges
-from vmfstream.connectors.kafka_record import as_message, size_of
+from vmfstream.connectors.kafka_record import as_message
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position, Range
@@ -116,7 +116,7 @@ class KafkaSource:
 
     def lag(self, position: Position) -> int:
         """Return how many messages lie behind these offsets, as far as the cluster has told."""
-        return sum(max(part.end - position.get(part.name, part.start), 0) for part in self._parts.values())
+        return sum(max(part.end - position.get(part.name, part.start), 0) for part in self._order)
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return at most ``limit`` messages in the order of their times; wait at most ``timeout`` seconds for some.
@@ -140,11 +140,12 @@ class KafkaSource:
             if left <= 0:
                 break
         taken, self._pending = self._pending[: min(ready, limit)], self._pending[min(ready, limit) :]
+        messages = [entry[3] for entry in taken]
         for _, at, _, message in taken:
             part = self._order[at]
             part.held -= 1
-            part.bytes -= size_of(message)
-        return [message for _, _, _, message in taken]
+            part.bytes -= message.size
+        return messages
 
     def seek(self, position: Position) -> None:
         """Continue with these offsets; partitions not named start with their oldest message.
@@ -217,7 +218,7 @@ class KafkaSource:
                 return
         now = int(time.time() * 1000)
         for tp, records in found.items():
-            self._pending += self._parts[tp].entries(records, now, self._message)
+            self._pending += self._parts[tp].entries(records, now, self._text, self._max_message_bytes)
         for tp, part in self._parts.items():
             part.end = max(part.end, self._consumer.highwater(tp) or 0)
         if found:
@@ -307,9 +308,6 @@ class KafkaSource:
             self._complained = time.monotonic()
             log.warning("%s: %s; waiting", self.place.url, self._options.cleaned(self._complaints.take()))
 
-    def _message(self, part: str, record: Any) -> Message:
-        return as_message(part, record, self._text, self._max_message_bytes)
-
 
 class _Partition:
     """Where one partition is read.
@@ -333,14 +331,19 @@ class _Partition:
         self.end, self.seen = end, -1
         self.since = time.monotonic()
 
-    def entries(self, records: Sequence[Any], now: int, message: Any) -> list[Entry]:
+    def entries(self, records: Sequence[Any], now: int, text: bool, max_bytes: int) -> list[Entry]:
         """Return records with what they are ordered by: time, which never runs back or ahead of now, and offset."""
         out: list[Entry] = []
+        name, at, seen, held = self.name, self.at, self.seen, 0
         for record in records:
-            self.seen = max(self.seen, min(record.timestamp, now))
-            made = message(self.name, record)
-            self.bytes += size_of(made)
-            out.append((self.seen, self.at, record.offset, made))
+            timestamp = record.timestamp
+            if timestamp > seen:
+                seen = min(timestamp, now) if now > seen else seen
+            made = as_message(name, record, text, max_bytes)
+            held += made.size
+            out.append((seen, at, made.offset, made))
+        self.seen = seen
+        self.bytes += held
         self.next = records[-1].offset + 1
         self.held += len(out)
         self.since = time.monotonic()

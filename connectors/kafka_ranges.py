@@ -11,7 +11,7 @@ from kafka.errors import OffsetOutOfRangeError
 
 from vmfstream.connectors.kafka_client import explained, open_consumer
 from vmfstream.connectors.kafka_options import ClientOptions, Place
-from vmfstream.connectors.kafka_record import as_message, size_of
+from vmfstream.connectors.kafka_record import as_message
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Range
 
@@ -65,7 +65,7 @@ class KafkaRanges:
                         break
                     message = as_message(wanted.part, record, self._text, self._max_message_bytes)
                     messages.append(message)
-                    held += size_of(message)
+                    held += message.size
                     if held >= limit:
                         return messages, record.offset + 1
         return messages, wanted.last

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,12 +18,6 @@ def as_message(part: str, record: Any, text: bool, max_bytes: int) -> Message:
     if len(value) > max_bytes:
         value, oversized = value[:_HEAD], len(value)
     return Message(part, record.offset, {"text": value} if text else value, _moment(record.timestamp), oversized)
-
-
-def size_of(message: Message) -> int:
-    """Return about how much memory a message takes."""
-    value = message.value["text"] if isinstance(message.value, Mapping) else message.value
-    return len(value) + 100  # a message without bytes takes room too
 
 
 def _moment(milliseconds: int) -> datetime | None:

@@ -48,7 +48,7 @@ class Live(Protocol):
     """What a source can do besides that is written while it is read."""
 
     def lag(self, position: Position) -> int:
-        """Return how many messages lie behind a position."""
+        """Return how many messages lie behind a position; may be asked while another thread polls."""
         ...
 
     def committed(self, position: Position) -> None:

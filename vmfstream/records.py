@@ -47,6 +47,13 @@ class Message:
     time: datetime | None = None
     oversized: int | None = None
 
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes; one without content takes room too."""
+        if isinstance(self.value, bytes):
+            return len(self.value) + 100
+        return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in self.value.values()) + 100
+
 
 @dataclass(slots=True, eq=False)
 class Document:

@@ -190,7 +190,7 @@ def engine_of(size: tuple[int, int], documents: int, executor: Any) -> tuple[Ran
     source = Made(dimension, topics)
     track, cut = TrackerSettings(topics=topics, threads=1), EngineSettings(Slicing("year"), epoch_documents=documents)
     engine = RangedEngine(source, Plain(), encoder, MemoryLog(), track, cut, make, executor)
-    engine._slice, engine._state = 2001, state_of(topics, dimension)
+    engine._reach.slice, engine._state = 2001, state_of(topics, dimension)
     return engine, source
 
 

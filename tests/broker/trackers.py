@@ -52,19 +52,19 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
     given |= settings
     linger = given.pop("linger", None)
     source = open_source(url, **given.pop("source", {}))
-    seen: dict[str, int] = {}
-    codec = FieldCodec(unit="offset")
-    decode = codec.decode
-
-    def noted(message: Any) -> Any:
-        seen[message.part] = message.offset + 1
-        return decode(message)
-
-    codec.decode = noted  # type: ignore[method-assign]
+    end = None if until is None else sum(until.values())
+    told: list[int] = []
     store = Log(path)
-    seen.update(stored(Path(path)))
     try:
-        follow(source, codec, store, RunSettings(**given), linger=linger, stop=lambda: seen == until)
+        follow(
+            source,
+            FieldCodec(unit="offset"),
+            store,
+            RunSettings(**given),
+            linger=linger,
+            observe=lambda now: told.append(now.documents + now.rejected),
+            stop=lambda: told[-1] == end,
+        )
     finally:
         source.close()
 

@@ -17,13 +17,13 @@ from vmfstream.directional.parted import along_the_tree
 from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import digest
 from vmfstream.engine.held import Kept
-from vmfstream.engine.novel import MostNovel
+from vmfstream.engine.novel import MostNovel, topics_of
 from vmfstream.engine.sample import Offer, offered
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.online.shares import Gathering, Share, merged, shared
-from vmfstream.online.state import Matrix, Rows
-from vmfstream.online.tracker import StepInfo, novelty_beside
+from vmfstream.online.state import Matrix
+from vmfstream.online.tracker import novelty_beside
 from vmfstream.protocols import Codec, RangeReader
 from vmfstream.records import Arrays, Document, Range, Rejected
 from vmfstream.text.encoders import Counted, Encoder
@@ -182,7 +182,8 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
             share, scored = shared(x, lesson.topics.base, errand.so_far, choice.keep, lesson.threads)
             shares.append(share)
             resps.append(scored.resp)
-            _note_novel(out.novel, documents, x, lesson.topics, errand.so_far.kappa, scored.info)
+            novelty = novelty_beside(x, lesson.topics.anchor, errand.so_far.kappa, scored.info)
+            out.novel.add(documents, novelty, topics_of(scored.info, lesson.topics.ids), scored.info.label >= 0)
             some, all_words = encoder.unknown(counted)
             unknown, words = unknown + some, words + all_words
     return replace(
@@ -194,14 +195,6 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
         unknown=unknown,
         words=words,
     )
-
-
-def _note_novel(
-    novel: MostNovel, documents: Sequence[Document], x: Rows, topics: Topics, kappa: float, info: StepInfo
-) -> None:
-    scored = info.label >= 0
-    ids = np.where(scored, topics.ids[np.maximum(info.label, 0)], -1)
-    novel.add(documents, novelty_beside(x, topics.anchor, kappa, info), ids, scored)
 
 
 def _gist(slicing: Slicing, piece: Piece) -> Gist:

@@ -115,11 +115,15 @@ class RunSettings:
         )
 
     def parts(
-        self, source: Source, codec: Codec, store: Store, linger: float | None = None
+        self, source: Source, codec: Codec, store: Store, linger: float | None = None, ahead: int = 0
     ) -> tuple[Source, Codec, Encoder, Store, TrackerSettings, EngineSettings]:
         """Build what an engine is made of."""
         cut = EngineSettings(
-            Slicing.parse(self.slices), epoch_documents=self.epoch_documents, linger=linger, sample=self.sample
+            Slicing.parse(self.slices),
+            epoch_documents=self.epoch_documents,
+            linger=linger,
+            sample=self.sample,
+            ahead=ahead,
         )
         return source, codec, self.encoder(), store, self.tracker(), cut
 
@@ -127,6 +131,9 @@ class RunSettings:
 def _read(text: str, kind: type) -> Any:
     return text == "True" if kind is bool else kind(text)
 
+
+AHEAD = 2**25
+"""Bytes of messages that are read ahead of what is learnt."""
 
 _MAY_DIFFER = {"title", "licence", "source"}
 
@@ -154,8 +161,12 @@ def follow(
     assigned: Assigned | None = None,
     stop: Callable[[], bool] = lambda: False,
     executor: Executor | None = None,
+    ahead: int = AHEAD,
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
+
+    Messages are read and decoded by a thread of their own, ``ahead`` bytes of them before they are learnt, and an epoch
+    is written while the next one is learnt; with 0 all is done by the caller's thread, one thing after the other.
 
     A store that already has epochs is continued where it stands; documents are counted once whatever happened before.
     A log that another run is writing raises StoreLocked. With an ``executor`` its workers read the source in ranges
@@ -163,7 +174,7 @@ def follow(
     """
     with lease(store.path) if isinstance(store, Log) else nullcontext():
         settings = agree(settings, store.settings(settings.as_text()))
-        parts = settings.parts(source, codec, store, linger)
+        parts = settings.parts(source, codec, store, linger, ahead if executor is None else 0)
         engine = Engine(*parts, assigned) if executor is None else RangedEngine(*parts, settings.encoder, executor)
         engine.run(observe, stop)
     return engine

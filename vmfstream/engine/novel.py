@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.engine.held import Kept, arrays_of_texts, kept_again, texts_of_arrays, times_of
+from vmfstream.online.tracker import StepInfo
 from vmfstream.records import Arrays, Document, Novel
 
 
@@ -84,3 +85,8 @@ class MostNovel:
             self._novelty, self._topic = arrays["novel.novelty"], arrays["novel.topic"]
             ids, titles = (texts_of_arrays(arrays, f"novel.{name}") for name in ("ids", "titles"))
             self._kept = kept_again(ids, titles, arrays["novel.times"])
+
+
+def topics_of(info: StepInfo, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the topics that documents got, (N,), -1 for none."""
+    return np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)

@@ -119,7 +119,7 @@ class RangedEngine(Engine):
         """Most messages of the next epoch: it ends where a slice of N documents ends, or where the first fit is due."""
         most = self._settings.epoch_documents
         if self._settings.slices.documents:
-            most = min(most, self._settings.slices.documents - self._in_slice)
+            most = min(most, self._settings.slices.documents - self._reach.in_slice)
         if self._state is None:
             most = min(most, self._track.slice_limit - self._held.documents)
         return max(most, 1)
@@ -128,7 +128,7 @@ class RangedEngine(Engine):
         """Return what the source holds, once that is enough for an epoch, or nothing more is waited for."""
         linger, since = self._settings.linger, None
         while True:
-            extents = self._ranged.extents(self._position)
+            extents = self._ranged.extents(self._reach.position)
             ready = sum(len(one) for one in extents if one.part not in self._waiting)
             epoch.stopped = stop()
             if epoch.stopped:
@@ -143,7 +143,7 @@ class RangedEngine(Engine):
             if epoch.quiet:
                 epoch.end = self._source.exhausted and not ready and not self._waiting
                 return extents
-            self._tell(self._described(), epoch, observe)
+            self._tell(self._progress(self._described(), epoch), observe)
             time.sleep(_PAUSE if linger is None else min(_PAUSE, linger / 4))
 
     def _slice_after(self, extents: Sequence[Range], quiet: bool) -> int | None:
@@ -153,10 +153,10 @@ class RangedEngine(Engine):
         nothing left are no obstacle if they were given their time (``quiet``).
         """
         size = self._settings.slices.documents
-        if size and self._in_slice == size:
-            return (self._slice or 0) + 1
+        if size and self._reach.in_slice == size:
+            return (self._reach.slice or 0) + 1
         awaited = [one for one in extents if one.part not in self._waiting]
-        left = any(self._position.get(one.part, one.first) < one.last for one in awaited)
+        left = any(self._reach.position.get(one.part, one.first) < one.last for one in awaited)
         return min(self._waiting.values()) if self._waiting and not left and (quiet or not awaited) else None
 
     def _read_and_learn(self, plan: Sequence[Range], epoch: Epoch) -> None:
@@ -204,7 +204,7 @@ class RangedEngine(Engine):
         state = self._state
         return Lesson(
             slicing=self._settings.slices,
-            slice=self._slice or 0,
+            slice=self._reach.slice or 0,
             encoder=self._make_encoder,
             begun=self._encoder.blank_state(),
             topics=None if state is None else Topics(state.base, state.anchor, state.ids),
@@ -230,42 +230,42 @@ class RangedEngine(Engine):
             end = int(later[0]) if len(later) else len(fate)
             fate[:end] = self._fates(gist, ahead, end)
             late = int(np.count_nonzero((fate == Fate.LEARNT) & (ahead < 0)))
-            epoch.late, self._late = epoch.late + late, self._late + late
+            epoch.late, self._reach.late = epoch.late + late, self._reach.late + late
             if len(later):
                 self._waiting[part] = int(gist.slice[end])
-            self._position[part] = int(gist.offset[end]) if len(later) else gist.next
+            self._reach.position[part] = int(gist.offset[end]) if len(later) else gist.next
             if len(later) or gist.next < gist.wanted.last:
                 stopped.add(part)
         learnt = [int(np.count_nonzero(fate == Fate.LEARNT)) for fate in fates]
         epoch.documents = sum(learnt)
-        self._read += epoch.documents
-        self._in_slice += epoch.documents
+        self._reach.read += epoch.documents
+        self._reach.in_slice += epoch.documents
         room = self._track.slice_limit - len(self._held)
         keep = learnt if self._state is None else apportioned(max(room, 0), learnt)
         return [Choice(fate, count) for fate, count in zip(fates, keep, strict=True)]
 
     def _open_first(self, seen: Sequence[Gist]) -> None:
         """Let the earliest of the parts' first documents open the first slice."""
-        if self._slice is None:
+        if self._reach.slice is None:
             firsts: dict[str, int] = {}
             for gist in seen:
                 slices = gist.slice[gist.slice != NO_DOCUMENT]
                 if len(slices):
                     firsts.setdefault(gist.wanted.part, int(slices[0]))
-            self._slice = min(firsts.values(), default=None)
+            self._reach.slice = min(firsts.values(), default=None)
 
     def _slices_ahead(self, gist: Gist) -> NDArray[np.int64]:
         """How many slices the messages lie ahead of the open one; 0 of those that are no documents."""
-        if self._settings.slices.documents or self._slice is None:
+        if self._settings.slices.documents or self._reach.slice is None:
             return np.zeros(len(gist.slice), np.int64)
-        return np.where(gist.slice == NO_DOCUMENT, 0, gist.slice - self._slice)
+        return np.where(gist.slice == NO_DOCUMENT, 0, gist.slice - self._reach.slice)
 
     def _fates(self, gist: Gist, ahead: NDArray[np.int64], end: int) -> NDArray[np.int8]:
         fate = np.full(end, Fate.LEARNT, np.int8)
         fate[gist.slice[:end] == NO_DOCUMENT] = Fate.REFUSED
         fate[ahead[:end] > 0] = Fate.BEYOND
         for i in np.flatnonzero(fate == Fate.LEARNT).tolist():
-            if self._recent.seen_digest(int(gist.digest[i])):
+            if self._reach.recent.seen_digest(int(gist.digest[i])):
                 fate[i] = Fate.REPEATED
         return fate
 
@@ -281,7 +281,7 @@ class RangedEngine(Engine):
             self._novel.join(one.novel)
             for offer in one.offers:
                 self._sample.receive(offer)
-        self._refused += len(epoch.rejected)
+        self._reach.refused += len(epoch.rejected)
         shares = [one.share for one in learnt if one.share is not None]
         if self._state is None or not shares:
             self._start_when_full(epoch)
@@ -298,7 +298,7 @@ class RangedEngine(Engine):
 
     def _close_slice(self, *, last: bool) -> Any:
         closed = super()._close_slice(last=last)
-        self._waiting = {part: index for part, index in self._waiting.items() if index > (self._slice or 0)}
+        self._waiting = {part: index for part, index in self._waiting.items() if index > (self._reach.slice or 0)}
         return closed
 
     def _states(self, slice_ended: bool) -> tuple[Arrays, Arrays | None]:

@@ -1,0 +1,180 @@
+"""Messages of a source, decoded: when they are asked for, or ahead of that by a thread of its own."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from threading import Condition, Thread
+from typing import Protocol, TypeAlias
+
+from vmfstream.protocols import Codec, Live, Source
+from vmfstream.records import Document, Position, Rejected
+
+Decoded: TypeAlias = Sequence[Document | Rejected]
+
+PATIENCE = 0.2
+"""Seconds that are waited for messages before somebody is asked whether to stop."""
+
+CHUNK = 1000
+"""Messages that are read ahead in one go."""
+
+
+class Reader(Protocol):
+    """Hands out what a source holds; it is entered while a run goes on, and what it then holds back stays with it."""
+
+    def __enter__(self) -> Reader:
+        """Begin to read."""
+        ...
+
+    def __exit__(self, *error: object) -> None:
+        """Read no more."""
+        ...
+
+    @property
+    def exhausted(self) -> bool:
+        """True once nothing will come any more."""
+        ...
+
+    def read(self) -> Decoded:
+        """Return what comes next, in its order; empty if nothing came in time. What the source raises is raised."""
+        ...
+
+    def committed(self, position: Position) -> None:
+        """Pass on to the source what was committed."""
+        ...
+
+
+def reader(source: Source, codec: Codec, most: int, ahead: int) -> Reader:
+    """Read at most so many messages at once, and up to ``ahead`` bytes of them before they are asked for."""
+    return Ahead(source, codec, min(most, CHUNK), ahead) if ahead else Direct(source, codec, most)
+
+
+class Direct:
+    """Reads when it is asked."""
+
+    def __init__(self, source: Source, codec: Codec, most: int) -> None:
+        self._source, self._codec, self._most = source, codec, most
+
+    def __enter__(self) -> Direct:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    @property
+    def exhausted(self) -> bool:
+        """What the source says."""
+        return self._source.exhausted
+
+    def read(self) -> Decoded:
+        """Poll and decode."""
+        return [self._codec.decode(message) for message in self._source.poll(self._most, PATIENCE)]
+
+    def committed(self, position: Position) -> None:
+        """Tell the source."""
+        if isinstance(self._source, Live):
+            self._source.committed(position)
+
+
+class Ahead:
+    """Reads ahead in a thread, which alone polls the source while it lives.
+
+    It waits while messages of ``bytes`` bytes or more are not yet taken, so that it holds at most one chunk beyond
+    them. Whatever it meets, an error or the end, is met by the reader after all that came before it. It ends with the
+    run; what is left then is handed out by the next run first.
+
+    Parameters
+    ----------
+    source, codec : where messages come from, and what makes documents of them.
+    most : int
+        Messages per poll.
+    bytes : int
+        See above, by the size of messages.
+    """
+
+    def __init__(self, source: Source, codec: Codec, most: int, bytes: int) -> None:
+        self._source, self._codec, self._most, self._bytes = source, codec, most, bytes
+        self._changed = Condition()
+        self._chunks: deque[tuple[Decoded, int]] = deque()
+        self._held = 0
+        self._told: Position | None = None
+        self._error: BaseException | None = None
+        self._thread: Thread | None = None
+        self._ended = self._ending = False
+
+    def __enter__(self) -> Ahead:
+        self._ended = self._ending = False
+        self._thread = Thread(target=self._work, name="vmfstream-reader", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._changed:
+            self._ending = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._pass_on()
+
+    @property
+    def exhausted(self) -> bool:
+        """True once the source is and all was taken."""
+        with self._changed:
+            return self._ended and not self._chunks and self._error is None
+
+    def read(self) -> Decoded:
+        """Take the oldest chunk; wait a little for one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._chunks or self._ended, PATIENCE)
+            if self._chunks:
+                chunk, size = self._chunks.popleft()
+                self._held -= size
+                self._changed.notify_all()
+                return chunk
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            return []
+
+    def committed(self, position: Position) -> None:
+        """Let the thread tell the source."""
+        with self._changed:
+            self._told = position
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        try:
+            while self._go_on() and not self._source.exhausted:
+                messages = self._source.poll(self._most, PATIENCE)
+                if messages:
+                    self._add([self._codec.decode(message) for message in messages], sum(m.size for m in messages))
+        except BaseException as error:
+            self._error = error
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()
+
+    def _go_on(self) -> bool:
+        """Wait for room; False if there is nothing more to do."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._ending or self._told is not None or self._held < self._bytes)
+                if self._ending:
+                    return False
+                if self._held < self._bytes and self._told is None:
+                    return True
+            self._pass_on()
+
+    def _add(self, chunk: Decoded, size: int) -> None:
+        with self._changed:
+            self._chunks.append((chunk, size))
+            self._held += size
+            self._changed.notify_all()
+
+    def _pass_on(self) -> None:
+        with self._changed:
+            told, self._told = self._told, None
+        if told is not None and isinstance(self._source, Live):
+            self._source.committed(told)
