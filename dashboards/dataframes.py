@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC
@@ -26,6 +27,7 @@ from vmfstream.log.queries import (
     TopicFrame,
     TypicalFrame,
     WordFrame,
+    kept,
 )
 
 TABLES: Mapping[str, type] = {
@@ -43,6 +45,20 @@ TABLES: Mapping[str, type] = {
 }
 """Names of the tables, each with the frame of ``vmfstream.log.queries`` whose columns it has."""
 
+_NAMES = {kind: name for name, kind in TABLES.items()}
+_ORDER: Mapping[str, tuple[str, ...]] = {
+    "slices": ("slice",),
+    "topics": ("slice", "topic"),
+    "words": ("slice", "topic", "rank"),
+    "typical": ("slice", "topic", "rank"),
+    "events": ("slice",),
+    "epochs": ("epoch",),
+    "angles": ("slice", "topic", "other"),
+    "sketches": ("slice", "topic"),
+    "snapshots": ("snapshot",),
+    "snapshot_topics": ("snapshot", "node"),
+    "snapshot_words": ("snapshot", "node", "rank"),
+}
 _NEEDED = ("slices", "topics", "words")
 # what a missing column holds, by the kind of its frame's field; others must be there
 _KINDS: Mapping[str, tuple[str, Any]] = {
@@ -55,10 +71,85 @@ _KINDS: Mapping[str, tuple[str, Any]] = {
 _ZERO = frozenset({"rejected", "late", "empty"})
 _NONE = frozenset({"other", "lag", "epoch", "parent"})
 
-_F = TypeVar("_F")
+F = TypeVar("F")
 
 
-class TableRows:
+class HeldRows(ABC):
+    """A log whose tables are held whole: a question for some of the rows is answered by leaving out the others."""
+
+    @abstractmethod
+    def whole(self, kind: type[F], reading: Reading | None = None) -> F:
+        """Return the table that has the columns of a frame, in the order of its keys, without rows if there is none."""
+
+    def meta(self) -> dict[str, str]:
+        """Return the settings of the run."""
+        return {}
+
+    def slices(self) -> SliceFrame:
+        """Return the closed slices."""
+        return self.whole(SliceFrame)
+
+    def topics(self, reading: Reading) -> TopicFrame:
+        """Return the topics of all closed slices."""
+        return self.whole(TopicFrame, reading)
+
+    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
+        """Return the words of topics in all closed slices."""
+        frame = self.whole(WordFrame, reading)
+        return kept(frame, (frame.rank <= top) & _of(frame.topic, topic))
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between topics."""
+        frame = self.whole(AngleFrame, reading)
+        return kept(frame, _of(frame.topic, topic) | _of(frame.other, topic))
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return the sketches of means."""
+        frame = self.whole(SketchFrame, reading)
+        return kept(frame, _of(frame.topic, topic))
+
+    def typical(self, topic: int | None = None) -> TypicalFrame:
+        """Return the most typical documents."""
+        frame = self.whole(TypicalFrame)
+        return kept(frame, _of(frame.topic, topic))
+
+    def events(self) -> EventFrame:
+        """Return what happened to topics."""
+        return self.whole(EventFrame)
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        return self.whole(EpochFrame)
+
+    def rejections(self) -> Rejections:
+        """Return that nothing is known of rejected messages."""
+        return Rejections(0, {})
+
+    def snapshots(self) -> SnapshotFrame:
+        """Return the batch fits of samples."""
+        return self.whole(SnapshotFrame)
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        """Return the topics of all snapshots or of one."""
+        frame = self.whole(SnapshotTopicFrame)
+        return kept(frame, _of(frame.snapshot, snapshot))
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        """Return the words of all snapshots or of one."""
+        frame = self.whole(SnapshotWordFrame)
+        return kept(frame, (frame.rank <= top) & _of(frame.snapshot, snapshot))
+
+    def has_hindsight(self) -> bool:
+        """Tell whether there are topics in hindsight."""
+        return bool(self.topics("hindsight").slice.size)
+
+
+def empty(kind: type[F]) -> F:
+    """Return a frame without rows."""
+    return kind(**{f.name: _column(None, "", f.name, str(f.type), 0) for f in fields(kind)})  # type: ignore[arg-type]
+
+
+class TableRows(HeldRows):
     """A log as tables.
 
     Parameters
@@ -92,71 +183,14 @@ class TableRows:
         """Return the settings of the run."""
         return dict(self._settings)
 
-    def slices(self) -> SliceFrame:
-        """Return the closed slices."""
-        return self._ordered(SliceFrame, "slices", "slice")
-
-    def topics(self, reading: Reading) -> TopicFrame:
-        """Return the topics of all closed slices."""
-        return self._ordered(TopicFrame, "topics", "slice", "topic", reading=reading)
-
-    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
-        """Return the words of topics in all closed slices."""
-        frame = self._ordered(WordFrame, "words", "slice", "topic", "rank", reading=reading)
-        return _kept(frame, (frame.rank <= top) & _of(frame.topic, topic))
-
-    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
-        """Return the angles between topics."""
-        frame = self._ordered(AngleFrame, "angles", "slice", "topic", "other", reading=reading)
-        return _kept(frame, _of(frame.topic, topic) | _of(frame.other, topic))
-
-    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
-        """Return the sketches of means."""
-        frame = self._ordered(SketchFrame, "sketches", "slice", "topic", reading=reading)
-        return _kept(frame, _of(frame.topic, topic))
-
-    def typical(self, topic: int | None = None) -> TypicalFrame:
-        """Return the most typical documents."""
-        frame = self._ordered(TypicalFrame, "typical", "slice", "topic", "rank")
-        return _kept(frame, _of(frame.topic, topic))
-
-    def events(self) -> EventFrame:
-        """Return what happened to topics."""
-        return self._ordered(EventFrame, "events", "slice")
-
-    def epochs(self) -> EpochFrame:
-        """Return the engine updates."""
-        return self._ordered(EpochFrame, "epochs", "epoch")
-
-    def rejections(self) -> Rejections:
-        """Return that nothing is known of rejected messages."""
-        return Rejections(0, {})
-
-    def snapshots(self) -> SnapshotFrame:
-        """Return the batch fits of samples."""
-        return self._ordered(SnapshotFrame, "snapshots", "snapshot")
-
-    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
-        """Return the topics of all snapshots or of one."""
-        frame = self._ordered(SnapshotTopicFrame, "snapshot_topics", "snapshot", "node")
-        return _kept(frame, _of(frame.snapshot, snapshot))
-
-    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
-        """Return the words of all snapshots or of one."""
-        frame = self._ordered(SnapshotWordFrame, "snapshot_words", "snapshot", "node", "rank")
-        return _kept(frame, (frame.rank <= top) & _of(frame.snapshot, snapshot))
-
-    def has_hindsight(self) -> bool:
-        """Tell whether there are topics in hindsight."""
-        return bool(self.topics("hindsight").slice.size)
-
-    def _ordered(self, kind: type[_F], name: str, *order: str, reading: Reading | None = None) -> _F:
-        """Return a table as a frame, in the order of some columns and of one reading only."""
-        table = self._tables.get(name, {})
+    def whole(self, kind: type[F], reading: Reading | None = None) -> F:
+        """Return a table as a frame, of one reading only."""
+        name = _NAMES[kind]
+        table, order = self._tables.get(name, {}), _ORDER[name]
         names = set(_names(table))
-        rows = len(np.asarray(table[order[0]])) if order[0] in names else 0
         if name in self._tables and order[0] not in names:
             raise InputError(f"{name}: there is no column {order[0]!r}")
+        rows = len(np.asarray(table[order[0]])) if names else 0
         columns = {
             field.name: _column(table if field.name in names else None, name, field.name, str(field.type), rows)
             for field in fields(kind)  # type: ignore[arg-type]
@@ -164,9 +198,8 @@ class TableRows:
         frame = kind(**columns)
         if reading is not None:
             told = np.asarray(table["reading"]) if "reading" in names else np.full(rows, "then")
-            frame = _kept(frame, told == reading)
-        keys = tuple(getattr(frame, key) for key in reversed(order))
-        return _kept(frame, np.lexsort(keys))
+            frame = kept(frame, told == reading)
+        return kept(frame, np.lexsort(tuple(getattr(frame, key) for key in reversed(order))))
 
 
 def _names(table: Any) -> list[str]:
@@ -199,10 +232,6 @@ def _moment(value: Any) -> Any:
         return np.datetime64("NaT")
     aware = getattr(value, "tzinfo", None) is not None
     return np.datetime64(value.astimezone(UTC).replace(tzinfo=None) if aware else value)
-
-
-def _kept(frame: _F, chosen: NDArray[Any]) -> _F:
-    return type(frame)(**{f.name: getattr(frame, f.name)[chosen] for f in fields(frame)})  # type: ignore[arg-type]
 
 
 def _of(column: NDArray[np.int64], wanted: int | None) -> NDArray[np.bool_]:

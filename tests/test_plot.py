@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.dashboards.fakes import gazette, write_log
+from tests.dashboards.fakes import gazette
+from tests.dashboards.written import write_log
 from vmfstream import TopicTracker, plot
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import TABLES, TableRows

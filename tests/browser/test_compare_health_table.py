@@ -13,7 +13,8 @@ import pytest
 
 from tests.browser.conftest import closed
 from tests.browser.driving import click, date, js, press, topic, until
-from tests.dashboards.fakes import gazette, write_log
+from tests.dashboards.fakes import gazette
+from tests.dashboards.written import write_log
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.export import build_page
 from vmfstream.dashboards.rows.history import history_of

@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 
-from tests.dashboards.fakes import gazette, write_log
+from tests.dashboards.fakes import gazette
+from tests.dashboards.written import write_log
 from tests.log.records import commit, epoch_report, slice_report, topic_rows
 from vmfstream.dashboards import app as live
 from vmfstream.dashboards.app import Server, beside, create_app

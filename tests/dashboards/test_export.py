@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.dashboards.fakes import gazette, write_log
+from tests.dashboards.fakes import gazette
 from tests.dashboards.test_views import HOSTILE, LOGS
+from tests.dashboards.written import write_log
 from vmfstream.dashboards.export import build_page, export_page
 from vmfstream.dashboards.looks import texts, wording
 from vmfstream.dashboards.looks.escape import clean, for_json, for_plotly
@@ -23,6 +24,7 @@ from vmfstream.dashboards.page.markup import SCRIPTS
 from vmfstream.dashboards.rows.history import read_history
 from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
 from vmfstream.errors import InputError
+from vmfstream.log.queries import kept
 
 _PYTHON = re.compile(r'PAGE\["(\w+)"\]')
 
@@ -178,10 +180,9 @@ def test_without_hindsight_the_switch_is_off_and_says_why() -> None:
 
 def test_slices_not_yet_smoothed_are_shown_as_known_then() -> None:
     rows = gazette(slices=6, topics=3)
-    keep = rows.topic_frames["hindsight"].slice < 5
     late = rows.topic_frames["hindsight"]
-    columns = {name: getattr(late, name)[keep] for name in late.__slots__}
-    cut = replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": type(late)(**columns)})
+    late = kept(late, late.slice < 5)
+    cut = replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": late})
     then, mixed = read_history(cut, "then"), read_history(cut, "hindsight")
     assert mixed.reading == "hindsight"
     assert (mixed.certainty[5] == then.certainty[5]).all()

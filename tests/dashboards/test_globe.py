@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,23 +30,10 @@ from vmfstream.dashboards.views.globe.homes import (
 from vmfstream.dashboards.views.globe.view import GlobeView, shown_topics, sight
 from vmfstream.log.queries import SketchFrame
 
-F = TypeVar("F")
-
 
 def until(rows: FakeRows, last: int) -> FakeRows:
     """Return the log as it was when a slice was the last one."""
-
-    def cut(frame: F) -> F:
-        keep = frame.slice <= last  # type: ignore[attr-defined]
-        return type(frame)(*(getattr(frame, field.name)[keep] for field in fields(frame)))  # type: ignore[arg-type]
-
-    return replace(
-        rows,
-        slice_frame=cut(rows.slice_frame),
-        topic_frames={r: cut(f) for r, f in rows.topic_frames.items()},
-        word_frames={r: cut(f) for r, f in rows.word_frames.items()},
-        sketch_frames={r: cut(f) for r, f in rows.sketch_frames.items()},
-    )
+    return rows.only(lambda frame: frame.slice <= last)
 
 
 def sphere(count: int, seed: int) -> NDArray[np.float64]:

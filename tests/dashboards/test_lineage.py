@@ -22,7 +22,7 @@ from vmfstream.dashboards.views.lines.drawing import LANE
 from vmfstream.dashboards.views.lines.lanes import Life, Link, arrange, family
 from vmfstream.dashboards.views.lines.lives import LARGEST, LinesFrame, thickness
 from vmfstream.dashboards.views.lines.view import LinesView
-from vmfstream.log.queries import EventFrame
+from vmfstream.log.queries import EventFrame, kept
 
 WIDE, PHONE = Size(1240, 0), Size(362, 0)
 
@@ -119,7 +119,7 @@ def test_lives_over_within_three_slices_are_counted_unless_they_have_relatives_o
     rows = gazette(slices=12, topics=4)
     keep = rows.topic_frames["hindsight"]
     gone = ((keep.topic == 1) & (keep.slice > 1)) | ((keep.topic == 2) & (keep.slice < 11))
-    left = type(keep)(*(getattr(keep, name)[~gone] for name in keep.__slots__))
+    left = kept(keep, ~gone)
     short = replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": left})
     frame = lines(with_events(short, []))
     assert frame.short == 1
@@ -154,7 +154,7 @@ def test_lanes_and_thickness_stay_when_a_slice_is_added() -> None:
     smallest = min(range(12), key=lambda topic: share[frame.topic == topic].max())
     share[(frame.slice == 13) & (frame.topic == smallest)] = 1.01 * share.max()
     every = replace(frame, share=share)
-    early = type(frame)(*(getattr(every, name)[frame.slice < 13] for name in frame.__slots__))
+    early = kept(every, frame.slice < 13)
     later, before = (
         lines(replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": which}))
         for which in (every, early)

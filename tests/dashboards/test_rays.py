@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.rays import panel as rays
 from vmfstream.dashboards.views.rays.drawing import drawn
 from vmfstream.dashboards.views.rays.view import RaysView
-from vmfstream.log.queries import AngleFrame, Reading, SketchFrame
+from vmfstream.log.queries import AngleFrame, Reading, SketchFrame, kept
 from vmfstream.text.sketch import projection, sketch
 
 WIDE = Size(400, 400)
@@ -133,13 +133,12 @@ def test_rays_stay_when_the_date_or_the_reading_changes() -> None:
 def test_rays_serve_both_readings() -> None:
     rows = gazette(slices=8, topics=9)
 
-    def kept(frames: Any) -> Any:
+    def fewer(frames: Any) -> Any:
         late = frames["hindsight"]
-        keep = late.topic != 5  # a topic that the smoother found to be none
-        return frames | {"hindsight": type(late)(*(getattr(late, field.name)[keep] for field in fields(late)))}
+        return frames | {"hindsight": kept(late, late.topic != 5)}  # a topic that the smoother found to be none
 
     rows = replace(
-        rows, **{name: kept(getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames")}
+        rows, **{name: fewer(getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames")}
     )
     then, late = (
         RaysView().frame(Moment(rows), Selection(topic=2, reading=reading)) for reading in ("then", "hindsight")

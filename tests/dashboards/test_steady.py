@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,17 +18,7 @@ from vmfstream.dashboards.views.river.view import RiverView
 
 def until(rows: FakeRows, end: int) -> FakeRows:
     """Return the rows of the first slices."""
-
-    def cut(frame: Any) -> Any:
-        keep = frame.slice < end
-        return type(frame)(*(getattr(frame, field.name)[keep] for field in fields(frame)))
-
-    return replace(
-        rows,
-        slice_frame=cut(rows.slice_frame),
-        topic_frames={reading: cut(frame) for reading, frame in rows.topic_frames.items()},
-        word_frames={reading: cut(frame) for reading, frame in rows.word_frames.items()},
-    )
+    return rows.only(lambda frame: frame.slice < end)
 
 
 def pictures(steady: Steady | None, ends: tuple[int, ...]) -> list[dict[int, Any]]:

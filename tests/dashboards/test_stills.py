@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.dashboards.fakes import gazette, write_log
+from tests.dashboards.fakes import gazette
+from tests.dashboards.written import write_log
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.log import Moment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 
 from tests.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards import VIEWS
+from vmfstream.dashboards.dataframes import empty
 from vmfstream.dashboards.looks.theme import repaint, theme
 from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
@@ -26,31 +27,12 @@ HOSTILE = [
 
 
 def nothing() -> FakeRows:
-    whole, texts, none = np.empty(0, np.int64), np.empty(0, np.object_), np.empty(0)
-    times = np.empty(0, "datetime64[us]")
-    return FakeRows(
-        slice_frame=SliceFrame(whole, texts, times, times, whole, none, np.empty(0, np.bool_)),
-        topic_frames={},
-        word_frames={},
-        sketch_frames={},
-        typical_frame=TypicalFrame(whole, whole, whole, texts, texts, times, none),
-        event_frame=EventFrame(whole, whole, texts, whole, whole, none, none, none),
-        settings={},
-    )
+    return FakeRows(empty(SliceFrame), {}, {}, {}, empty(TypicalFrame), empty(EventFrame), {})
 
 
 def gap() -> FakeRows:
     """Return a log in which the rows of one slice are missing altogether."""
-    rows = gazette(slices=8, topics=5)
-    s = rows.slice_frame
-    keep = s.slice != 3
-    frame = SliceFrame(*(getattr(s, field.name)[keep] for field in fields(s)))
-    topics = {r: type(f)(*(getattr(f, c.name)[f.slice != 3] for c in fields(f))) for r, f in rows.topic_frames.items()}
-    words = {r: type(f)(*(getattr(f, c.name)[f.slice != 3] for c in fields(f))) for r, f in rows.word_frames.items()}
-    sketches = {
-        r: type(f)(*(getattr(f, c.name)[f.slice != 3] for c in fields(f))) for r, f in rows.sketch_frames.items()
-    }
-    return replace(rows, slice_frame=frame, topic_frames=topics, word_frames=words, sketch_frames=sketches)
+    return gazette(slices=8, topics=5).only(lambda frame: frame.slice != 3)
 
 
 LOGS: dict[str, Callable[[], FakeRows]] = {

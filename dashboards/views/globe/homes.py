@@ -18,9 +18,9 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata
 
 from vmfstream.dashboards.rows.geometry import unit
-from vmfstream.dashboards.rows.history import Bools, Floats, Ints
+from vmfstream.dashboards.rows.history import Floats, Ints
 from vmfstream.dashboards.rows.log import LogRows, once
-from vmfstream.log.queries import AngleFrame, SketchFrame
+from vmfstream.log.queries import AngleFrame, SketchFrame, kept
 
 _POWER = 1.5  # weight of a pair: its target to this power, inverted
 _NEAREST = 0.15  # radians, below which weights grow no more
@@ -42,7 +42,7 @@ def _computed(rows: LogRows) -> dict[int, Floats]:
     frame = rows.slices()
     final = frame.slice[~frame.settling] if not frame.settling.all() else frame.slice
     angles, sketches = rows.angles("then"), rows.sketches("then")
-    angles, sketches = _some(angles, np.isin(angles.slice, final)), _only(sketches, np.isin(sketches.slice, final))
+    angles, sketches = kept(angles, np.isin(angles.slice, final)), kept(sketches, np.isin(sketches.slice, final))
     places = _by_birth({}, angles, sketches)
     if rows.has_hindsight():
         late_angles, late = rows.angles("hindsight"), rows.sketches("hindsight")
@@ -128,16 +128,16 @@ def _by_birth(given: dict[int, Floats], angles: AngleFrame, sketches: SketchFram
     if not places and topics.size:
         founders = topics[births == births.min()]
         until = births.min()
-        degrees = mean_degrees(_some(angles, angles.slice <= until), _only(sketches, sketches.slice <= until), founders)
+        degrees = mean_degrees(kept(angles, angles.slice <= until), kept(sketches, sketches.slice <= until), founders)
         places = dict(zip(founders.tolist(), lay_out(targets(degrees)), strict=True))
     for born, topic in sorted(zip(births.tolist(), topics.tolist(), strict=True)):
         if topic in places:
             continue
         there = np.array(sorted(places))
-        met = _only(sketches, sketches.slice <= born)
+        met = kept(sketches, sketches.slice <= born)
         there = there[np.isin(there, met.topic)]
         ids = np.sort(np.append(there, topic))
-        target = targets(mean_degrees(_some(angles, angles.slice <= born), met, ids))
+        target = targets(mean_degrees(kept(angles, angles.slice <= born), met, ids))
         places[topic] = put_among(
             np.array([places[int(t)] for t in there]).reshape(-1, 3), target[ids == topic][0][ids != topic]
         )
@@ -184,11 +184,3 @@ def _stress(x: Floats, target: Floats, weight: Floats) -> tuple[float, NDArray[n
     gradient = 2.0 * (pull @ at)
     gradient -= (gradient * at).sum(axis=1, keepdims=True) * at
     return float((weight * misfit**2).sum()), (gradient / length).ravel()
-
-
-def _some(frame: AngleFrame, kept: Bools) -> AngleFrame:
-    return AngleFrame(frame.slice[kept], frame.topic[kept], frame.other[kept], frame.degrees[kept])
-
-
-def _only(frame: SketchFrame, kept: Bools) -> SketchFrame:
-    return SketchFrame(frame.slice[kept], frame.topic[kept], frame.numbers[kept])

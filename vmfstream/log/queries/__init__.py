@@ -1,0 +1,81 @@
+"""The only reading of the log: a question opens the file for a moment, the answer is a frame of numpy columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vmfstream.log.queries.asking import Bools, Floats, Ints, Texts, Times, kept
+from vmfstream.log.queries.closed import Closed, ClosedSlice
+from vmfstream.log.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, TypicalFrame
+from vmfstream.log.queries.progress import EpochFrame, Newest, OpenSlice, Progress, Pulse
+from vmfstream.log.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
+from vmfstream.log.queries.topics import (
+    AngleFrame,
+    EventFrame,
+    Reading,
+    SketchFrame,
+    SliceFrame,
+    TemperFrame,
+    TopicFrame,
+    Topics,
+    UncertaintyFrame,
+    WordFrame,
+)
+from vmfstream.text.sketch import SIZE as SKETCH_SIZE
+
+__all__ = [
+    "SKETCH_SIZE",
+    "AngleFrame",
+    "Bools",
+    "ClosedSlice",
+    "EpochFrame",
+    "EventFrame",
+    "Floats",
+    "Ints",
+    "Newest",
+    "NovelFrame",
+    "OpenSlice",
+    "Pulse",
+    "Reader",
+    "Reading",
+    "RejectedFrame",
+    "Rejections",
+    "SketchFrame",
+    "SliceFrame",
+    "SnapshotFrame",
+    "SnapshotTopicFrame",
+    "SnapshotWordFrame",
+    "TemperFrame",
+    "Texts",
+    "Times",
+    "TopicFrame",
+    "TypicalFrame",
+    "UncertaintyFrame",
+    "WordFrame",
+    "kept",
+]
+
+
+class Reader(Progress, Topics, Documents, Snapshots, Closed):
+    """Answers questions about a log while another process may be writing it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A log made by ``vmfstream.log.writer.Log``.
+    timeout : float
+        Seconds to wait for a file that is being written; a commit takes about a tenth of one.
+
+    Raises
+    ------
+    InputError
+        If there is no file, or it is no log. Every method raises it too if the file goes away later.
+    FormatVersion
+        If the log has a format that this program does not read.
+    StoreLocked
+        If the writer does not release the file in time; any method.
+    """
+
+    def __init__(self, path: str | Path, timeout: float = 10.0) -> None:
+        super().__init__(path, timeout)
+        self.newest()
