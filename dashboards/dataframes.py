@@ -26,6 +26,7 @@ from vmfstream.log.queries import (
     SnapshotWordFrame,
     TopicFrame,
     TypicalFrame,
+    WordCodes,
     WordFrame,
     kept,
 )
@@ -97,6 +98,15 @@ class HeldRows(ABC):
         """Return the words of topics in all closed slices."""
         frame = self.whole(WordFrame, reading)
         return kept(frame, (frame.rank <= top) & _of(frame.topic, topic))
+
+    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
+        """Return the words of topics in all closed slices as numbers."""
+        frame = self.words(reading, top=top)
+        vocabulary = sorted({str(word) for word in frame.word})
+        place = {word: k for k, word in enumerate(vocabulary)}
+        code = np.array([place[str(word)] for word in frame.word], np.int64)
+        names = np.array(vocabulary, np.object_)
+        return WordCodes(frame.slice, frame.topic, frame.rank, code, frame.weight, names)
 
     def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
         """Return the angles between topics."""

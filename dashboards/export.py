@@ -6,13 +6,17 @@ import os
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from vmfstream.dashboards.looks.escape import for_json
 from vmfstream.dashboards.page.data import page_data, parts_of
 from vmfstream.dashboards.page.drawings import Drawings, Plan
 from vmfstream.dashboards.page.markup import exported
 from vmfstream.dashboards.page.packing import Arrays, packed
-from vmfstream.dashboards.rows.log import LogRows, Moment
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import LogRows, Moment, readings_of
+from vmfstream.dashboards.rows.opening import opening_measure
+from vmfstream.dashboards.view import Measure
 from vmfstream.errors import InputError
 from vmfstream.log.queries import Reader
 
@@ -39,7 +43,8 @@ def export_page(
     log_path : path of a log
     out_path : path of the page; an existing file is replaced
     max_mb : float
-        Size in megabytes above which parts are left out: first the river of shares, then documents beyond two,
+        Size in megabytes above which parts are left out: first the river in the measure that the page does
+        not open with, then documents beyond two,
         pictures of the words of small topics, words beyond twenty, pictures of all but sixty topics.
 
     Returns
@@ -71,7 +76,7 @@ def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
         raise ValueError(f"max_mb must be positive, got {max_mb}")
     snapshot = Moment(rows)
     drawings = Drawings(snapshot)
-    for plan in _plans():
+    for plan in _plans(opening_measure(history_of(snapshot, readings_of(snapshot)[0]))):
         text = _page(snapshot, plan, drawings)
         size = len(text.encode("utf-8"))
         if size <= max_mb * _MB:
@@ -83,11 +88,12 @@ def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     return text, ExportReport(bytes=size, dropped=plan.dropped)
 
 
-def _plans() -> list[Plan]:
+def _plans(opening: Measure) -> list[Plan]:
     """Return what to write, each plan leaving out one thing more than the one before."""
     plans = [Plan()]
+    change: dict[str, Any]
     for change, what in (
-        ({"share": False}, "the river of shares"),
+        ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),
         ({"documents": 2}, "typical documents beyond two"),
         ({"least_share": 0.005}, "pictures of the words of topics that never reached 0.5 %"),
         ({"words": 20}, "words beyond the twenty strongest"),

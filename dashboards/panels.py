@@ -27,8 +27,10 @@ class Parts:
         The reading that the page opens with.
     meta : mapping of str to str
         Settings of the run.
-    hindsight, many, share, live : bool
-        Whether there is a reading in hindsight, more topics than the river draws, a river of shares, and a server.
+    hindsight, many, live : bool
+        Whether there is a reading in hindsight, more topics than the river draws, and a server.
+    measures : sequence of str
+        What thickness can mean.
     dropped : sequence of str
         What was left out to keep a file small.
     """
@@ -38,7 +40,7 @@ class Parts:
     meta: Mapping[str, str]
     hindsight: bool
     many: bool
-    share: bool
+    measures: Sequence[str]
     dropped: Sequence[str]
     live: bool = False
 

@@ -14,7 +14,10 @@ function compared() {
 // the angle between the two, in words, or nothing where the log does not hold it
 async function turnedWords({ topics, sides: [a, b] }) {
   const said = (degrees) => Number.isNaN(degrees) ? "" : fill(topics ? W.apart : W.turned, { turn: Math.round(degrees) });
-  if (topics) return said(apart(a.d, a.t, b.t));
+  if (topics) {
+    const rays = (await figure(`rays/${st.r}/${a.t}`))?.layout.meta;
+    return said(rays ? apart(a.d, rays.others.indexOf(b.t), rays) : NaN);
+  }
   if (a.d === b.d) return said(0);
   const known = await figure(`compare/${st.r}/${a.t}`), v = known?.turned[b.d * (b.d - 1) / 2 + a.d] ?? 255;
   return said(v === 255 ? NaN : v * known.unit);

@@ -110,7 +110,7 @@ function readAddress() {
   const h = new URLSearchParams(LIVE ? location.search : location.hash.slice(1)), said = [];
   Object.assign(st, plain);
   if (["then", "hindsight"].includes(h.get("r"))) readings[h.get("r")] ? st.r = h.get("r") : said.push(W.noHindsight);
-  if (["documents", "share"].includes(h.get("m")) && (h.get("m") === "documents" || D.share)) st.m = h.get("m");
+  if (D.measures.includes(h.get("m"))) st.m = h.get("m");
   if (["ladder", "strips", "both"].includes(h.get("v")) && (h.get("v") !== "both" || readings.hindsight)) st.v = h.get("v");
   if (D.tabs.includes(h.get("tab"))) st.tab = h.get("tab");
   if (h.has("all") && D.many) st.all = true;
@@ -253,7 +253,7 @@ function key(e) {
   }
   const act = { ArrowLeft: () => step(e.shiftKey ? -10 : -1), ArrowRight: () => step(e.shiftKey ? 10 : 1), Home: () => step(-S), End: () => { step(S); if (!$("#pill").hidden) $("#pill").click(); },
     ArrowUp: () => nextTopic(-1), ArrowDown: () => nextTopic(1), " ": () => play(), h: reading, t: turn, "?": () => $("#reader").showModal(),
-    s: () => { if (D.share) go({ m: st.m === "share" ? "documents" : "share" }); }, m: () => { mark = st.d; note(fill(W.marked, { date: D.labels[mark] })); },
+    s: () => { if (D.measures.length > 1) go({ m: st.m === "share" ? "documents" : "share" }); }, m: () => { mark = st.d; note(fill(W.marked, { date: D.labels[mark] })); },
     c: compare, "/": find, Enter: () => { go({ picked: true }, true); $("#topic").scrollIntoView({ block: "start" }); }, Escape: back }[e.key];
   if (!act || ([" ", "Enter"].includes(e.key) && control)) return;
   e.preventDefault(); act();

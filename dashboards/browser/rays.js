@@ -3,24 +3,9 @@
 const rays = { el: $("#rays"), fig: null, hits: [] };
 const RAYS = { disc: 0.88, dot: 0.155, smallest: 6.5, biggest: 0.075, named: 14, dated: 5, apart: 36, nearest: 40, largest: 20, widths: 4, ring: 206,
   sides: ["right", "left", "above", "below"], datesides: ["above", "below", "left", "right"], selfsides: ["above", "below", "right", "left"] };
-const pairs = {};
-function pairsOf(name) {
-  if (pairs[name]?.of === D) return pairs[name];
-  const { documents } = readings[name], start = [0], count = [], rank = new Int16Array(S * T).fill(-1);
-  for (let s = 0; s < S; s++) {
-    count[s] = 0;
-    for (let t = 0; t < T; t++) if (!Number.isNaN(documents[s * T + t])) rank[s * T + t] = count[s]++;
-    start.push(start[s] + count[s] * (count[s] - 1) / 2);
-  }
-  return pairs[name] = { of: D, start, count, rank };
-}
-// degrees between two topics that live at a date, else NaN; pairs stand in the order of angles_of_pairs in geometry.py
-function apart(s, a, b, name = st.r) {
-  const { start, count, rank } = pairsOf(name), { angles, unit } = D.rays[name], i = rank[cell(s, a)], j = rank[cell(s, b)], low = Math.min(i, j);
-  const v = low < 0 || i === j ? 255 : angles[start[s] + low * (2 * count[s] - low - 1) / 2 + Math.abs(i - j) - 1] ?? 255;
-  return v === 255 ? NaN : v * unit;
-}
-function firstTogether(a, b) { for (let s = 0; s < S; s++) if (settled(now(), s) && apart(s, a, b) >= 0) return s; return null; }
+// degrees to the k-th of the others at a date, NaN where one of the two is not there
+function apart(s, k, { angles, step } = rays.fig.layout.meta) { const v = angles[s]?.[k] ?? 255; return v === 255 ? NaN : v * step; }
+function firstTogether(k) { for (let s = 0; s < S; s++) if (settled(now(), s) && apart(s, k) >= 0) return s; return null; }
 
 // names beside dots -------------------------------------------------------------------------------------------------
 const pen = make("canvas").getContext("2d");
@@ -70,8 +55,8 @@ function raysAt(s, wide) {
   const radius = (t) => Math.min(RAYS.biggest * wide, Math.max(RAYS.smallest, RAYS.dot * wide * Math.sqrt(share(t)))) / 2;
   let dots = [];
   others.forEach((t, k) => {
-    const a = apart(s, st.t, t), way = 208 + 304 * (k + 0.5) / others.length;
-    if (a >= 0) dots.push({ t, a, r: radius(t), way, ...point(a, way) });
+    const a = apart(s, k), way = 208 + 304 * (k + 0.5) / others.length;
+    if (a >= 0) dots.push({ t, k, a, r: radius(t), way, ...point(a, way) });
   });
   dots.sort((a, b) => a.a - b.a);
   const all = dots.length;
@@ -80,8 +65,8 @@ function raysAt(s, wide) {
     dots = dots.filter((dot) => kept.has(dot));
   }
   for (const dot of dots) {
-    const since = firstTogether(st.t, dot.t);
-    if (since !== null && since < s) Object.assign(dot, { since, first: apart(since, st.t, dot.t) });
+    const since = firstTogether(dot.k);
+    if (since !== null && since < s) Object.assign(dot, { since, first: apart(since, dot.k) });
   }
   const trail = pastAt(s).map((p) => ({ ...p, ...point(p.a, p.way) }));
   return { dots, trail, point, own: radius(st.t), rest: all - dots.length };
@@ -127,7 +112,8 @@ function layRays(move) {
 }
 function tellRays(s, dots, past, rest) {
   const said = [];
-  if (D.topics.length > 1 && !D.rays[st.r].angles.some((v) => v !== 255)) said.push(W.raysMissing);
+  const { others, angles } = rays.fig.layout.meta;
+  if (others.length && !angles.some((row) => row.some((v) => v !== 255))) said.push(W.raysMissing);
   else {
     if (st.r === "then") said.push(W.raysThen);
     if (!dots) said.push(W.raysAlone);

@@ -17,8 +17,11 @@ _JSON_PATTERN = re.compile("[<>&\u2028\u2029]")
 
 def clean(text: str, longest: int = LONGEST) -> str:
     """Drop control and direction-override characters, join white space, cut at ``longest`` characters."""
-    kept = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in _DROPPED)
-    kept = " ".join(kept.split())
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(
+            " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in _DROPPED
+        )
+    kept = " ".join(text.split())
     return kept if len(kept) <= longest else kept[: longest - 1].rstrip() + "…"
 
 

@@ -29,7 +29,7 @@ def parts_of(rows: LogRows, plan: Plan, *, live: bool = False) -> Parts:
         meta=rows.meta(),
         hindsight=rows.has_hindsight(),
         many=history.topic.size > MOST_TOPICS,
-        share=plan.share,
+        measures=plan.measures,
         dropped=plan.dropped,
         live=live,
     )
@@ -46,10 +46,11 @@ def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
         "events": _events(rows, history),
         "labels": list(history.labels),
         "last": int(history.index[-1]) if history.index.size else -1,
+        "measures": list(plan.measures),
         "many": bool(history.topic.size > MOST_TOPICS),
         "n": history.n.tolist(),
         "open": {
-            "measure": opening_measure(history) if plan.share else "documents",
+            "measure": opening_measure(history),
             "reading": readings[0],
             "topic": opening_topic(history),
         },
@@ -59,7 +60,6 @@ def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
         "recorded": _recorded(rows),
         "repaint": dict(repaint_table()),
         "settling": history.settling.astype(int).tolist(),
-        "share": plan.share,
         "subtitle": subtitle(history),
         "tabs": list(TABS),
         "template": template("light"),
@@ -131,10 +131,9 @@ def _documents(rows: LogRows, history: History, plan: Plan) -> list[list[Any]]:
     frame = rows.typical()
     shown = _precision(frame.time)
     out = []
-    for k in range(frame.slice.size):
-        s = int(frame.slice[k] - history.index[0])
-        if not (0 <= s < history.index.size and frame.rank[k] <= plan.documents):
-            continue
+    position = frame.slice - history.index[0]
+    for k in np.flatnonzero((position >= 0) & (position < history.index.size) & (frame.rank <= plan.documents)):
+        s = int(position[k])
         address = str(frame.id[k])
         safe = address if address.startswith(("https://", "http://")) else ""
         date = "" if np.isnat(frame.time[k]) else str(frame.time[k].astype("datetime64[D]"))[:shown]

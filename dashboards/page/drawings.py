@@ -13,13 +13,14 @@ from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.panels import Panel
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.log import LogRows, readings_of
+from vmfstream.dashboards.view import Measure
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What goes into a page, and in words what does not."""
 
-    share: bool = True
+    measures: tuple[Measure, ...] = ("documents", "share")
     documents: int = 5
     least_share: float = 0.0
     pictures: int = 1000
@@ -39,7 +40,7 @@ class Drawings:
         """Return the keys of the figures that a plan keeps, in the order of the page."""
         topics = self._pictured(plan)
         keys = [key for one in self._panels.values() if one.keys for key in one.keys(self._rows, topics)]
-        return [key for key in keys if plan.share or not _is_share(key)]
+        return [key for key in keys if not key.startswith("river/") or key.split("/")[2] in plan.measures]
 
     def figure(self, key: str) -> dict[str, Any]:
         """Return a figure without the template, which the page holds once.
@@ -70,7 +71,3 @@ class Drawings:
         peak = np.nan_to_num(history.share).max(axis=0, initial=0.0) if history.topic.size else np.empty(0)
         largest = np.argsort(-peak, kind="stable")[: plan.pictures]
         return [int(history.topic[t]) for t in np.sort(largest) if peak[t] >= plan.least_share]
-
-
-def _is_share(key: str) -> bool:
-    return key.startswith("river/") and "/share/" in key

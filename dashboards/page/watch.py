@@ -54,7 +54,7 @@ class State:
 
     def plan(self) -> Plan:
         """Return what a page gets of this log: everything, of large ones fewer words and documents."""
-        rows = self.rows.words("then").rank.size
+        rows = self.rows.word_codes("then").rank.size
         return Plan() if rows <= _MANY_WORDS else _SMALLER
 
     def opening(self) -> tuple[str, str]:

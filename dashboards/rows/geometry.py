@@ -44,38 +44,9 @@ def angles_seen_from(rows: LogRows, history: History, topic: int) -> Floats:
     """Return the degrees between one topic and every other at each slice, shape (S, T), NaN where unknown."""
     out = np.full((history.index.size, history.topic.size), np.nan)
     for reading, used in _parts(rows, history):
-        frame = rows.angles(reading)  # all pairs: the page has asked for them already
-        own = (frame.topic == topic) | (frame.other == topic)
-        other = np.where(frame.topic == topic, frame.other, frame.topic)[own]
-        s, (t,), kept = _places(history, used, frame.slice[own], other)
-        out[s, t] = frame.degrees[own][kept]
-    return out
-
-
-def angles_of_pairs(rows: LogRows, history: History, topics: Ints) -> Floats:
-    """Return the degrees between all pairs of ``topics`` that live in a slice, slice after slice, in one row.
-
-    In each slice the living ones stand in the order of ``topics`` (ascending), and pairs in the order (0, 1), (0, 2),
-    ..., (1, 2), ...; NaN where the log does not hold an angle.
-    """
-    place = np.searchsorted(history.topic, topics)
-    place[place == history.topic.size] = 0
-    alive = ~np.isnan(history.documents[:, place]) & (history.topic[place] == topics) if topics.size else None
-    if alive is None or not history.topic.size:
-        return np.empty(0)
-    count = alive.sum(axis=1)
-    start = np.concatenate([[0], np.cumsum(count * (count - 1) // 2)])
-    rank = np.full((history.index.size, history.topic.size), -1)
-    rank[:, place] = np.where(alive, np.cumsum(alive, axis=1) - 1, -1)
-    out = np.full(int(start[-1]), np.nan)
-    for reading, used in _parts(rows, history):
-        frame = rows.angles(reading)
-        s, (a, b), kept = _places(history, used, frame.slice, frame.topic, frame.other)
-        i, j, k = rank[s, a], rank[s, b], count[s]
-        both = (i >= 0) & (j >= 0)
-        low, high = np.minimum(i, j), np.maximum(i, j)
-        at = start[s] + low * (2 * k - low - 1) // 2 + high - low - 1
-        out[at[both]] = frame.degrees[kept][both]
+        frame = rows.angles(reading, topic)
+        s, (t,), kept = _places(history, used, frame.slice, np.where(frame.topic == topic, frame.other, frame.topic))
+        out[s, t] = frame.degrees[kept]
     return out
 
 

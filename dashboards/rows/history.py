@@ -107,10 +107,10 @@ def read_history(rows: LogRows, reading: Reading) -> History:
         reading = "then"
     slices = rows.slices()
     index, labels, n, settling = _calendar(slices)
-    topics, words = rows.topics("then"), rows.words("then")
+    topics, words = rows.topics("then"), rows.word_codes("then")
     parts = [(topics, words, np.ones(index.size, dtype=np.bool_))]
     if reading == "hindsight":
-        late, late_words = rows.topics("hindsight"), rows.words("hindsight")
+        late, late_words = rows.topics("hindsight"), rows.word_codes("hindsight")
         reached = np.isin(index, late.slice)
         parts = [(topics, words, ~reached), (late, late_words, reached)]
 
@@ -127,14 +127,14 @@ def read_history(rows: LogRows, reading: Reading) -> History:
         ):
             out[s, t] = column[keep]
 
-    vocabulary, codes = _vocabulary([frame.word for _, frame, _ in parts])
+    vocabulary, places = _vocabulary([frame.vocabulary for _, frame, _ in parts])
     ranks = max((int(frame.rank.max()) for _, frame, _ in parts if frame.rank.size), default=0)
     word = np.full((*shape, ranks), NO_WORD, dtype=np.int64)
     weight = np.zeros((*shape, ranks))
-    for (_, words_frame, used), code in zip(parts, codes, strict=True):
+    for (_, words_frame, used), place in zip(parts, places, strict=True):
         s, t, keep = _cells(index, ids, words_frame.slice, words_frame.topic, used)
         r = words_frame.rank[keep] - 1
-        word[s, t, r] = code[keep]
+        word[s, t, r] = place[words_frame.word[keep]]
         weight[s, t, r] = words_frame.weight[keep]
     return History(
         reading=reading,
@@ -237,9 +237,8 @@ def _cells(index: Ints, ids: Ints, slices: Ints, topics: Ints, used: Bools) -> t
     return s[keep], np.searchsorted(ids, topics[keep]), keep
 
 
-def _vocabulary(columns: list[NDArray[np.object_]]) -> tuple[tuple[str, ...], list[Ints]]:
-    """Return the words, cleaned for display, and the columns as positions in them."""
-    raw = sorted({str(word) for column in columns for word in column})
+def _vocabulary(parts: list[NDArray[np.object_]]) -> tuple[tuple[str, ...], list[Ints]]:
+    """Return all words, cleaned for display, and where those of each part stand among them."""
+    raw = sorted({str(word) for part in parts for word in part})
     place = {word: k for k, word in enumerate(raw)}
-    codes = [np.fromiter((place[str(w)] for w in column), np.int64, len(column)) for column in columns]
-    return tuple(clean(word) or "·" for word in raw), codes
+    return tuple(clean(word) or "·" for word in raw), [np.array([place[str(w)] for w in p], np.int64) for p in parts]

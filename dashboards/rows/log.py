@@ -19,7 +19,7 @@ from vmfstream.log.queries import (
     SnapshotWordFrame,
     TopicFrame,
     TypicalFrame,
-    WordFrame,
+    WordCodes,
 )
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class LogRows(Protocol):
         """Return the topics of all closed slices."""
         ...
 
-    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
-        """Return the words of topics in all closed slices."""
+    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
+        """Return the words of topics in all closed slices as numbers."""
         ...
 
     def typical(self, topic: int | None = None) -> TypicalFrame:
@@ -115,7 +115,7 @@ class Moment:
     meta = _once(LogRows.meta)
     slices = _once(LogRows.slices)
     topics = _once(LogRows.topics)
-    words = _once(LogRows.words)
+    word_codes = _once(LogRows.word_codes)
     typical = _once(LogRows.typical)
     events = _once(LogRows.events)
     has_hindsight = _once(LogRows.has_hindsight)

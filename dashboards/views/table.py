@@ -9,7 +9,7 @@ import numpy as np
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.panels import Panel, Parts
-from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes, degrees_between
+from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes
 from vmfstream.dashboards.rows.history import Floats, History, history_of
 from vmfstream.dashboards.rows.log import LogRows, readings_of
 
@@ -59,10 +59,11 @@ def columns(rows: LogRows, history: History) -> dict[str, Any]:
 
 def turned_since_first(rows: LogRows, history: History) -> Floats:
     """Return the degrees between each topic's mean and its first settled one, shape (S, T), NaN where unknown."""
-    sketches = all_sketches(rows, history).astype(np.float64)
+    sketches = all_sketches(rows, history)
     there = ~np.isnan(sketches).any(axis=2) & history.settled()[:, None]
     first = np.argmax(there, axis=0)
-    turned = degrees_between(sketches, sketches[first, np.arange(history.topic.size)][None])
+    cosine = np.einsum("std,td->st", sketches, sketches[first, np.arange(history.topic.size)])
+    turned = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0, dtype=np.float64)))
     out: Floats = np.where(there.any(axis=0) & (np.arange(history.index.size)[:, None] >= first), turned, np.nan)
     return out
 

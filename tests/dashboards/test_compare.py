@@ -32,7 +32,7 @@ def traces(figure: Any) -> dict[str, Any]:
 
 
 def test_both_sides_are_the_fourteen_strongest_words() -> None:
-    rows = Moment(gazette(slices=13, topics=4))
+    rows = gazette(slices=13, topics=4)
     found = CompareView().frame(rows, Selection(topic=2, date=9, other=3, reading="hindsight"))
     words = rows.words("hindsight", 2, WORDS)
     for side, s in ((found.left, 3), (found.right, 9)):

@@ -129,16 +129,23 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
     assert used == set(texts.PAGE)
 
 
-def test_large_logs_lose_parts_in_the_stated_order_and_say_so() -> None:
+@pytest.mark.parametrize("opening", ["documents", "share"])
+def test_large_logs_lose_parts_in_the_stated_order_and_say_so(opening: str) -> None:
     rows = gazette(slices=12, topics=8)
+    if opening == "share":
+        rows.slice_frame.n[-1] *= 40
     full, report = build_page(rows)
     limit = report.bytes / 1e6
     small, lost = build_page(rows, max_mb=limit - 0.001)
-    assert lost.dropped == ("the river of shares",)
+    other = {"documents": "shares", "share": "documents"}[opening]
+    assert lost.dropped == (f"the river of {other}",)
     assert wording.dropped_sentence(lost.dropped) in small
+    assert _data(small)["open"]["measure"] == opening
+    assert _data(small)["measures"] == [opening]
+    assert {key.split("/")[2] for key in _data(small, "figures") if key.startswith("river/")} == {opening}
     assert "Left out" not in full
     _, least = build_page(rows, max_mb=0.1)
-    assert [what.split()[-1] for what in least.dropped] == ["shares", "two", "%", "strongest", "topics"]
+    assert [what.split()[-1] for what in least.dropped] == [other, "two", "%", "strongest", "topics"]
 
 
 def test_settings_are_checked(tmp_path: Path) -> None:
@@ -233,8 +240,8 @@ class _Parser(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def _data(text: str) -> Any:
-    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', unpacked(text), re.S)
+def _data(text: str, id: str = "data") -> Any:
+    match = re.search(rf'<script type="application/json" id="{id}">(.*?)</script>', unpacked(text), re.S)
     assert match
     return json.loads(match[1])
 

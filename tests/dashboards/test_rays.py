@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.looks.dotlabels import Box, Mark, dated_points, place
-from vmfstream.dashboards.rows.geometry import UNKNOWN, angles_of_pairs, angles_seen_from, as_bytes
+from vmfstream.dashboards.rows.geometry import UNKNOWN, as_bytes
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.view import Selection, Size
@@ -48,7 +48,9 @@ class TrueRows:
         rows = []
         for s in np.unique(frame.slice).tolist():
             living = frame.topic[frame.slice == s].tolist()
-            rows += [(s, a, b, self.angle(s, a, s, b)) for a in living for b in living if a < b]
+            rows += [
+                (s, a, b, self.angle(s, a, s, b)) for a in living for b in living if a < b and topic in (None, a, b)
+            ]
         columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
         s, a, b = (column.astype(np.int64) for column in columns[:3])
         return AngleFrame(s, a, b, columns[3])
@@ -188,24 +190,20 @@ def test_of_very_many_topics_the_nearest_and_the_largest_are_drawn() -> None:
     assert drawn(degrees[:70], shares[:70]).sum() == 60
 
 
-def test_bytes_hold_every_pair_in_the_order_that_the_page_expects() -> None:
+def test_bytes_hold_the_angles_to_the_others_at_all_dates() -> None:
     true = TrueRows(gazette(slices=26, topics=24))
     rows = snapshot(true)
-    history = history_of(rows, "hindsight")
-    columns = rays.columns(rows, history)["hindsight"]
-    living = [np.flatnonzero(~np.isnan(history.documents[s])).tolist() for s in range(26)]
-    expected = [true.angle(s, a, s, b) for s in range(26) for i, a in enumerate(living[s]) for b in living[s][i + 1 :]]
-    assert columns["angles"].dtype == np.uint8
-    np.testing.assert_allclose(columns["unit"] * columns["angles"], expected, atol=0.25 + 1e-9)
-
-
-def test_pairs_leave_out_topics_that_the_page_does_not_know() -> None:
-    rows = Moment(gazette(slices=4, topics=6))
-    history = history_of(rows, "hindsight")
-    some = angles_of_pairs(rows, history, np.array([1, 4, 5, 77]))
-    seen = angles_seen_from(rows, history, 4)
-    np.testing.assert_allclose(some.reshape(4, 3)[:, 0], seen[:, 1])
-    np.testing.assert_allclose(some.reshape(4, 3)[:, 2], seen[:, 5])
+    alive = ~np.isnan(history_of(rows, "hindsight").documents)
+    meta = rays.draw(rows, "rays/hindsight/7")["layout"]["meta"]
+    angles = meta["angles"]
+    assert angles.dtype == np.uint8
+    assert angles.shape == (26, meta["others"].size)
+    for s in range(26):
+        for k, other in enumerate(meta["others"]):
+            if alive[s, 7] and alive[s, other]:
+                assert meta["step"] * angles[s, k] == pytest.approx(true.angle(s, 7, s, other), abs=0.25 + 1e-9)
+            else:
+                assert angles[s, k] == UNKNOWN
 
 
 def test_angles_above_what_half_degrees_hold_get_a_coarser_unit() -> None:
@@ -254,8 +252,7 @@ def test_a_log_without_angles_shows_none() -> None:
     frame = RaysView().frame(rows, Selection(topic=1, reading="hindsight"))
     assert np.isnan(frame.degrees).all()
     assert frame.past.at.size == 0
-    columns = rays.columns(rows, history_of(rows, "hindsight"))
-    assert (columns["then"]["angles"] == UNKNOWN).all()
+    assert (rays.draw(rows, "rays/then/1")["layout"]["meta"]["angles"] == UNKNOWN).all()
 
 
 def test_an_unknown_topic_shows_nothing() -> None:

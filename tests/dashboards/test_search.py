@@ -36,7 +36,7 @@ def drawn(frame: SearchFrame, size: Size = WIDE) -> dict[str, dict[str, Any]]:
 
 
 def test_every_topic_that_stores_the_word_has_a_row_with_its_weights_and_ranks() -> None:
-    words = rows().words("hindsight")
+    words = gazette().words("hindsight")
     frame = found("bubble", all_topics=True)
     here = words.word == "bubble"
     assert {int(frame.history.topic[row.t]) for row in frame.rows} == set(words.topic[here].tolist())
@@ -82,7 +82,7 @@ def test_the_peak_is_said_in_words() -> None:
 
 
 def test_settling_slices_are_grey_and_their_weights_no_peak() -> None:
-    snapshot = Moment(gazette(slices=12, topics=3, settling=4))
+    snapshot = gazette(slices=12, topics=3, settling=4)
     view = SearchView()
     early = next(
         w

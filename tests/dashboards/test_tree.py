@@ -147,7 +147,7 @@ def test_every_colour_is_in_the_table_and_repaints() -> None:
 
 def test_without_a_tree_the_panel_says_how_to_make_one() -> None:
     def parts(rows: Moment) -> Parts:
-        return Parts(rows, history_of(rows, "then"), {}, True, False, True, ())
+        return Parts(rows, history_of(rows, "then"), {}, True, False, ("documents",), ())
 
     bare = tree.section(parts(Moment(gazette(slices=4, topics=2))))
     assert "vmfstream snapshot" in bare

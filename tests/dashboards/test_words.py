@@ -49,7 +49,7 @@ def test_nothing_enters_while_topics_are_settling() -> None:
 
 
 def test_ladder_shows_the_eight_strongest_words_at_their_ranks() -> None:
-    rows = Moment(gazette(slices=8, topics=4, settling=0))
+    rows = gazette(slices=8, topics=4, settling=0)
     view = WordsView()
     figure = view.figure(view.frame(rows, Selection(topic=2, reading="hindsight")), Size(1000, 0), "light")
     shown = {
@@ -64,7 +64,7 @@ def test_ladder_shows_the_eight_strongest_words_at_their_ranks() -> None:
 
 
 def test_one_slice_is_a_list_with_bars() -> None:
-    rows = Moment(gazette(slices=1, topics=3, settling=0))
+    rows = gazette(slices=1, topics=3, settling=0)
     view = WordsView()
     figure = view.figure(view.frame(rows, Selection(topic=2, reading="hindsight")), WIDE, "light")
     bars = next(t for t in figure.data if t.name == "weights")

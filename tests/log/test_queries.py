@@ -12,7 +12,7 @@ import pytest
 
 from tests.log.records import BEGINS, ENDS, commit, smoothed
 from vmfstream.errors import InputError
-from vmfstream.log.queries import Newest, Reader
+from vmfstream.log.queries import Newest, Reader, Reading
 from vmfstream.log.schema import MIGRATIONS
 from vmfstream.log.writer import Log
 
@@ -84,6 +84,16 @@ def test_words(reader: Reader) -> None:
     assert frame.weight.tolist() == [1.0, 0.5] * 4
     one = reader.words("hindsight", topic=9, top=1)
     assert (one.slice.tolist(), one.topic.tolist(), one.word.tolist()) == ([0], [9], ["s9_0"])
+
+
+@pytest.mark.parametrize(("reading", "top"), [("then", 60), ("hindsight", 60), ("then", 1)])
+def test_words_as_numbers_are_the_same_words(reader: Reader, reading: Reading, top: int) -> None:
+    codes, frame = reader.word_codes(reading, top), reader.words(reading, top=top)
+    assert codes.vocabulary.tolist() == sorted(set(frame.word))
+    order = np.lexsort((codes.rank, codes.topic, codes.slice))
+    np.testing.assert_array_equal(codes.vocabulary[codes.word[order]], frame.word)
+    for name in ("slice", "topic", "rank", "weight"):
+        np.testing.assert_array_equal(getattr(codes, name)[order], getattr(frame, name))
 
 
 def test_typical_documents(reader: Reader) -> None:

@@ -66,8 +66,9 @@ def write_page(log: Path, page: Path, max_mb: float = 8.0) -> None:
 
     report = export_page(log, page, max_mb=max_mb)
     typer.echo(f"page: {page.resolve()} ({report.bytes / 1e6:.1f} MB)")
+    large = report.bytes > max_mb * 1e6
     for dropped in report.dropped:
-        typer.echo(f"left out to stay under {max_mb:g} MB: {dropped}")
+        typer.echo(f"left out {'and still over' if large else 'to stay under'} {max_mb:g} MB: {dropped}")
 
 
 @contextmanager

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.stats import rankdata
 
 from vmfstream.dashboards.rows.geometry import unit
 from vmfstream.dashboards.rows.history import Floats, Ints
@@ -81,6 +79,8 @@ def targets(degrees: Floats) -> Floats:
     upper = np.triu_indices(len(degrees), 1)
     out = np.zeros_like(degrees)
     if upper[0].size:
+        from scipy.stats import rankdata
+
         out[upper] = np.arccos(1.0 - 2.0 * (rankdata(degrees[upper]) - 0.5) / upper[0].size)
     return out + out.T
 
@@ -90,6 +90,8 @@ def lay_out(target: Floats, start: Floats | None = None) -> Floats:
 
     Without a start, the best of several fixed ones counts: the three strongest axes of the targets, then random points.
     """
+    from scipy.optimize import minimize
+
     if len(target) < 2:
         return np.tile([1.0, 0.0, 0.0], (len(target), 1)) if start is None else start
     starts = [start] if start is not None else [_axes(target), *_random(len(target))]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between, sketch_of
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints, history_of
 from vmfstream.dashboards.rows.likeness import order_by_likeness
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.log import LogRows, once
 from vmfstream.dashboards.rows.naming import called
 from vmfstream.dashboards.view import Selection
 
@@ -70,6 +69,8 @@ class RaysFrame:
         Ids of all topics that ever lived beside it, in the order of their rays.
     direction : float array of shape (R,)
         Of the rays, in degrees from the right, counter-clockwise; it carries no meaning.
+    angles : float array of shape (S, R)
+        To the others in all slices, NaN where one of the two is not there.
     degrees, first_degrees : float arrays of shape (R,)
         Angle at the date, NaN where it is not there; angle when both were first there and settled, NaN if not before.
     shares : float array of shape (R,)
@@ -87,6 +88,7 @@ class RaysFrame:
     share: float
     others: Ints
     direction: Floats
+    angles: Floats
     degrees: Floats
     first_degrees: Floats
     shares: Floats
@@ -135,6 +137,7 @@ def seen_from_here(rows: LogRows, selection: Selection) -> RaysFrame:
         share=float(np.nan_to_num(history.share[s, t])),
         others=others,
         direction=180.0 + _SECTOR / 2 + (360.0 - _SECTOR) * (np.arange(count) + 0.5) / max(count, 1),
+        angles=angles,
         degrees=angles[s],
         first_degrees=_first(angles, history.settled(), s),
         shares=shares,
@@ -157,14 +160,10 @@ def past_of(rows: LogRows, history: History, topic: int, most: int) -> Past:
     return Past(at, known, np.where(at[None, :] < known[:, None], degrees, np.nan))
 
 
-@lru_cache(maxsize=2)
-def _likeness(history: History) -> Ints:
-    return history.topic[order_by_likeness(history)]
-
-
 def _rays(rows: LogRows, topic: int) -> Ints:
     """Return the topics that in one reading or the other lived beside one, in the order of the river."""
-    order = _likeness(history_of(rows, "hindsight"))
+    widest = history_of(rows, "hindsight")
+    order = widest.topic[once(rows, ("order",), lambda: order_by_likeness(widest))]
     beside = np.zeros(order.size, dtype=np.bool_)
     for history in (history_of(rows, "then"), history_of(rows, "hindsight")):
         alive = ~np.isnan(history.documents)
@@ -194,6 +193,7 @@ def _nothing() -> RaysFrame:
         share=0.0,
         others=whole,
         direction=none,
+        angles=np.empty((0, 0)),
         degrees=none,
         first_degrees=none,
         shares=none,

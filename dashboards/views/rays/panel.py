@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.panels import Panel, Parts, chart
-from vmfstream.dashboards.rows.geometry import angles_of_pairs, as_bytes
-from vmfstream.dashboards.rows.history import History, history_of
+from vmfstream.dashboards.rows.geometry import as_bytes
+from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.rays.drawing import ray_layout
 from vmfstream.dashboards.views.rays.frame import seen_from_here
 from vmfstream.dashboards.views.rays.view import RaysView
-
-if TYPE_CHECKING:
-    pass
-
 
 _SIZE = Size(400, 400)
 
@@ -30,15 +26,11 @@ def section(parts: Parts) -> str:
 
 
 def columns(rows: LogRows, history: History) -> dict[str, Any]:
-    """Return the angles between all living topics of the page, see `angles_of_pairs`, and what all charts share."""
+    """Return what the charts of all topics share."""
     view = RaysView()
     empty = view.drawing(view.frame(rows, Selection(reading=readings_of(rows)[0])), _SIZE, "light")
     layout = {key: value for key, value in empty["layout"].items() if key not in ("template", "meta", "shapes")}
-    out: dict[str, Any] = {"data": [_style(trace) for trace in empty["data"]], "layout": layout}
-    for reading in readings_of(rows):
-        packed = as_bytes(angles_of_pairs(rows, history_of(rows, reading), history.topic))
-        out[reading] = {"unit": packed.unit, "angles": packed.values}
-    return out
+    return {"data": [_style(trace) for trace in empty["data"]], "layout": layout}
 
 
 def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
@@ -47,13 +39,15 @@ def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
 
 
 def draw(rows: LogRows, key: str) -> dict[str, Any]:
-    """Return what stays of one topic's chart when the date moves: rings, rays, its past as seen from all dates."""
+    """Return what stays of one topic's chart when the date moves: rings, rays, its past and the others at all dates."""
     _, reading, topic = key.split("/")
     frame = seen_from_here(rows, Selection(topic=int(topic), reading=reading_called(reading)))
-    past = as_bytes(frame.past.degrees)
+    past, angles = as_bytes(frame.past.degrees), as_bytes(frame.angles)
     layout = ray_layout(frame, _SIZE.width, "light")
     layout["meta"] |= {
         "others": frame.others.astype(np.int16 if frame.others.max(initial=0) < 2**15 else np.int32),
+        "step": angles.unit,
+        "angles": angles.values,
         "at": frame.past.at.astype(np.int16),
         "date": frame.past.date.astype(np.int16),
         "unit": past.unit,

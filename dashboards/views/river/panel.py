@@ -36,7 +36,7 @@ def section(parts: Parts) -> str:
     """Return the river's figure; its notes tell what to do and which slices are not settled."""
     history = parts.history
     scope = switch("scope", "Topics drawn", [("top", f"top {MOST_TOPICS}", True), ("all", "all", True)])
-    measure = switch("measure", "Thickness", [("documents", "documents", True), ("share", "share", parts.share)])
+    measure = switch("measure", "Thickness", [(name, name, name in parts.measures) for name in ("documents", "share")])
     caption = texts.PAGE["river"].replace("{measure}", texts.PAGE["thicknessDocuments"])
     settling = [history.labels[s] for s in np.flatnonzero(history.settling)]
     note = wording.settling_sentence(settling) if settling else ""

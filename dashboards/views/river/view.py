@@ -12,7 +12,7 @@ from vmfstream.dashboards.looks.theme import RIVER_MIX, ThemeName, template, the
 from vmfstream.dashboards.looks.wording import binned, period, rest
 from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, ticks
 from vmfstream.dashboards.rows.likeness import order_by_likeness, telling_words
-from vmfstream.dashboards.rows.log import LogRows, Moment
+from vmfstream.dashboards.rows.log import LogRows, Moment, once
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.river.bands import REST, Bands, RiverFrame, stack
 from vmfstream.dashboards.views.river.labels import Label, place_labels
@@ -39,7 +39,7 @@ class RiverView(View[RiverFrame]):
         # both readings keep one order, so that switching moves no band past another
         widest = history_of(rows, "hindsight")
         steady = rows.steady if isinstance(rows, Moment) else None
-        order = steady.arranged(widest) if steady else order_by_likeness(widest)
+        order = steady.arranged(widest) if steady else once(rows, ("order",), lambda: order_by_likeness(widest))
         if not np.array_equal(widest.topic, history.topic):
             known = [p for t in widest.topic[order] if (p := history.position(int(t))) is not None]
             order = np.array([*known, *np.setdiff1d(np.arange(history.topic.size), known)], dtype=np.int64)
@@ -48,7 +48,7 @@ class RiverView(View[RiverFrame]):
             measure=selection.measure,
             order=order,
             tone=paleness(history),
-            telling=telling_words(history),
+            telling=once(rows, ("telling", history.reading), lambda: telling_words(history)),
             selected=None if selection.topic is None else history.position(selection.topic),
             all_topics=selection.all_topics,
             steady=steady,

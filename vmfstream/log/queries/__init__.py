@@ -19,6 +19,7 @@ from vmfstream.log.queries.topics import (
     TopicFrame,
     Topics,
     UncertaintyFrame,
+    WordCodes,
     WordFrame,
 )
 from vmfstream.text.sketch import SIZE as SKETCH_SIZE
@@ -51,6 +52,7 @@ __all__ = [
     "TopicFrame",
     "TypicalFrame",
     "UncertaintyFrame",
+    "WordCodes",
     "WordFrame",
     "kept",
 ]

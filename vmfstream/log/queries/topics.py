@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
+from duckdb import DuckDBPyConnection
 
 from vmfstream.log.queries.asking import Asking, Bools, Floats, Ints, Texts, Times, unmasked
 from vmfstream.text.sketch import SIZE
@@ -76,6 +77,18 @@ class WordFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class WordCodes:
+    """Words of topics in any order, ``rank`` from 1; ``word`` is a place in ``vocabulary``, which is sorted."""
+
+    slice: Ints
+    topic: Ints
+    rank: Ints
+    word: Ints
+    weight: Floats
+    vocabulary: Texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class UncertaintyFrame:
     """How sure topics are at the end of each closed slice, at 95 %, by slice and topic; NaN where it was not logged.
 
@@ -143,6 +156,21 @@ class Topics(Asking):
             f"from {_table(reading)}_word where rank <= $1 and ($2 is null or topic = $2) order by slice, topic, rank"
         )
         return self._frame(WordFrame, query, [top, topic])
+
+    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
+        """Return at most ``top`` words of every topic and closed slice as numbers: quicker, and each text once."""
+        table = f"{_table(reading)}_word"
+        names = f"select distinct word from {table} where rank <= $1 order by word"
+        query = f"""
+            with named as (select word, row_number() over (order by word) - 1 as code from ({names}))
+            select slice, topic, rank, code as word, weight from {table} join named using (word) where rank <= $1"""
+
+        def take(found: DuckDBPyConnection) -> WordCodes:
+            columns = {name: unmasked(column) for name, column in found.fetchnumpy().items()}
+            vocabulary = unmasked(found.execute(names, [top]).fetchnumpy()["word"])
+            return WordCodes(**columns, vocabulary=vocabulary)
+
+        return self._asked(query, [top], take)
 
     def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
         """Return the angles between the means of the topics of each closed slice, of all pairs or of one topic's."""
