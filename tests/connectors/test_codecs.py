@@ -280,3 +280,70 @@ def test_leaves_the_message_alone() -> None:
     fields = {"time": 2020, "text": "a", "tags": ["x"]}
     FieldCodec(meta=["tags"]).decode(message(fields))
     assert fields == {"time": 2020, "text": "a", "tags": ["x"]}
+
+
+ODD_LINES = (
+    *BAD_LINES,
+    b'\xef\xbb\xbf{"time": "2020", "text": "a\\u0000b"}',
+    b'{"time": 2020, "text": "a", "id": 18446744073709551616}',
+    b'{"time": 2020, "text": "a", "id": -9223372036854775809}',
+    b'{"time": 2020, "text": "a", "id": 18446744073709551615}',
+    b'{"time": 2020, "text": "a", "id": [36893488147419103232]}',
+    b'{"time": 2020, "text": "a", "title": 36893488147419103232, "id": NaN}',
+    b'{"time": 2020, "text": "a", "id": "first", "id": "second", "b": 1}',
+    b'{"time": 2020, "text": "\\ud83d cut", "id": -0, "title": -0.0}',
+    b'{"time": 2020, "text": "a", "extra": Infinity, "b": 36893488147419103232}',
+    b'{"time": 2020, "text": "a", "extra": [1e400, 36893488147419103232]}',
+    b'{"time": 2020, "text": "a", "extra": {"deep": 36893488147419103232}, "b": 1e300}',
+    b'{"time": 36893488147419103232, "text": "a"}',
+    b'{"time": 1600000000.25, "text": "a", "b": 1e300}',
+    b'{"time": 2020, "text": 36893488147419103232}',
+    b'{"time": 2020, "text": "a\x01"}',
+    b' \n{"time": 2020, "text": "a"}\r\n ',
+)
+
+
+def shown(decoded: Document | Rejected) -> str:
+    fields = [name for name in type(decoded).__slots__ if name != "meta"]
+    meta = sorted(decoded.meta.items()) if isinstance(decoded, Document) else ()
+    return repr([getattr(decoded, name) for name in fields]) + repr(meta)
+
+
+@pytest.mark.parametrize("line", ODD_LINES)
+@pytest.mark.parametrize("vector", [None, "extra"])
+def test_the_quick_reader_never_makes_a_difference(
+    line: bytes, vector: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = FieldCodec(meta=("extra", "b"), vector=vector).decode(message(line))
+    monkeypatch.setattr("orjson.loads", json.loads)
+    careful = FieldCodec(meta=("extra", "b"), vector=vector).decode(message(line))
+    assert shown(quick) == shown(careful)
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2020-05-06")
+cells = scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.text(max_size=3), scalars, max_size=2)
+
+
+@given(st.fixed_dictionaries({}, optional={name: cells for name in ("time", "text", "id", "title", "extra", "Date")}))
+def test_whatever_fields_hold_both_readers_agree(fields: dict[str, Any]) -> None:
+    line = json.dumps(fields).encode()
+    quick = FieldCodec(meta=("extra",)).decode(message(line))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("orjson.loads", json.loads)
+        careful = FieldCodec(meta=("extra",)).decode(message(line))
+    assert shown(quick) == shown(careful)
+
+
+def test_plain_json_is_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("json.loads", None)
+    codec = FieldCodec(vector="v", meta=("m",))
+    document = codec.decode(
+        message(b'{"id": 7, "time": 1600000000.5, "title": "T", "text": "\xc3\xa9", "v": [1, 2.5]}')
+    )
+    assert isinstance(document, Document)
+    assert (document.id, document.title, document.text, document.time.year) == ("7", "T", "é", 2020)
+
+
+def test_a_message_knows_about_how_much_room_it_takes() -> None:
+    assert message(b"x" * 900).size == 1000
+    assert message({"text": "x" * 900, "n": 5}).size == 1008

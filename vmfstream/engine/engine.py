@@ -73,7 +73,7 @@ class Engine:
         settings: EngineSettings,
         assigned: Assigned | None = None,
     ) -> None:
-        self._source, self._codec, self._encoder, self._store = source, codec, encoder, store
+        self._source, self._encoder = source, encoder
         self._track, self._settings, self._assigned = track, settings, assigned
         self._reach = Reach(RecentIds(settings.remembered_ids))
         self._reader = reader(source, codec, settings.batch_documents, settings.ahead)
@@ -83,7 +83,7 @@ class Engine:
         self._sample = Sampler(settings.sample, track.seed)
         self._novel = MostNovel(settings.novel_documents)
         self._state: TrackState | None = None
-        self._epoch = 0
+        self._epoch = self._committed = 0
         self._announced = 0
         self.finished = False
         checkpoint = store.resume()
@@ -104,7 +104,7 @@ class Engine:
     @property
     def epoch(self) -> int:
         """Last committed epoch, 0 before the first."""
-        return self._epoch
+        return self._committed
 
     @property
     def state(self) -> TrackState | None:
@@ -119,7 +119,7 @@ class Engine:
             return stop()
 
         with self._reader, self._writer:
-            self._tell(self._progress(self._described(), Epoch()), observe)
+            self._tell(self._described(), Epoch(), observe, finished=self.finished)
             over = False
             while not over:
                 epoch = self._next_epoch(observe, asked)
@@ -142,7 +142,7 @@ class Engine:
                 epoch.seconds += time.perf_counter() - began
             if epoch.over:
                 return epoch
-            self._tell(self._progress(self._described(), epoch), observe)
+            self._tell(self._described(), epoch, observe, finished=self.finished)
 
     def _learn(self, documents: list[Document], epoch: Epoch) -> None:
         """Count, encode, score and add a batch, or hold it until there is enough for the first topics."""
@@ -224,31 +224,30 @@ class Engine:
 
     def _commit(self, commit: Commit, epoch: Epoch, observe: Observer | None, stop: Callable[[], bool]) -> None:
         """Have an epoch written; whoever wants to know is told when it is."""
-        now = self._progress(commit.epoch.slice, epoch)
 
         def told() -> None:
+            self._committed = commit.epoch.epoch
             self._reader.committed(commit.position)
-            self._tell(now, observe)
+            self._tell(commit.epoch.slice, epoch, observe, finished=commit.finished)
 
         self._writer.write(commit, told, stop)
 
-    def _progress(self, described: Slice, epoch: Epoch) -> Progress:
-        return Progress(
-            self._epoch,
-            described.label,
-            self._reach.read,
-            self._reach.refused,
-            epoch.heldout,
-            self.finished,
-            late=self._reach.late,
-            seconds=epoch.seconds,
-            lag=self._lag(),
-            topics=0 if self._state is None else len(self._state.ids),
-        )
-
-    def _tell(self, now: Progress, observe: Observer | None) -> None:
+    def _tell(self, described: Slice, epoch: Epoch, observe: Observer | None, *, finished: bool) -> None:
         if observe is not None:
-            observe(now)
+            observe(
+                Progress(
+                    self._committed,
+                    described.label,
+                    self._reach.read,
+                    self._reach.refused,
+                    epoch.heldout,
+                    finished,
+                    late=self._reach.late,
+                    seconds=epoch.seconds,
+                    lag=self._lag(),
+                    topics=0 if self._state is None else len(self._state.ids),
+                )
+            )
 
     def _lag(self) -> int | None:
         return self._source.lag(self._reach.position) if isinstance(self._source, Live) else None
@@ -351,7 +350,8 @@ class Engine:
         self._reach.restore(index, in_slice, read, refused)
         self._reach.position.update(checkpoint.position)
         self._reach.recent.restore(open_part["engine.recent"])
-        self._epoch, self.finished = checkpoint.epoch, checkpoint.finished
+        self._epoch = self._committed = checkpoint.epoch
+        self.finished = checkpoint.finished
         self._sample.restore(open_part, slice_part)
         self._novel.restore(open_part)
         self._held, self._state = restore_model(self._encoder, self._track, open_part, slice_part)

@@ -143,7 +143,7 @@ class RangedEngine(Engine):
             if epoch.quiet:
                 epoch.end = self._source.exhausted and not ready and not self._waiting
                 return extents
-            self._tell(self._progress(self._described(), epoch), observe)
+            self._tell(self._described(), epoch, observe, finished=self.finished)
             time.sleep(_PAUSE if linger is None else min(_PAUSE, linger / 4))
 
     def _slice_after(self, extents: Sequence[Range], quiet: bool) -> int | None:

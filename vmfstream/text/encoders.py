@@ -452,7 +452,7 @@ def _filled(rows: NDArray[np.int64], weights: NDArray[Any]) -> Iterator[tuple[li
         yield chosen[:used].tolist(), values[:used]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _strongest(m, top, k):  # type: ignore[no-untyped-def]
     """Rows of the ``top`` largest positive entries of the first ``k`` columns, largest first, -1 where fewer."""
     rows = np.full((k, top), -1, dtype=np.int64)
@@ -474,7 +474,7 @@ def _strongest(m, top, k):  # type: ignore[no-untyped-def]
     return rows, weights
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _known(terms, counts, column):  # type: ignore[no-untyped-def]
     known = 0
     for i in range(terms.size):
@@ -483,7 +483,7 @@ def _known(terms, counts, column):  # type: ignore[no-untyped-def]
     return known
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _encode(indptr, terms, counts, column, idf):  # type: ignore[no-untyped-def]
     n = indptr.size - 1
     out_indptr = np.zeros(n + 1, dtype=np.int32)

@@ -9,9 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# FNV-1a, 64 bit, for long words; the multiplier of splitmix64 spreads the key over the bits that choose the slot
-_BASIS = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
+# for long words, eight bytes at a time; the multipliers are those of splitmix64 and spread the key over the bits that
+# choose the slot
+_BASIS = np.uint64(0x9E3779B97F4A7C15)
+_PRIME = np.uint64(0x94D049BB133111EB)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -37,7 +38,7 @@ def push_byte(last, byte):  # type: ignore[no-untyped-def]
     return (last << np.uint64(8)) | np.uint64(byte)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def push_bytes(text, begin, end):  # type: ignore[no-untyped-def]
     """Last eight bytes of ``text[begin:end]`` as a number."""
     last = np.uint64(0)
@@ -59,7 +60,7 @@ def find_short(slots, last, length):  # type: ignore[no-untyped-def]
     return np.int64(entry & _LOW) - 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def find_or_add(slots, starts, pool, size, last, text, begin, end):  # type: ignore[no-untyped-def]
     """Id of ``text[begin:end]``, which is added if it is new; -1 if it is new and the table is full.
 
@@ -71,8 +72,10 @@ def find_or_add(slots, starts, pool, size, last, text, begin, end):  # type: ign
     key = last
     if length > 8:
         key = _BASIS
-        for i in range(begin, end):
-            key = (key ^ np.uint64(text[i])) * _PRIME
+        for i in range(begin, end - 8, 8):
+            key = (key ^ push_bytes(text, i, i + 8)) * _PRIME
+            key ^= key >> _HALF
+        key = (key ^ last) * _PRIME
     mask = (slots.size >> 1) - 1
     slot = np.int64(((key ^ (key >> _HALF)) * _MIX) >> _HALF) & mask
     tag = np.uint64(length) << _HALF
@@ -107,14 +110,14 @@ def find_or_add(slots, starts, pool, size, last, text, begin, end):  # type: ign
     return word
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _add_all(slots, starts, pool, size, new_starts, text, ids):  # type: ignore[no-untyped-def]
     for i in range(new_starts.size - 1):
         begin, end = new_starts[i], new_starts[i + 1]
         ids[i] = find_or_add(slots, starts, pool, size, push_bytes(text, begin, end), text, begin, end)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _gather(starts, pool, ids, starts_out, pool_out):  # type: ignore[no-untyped-def]
     position = 0
     for i in range(ids.size):

@@ -76,9 +76,10 @@ class Tokeniser:
         """Return the words of one text in their order, repetitions included (for people and tests, not for speed)."""
         pool, ends = _bytes([text])
         _, wide = _classes(bool((pool > 127).any()))
-        marks = np.empty((pool.size + 1, 2), dtype=np.int64)
-        count = _cut(pool, int(ends[0]), _classes(False)[0], wide, self.options, marks)
-        return [pool[begin:end].tobytes().decode() for begin, end in marks[:count]]
+        begins, stops = np.empty((2, pool.size // 2 + 2), dtype=np.int64)
+        lasts = np.empty(begins.size, dtype=np.uint64)
+        count = _cut(pool, 0, int(ends[0]), _classes(False)[0], wide, self.options, begins, stops, lasts)
+        return [pool[a:b].tobytes().decode() for a, b in zip(begins[:count], stops[:count], strict=True)]
 
     def count(self, texts: Sequence[str], table: WordTable, skip: int = 0) -> Counts:
         """Count the words of ``texts``; new words enter the table.
@@ -165,7 +166,7 @@ def _class_of(code: int) -> int:
     return {"L": _LETTER, "N": _NUMBER, "M": _MARK}.get(major, 0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _decode(text, i):  # type: ignore[no-untyped-def]
     """Code point of the UTF-8 sequence at ``i`` (valid, not ASCII) and its length."""
     a = np.int64(text[i])
@@ -177,7 +178,7 @@ def _decode(text, i):  # type: ignore[no-untyped-def]
     return ((a & 0x07) << 18) | (b << 6) | np.int64(text[i + 3] & 0x3F), 4
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _class_at(text, i, narrow, wide):  # type: ignore[no-untyped-def]
     """Class of the character at ``i`` and its length in bytes."""
     kind = np.int64(narrow[text[i]])
@@ -187,7 +188,7 @@ def _class_at(text, i, narrow, wide):  # type: ignore[no-untyped-def]
     return (np.int64(wide[code]) if code < wide.size else 0), width
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _ending(text, i, narrow, wide):  # type: ignore[no-untyped-def]
     """Where the English ending that begins at ``i`` ends; ``i`` if there is none."""
     a = text[i]
@@ -201,7 +202,7 @@ def _ending(text, i, narrow, wide):  # type: ignore[no-untyped-def]
     return i if kind & _WORD else end
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-def]
     """Find the next word in ``text[i:end]``, whose last byte is a line break.
 
@@ -258,68 +259,74 @@ def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-
     return np.int64(-1), np.int64(-1), np.uint64(0), end
 
 
-@njit(cache=True)
-def _cut(text, end, narrow, wide, options, marks):  # type: ignore[no-untyped-def]
-    i = count = 0
-    while True:
-        begin, stop, _, i = _next_word(text, i, end, narrow, wide, options)
-        if begin < 0:
-            return count
-        marks[count, 0] = begin
-        marks[count, 1] = stop
-        count += 1
+@njit(cache=True, nogil=True)
+def _cut(text, i, end, narrow, wide, options, begins, stops, lasts):  # type: ignore[no-untyped-def]
+    """Find the words of ``text[i:end]``: where they begin and end, and their last eight bytes; return their number."""
+    shortest, longest, keep_numbers = options
+    wanted = _LETTER | _NUMBER if keep_numbers else _LETTER
+    count = 0
+    while i < end:
+        # calling a function costs as much as finding a word: plain ASCII words are found right here
+        begin = stop = i
+        kind = np.int64(narrow[text[i]])
+        kinds = np.int64(0)
+        last = np.uint64(0)
+        while kind & _START:
+            last = push_byte(last, text[stop])
+            kinds |= kind
+            stop += 1
+            kind = np.int64(narrow[text[stop]])
+        if kind < _APOSTROPHE:
+            i = stop + 1
+            length = stop - begin
+            begins[count], stops[count], lasts[count] = begin, stop, last
+            count += shortest <= length <= longest and kinds & wanted != 0
+        else:
+            begin, stop, last, i = _next_word(text, i, end, narrow, wide, options)
+            if begin < 0:
+                break
+            begins[count], stops[count], lasts[count] = begin, stop, last
+            count += 1
+    return count
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count(  # type: ignore[no-untyped-def]
     text, ends, done, narrow, wide, options, slots, starts, known, size, skip, seen, indptr, words, counts, tokens
 ):
     """Count from document ``done`` on; return the first one for which the table must grow before, or their number."""
-    shortest, longest, keep_numbers = options
-    wanted = _LETTER | _NUMBER if keep_numbers else _LETTER
+    longest = 0
+    for document in range(done, ends.size):
+        longest = max(longest, ends[document] - (ends[document - 1] if document else 0))
+    begins = np.empty(longest // 2 + 2, dtype=np.int64)
+    stops = np.empty_like(begins)
+    lasts = np.empty(begins.size, dtype=np.uint64)
     for document in range(done, ends.size):
         i = ends[document - 1] if document else np.int64(0)
         end = ends[document]
         room = min(size[0] + (end - i) // 2 + 1, size[1])
         # pairs repeat bytes, hence twice the text; but no word is longer than its characters at four bytes each
-        more_bytes = min(2 * (end - i), (size[1] - size[0]) * 4 * max(2, longest))
+        more_bytes = min(2 * (end - i), (size[1] - size[0]) * 4 * max(2, options.max_length))
         if room >= starts.size or starts[size[0]] + more_bytes > known.size:
             return document
         first = indptr[document]
         position = first
         total = 0
-        while i < end:
-            # calling a function costs as much as counting a word: plain ASCII words are found and looked up right here
-            begin = stop = i
-            kind = np.int64(narrow[text[i]])
-            kinds = np.int64(0)
-            last = np.uint64(0)
-            while kind & _START:
-                last = push_byte(last, text[stop])
-                kinds |= kind
-                stop += 1
-                kind = np.int64(narrow[text[stop]])
-            if kind < _APOSTROPHE:
-                i = stop + 1
-                length = stop - begin
-                if length < shortest or length > longest or not kinds & wanted:
-                    continue
-            else:
-                begin, stop, last, i = _next_word(text, i, end, narrow, wide, options)
-                if begin < 0:
-                    break
-                length = stop - begin
-            word = find_short(slots, last, length) if length <= 8 else np.int64(-1)
+        # first all words are found, then all are looked up: so the processor waits for many places of the table at once
+        for j in range(_cut(text, i, end, narrow, wide, options, begins, stops, lasts)):
+            length = stops[j] - begins[j]
+            word = find_short(slots, lasts[j], length) if length <= 8 else np.int64(-1)
             if word < 0:
-                word = find_or_add(slots, starts, known, size, last, text, begin, stop)
-            if 0 <= word < skip:
+                word = find_or_add(slots, starts, known, size, lasts[j], text, begins[j], stops[j])
+            if word < 0:
+                total += 1
                 continue
-            total += 1
-            if word >= 0:
-                if seen[word] == 0:
-                    words[position] = word
-                    position += 1
-                seen[word] += np.uint32(1)
+            # without a branch, which nobody could foresee; what is seen of words that do not count is never asked for
+            counting = word >= skip
+            total += counting
+            words[position] = word
+            position += counting & (seen[word] == 0)
+            seen[word] += np.uint32(1)
         for j in range(first, position):
             counts[j] = min(seen[words[j]], 65535)
             seen[words[j]] = 0

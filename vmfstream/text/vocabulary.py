@@ -428,13 +428,13 @@ def _most_frequent_form(form_term: NDArray[np.int32], form_df: NDArray[np.int64]
     return shown
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count_documents(df, terms):  # type: ignore[no-untyped-def]
     for term in terms:
         df[term] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _merge(indptr, forms, counts, form_term, terms):  # type: ignore[no-untyped-def]
     """Add up the counts of the forms of one term, document by document."""
     seen = np.zeros(terms, dtype=np.uint32)
