@@ -43,9 +43,9 @@ def _wide(table: Table) -> RichTable:
 
 
 def _long(table: Table) -> RichTable:
-    """A line for each entry, for where columns do not find room beside each other."""
-    drawn = _empty(table.corner)
-    drawn.add_column("", no_wrap=True)
+    """A line for each entry, for where columns do not find room beside each other: names fold, values stay whole."""
+    drawn = _empty(table.corner, foldable=True)
+    drawn.add_column("")
     sources = sorted({source for _, source in table.places()}, reverse=True)
     for source in sources:
         drawn.add_column(source, justify="right", no_wrap=True)
@@ -59,7 +59,7 @@ def _long(table: Table) -> RichTable:
     return drawn
 
 
-def _empty(corner: str) -> RichTable:
+def _empty(corner: str, *, foldable: bool = False) -> RichTable:
     drawn = RichTable(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    drawn.add_column(corner, no_wrap=True)
+    drawn.add_column(corner, no_wrap=not foldable)
     return drawn

@@ -57,7 +57,7 @@ ABSENT = ("TDT4", "TDT5", "K9")
 
 MEASURES: tuple[Measure, Measure] = ("NMI", "ARI")
 
-_MARKS = "Marks: two-sided paired t-test over restarts against {}; * 5 %, † 1 %. None with one restart."
+MARKS = "Marks: two-sided paired t-test over restarts against {}; * 5 %, † 1 %. None with one restart."
 
 _STARTS = (
     "All methods of a restart start from the same random labels; LDA (scikit-learn's) draws its own start, and rows "
@@ -120,7 +120,7 @@ def _show_agreement(done: Done) -> Shown:
     first = Table(
         f"Agreement with the classes, {CLUSTERS} clusters",
         tuple(cells),
-        notes=(_MARKS.format(f"the first row, {B_MODE}"),),
+        notes=(MARKS.format(f"the first row, {B_MODE}"),),
     )
     kept = [
         Cell(method, data, None, *mean_and_spread(done.values("clusters", data=data, method=method)))
@@ -211,7 +211,7 @@ def _show_held_out(done: Done) -> Shown:
                 tuple(_gains(done)),
                 digits=1,
                 corner="clusters, method",
-                notes=("Free of the constant that depends on the number of words.", _MARKS.format(V)),
+                notes=("Free of the constant that depends on the number of words.", MARKS.format(V)),
             ),
             Table(
                 "Nats per document above the uniform density",

@@ -19,7 +19,7 @@ from vmfstream.replay.papers.gopal_yang_fits import (
     held_out_once,
     scored,
 )
-from vmfstream.replay.papers.gopal_yang_tables import remarks
+from vmfstream.replay.papers.gopal_yang_tables import MARKS, mark, marked, remarks
 from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table, mean_and_spread
 from vmfstream.replay.papers.work import Done, Result, Task
 
@@ -35,7 +35,8 @@ TREES = ((2, 3), (2, 4), (2, 5), (3, 3), (3, 4))
 
 GROWN = ("CNAE", "NEWS20")
 
-RIVALS = ((H, B_OWN), (H, V), (H_OURS, B_OURS), (H_OURS, V))
+RIVALS = ((H, B_SAMPLED), (H, B_OWN), (H, V), (H_OURS, B_OURS), (H_OURS, V))
+"""The first is the comparison of the paper; in the second and the fourth both begin where annealing ends."""
 
 
 def hierarchy_once(data: str, method: str, height: int, branching: int, seed: int, draw: int) -> Result:
@@ -72,9 +73,11 @@ def _show(done: Done) -> Shown:
         (
             "The paper draws five hierarchies, prints no values and names one of them, three levels of four children; "
             "those beside it are ours. The flat models have as many clusters as the hierarchy has leaves.",
-            "Hierarchies begin where annealing ends, like the flat mixtures of vmfstream. From there the tree changes "
-            "little: a leaf's own documents say far more about its mean than its parent does, so that beside the flat "
-            "Bayesian mixture of the same kind a hierarchy gains or loses hardly anything.",
+            _wins(done),
+            "Hierarchies begin where annealing ends, like the flat mixtures of vmfstream; the paper's flat mixture "
+            "begins from random labels. From there the tree changes little: a leaf's own documents say far more about "
+            "its mean than its parent does, so that beside the flat Bayesian mixture from the same start a hierarchy "
+            "gains or loses hardly anything. What it is ahead in the paper's comparison is thus mostly its start.",
             *remarks(GROWN),
         ),
     )
@@ -101,11 +104,36 @@ def _ahead(done: Done) -> Table:
     cells = []
     for data in GROWN:
         for tree in TREES:
-            row = f"{data}, h={tree[0]}, b={tree[1]}"
             for method, rival in RIVALS:
-                gain = np.subtract(_density(done, data, method, tree), _density(done, data, rival, tree)).tolist()
-                cells.append(Cell(row, f"{method} above {rival}", None, *mean_and_spread(gain)))
-    return Table("Nats per document by which hierarchies are ahead", tuple(cells), digits=2, corner="hierarchy")
+                ours, theirs = (_density(done, data, name, tree) for name in (method, rival))
+                gain = mean_and_spread(np.subtract(ours, theirs).tolist())
+                cells.append(
+                    Cell(_named(data, tree), f"{method} above {rival}", None, marked(*gain, mark(ours, theirs), 2))
+                )
+    return Table(
+        "Nats per document by which hierarchies are ahead",
+        tuple(cells),
+        corner="hierarchy",
+        notes=(MARKS.format("the model named second"),),
+    )
+
+
+def _named(data: str, tree: tuple[int, int]) -> str:
+    height, branching = tree
+    return f"{data}, {height} levels of {branching}"
+
+
+def _wins(done: Done) -> str:
+    """Return in words how many hierarchies are ahead by their means, first of what the paper compares them with."""
+    said = []
+    for method, rival in RIVALS:
+        ahead = [
+            np.mean(_density(done, data, method, tree)) > np.mean(_density(done, data, rival, tree))
+            for data in GROWN
+            for tree in TREES
+        ]
+        said.append(f"{method} is ahead of {rival} in {sum(ahead)} of {len(ahead)}")
+    return f"Hierarchies: {'; '.join(said)}. The first pair is the paper's."
 
 
 GROWTH = Exhibit(_tasks, _show)

@@ -44,6 +44,16 @@ def printed(width: int) -> str:
     return console.export_text()
 
 
+def test_values_stay_whole_where_names_are_long() -> None:
+    console = Console(width=60, record=True, force_terminal=False)
+    names = ("a row of a name that is long", "a method above another method of a longer name")
+    print_shown(Shown("t", "t", (Table("t", (Cell(*names, 0.125, "123.45 ± 67.89 †"),)),)), console)
+    lines = console.export_text().splitlines()
+    assert sum("0.125" in line and "123.45 ± 67.89 †" in line for line in lines) == 1
+    told = " ".join(line for line in lines if "…" not in line)
+    assert all(word in told for name in names for word in name.split())
+
+
 def test_mean_and_spread() -> None:
     mean, spread = mean_and_spread([1.0, 3.0])
     assert mean == 2.0
