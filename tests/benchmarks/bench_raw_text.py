@@ -6,10 +6,13 @@ The same lines of 20 Newsgroups, repeated to the wanted number, go through
   documents); the whole run, and ``steady``: without the first slice, whose annealed fits take as long however long the
   stream is;
 - ``vmfstream, no log``: the same into memory, as the other pipeline, which writes nothing either;
+- ``vmfstream, no log, one thread``: the same without a thread that reads ahead;
 - ``hashing``: json.loads, HashingVectorizer, TfidfTransformer fitted on the first batch, MiniBatchKMeans.partial_fit,
   which keeps no words, writes nothing and forgets nothing.
 
-Both use one thread. Rounds are interleaved, every run has a process of its own; prints one JSON line per method.
+All learn in one thread; the first two read, decode and write in others. ``cpu_us`` is what a document costs of one
+core, which others on the machine disturb less than the clock. Rounds are interleaved, every run has a process of its
+own; prints one JSON line per method.
 
     python tests/benchmarks/bench_raw_text.py [--documents 20000] [--slice 5000] [--rounds 3]
 """
@@ -50,11 +53,11 @@ def lines(documents: int) -> list[bytes]:
     ]
 
 
-def vmfstream(given: list[bytes], size: int, *, written: bool = True) -> dict[str, float]:
+def vmfstream(given: list[bytes], size: int, *, written: bool = True, ahead: bool = True) -> dict[str, float]:
     """Seconds of a whole run into a log (or memory), and of its part after the first slice."""
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.memory import MemorySource
-    from vmfstream.engine.follow import RunSettings, follow
+    from vmfstream.engine.follow import AHEAD, RunSettings, follow
     from vmfstream.log.memory import MemoryLog
     from vmfstream.log.writer import Log
 
@@ -67,6 +70,7 @@ def vmfstream(given: list[bytes], size: int, *, written: bool = True) -> dict[st
             Log(Path(folder) / "run.duckdb") if written else MemoryLog(),
             settings,
             observe=lambda now: marks.append((now.documents, time.perf_counter())),
+            ahead=AHEAD if ahead else 0,
         )
     ready, end = [mark for mark in marks if mark[0] <= size][-1], marks[-1]
     steady = (end[0] - ready[0]) / (end[1] - ready[1]) if end[0] > ready[0] else float("nan")
@@ -93,6 +97,7 @@ def hashing(given: list[bytes], size: int) -> dict[str, float]:
 METHODS: dict[str, Callable[[list[bytes], int], dict[str, float]]] = {
     "vmfstream": vmfstream,
     "vmfstream, no log": partial(vmfstream, written=False),
+    "vmfstream, no log, one thread": partial(vmfstream, written=False, ahead=False),
     "hashing": hashing,
 }
 
@@ -102,7 +107,9 @@ def one(method: str, documents: int, size: int) -> None:
     given = lines(documents)
     METHODS[method](given[: 2 * BATCH : 10], BATCH // 10)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    used = time.process_time()
     found = METHODS[method](given, size)
+    found["cpu_us"] = 1e6 * (time.process_time() - used) / documents
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(json.dumps(found | {"texts_mib": before, "peak_mib": peak}))
 
@@ -134,6 +141,7 @@ def main() -> None:
             "slice": given.slice,
             "documents_per_second": round(given.documents / middle["seconds"]),
             "best": round(given.documents / min(run["seconds"] for run in runs)),
+            "cpu_us": round(middle["cpu_us"], 1),
         }
         if "steady_per_second" in middle:
             report["steady_per_second"] = round(middle["steady_per_second"])

@@ -163,7 +163,7 @@ class Ahead:
                 self._changed.wait_for(lambda: self._ending or self._told is not None or self._held < self._bytes)
                 if self._ending:
                     return False
-                if self._held < self._bytes and self._told is None:
+                if self._told is None:
                     return True
             self._pass_on()
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.records import Arrays, Document, Sampled
+from vmfstream.text.bits import mixed64
 from vmfstream.text.encoders import Counted, Encoder
 
 Keys = NDArray[np.uint64]
@@ -153,15 +154,7 @@ def position_keys(documents: Sequence[Document], seed: int) -> Keys:
     codes = {name: crc32(name.encode("utf-8", "surrogatepass")) for name in set(names)}
     offsets = np.array([document.offset for document in documents], np.int64).astype(np.uint64)
     part = np.array([codes[name] for name in names], np.uint64)
-    return _mixed(_mixed(offsets) ^ (part << np.uint64(32)) ^ np.uint64(crc32(f"sample {seed}".encode())))
-
-
-def _mixed(z: Keys) -> Keys:
-    """Finaliser of splitmix64 [Steele, Lea, Flood 2014]."""
-    z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    return mixed64(mixed64(offsets) ^ (part << np.uint64(32)) ^ np.uint64(crc32(f"sample {seed}".encode())))
 
 
 def _level(sizes: Sequence[int], limit: int) -> int:

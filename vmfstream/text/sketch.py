@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.text.bits import mixed32
+
 SIZE = 512
 _PLACES = 4
 
@@ -27,7 +29,7 @@ def projection(names: Iterable[bytes]) -> csr_array:
     rows = np.empty((hashes.size, _PLACES), np.int32)
     signs = np.empty((hashes.size, _PLACES), np.float32)
     for place in range(_PLACES):
-        mixed = _mixed(hashes + np.uint32(0x9E3779B9 * (place + 1) & 0xFFFFFFFF))
+        mixed = mixed32(hashes + np.uint32(0x9E3779B9 * (place + 1) & 0xFFFFFFFF))
         rows[:, place] = place * block + (mixed % np.uint32(block)).astype(np.int32)
         signs[:, place] = np.where(mixed >> np.uint32(31), 0.5, -0.5)  # four halves squared are one
     indptr = np.arange(hashes.size + 1) * _PLACES
@@ -40,10 +42,3 @@ def sketch(project: csr_array, directions: NDArray[np.float32]) -> NDArray[np.in
     largest = np.abs(numbers).max(axis=1, keepdims=True)
     scale = np.divide(127.0, largest, out=np.zeros_like(largest), where=largest > 0.0)
     return np.asarray(np.rint(numbers * scale), dtype=np.int8)
-
-
-def _mixed(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Let every bit depend on every bit (the finaliser of MurmurHash3): neighbouring check sums lie apart."""
-    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return h ^ (h >> np.uint32(16))

@@ -1,0 +1,52 @@
+"""The strongest rows of the columns of a matrix: what names a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.text.protocol import TopWords
+
+
+def strongest_words(m: NDArray[np.float32], top: int, k: int, named: Callable[[list[int]], list[str]]) -> TopWords:
+    """Return the ``top`` rows of largest positive weight of each of the first ``k`` columns of ``m`` by their names."""
+    return [list(zip(named(chosen), values.tolist(), strict=True)) for chosen, values in filled(*strongest(m, top, k))]
+
+
+def check_matrix(m: NDArray[np.float32], dim: int, k: int) -> None:
+    """Refuse a matrix that is not (dim, k or more)."""
+    if m.ndim != 2 or m.shape[0] != dim or m.shape[1] < k:
+        raise ValueError(f"expected m of shape ({dim}, {k} or more), got {m.shape}")
+
+
+def filled(rows: NDArray[np.int64], weights: NDArray[Any]) -> Iterator[tuple[list[int], NDArray[Any]]]:
+    """The used part of each row of :func:`strongest`'s answer."""
+    for chosen, values in zip(rows, weights, strict=True):
+        used = int(np.count_nonzero(chosen >= 0))
+        yield chosen[:used].tolist(), values[:used]
+
+
+@njit(cache=True, nogil=True)
+def strongest(m, top, k):  # type: ignore[no-untyped-def]
+    """Rows of the ``top`` largest positive entries of the first ``k`` columns, largest first, -1 where fewer."""
+    rows = np.full((k, top), -1, dtype=np.int64)
+    weights = np.zeros((k, top), dtype=m.dtype)
+    if top == 0:
+        return rows, weights
+    for row in range(m.shape[0]):
+        for topic in range(k):
+            weight = m[row, topic]
+            # strictly larger: of equal weights the first row wins
+            if weight > weights[topic, top - 1]:
+                place = top - 1
+                while place > 0 and weight > weights[topic, place - 1]:
+                    rows[topic, place] = rows[topic, place - 1]
+                    weights[topic, place] = weights[topic, place - 1]
+                    place -= 1
+                rows[topic, place] = row
+                weights[topic, place] = weight
+    return rows, weights
