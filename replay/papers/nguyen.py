@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vmfstream import metrics
-from vmfstream.estimators.multilevel import MultilevelClustering
 from vmfstream.replay.papers.catalogue import Effort, Exhibit, Paper
-from vmfstream.replay.papers.nguyen_data import (
-    COREL_FILES,
-    HELD_OUT,
-    LETTERS,
-    NIPS_FILES,
-    SENTENCE,
-    Collection,
-    letters,
-    papers,
-    pictures,
+from vmfstream.replay.papers.nguyen_data import COREL_FILES, LETTERS, NIPS_FILES, SENTENCE
+from vmfstream.replay.papers.nguyen_fits import (
+    COREL_CHAIN,
+    HDP_SWEEPS,
+    IMAGES,
+    LETTER_CHAIN,
+    PAPER_CHAIN,
+    PART_CHAIN,
+    RANDOM,
+    SCORES,
+    TRUTH,
+    WANDERING,
+    WITH,
+    WITHOUT,
+    hdp_once,
+    letters_once,
+    nips_once,
+    pictures_once,
+    wander_once,
 )
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table, mean_and_spread
-from vmfstream.replay.papers.work import Done, Result, Task
+from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table, Value, mean_and_spread
+from vmfstream.replay.papers.work import Done, Task
 
 __all__ = ["PAPER"]
-
-WITHOUT, WITH = "without context", "with context"
 
 PERPLEXITY = {WITHOUT: (1583.2, "19, 61"), "titles": (1393.4, "32, 80"), "authors": (1246.3, "8, 55")}
 PERPLEXITY["timestamp"] = (984.7, "15, 95")
 """Table 1, NIPS: perplexity, clusters and topics by context."""
 
+HDP = (1922.1, "-, 108")
+
 PICTURES = {WITHOUT: 162.74, WITH: 152.32}
 """Table 2: perplexity on NUS-WIDE."""
-
-SCORES = ("Purity", "NMI", "RI", "F-score")
 
 MISSING = {
     0: (0.407, 0.298, 0.901, 0.157),
@@ -46,164 +49,120 @@ MISSING = {
 }
 """Table 3: `SCORES` by percentage of missing contexts."""
 
-PAPER_CHAIN = "The paper's chains have 100 sweeps before 500 that count"
+PRINTED_CHAIN = "The paper's chains have 100 sweeps before 500 that count"
 
-LETTER_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
-NIPS_CHAIN: dict[str, Any] = {"burn_in": 20, "draws": 4, "thin": 5, "start_topics": 100}
-COREL_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
-
-SHOWN_TOPICS = 4
-"""Lines of the figure of topics over time."""
-
-
-def letters_once(context: str, seed: int) -> Result:
-    """Cluster letters drawn with ``seed``, and compare with what they were drawn from."""
-    data = letters(seed)
-    model = MultilevelClustering(random_state=seed, **LETTER_CHAIN)
-    model.fit(data.counts, data.contexts["number"] if context == WITH else None)
-    images = np.array([[float(pixel) for pixel in image.replace(" ", "")] for image in LETTERS.values()])
-    images /= np.linalg.norm(images, axis=1, keepdims=True)
-    topics = model.topics_ / np.linalg.norm(model.topics_, axis=1, keepdims=True)
-    fresh = letters(seed + 10_000).counts
-    return {
-        "clusters": model.n_clusters_,
-        "topics": model.n_topics_,
-        "nmi": metrics.normalized_mutual_information(model.labels_, data.y),
-        "letters": int(((images @ topics.T).max(axis=1) > 0.95).sum()),
-        "perplexity": model.perplexity(fresh),
-    }
-
-
-def nips_once(context: str, seed: int) -> Result:
-    """Fit nine tenths of the papers with one kind of context; return the perplexity of the others and findings."""
-    data = papers()
-    test = np.zeros(len(data.titles), bool)
-    held_out = np.random.default_rng(seed).permutation(len(test))[: round(HELD_OUT * len(test))]
-    test[held_out] = True
-    train = np.flatnonzero(~test)
-    given = {} if context == WITHOUT else {context: data.contexts[context][train]}
-    model = MultilevelClustering(random_state=seed, **NIPS_CHAIN).fit(data.counts[train], given)
-    words = data.counts[train].sum(axis=0) + model.word_prior
-    unigram = data.counts[held_out] @ np.log(words / words.sum())
-    return {
-        "perplexity": model.perplexity(data.counts[held_out]),
-        "unigram": metrics.perplexity(unigram, data.counts[held_out].sum(axis=1)),
-        "clusters": model.n_clusters_,
-        "topics": model.n_topics_,
-        "largest": _largest(model, data, train, context),
-        "curves": _curves(model, data, context),
-    }
-
-
-def _largest(model: MultilevelClustering, data: Collection, train: NDArray[np.int64], context: str) -> Result:
-    """The largest cluster: its strongest items, titles of papers, and topics."""
-    items = {name: names for name, names in data.items.items() if name == context}
-    row = model.table(data.words, items, top=8)[0]
-    return {
-        "papers": len(row["groups"]),
-        "items": row["contexts"].get(context, []),
-        "titles": [data.titles[train[j]] for j in row["groups"][:6]],
-        "topics": row["topics"][:4],
-    }
-
-
-def _curves(model: MultilevelClustering, data: Collection, context: str) -> list[Any]:
-    """Words and density over the years of the topics that are most their own time's."""
-    if context != "timestamp":
-        return []
-    years = np.arange(data.contexts[context].min(), data.contexts[context].max() + 1)
-    density = model.topic_contexts(context, years)
-    common = np.flatnonzero(model.weights_ @ model.mixing_ > 0.005)
-    order = common[np.argsort(-density[common].max(axis=1), kind="stable")][:SHOWN_TOPICS]
-    names = np.asarray(data.words, object)
-    return [[names[np.argsort(-model.topics_[m])[:4]].tolist(), years.tolist(), density[m].tolist()] for m in order]
-
-
-def pictures_once(context: str, missing: int, seed: int) -> Result:
-    """Cluster three fifths of the pictures, tags of ``missing`` per cent left out; score clusters and the others."""
-    data = pictures()
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(data.y))
-    train, test = np.sort(order[len(order) * 2 // 5 :]), np.sort(order[: len(order) * 2 // 5])
-    tags = data.contexts["tags"][train].toarray()
-    tags[rng.permutation(len(train))[: round(missing / 100 * len(train))]] = 0.0
-    model = MultilevelClustering(kernels="multinomial", random_state=seed, **COREL_CHAIN)
-    model = model.set_params(kernels="auto") if context == WITHOUT else model
-    model.fit(data.counts[train], tags if context == WITH else None)
-    labels, y = model.labels_, data.y[train]
-    scores = (
-        metrics.purity(labels, y),
-        metrics.normalized_mutual_information(labels, y),
-        metrics.rand_index(labels, y),
-        metrics.pairwise_f(labels, y),
-    )
-    found = {"perplexity": model.perplexity(data.counts[test]), "clusters": model.n_clusters_}
-    return found | {"topics": model.n_topics_} | dict(zip(SCORES, scores, strict=True))
+WHOLE, PART = 0, 50
+"""Words of every paper: all, or so many drawn from each."""
 
 
 def _letter_tasks(effort: Effort) -> list[Task]:
-    return [Task(letters_once, {"context": name, "seed": seed}) for name in (WITH, WITHOUT) for seed in effort.seeds()]
+    rows = (WITH, WITHOUT, IMAGES)
+    tasks = [Task(letters_once, {"context": name, "seed": seed}) for name in rows for seed in effort.seeds()]
+    return tasks + [Task(wander_once, {"start": name, "seed": effort.seed}) for name in (TRUTH, RANDOM)]
 
 
 def _show_letters(done: Done) -> Shown:
     printed = {"clusters": len(SENTENCE), "topics": len(LETTERS)}
     cells = []
-    for row in (WITH, WITHOUT):
-        for column in ("clusters", "topics", "nmi", "letters", "perplexity"):
-            paper = printed.get(column) if row == WITH else None
-            cells.append(Cell(row, column, paper, *mean_and_spread(done.values(column, context=row))))
+    for row in (WITH, WITHOUT, IMAGES):
+        for column in ("clusters", "topics", "different topics", "letters", "nmi", "perplexity"):
+            paper = printed.get(column) if row != WITHOUT else None
+            if (values := done.values(column, context=row))[0] is not None:
+                cells.append(Cell(row, column, paper, *mean_and_spread(values)))
     return Shown(
         "simulation",
         "Letters of INTERNATIONAL CONFERENCE MACHINE LEARNING (Fig. 2)",
-        (Table("Mean over draws of the data; letters: topics within a cosine of .95 of one", tuple(cells), 2),),
+        (
+            Table("Mean over draws of the data; letters: those within a cosine of .95 of a topic", tuple(cells), 2),
+            Table(f"With context, {WANDERING} sweeps; the second half", _wandering(done), 0, corner="chain from"),
+        ),
         notes=(
-            "Documents of a cluster have the same weights of topics, so that words depend on topics only through one "
-            "distribution for each cluster: four topics explain them as well as thirteen, and the prior wants fewer.",
+            "Documents of a cluster have the same weights of topics, so that single pixels depend on topics only "
+            "through one distribution for each cluster, and thirteen letters cannot be told from four such topics: a "
+            "chain from the true letters leaves them for states of larger density, and keeps no number of topics.",
+            "Where every word is an image of 35 pixels of its letter, observed as a direction, the letters are in the "
+            "data and all are found. Chains start from 30 topics there and cannot join two that are the same; "
+            "'different topics' counts those within a cosine of .95 once.",
             f"Chains of {_sweeps(LETTER_CHAIN)} sweeps; the paper's of 100. Letters and variances are ours.",
         ),
     )
 
 
-def _nips_tasks(contexts: tuple[str, ...]) -> Any:
-    def plan(effort: Effort) -> list[Task]:
-        return [Task(nips_once, {"context": name, "seed": effort.seed}, NIPS_FILES) for name in contexts]
+def _wandering(done: Done) -> tuple[Cell, ...]:
+    found = {start: done.where(start=start)[0] for start in (TRUTH, RANDOM)}
+    return tuple(Cell(start, name, None, value) for start, values in found.items() for name, value in values.items())
 
-    return plan
+
+def _nips_task(words: int, context: str, effort: Effort) -> Task:
+    return Task(nips_once, {"context": context, "words": words, "seed": effort.seed}, NIPS_FILES)
+
+
+def _figure_tasks(context: str) -> Any:
+    return lambda effort: [_nips_task(PART, context, effort)]
+
+
+def _table1_tasks(effort: Effort) -> list[Task]:
+    tasks = []
+    for words in (WHOLE, PART):
+        given = {"words": words, "seed": effort.seed, "version": _tomotopy()}
+        tasks += [Task(hdp_once, given, NIPS_FILES), *(_nips_task(words, name, effort) for name in PERPLEXITY)]
+    return tasks
+
+
+def _tomotopy() -> str:
+    """The version of tomotopy that is installed, empty if none is."""
+    try:
+        return version("tomotopy")
+    except PackageNotFoundError:
+        return ""
 
 
 def _show_table1(done: Done) -> Shown:
-    cells = [Cell("HDP", "perplexity", 1922.1, None), Cell("npTOT", "perplexity", 1855.33, None)]
-    for row, (perplexity, numbers) in PERPLEXITY.items():
-        found = done.where(context=row)[0]
-        cells.append(Cell(f"MC2, {row}", "perplexity", perplexity, found["perplexity"]))
-        cells.append(Cell(f"MC2, {row}", "clusters, topics", numbers, f"{found['clusters']}, {found['topics']}"))
-    cells.append(Cell("words by frequency", "perplexity", None, done.where()[0]["unigram"]))
-    return Shown(
-        "table1",
-        "Perplexity of words of held-out papers, NIPS 1987-1999",
-        (Table("One chain for each context, the same tenth held out", tuple(cells), 1),),
-        notes=(
-            _chain_note(NIPS_CHAIN),
-            PERPLEXITY_NOTE,
-            "A paper has 1,323 words on average, but 5 words of title or 2 authors, so that words decide the clusters; "
-            "chains start from 100 topics.",
-            "PNAS is not at hand; HDP and npTOT are not computed.",
-        ),
+    tables = (
+        Table("Whole papers, a tenth held out; one chain each", _perplexities(done, WHOLE), 1),
+        Table(f"{PART} words drawn from each paper", _perplexities(done, PART, printed=False), 1),
     )
+    return Shown("table1", "Perplexity of words of held-out papers, NIPS 1987-1999", tables, notes=NIPS_NOTES)
 
 
-PERPLEXITY_NOTE = (
-    "Ours is p(w) = sum_k p(k) prod_i sum_m p(m|k) p(w_i|m), averaged over draws inside the logarithm: a held-out "
-    "paper has the weights of its cluster, none of its own. How the supplement of [MC2] computes it is not known here."
-)
-
-
-def _chain_note(chain: dict[str, Any]) -> str:
-    return f"Short chains of {_sweeps(chain)} sweeps, {chain['draws']} states kept. {PAPER_CHAIN}."
+def _perplexities(done: Done, words: int, *, printed: bool = True) -> tuple[Cell, ...]:
+    hdp = done.where(words=words, version=_tomotopy())[0]
+    rows = {"HDP": HDP} | {f"MC2, {name}": numbers for name, numbers in PERPLEXITY.items()}
+    cells = []
+    for row, (perplexity, numbers) in rows.items():
+        found = hdp if row == "HDP" else done.where(words=words, context=row.removeprefix("MC2, "))[0]
+        counts: Value = None
+        if found["topics"] is not None:
+            counts = f"{found.get('clusters', '-')}, {found['topics']}"
+        cells.append(Cell(row, "all words", perplexity if printed else None, found["unseen"]))
+        cells.append(Cell(row, "knowing its context", None, found.get("own context")))
+        cells.append(Cell(row, "second half", None, found["half"]))
+        cells.append(Cell(row, "weights of its cluster", None, found.get("mean")))
+        cells.append(Cell(row, "clusters, topics", numbers if printed else None, counts))
+    if printed:
+        cells.append(Cell("npTOT", "all words", 1855.33, None))
+    known = done.where(words=words, context=WITHOUT)[0]
+    return (*cells, Cell("words by frequency", "all words", None, known["unigram"]))
 
 
 def _sweeps(chain: dict[str, Any]) -> int:
     return int(chain["burn_in"] + chain["draws"] * chain["thin"])
+
+
+NIPS_NOTES = (
+    "All words: p(w), the cluster and the topics of all tokens summed out, a new cluster among those possible; an "
+    "estimate that errs towards larger perplexities. Knowing its context: the same given the held-out paper's own. "
+    "Second half: given that context and half of the words. Weights of its cluster: the weights of topics at their "
+    "mean in each cluster, as if a paper told nothing about its own. The paper's is in a supplement not at hand.",
+    f"MC2: {_sweeps(PAPER_CHAIN)} sweeps after {PAPER_CHAIN['settle']} over topics alone (parts: "
+    f"{_sweeps(PART_CHAIN)} after {PART_CHAIN['settle']}), every paper first a cluster by itself. {PRINTED_CHAIN}. "
+    f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, where it is installed, judged by the same functions.",
+    "PNAS is not at hand; npTOT is not computed.",
+)
+
+
+def _chain_note(chain: dict[str, Any]) -> str:
+    return f"Short chains of {_sweeps(chain)} sweeps, {chain['draws']} states kept. {PRINTED_CHAIN}."
 
 
 def _show_figure3(done: Done) -> Shown:
@@ -220,7 +179,7 @@ def _show_figure3(done: Done) -> Shown:
         notes=(
             "Titles: " + "; ".join(found["titles"]) + ".",
             "The paper's example: Jordan, Ghahramani, Jaakkola, Cohn, Wolpert, Meila.",
-            _chain_note(NIPS_CHAIN),
+            _chain_note(PART_CHAIN),
         ),
     )
 
@@ -231,7 +190,7 @@ def _show_figure4(done: Done) -> Shown:
     panel = Panel("Topics over time", "year", "density", lines)
     notes = (
         "NIPS in place of PNAS, whose topic Albinism the paper shows; the topics that are most of their time.",
-        _chain_note(NIPS_CHAIN),
+        _chain_note(PART_CHAIN),
     )
     return Shown("figure4", "When topics rise and fall", panels=(panel,), notes=notes)
 
@@ -282,10 +241,10 @@ PAPER = Paper(
     "Nguyen et al. 2014: Bayesian Nonparametric Multilevel Clustering with Group-Level Contexts",
     {
         "simulation": Exhibit(_letter_tasks, _show_letters),
-        "table1": Exhibit(_nips_tasks(tuple(PERPLEXITY)), _show_table1),
+        "table1": Exhibit(_table1_tasks, _show_table1),
         "table2": Exhibit(_table2_tasks, _show_table2),
         "table3": Exhibit(_table3_tasks, _show_table3),
-        "figure3": Exhibit(_nips_tasks(("authors",)), _show_figure3),
-        "figure4": Exhibit(_nips_tasks(("timestamp",)), _show_figure4),
+        "figure3": Exhibit(_figure_tasks("authors"), _show_figure3),
+        "figure4": Exhibit(_figure_tasks("timestamp"), _show_figure4),
     },
 )

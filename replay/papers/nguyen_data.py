@@ -61,14 +61,71 @@ class Collection:
 def letters(seed: int, documents: int = 100, tokens: int = 50) -> Collection:
     """Draw ``documents`` bags of ``tokens`` pixels from each word of the sentence, and a number that tells which."""
     rng = np.random.default_rng(seed)
-    images = np.array([[float(pixel) for pixel in LETTERS[letter].replace(" ", "")] for letter in LETTERS])
-    images /= images.sum(axis=1, keepdims=True)
-    used = np.array([[letter in word for letter in LETTERS] for word in SENTENCE], float)
-    y = np.repeat(np.arange(len(SENTENCE)), documents)
-    mixing = used / used.sum(axis=1, keepdims=True)
+    images, mixing, y = _letter_laws(documents)
     counts = rng.multinomial(tokens, (mixing @ images)[y])
     numbers = rng.normal(np.array(CENTRES)[y], np.array(DEVIATIONS)[y])
     return Collection(csr_array(counts), {"number": numbers}, {}, [str(i) for i in range(35)], [], y)
+
+
+def letter_images(seed: int, documents: int = 100, tokens: int = 50, pixels: int = 35) -> tuple[list[Any], Any, Any]:
+    """Draw the same documents, every word an image of so many drawn ``pixels``: square roots of counts, as directions.
+
+    Returns contents, numbers and the word of the sentence, (J,) each.
+    """
+    rng = np.random.default_rng(seed)
+    images, mixing, y = _letter_laws(documents)
+    chosen = [rng.choice(len(images), tokens, p=mixing[k]) for k in y]
+    contents = [np.sqrt(rng.multinomial(pixels, images[letters])) for letters in chosen]
+    return contents, rng.normal(np.array(CENTRES)[y], np.array(DEVIATIONS)[y]), y
+
+
+def labelled_letters(seed: int) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the documents token by token; return counts, numbers, words of the sentence, letters of tokens."""
+    rng = np.random.default_rng(seed)
+    images, mixing, y = _letter_laws(100)
+    document = np.repeat(np.arange(len(y)), 50)
+    letter = _drawn_by_row(mixing[y[document]], rng)
+    pixel = _drawn_by_row(images[letter], rng)
+    order = np.lexsort((pixel, document))
+    counts = csr_array((np.ones(len(document)), (document, pixel)), shape=(len(y), images.shape[1]))
+    counts.sum_duplicates()
+    return counts, rng.normal(np.array(CENTRES)[y], np.array(DEVIATIONS)[y]), y, letter[order]
+
+
+def _letter_laws(documents: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Pixels of every letter, letters of every word of the sentence, and the words of so many documents each."""
+    images = np.array([[float(pixel) for pixel in LETTERS[letter].replace(" ", "")] for letter in LETTERS])
+    used = np.array([[letter in word for letter in LETTERS] for word in SENTENCE], float)
+    y = np.repeat(np.arange(len(SENTENCE)), documents)
+    return images / images.sum(axis=1, keepdims=True), used / used.sum(axis=1, keepdims=True), y
+
+
+def _drawn_by_row(laws: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    return np.asarray((rng.random((len(laws), 1)) > np.cumsum(laws, axis=1)[:, :-1]).sum(axis=1), np.int64)
+
+
+def drawn(counts: csr_array, words: int, seed: int) -> csr_array:
+    """Draw so many tokens of every document without putting them back, all of shorter ones."""
+    return _kept(counts, np.full(counts.shape[0], words), seed)
+
+
+def halved(counts: csr_array, seed: int) -> tuple[csr_array, csr_array]:
+    """Cut the tokens of every document into two halves at random."""
+    first = _kept(counts, np.asarray(counts.sum(axis=1)) // 2, seed)
+    rest = csr_array(counts - first)
+    rest.eliminate_zeros()
+    return first, rest
+
+
+def _kept(counts: csr_array, words: NDArray[Any], seed: int) -> csr_array:
+    """The first ``words`` (J,) tokens of every document in a random order."""
+    row = np.repeat(np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)), counts.data.astype(np.int64))
+    column = np.repeat(counts.indices, counts.data.astype(np.int64))
+    column = column[np.lexsort((np.random.default_rng(seed).random(len(row)), row))]
+    kept = np.arange(len(row)) - np.searchsorted(row, row) < words[row]
+    found = csr_array((np.ones(kept.sum()), (row[kept], column[kept])), shape=counts.shape)
+    found.sum_duplicates()
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from tests.bayes.conditionals import group_conditional, token_conditional
 from tests.mixtures.planted import nmi
 from vmfstream.bayes import multilevel as ml
 from vmfstream.bayes import multilevel_contexts as mc
@@ -149,7 +150,7 @@ def test_cluster_conditionals_are_ratios_of_the_joint(kind: str, seed: int, with
             z = tiny.z.copy()
             z[j] = k
             joints.append(tiny.log_joint(z, tiny.l, shares, with_contexts=with_contexts))
-        assert chain.group_conditional(j) == pytest.approx(normalised(joints), abs=1e-9)
+        assert group_conditional(chain, j) == pytest.approx(normalised(joints), abs=1e-9)
 
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)
@@ -167,7 +168,7 @@ def test_topic_conditionals_are_ratios_of_the_joint(kind: str, seed: int) -> Non
             l = tiny.l.copy()  # noqa: E741
             l[i] = m
             joints.append(tiny.log_joint(tiny.z, l, shares))
-        assert chain.token_conditional(i) == pytest.approx(normalised(joints), abs=1e-9)
+        assert token_conditional(chain, i) == pytest.approx(normalised(joints), abs=1e-9)
 
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)
@@ -252,7 +253,7 @@ def test_a_factor_tempered_to_nothing_is_no_factor() -> None:
     without = ml.Chain(tiny.content(), (), tiny.z, np.random.default_rng(0))
     assert tempered.log_joint() == pytest.approx(without.log_joint(), abs=1e-12)
     for j in range(GROUPS):
-        assert tempered.group_conditional(j) == pytest.approx(without.group_conditional(j), abs=1e-12)
+        assert group_conditional(tempered, j) == pytest.approx(group_conditional(without, j), abs=1e-12)
 
 
 def test_without_tokens_of_its_own_a_group_follows_the_contexts_alone() -> None:
@@ -271,7 +272,7 @@ def test_without_tokens_of_its_own_a_group_follows_the_contexts_alone() -> None:
     alpha = chain.levels[ALPHA]
     apart = [[0.0, 0.3], [4.0, 4.2], []]
     weights = [np.log(len(part) or alpha) + student_step(np.array(part), 0.1) for part in apart]
-    assert chain.group_conditional(4) == pytest.approx(normalised(weights), abs=1e-12)
+    assert group_conditional(chain, 4) == pytest.approx(normalised(weights), abs=1e-12)
 
 
 def student_step(x: Vector, y: float) -> float:
@@ -282,7 +283,7 @@ def student_step(x: Vector, y: float) -> float:
 def test_names_of_clusters_and_topics_do_not_matter() -> None:
     tiny = Tiny("words", 1)
     chain = tiny.chain()
-    height, alone = chain.log_joint(), [np.sort(chain.group_conditional(j)) for j in range(GROUPS)]
+    height, alone = chain.log_joint(), [np.sort(group_conditional(chain, j)) for j in range(GROUPS)]
     topics = np.random.default_rng(0).permutation(chain.m)
     share = chain.content.share.copy()
     chain.groups.z[:] = chain.groups.z.max() - chain.groups.z
@@ -291,7 +292,7 @@ def test_names_of_clusters_and_topics_do_not_matter() -> None:
     chain.recount()
     assert chain.log_joint() == pytest.approx(height, abs=1e-10)
     for j in range(GROUPS):
-        assert np.sort(chain.group_conditional(j)) == pytest.approx(alone[j], abs=1e-10)
+        assert np.sort(group_conditional(chain, j)) == pytest.approx(alone[j], abs=1e-10)
 
 
 def test_the_chain_visits_clusterings_as_often_as_they_are_likely() -> None:

@@ -16,9 +16,10 @@ _FAINT = 1e-30  # a sum of products below which factors may have vanished in sin
 def digamma(x: float) -> float:
     """Return the digamma function of ``x`` > 0: recurrence to x >= 10, then its asymptotic series (DLMF 5.11.2)."""
     total = 0.0
-    while x < _LARGE:
-        total -= 1.0 / x
-        x += 1.0
+    while x < _LARGE:  # 1/x + 1/(x + 1) + 1/(x + 2) + 1/(x + 3) + 1/(x + 4) in one division
+        a, b = x * (x + 4.0), (x + 1.0) * (x + 3.0)
+        total -= (2.0 * (x + 2.0) ** 2 * (a + b) + a * b) / (a * b * (x + 2.0))
+        x += 5.0
     y = 1.0 / (x * x)
     tail = 1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132 - y * (691 / 32760 - y / 12)))))
     return total + math.log(x) - 0.5 / x - y * tail

@@ -40,15 +40,9 @@ from vmfstream.bayes.multilevel_sweeps import (
     Content,
     Groups,
     count_all,
-    free_slot,
-    move_group,
-    move_token,
-    score_group,
     sweep_groups,
     sweep_tokens,
     tables,
-    topics_of,
-    weigh_token,
 )
 from vmfstream.directional.bessel import log_partition
 
@@ -155,6 +149,14 @@ class Chain:
             self.draw_kappas()
         return self.log_joint()
 
+    def settle(self, sweeps: int) -> None:
+        """Draw topics, their shares and the concentrations while clusters stay."""
+        for _ in range(sweeps):
+            self.draw_tokens()
+            self.compact()
+            self.draw_shares()
+            self.draw_levels()
+
     def _begin(self, sweeps: int) -> None:
         """Draw clusters while tokens have no topics yet: what contexts say alone, a Dirichlet process mixture."""
         for _ in range(sweeps):
@@ -233,42 +235,6 @@ class Chain:
         counts = content.sums[content.sums > 0]
         value = (gammaln(total) - gammaln(total + content.tokens[held])).sum()
         return float(value + gammaln(b + counts).sum() - len(counts) * gammaln(b))
-
-    def group_conditional(self, j: int) -> Vector:
-        """P(z_j = k | all else) for every cluster that has other groups, in the order of slots; a new one last."""
-        groups, content = self.groups, self.content
-        if groups.members.min() > 0:
-            self._resize(2 * len(groups.members), len(content.tokens))
-            groups, content = self.groups, self.content
-        held, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
-        topics = held[: topics_of(j, content, held, number)]
-        move_group(j, groups.z[j], groups, self.contexts, topics, number, -1.0)
-        score = np.empty(len(groups.members))
-        score_group(j, groups, content, self.contexts, self.levels, topics, number, score)
-        weight = np.exp(score - score.max())
-        free = free_slot(groups.members)
-        weight = np.append(weight[groups.members > 0], weight[free])
-        move_group(j, groups.z[j], groups, self.contexts, topics, number, 1.0)
-        return np.asarray(weight / weight.sum())
-
-    def token_conditional(self, i: int) -> Vector:
-        """P(l_i = m | all else) for every topic that has other tokens, in the order of slots; a new one last."""
-        if free_slot(self.content.tokens) < 0:
-            self._resize(len(self.groups.members), 2 * len(self.content.tokens))
-        groups, content, levels = self.groups, self.content, self.levels.copy()
-        k, old = groups.z[np.searchsorted(content.indptr, i, side="right") - 1], content.l[i]
-        share = content.share.copy()
-        groups.of[k, old] -= 1.0
-        move_token(i, old, content, -1.0)
-        if content.tokens[old] == 0:
-            levels[REST] += share[old]
-            share[old] = 0.0
-        weight, free = np.empty(len(share)), free_slot(content.tokens)
-        weigh_token(i, groups.of[k], content._replace(share=share), levels, free, weight, np.empty(len(share)))
-        weight = np.append(weight[content.tokens > 0], weight[free])
-        groups.of[k, old] += 1.0
-        move_token(i, old, content, 1.0)
-        return np.asarray(weight / weight.sum())
 
     def compact(self) -> None:
         """Number clusters and topics without gaps; the shares of topics without tokens go to new ones."""

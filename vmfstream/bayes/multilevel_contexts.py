@@ -183,6 +183,14 @@ def predictive(context: Context, j: int, k: int) -> float:
 
 
 @njit(cache=True)
+def score_rows(context: Context, scores: Vector) -> None:
+    """Add to ``scores`` (J, kc) the tempered log-density of every row given the members of every cluster."""
+    for j in range(scores.shape[0]):
+        for k in range(scores.shape[1]):
+            scores[j, k] += predictive(context, j, k)
+
+
+@njit(cache=True)
 def log_marginals(context: Context) -> float:
     """Tempered log-density of all rows given the clusters, parameters integrated out."""
     value, law = 0.0, context.law

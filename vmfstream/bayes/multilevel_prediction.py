@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,34 +12,82 @@ from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from vmfstream.bayes.multilevel import Draw
-from vmfstream.bayes.multilevel_contexts import BAG, GAUSSIAN, Context, Vector
+from vmfstream.bayes.multilevel_contexts import BAG, DIRECTION, GAUSSIAN, Context, Vector, score_rows
+from vmfstream.bayes.multilevel_unseen import Known, follow_groups, mixed_likelihoods, settle_groups
 from vmfstream.directional.bessel import log_partition
 
 
-def word_scores(draw: Draw, counts: csr_array) -> Vector:
-    """log p(w_j, z_j = k), (J, K + 1), of the words of groups (J, V), the last column for a new cluster.
+class Bags(NamedTuple):
+    """Tokens of J groups: ``indptr`` (J + 1,); ``tokens`` (T,), rows of the likelihoods of words or of vectors."""
 
-    Tokens are independent given the cluster: its weights of topics stand at their mean.
+    indptr: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+
+
+def words_given_topics(draw: Draw) -> Vector:
+    """p(word | topic), (V, M + 1), the last column for a new topic."""
+    return np.ascontiguousarray(draw.topics.T, np.float64)
+
+
+def vectors_given_topics(draw: Draw, vectors: Vector) -> tuple[Vector, Vector]:
+    """Densities of unit vectors (T, D) under each topic, (T, M + 1), and the logarithm (T,) to which each is relative.
+
+    Densities are relative to uniform, and their largest is 1.
     """
-    words = np.log(draw.mixing @ draw.topics.astype(np.float64))
-    return np.asarray(counts @ words.T + _log_weights(draw))
-
-
-def vector_scores(draw: Draw, vectors: Vector, indptr: NDArray[np.integer[Any]]) -> Vector:
-    """log p(w_j, z_j = k), (J, K + 1), of the unit vectors (T, D) of groups, relative to uniform; see `word_scores`."""
     d, kappa, f = vectors.shape[1], draw.kappa, draw.topics
     lengths = np.linalg.norm(f, axis=1)
-    joined = np.sqrt(np.maximum(lengths**2 + 2 * kappa * (vectors @ f.T) + kappa**2, 0.0))
-    each = log_partition(d, joined) - log_partition(d, lengths) - log_partition(d, np.array([kappa]))
-    top = each.max(axis=1, keepdims=True)
-    tokens = np.log(np.exp(each - top) @ draw.mixing.T) + top
-    return np.asarray(np.add.reduceat(tokens, indptr[:-1], axis=0) + _log_weights(draw))
+    sums = np.sqrt(np.maximum(lengths**2 + 2 * kappa * (vectors @ f.T) + kappa**2, 0.0))
+    each = log_partition(d, sums) - log_partition(d, lengths) - log_partition(d, np.array([kappa]))
+    top = each.max(axis=1)
+    return np.exp(each - top[:, None]), top
 
 
-def averaged(scores: list[Vector]) -> Vector:
-    """log p(w_j), (J,), averaged over draws as a probability; ``scores`` of every draw, (J, K + 1)."""
-    each = np.array([logsumexp(score, axis=1) for score in scores])
-    return np.asarray(logsumexp(each, axis=0) - np.log(len(scores)))
+def cluster_odds(draw: Draw, fresh: Sequence[Context | None], groups: int) -> Vector:
+    """log p(z_j = k | contexts of the group), (J, K + 1), up to a constant, before any of its tokens is seen.
+
+    ``fresh``: for every context of the draw that of the new groups, made by the same kernel, or None for those not
+    known; empty if the draw knows none.
+    """
+    odds = np.tile(np.log(np.append(draw.members, draw.alpha)), (groups, 1))
+    for known, rows in zip(draw.contexts, fresh, strict=False):
+        if rows is not None:
+            score_rows(_placed(known, rows), odds)
+    return np.asarray(odds - logsumexp(odds, axis=1, keepdims=True))
+
+
+def log_probabilities(
+    draw: Draw, like: Vector, bags: Bags, odds: Vector, rng: np.random.Generator, *, steps: int
+) -> Vector:
+    """Estimate log p(tokens of a group), (J,), its cluster and their topics summed out; it errs downwards.
+
+    Parameters
+    ----------
+    draw : Draw
+    like : (R, M + 1) of `words_given_topics` or `vectors_given_topics`
+    bags : Bags
+    odds : (J, K + 1) of `cluster_odds`
+    rng : numpy.random.Generator
+    steps : tokens whose topics are drawn anew after each; see `vmfstream.bayes.multilevel_unseen`
+    """
+    group = np.repeat(np.arange(len(odds)), np.diff(bags.indptr))
+    tokens = bags.tokens[np.lexsort((rng.random(len(group)), group))]
+    return np.asarray(follow_groups(bags.indptr, tokens, like, _known(draw), odds, steps, rng))
+
+
+def memberships(draw: Draw, like: Vector, bags: Bags, odds: Vector, rng: np.random.Generator) -> tuple[Vector, Vector]:
+    """Return p(topic of a further token | tokens of the group), (J, M + 1), and p(cluster | tokens), (J, K + 1)."""
+    topics, clusters = settle_groups(bags.indptr, bags.tokens, like, _known(draw), odds, rng)
+    return np.asarray(topics), np.asarray(clusters)
+
+
+def further(like: Vector, bags: Bags, topics: Vector) -> Vector:
+    """Return sum_i log p(token i), (J,), of tokens that are independent given the weights of `memberships`."""
+    return np.asarray(mixed_likelihoods(bags.indptr, bags.tokens, like, topics))
+
+
+def averaged(log_p: Sequence[Vector]) -> Vector:
+    """The logarithm of the mean over draws of the probabilities of groups, (J,) each."""
+    return np.asarray(logsumexp(np.array(log_p), axis=0) - np.log(len(log_p)))
 
 
 def context_by_cluster(context: Context, at: Vector | None = None) -> Vector:
@@ -72,6 +121,17 @@ def context_by_topic(draw: Draw, by_cluster: Vector) -> Vector:
     return np.asarray((draw.tokens / draw.tokens.sum(axis=0)).T @ by_cluster[:-1])
 
 
-def _log_weights(draw: Draw) -> Vector:
-    weights = np.append(draw.members, draw.alpha)
-    return np.asarray(np.log(weights / weights.sum()))
+def _known(draw: Draw) -> Known:
+    k, m = draw.tokens.shape
+    of, prior = np.zeros((k + 1, m + 1)), draw.spread * draw.mixing[-1]
+    of[:k, :m] = draw.tokens
+    return Known(of, of.sum(axis=1) + prior.sum(), prior)
+
+
+def _placed(known: Context, fresh: Context) -> Context:
+    """The sums of ``known`` with the rows of ``fresh``."""
+    own = fresh.own.copy()
+    if known.kind == DIRECTION:
+        rows = csr_array((fresh.values, fresh.indices, fresh.indptr), shape=(len(own), len(known.prior)))
+        own[:, 1] = rows @ known.prior
+    return known._replace(indptr=fresh.indptr, indices=fresh.indices, values=fresh.values, own=own)

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
-from vmfstream.bayes import multilevel_contexts as kernels
 from vmfstream.bayes.multilevel import Chain, Draw, fit
 from vmfstream.bayes.multilevel_content import vector_content, word_content
 from vmfstream.bayes.multilevel_contexts import Context
 from vmfstream.bayes.multilevel_levels import Laws
 from vmfstream.bayes.multilevel_prediction import (
+    Bags,
     averaged,
+    cluster_odds,
     context_by_cluster,
     context_by_topic,
-    vector_scores,
-    word_scores,
+    further,
+    log_probabilities,
+    memberships,
+    vectors_given_topics,
+    words_given_topics,
 )
 from vmfstream.bayes.multilevel_sweeps import Content
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
+from vmfstream.estimators import multilevel_input as read
 from vmfstream.estimators.base import SphereEstimator
-from vmfstream.estimators.parameters import Choice, Domain, Number, Whole
+from vmfstream.estimators.parameters import Choice, Domain, Either, Nothing, Number, Whole
 from vmfstream.metrics import perplexity
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.seeding import seed_labels
 
 Vector: TypeAlias = NDArray[np.float64]
 
-KERNELS = ("gaussian", "multinomial", "vmf")
-
-
-class Vectors(NamedTuple):
-    """Unit vectors of all groups one after the other, (T, D), those of group j from ``indptr[j]`` on."""
-
-    rows: Vector
-    indptr: NDArray[np.int64]
+REDRAWS = 30
+"""Tokens whose topics are drawn anew after each token of a group that is scored."""
 
 
 class MultilevelClustering(SphereEstimator):
@@ -60,10 +58,15 @@ class MultilevelClustering(SphereEstimator):
         Dirichlet parameter of every word of a topic, and of every item of a bag.
     alpha_prior, spread_prior, eta_prior : (shape, rate)
         Gamma priors of the concentrations of clusters, of topics in a cluster, and of topics.
-    start_clusters, start_topics : int
-        Clusters of spherical k-means from which a chain starts, and topics, which are such clusters too. 0 topics: the
-        clusters come from the contexts alone, then tokens choose one after the other. Chains on long documents hardly
-        ever open a topic: let them start with more than are wanted.
+    start_clusters : int or None
+        Clusters of spherical k-means from which a chain starts; None: every group is one by itself. Long documents
+        hardly ever leave a cluster together, so that chains on them should start from None.
+    start_topics : int
+        Topics among which tokens are dealt out at random. 0: clusters come from the contexts alone, then tokens choose
+        one after the other. Chains on long documents hardly ever open a topic: let them start with about as many as
+        are wanted.
+    settle : int
+        Sweeps over the topics alone, while clusters stay as they began.
     draws, burn_in, thin : int
         States kept, sweeps before the first, and sweeps from one to the next.
     n_init : int
@@ -91,8 +94,9 @@ class MultilevelClustering(SphereEstimator):
         "content": Choice("multinomial", "vmf"),
         "word_prior": Number(0.0, closed="neither"),
         "item_prior": Number(0.0, closed="neither"),
-        "start_clusters": Whole(1),
+        "start_clusters": Either(Whole(1), Nothing()),
         "start_topics": Whole(0),
+        "settle": Whole(0),
         "draws": Whole(1),
         "burn_in": Whole(0),
         "thin": Whole(1),
@@ -110,8 +114,9 @@ class MultilevelClustering(SphereEstimator):
         alpha_prior: tuple[float, float] = (1.0, 1.0),
         spread_prior: tuple[float, float] = (1.0, 1.0),
         eta_prior: tuple[float, float] = (1.0, 1.0),
-        start_clusters: int = 20,
+        start_clusters: int | None = 20,
         start_topics: int = 0,
+        settle: int = 0,
         draws: int = 10,
         burn_in: int = 100,
         thin: int = 10,
@@ -128,6 +133,7 @@ class MultilevelClustering(SphereEstimator):
         self.eta_prior = eta_prior
         self.start_clusters = start_clusters
         self.start_topics = start_topics
+        self.settle = settle
         self.draws = draws
         self.burn_in = burn_in
         self.thin = thin
@@ -149,19 +155,19 @@ class MultilevelClustering(SphereEstimator):
             Fewer than two groups, an empty one, one word type, or contexts of another length, type or kernel.
         """
         self._check_parameters()
-        laws = Laws(*(_law(name, getattr(self, name)) for name in ("alpha_prior", "spread_prior", "eta_prior")))
+        laws = Laws(*(read.law(name, getattr(self, name)) for name in ("alpha_prior", "spread_prior", "eta_prior")))
         rng = self._rng()
         given, rows = self._contents(contents)
         groups = rows.shape[0]
         self._read_contexts(contexts, groups)
         best = -np.inf
         for _ in range(self.n_init):
-            z = _start(rows, self.start_clusters, rng)
+            z = np.arange(groups) if self.start_clusters is None else _start(rows, self.start_clusters, rng)
             content = given
             if self.start_topics:
-                topics = _start(rows, self.start_topics, rng)
-                content = given._replace(l=np.repeat(topics, np.diff(given.indptr)))
+                content = given._replace(l=rng.integers(0, self.start_topics, len(given.l)))
             chain = Chain(content, self._contexts, z, rng, laws=laws)
+            chain.settle(self.settle)
             draws, trace = fit(chain, draws=self.draws, burn_in=self.burn_in, thin=self.thin)
             height = float(np.mean([draw.log_joint for draw in draws]))
             if height > best:
@@ -175,21 +181,62 @@ class MultilevelClustering(SphereEstimator):
         self.draws_, self.trace_ = [*self.draws_, *more], np.concatenate([self.trace_, trace])
         return self._summarise()
 
-    def predict(self, contents: Any) -> NDArray[np.int64]:
-        """Return the most probable of the clusters of ``labels_`` for new groups, from their content alone, (J,)."""
-        return np.asarray(self._scores(contents, [self._best])[0][:, :-1].argmax(axis=1), np.int64)
+    def predict(self, contents: Any, contexts: Any = None) -> NDArray[np.int64]:
+        """Return the most probable of the clusters of ``labels_`` for new groups, (J,), of which something is known.
 
-    def score_samples(self, contents: Any) -> Vector:
+        Parameters
+        ----------
+        contents, contexts : as in `fit`; contexts that are not given are not looked at
+        """
+        bags, rows = self._tokens("contents", contents)
+        like, _ = self._likelihoods(self._best, rows)
+        odds = cluster_odds(self._best, self._fresh_contexts(contexts, len(bags.indptr) - 1), len(bags.indptr) - 1)
+        _, clusters = memberships(self._best, like, bags, odds, np.random.default_rng(0))
+        return np.asarray(clusters[:, :-1].argmax(axis=1), np.int64)
+
+    def score_samples(self, contents: Any, contexts: Any = None, *, seen: Any = None, redraws: int = REDRAWS) -> Vector:
         """Return the log-probability of the content of new groups, (J,), averaged over draws inside the logarithm.
 
-        Densities of directions are relative to uniform.
-        """
-        return averaged(self._scores(contents, self.draws_))
+        Their clusters and the topics of their tokens are summed out; a group may also be a cluster by itself. It is an
+        estimate, the same at every call, whose logarithm is too small rather than too large. Densities of directions
+        are relative to uniform.
 
-    def perplexity(self, contents: Any) -> float:
-        """Return the perplexity per word of new groups; contexts are not looked at."""
-        given, _ = self._contents(contents)
-        return perplexity(self.score_samples(contents), np.diff(given.indptr))
+        Parameters
+        ----------
+        contents : as in `fit`
+        contexts : their own contexts, as in `fit`, to be known; those that are not given are not looked at
+        seen : other content of the same groups, to be known too; every token of ``contents`` is then foretold from it
+            by itself (document completion)
+        redraws : int >= 0, tokens whose topics are drawn anew after each; more of them make the estimate closer; not
+            needed with ``seen``
+
+        References
+        ----------
+        Buntine 2009, Estimating likelihoods for topic models.
+        """
+        bags, rows = self._tokens("contents", contents)
+        groups = len(bags.indptr) - 1
+        known, more = (None, rows) if seen is None else self._tokens("seen", seen)
+        if known is not None and len(known.indptr) - 1 != groups:
+            raise ValueError(f"seen: expected {groups} groups, got {len(known.indptr) - 1}")
+        fresh, rng, log_p = self._fresh_contexts(contexts, groups), np.random.default_rng(0), list[Vector]()
+        for draw in self.draws_:
+            odds = cluster_odds(draw, fresh, groups)
+            like, top = self._likelihoods(draw, rows)
+            if known is None:
+                found = log_probabilities(draw, like, bags, odds, rng, steps=redraws)
+            else:
+                topics, _ = memberships(draw, self._likelihoods(draw, more)[0], known, odds, rng)
+                found = further(like, bags, topics)
+            group = np.repeat(np.arange(groups), np.diff(bags.indptr))
+            log_p.append(found + np.bincount(group, top[bags.tokens], groups))
+        return averaged(log_p)
+
+    def perplexity(self, contents: Any, contexts: Any = None, *, seen: Any = None, redraws: int = REDRAWS) -> float:
+        """Return the perplexity per word of new groups; see `score_samples`."""
+        bags, _ = self._tokens("contents", contents)
+        log_p = self.score_samples(contents, contexts, seen=seen, redraws=redraws)
+        return perplexity(log_p, np.diff(bags.indptr))
 
     def cluster_contexts(self, name: str, at: ArrayLike | None = None) -> Vector:
         """Return the predictive distribution of a context in every cluster: (K, items), or its density (K, n).
@@ -261,59 +308,63 @@ class MultilevelClustering(SphereEstimator):
     def _contents(self, contents: Any) -> tuple[Content, Rows]:
         """Return the tokens, and a direction for every group."""
         if self.content == "multinomial":
-            counts = _counts("contents", contents)
-            _check_groups(counts.shape[0], np.asarray(counts.sum(axis=1)), counts.shape[1])
+            counts = read.counts("contents", contents)
+            read.check_groups(counts.shape[0], np.asarray(counts.sum(axis=1)), counts.shape[1])
             return word_content(counts, self.word_prior), unit_rows(counts)[0]
-        vectors = _vectors(contents)
-        _check_groups(len(vectors.indptr) - 1, np.diff(vectors.indptr), vectors.rows.shape[1])
+        vectors = read.vectors("contents", contents)
+        read.check_groups(len(vectors.indptr) - 1, np.diff(vectors.indptr), vectors.rows.shape[1])
         sums = np.add.reduceat(vectors.rows, vectors.indptr[:-1], axis=0)
         return vector_content(vectors.rows, vectors.indptr), unit_rows(sums)[0]
 
-    def _scores(self, contents: Any, draws: Sequence[Draw]) -> list[Vector]:
+    def _tokens(self, name: str, contents: Any) -> tuple[Bags, Vector]:
+        """Return the tokens of new groups, and their vectors if they are such; groups may be empty."""
         check_is_fitted(self)
-        width = self.topics_.shape[1]
+        width, what = self.topics_.shape[1], "words" if self.content == "multinomial" else "dimensions"
         if self.content == "multinomial":
-            counts = _counts("contents", contents)
-            if counts.shape[1] != width:
-                raise ValueError(f"contents: expected {width} words, got {counts.shape[1]}")
-            return [word_scores(draw, counts) for draw in draws]
-        vectors = _vectors(contents)
-        if vectors.rows.shape[1] != width:
-            raise ValueError(f"contents: expected {width} dimensions, got {vectors.rows.shape[1]}")
-        return [vector_scores(draw, *vectors) for draw in draws]
+            counts = read.counts(name, contents)
+            found, content = counts.shape[1], word_content(counts)
+            bags, rows = Bags(content.indptr, content.words), np.zeros((0, width))
+        else:
+            rows, indptr = read.vectors(name, contents)
+            found, bags = rows.shape[1], Bags(indptr, np.arange(len(rows)))
+        if found != width:
+            raise ValueError(f"{name}: expected {width} {what}, got {found}")
+        return bags, rows
+
+    def _likelihoods(self, draw: Draw, rows: Vector) -> tuple[Vector, Vector]:
+        """Return how probable tokens are under each topic, and to which logarithm this is relative."""
+        if self.content == "vmf":
+            return vectors_given_topics(draw, rows)
+        like = words_given_topics(draw)
+        return like, np.zeros(len(like))
 
     def _read_contexts(self, contexts: Any, groups: int) -> None:
-        """Read all contexts; numbers are kept less their mean."""
-        if contexts is None:
-            contexts = {}
-        named: Mapping[str, Any] = contexts if isinstance(contexts, Mapping) else {"context": contexts}
-        asked = dict(self.kernels) if isinstance(self.kernels, Mapping) else dict.fromkeys(named, self.kernels)
-        tempers = self.tempers or {}
-        for what, names in (("kernels", asked), ("tempers", tempers)):
-            if unknown := set(names) - set(named):
-                raise ValueError(f"{what}: expected names of contexts, {sorted(named)}, got {sorted(unknown)}")
-        self._offsets, read = dict[str, Any](), list[Context]()
-        for name, values in named.items():
-            kernel = asked.get(name, "auto")
-            kernel = ("multinomial" if issparse(values) else "gaussian") if kernel == "auto" else kernel
-            read.append(self._context_of(name, kernel, values, groups, float(tempers.get(name, 1.0))))
-        self._contexts, self.context_names_ = tuple(read), tuple(named)
+        given, tempers = read.named(contexts), self.tempers or {}
+        asked = dict(self.kernels) if isinstance(self.kernels, Mapping) else dict.fromkeys(given, self.kernels)
+        read.check_names("kernels", asked, given)
+        read.check_names("tempers", tempers, given)
+        self._kernels = {name: read.kernel_of(name, asked.get(name, "auto"), given[name]) for name in given}
+        parts = [
+            read.read_context(
+                name, kernel, given[name], groups, item=self.item_prior, temper=float(tempers.get(name, 1.0))
+            )
+            for name, kernel in self._kernels.items()
+        ]
+        self._contexts, self.context_names_ = tuple(part.context for part in parts), tuple(given)
+        self._offsets = {name: part.offset for name, part in zip(given, parts, strict=True)}
 
-    def _context_of(self, name: str, kernel: str, values: Any, groups: int, temper: float) -> Context:
-        if kernel not in KERNELS:
-            raise ValueError(f"kernels: expected one of {', '.join(KERNELS)} for {name!r}, got {kernel!r}")
-        if not 0 <= temper < np.inf:
-            raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {temper}")
-        rows = _counts(name, values) if kernel == "multinomial" else _numbers(name, values)
-        if rows.shape[0] != groups:
-            raise ValueError(f"{name}: expected a row for each of {groups} groups, got {rows.shape[0]}")
-        if kernel == "multinomial":
-            return kernels.bag(rows, item=self.item_prior, temper=temper)
-        if kernel == "vmf":
-            return kernels.direction(unit_rows(rows)[0], temper=temper)
-        held = np.isfinite(rows).all(axis=1)
-        self._offsets[name] = rows[held].mean(axis=0) if held.any() else np.zeros(rows.shape[1])
-        return kernels.gaussian(rows - self._offsets[name], temper=temper)
+    def _fresh_contexts(self, contexts: Any, groups: int) -> list[Context | None]:
+        """Read the contexts of new groups, None for those that are not given."""
+        given = read.named(contexts)
+        read.check_names("contexts", given, self.context_names_)
+        fresh = list[Context | None]()
+        for name, fitted in zip(self.context_names_, self._contexts, strict=True):
+            like = fitted.sums.shape[1] // (2 if self._kernels[name] == "gaussian" else 1), self._offsets[name]
+            part = (
+                read.read_context(name, self._kernels[name], given[name], groups, like=like) if name in given else None
+            )
+            fresh.append(part and part.context)
+        return fresh
 
     def _context(self, name: str, at: ArrayLike | None) -> Vector:
         check_is_fitted(self)
@@ -322,8 +373,8 @@ class MultilevelClustering(SphereEstimator):
         context = self._best.contexts[self.context_names_.index(name)]
         places = None
         if at is not None:
-            places = _numbers("at", at)
-            places = places - self._offsets[name] if name in self._offsets else np.asarray(unit_rows(places)[0])
+            places, offset = read.numbers("at", at), self._offsets[name]
+            places = np.asarray(unit_rows(places)[0]) if offset is None else places - offset
         return context_by_cluster(context, places)
 
 
@@ -335,59 +386,3 @@ def _start(rows: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def _strongest(names: NDArray[Any], p: Vector, top: int) -> list[tuple[str, float]]:
     return [(str(names[i]), float(p[i])) for i in np.argsort(-p, kind="stable")[:top]]
-
-
-def _law(name: str, given: Any) -> tuple[float, float]:
-    if np.shape(given) != (2,) or not (np.isfinite(given).all() and min(given) > 0):
-        raise ValueError(f"{name}: expected a positive shape and rate, got {given!r}")
-    return float(given[0]), float(given[1])
-
-
-def _counts(name: str, given: Any) -> csr_array:
-    """Read whole numbers of at least 0, dense or sparse."""
-    if not issparse(given):
-        given = _numbers(name, given)
-    rows = csr_array(given, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    wrong = np.flatnonzero(~((rows.data > 0) & (rows.data == np.floor(rows.data)) & np.isfinite(rows.data)))
-    if wrong.size:
-        row = int(np.searchsorted(rows.indptr, wrong[0], side="right")) - 1
-        raise ValueError(f"{name}: expected whole numbers of at least 0, got {rows.data[wrong[0]]} in row {row}")
-    return rows
-
-
-def _numbers(name: str, given: Any) -> Vector:
-    """Read a vector or matrix of numbers as a matrix."""
-    given = given.toarray() if issparse(given) else given
-    try:
-        values = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected numbers, got {type(given).__name__} that does not hold them") from None
-    if values.ndim not in (1, 2):
-        raise ValueError(f"{name}: expected one or two dimensions, got the shape {values.shape}")
-    return values[:, None] if values.ndim == 1 else values
-
-
-def _vectors(contents: Any) -> Vectors:
-    """Read a sequence of arrays (N_j, D)."""
-    parts = [_numbers(f"contents[{j}]", part) for j, part in enumerate(contents)]
-    widths = {part.shape[1] for part in parts if len(part)}
-    if len(widths) > 1:
-        raise ValueError(f"contents: expected vectors of one dimension, got {sorted(widths)}")
-    indptr = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    rows, empty = unit_rows(np.concatenate([part for part in parts if len(part)] or [np.zeros((0, 2))]))
-    if empty.any():
-        raise ValueError(f"contents: expected vectors with a direction, got zeros at place {np.flatnonzero(empty)[0]}")
-    return Vectors(np.asarray(rows, np.float64), indptr)
-
-
-def _check_groups(groups: int, sizes: NDArray[Any], width: int) -> None:
-    if groups < 2:
-        raise ValueError(f"contents: expected at least 2 groups, got {groups}")
-    if (sizes == 0).any():
-        raise ValueError(
-            f"contents: expected something in every group, got none in row {np.flatnonzero(sizes == 0)[0]}"
-        )
-    if width < 2:
-        raise ValueError(f"contents: expected at least 2 words or dimensions, got {width}")

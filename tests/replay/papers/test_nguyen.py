@@ -6,11 +6,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tests.shared import shared
 from vmfstream.replay.papers import nguyen
+from vmfstream.replay.papers import nguyen_fits as fits
 from vmfstream.replay.papers.catalogue import Effort
-from vmfstream.replay.papers.nguyen_data import LETTERS, SENTENCE, Collection, letters, papers, pictures
+from vmfstream.replay.papers.nguyen_data import (
+    LETTERS,
+    SENTENCE,
+    Collection,
+    drawn,
+    halved,
+    labelled_letters,
+    letter_images,
+    letters,
+    papers,
+    pictures,
+)
 from vmfstream.replay.papers.shown import Shown
 from vmfstream.replay.papers.work import Done
 
@@ -29,10 +42,40 @@ def test_letters_are_the_thirteen_of_the_sentence() -> None:
 
 
 def test_contexts_find_the_four_words() -> None:
-    found = nguyen.letters_once(nguyen.WITH, 0)
-    alone = nguyen.letters_once(nguyen.WITHOUT, 0)
+    found = fits.letters_once(fits.WITH, 0)
+    alone = fits.letters_once(fits.WITHOUT, 0)
     assert 4 <= found["clusters"] <= 5
     assert found["nmi"] > 0.8 > alone["nmi"]
+
+
+def test_letters_are_told_from_images_of_them() -> None:
+    contents, numbers, y = letter_images(0, documents=20, tokens=20)
+    assert len(contents) == len(numbers) == len(y) == 80
+    assert np.square(contents[0]).sum(axis=1) == pytest.approx(35.0)
+    counts, _, y, letter = labelled_letters(0)
+    used = [{sorted(LETTERS).index(name) for name in word} for word in SENTENCE]
+    assert list(LETTERS) == sorted(LETTERS)
+    assert all(set(letter[50 * j : 50 * j + 50]) <= used[y[j]] for j in range(400))
+    of = np.repeat(counts.indices, counts.data.astype(int))
+    images = np.array([[pixel == "1" for pixel in LETTERS[name].replace(" ", "")] for name in LETTERS])
+    assert images[letter, of].all()
+
+
+def test_a_chain_from_the_truth_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fits, "WANDERING", 60)
+    truth, chance = (fits.wander_once(start, 0) for start in (fits.TRUTH, fits.RANDOM))
+    assert truth["in the end"] > truth["log joint density at first"] + 4000
+    assert chance["in the end"] > truth["in the end"] + 4000
+    assert chance["most topics"] < truth["fewest topics"]
+
+
+def test_halves_and_parts_are_drawn_from_documents() -> None:
+    counts = csr_array(np.array([[3, 0, 2], [1, 1, 0], [0, 0, 9]]))
+    first, rest = halved(counts, 0)
+    assert (first + rest != counts).nnz == 0
+    assert first.sum(axis=1).tolist() == [2, 1, 4]
+    assert drawn(counts, 4, 0).sum(axis=1).tolist() == [4, 2, 4]
+    assert (drawn(counts, 4, 0) > counts).nnz == 0
 
 
 def test_papers_have_titles_authors_and_years() -> None:
@@ -52,11 +95,11 @@ def test_tags_tell_classes_of_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pictures()
     assert len(np.unique(data.y)) == 13
     assert data.contexts["tags"].shape == (data.counts.shape[0], len(data.items["tags"]))
-    monkeypatch.setattr(nguyen, "COREL_CHAIN", {"burn_in": 3, "draws": 2, "thin": 1})
-    whole, none = (nguyen.pictures_once(nguyen.WITH, missing, 0) for missing in (0, 100))
+    monkeypatch.setattr(fits, "COREL_CHAIN", {"burn_in": 3, "draws": 2, "thin": 1})
+    whole, none = (fits.pictures_once(fits.WITH, missing, 0) for missing in (0, 100))
     assert whole["NMI"] > none["NMI"] > 0
     assert 100 < whole["perplexity"] < 499
-    assert nguyen.pictures_once(nguyen.WITHOUT, 0, 0)["NMI"] < whole["NMI"]
+    assert fits.pictures_once(fits.WITHOUT, 0, 0)["NMI"] < whole["NMI"]
 
 
 def shown(name: str, results: dict[str, Any]) -> Shown:
@@ -65,18 +108,25 @@ def shown(name: str, results: dict[str, Any]) -> Shown:
 
 
 def test_tables_show_printed_values_beside_ours() -> None:
-    nips = {"perplexity": 2000.0, "unigram": 3000.0, "clusters": 7, "topics": 30, "curves": []}
-    table = shown("table1", nips | {"largest": {}}).tables[0]
-    assert table.text("MC2, timestamp", "perplexity", "paper") == "984.7"
-    assert table.text("MC2, timestamp", "clusters, topics", "ours") == "7, 30"
-    assert table.text("words by frequency", "perplexity", "ours") == "3,000.0"
-    assert table.text("HDP", "perplexity", "ours") == ""
+    nips = {"unseen": 2000.0, "own context": 1990.0, "half": 1800.0, "mean": 2500.0, "unigram": 3000.0}
+    whole, part = shown("table1", nips | {"clusters": 7, "topics": 30}).tables
+    assert whole.text("MC2, timestamp", "all words", "paper") == "984.7"
+    assert whole.text("MC2, timestamp", "knowing its context", "ours") == "1,990.0"
+    assert whole.text("MC2, timestamp", "clusters, topics", "ours") == "7, 30"
+    assert whole.text("words by frequency", "all words", "ours") == "3,000.0"
+    assert whole.text("HDP", "second half", "ours") == "1,800.0"
+    assert whole.text("npTOT", "all words", "ours") == ""
+    assert part.sources("all words") == ("ours",)
+    none = shown("table1", nips | {"unseen": None, "half": None, "clusters": 7, "topics": None}).tables[0]
+    assert none.text("HDP", "all words", "ours") == none.text("HDP", "clusters, topics", "ours") == ""
     scores = {"Purity": 0.4, "NMI": 0.3, "RI": 0.9, "F-score": 0.2, "perplexity": 300.0, "clusters": 9, "topics": 5}
     assert shown("table3", scores).tables[0].text("75 % missing", "RI", "paper") == "0.860"
     assert shown("table3", scores).tables[0].text("75 % missing", "RI", "ours") == "0.900 ± 0.000"
     assert shown("table2", scores).tables[0].text("MC2, with context", "perplexity", "paper") == "152.32"
-    drawn = {"clusters": 4, "topics": 5, "nmi": 0.9, "letters": 0, "perplexity": 26.0}
-    assert shown("simulation", drawn).tables[0].text("with context", "topics", "paper") == "13.00"
+    drawn_ = {"clusters": 4, "topics": 5, "different topics": 5, "nmi": 0.9, "letters": 0, "perplexity": None}
+    simulation = shown("simulation", drawn_).tables[0]
+    assert simulation.text("with context", "topics", "paper") == "13.00"
+    assert simulation.text("with context", "perplexity", "ours") == ""
 
 
 def test_figures_show_a_cluster_and_topics_over_time() -> None:
@@ -95,14 +145,14 @@ def test_a_chain_on_papers_tells_clusters_and_curves(monkeypatch: pytest.MonkeyP
     contexts = {name: values[few] for name, values in whole.contexts.items()}
     titles = [whole.titles[i] for i in few]
     small = Collection(whole.counts[few], contexts, whole.items, whole.words, titles, whole.y[few])
-    monkeypatch.setattr(nguyen, "papers", lambda: small)
-    monkeypatch.setattr(nguyen, "NIPS_CHAIN", {"burn_in": 1, "draws": 1, "thin": 1})
-    found = nguyen.nips_once("timestamp", 0)
-    assert found["perplexity"] < 13_649
+    monkeypatch.setattr(fits, "papers", lambda: small)
+    monkeypatch.setattr(fits, "PAPER_CHAIN", {"burn_in": 1, "draws": 1, "thin": 1})
+    found = fits.nips_once("timestamp", 0, 0)
+    assert max(found[name] for name in ("unseen", "own context", "half", "mean")) < 13_649
     words, years, density = found["curves"][0]
     assert len(words) == 4
     assert len(years) == len(density) >= 12
-    authors = nguyen.nips_once("authors", 0)
+    authors = fits.nips_once("authors", 0, 0)
     assert authors["largest"]["papers"] > 1
     assert len(authors["largest"]["items"]) == 8
     assert authors["curves"] == []

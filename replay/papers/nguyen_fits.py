@@ -1,0 +1,251 @@
+"""Chains on letters, papers and pictures, and what is kept of them ([MC2]); beside them the HDP, where installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vmfstream import metrics
+from vmfstream.bayes.multilevel import Chain, Draw
+from vmfstream.bayes.multilevel_content import WORD_PRIOR, word_content
+from vmfstream.bayes.multilevel_contexts import gaussian
+from vmfstream.bayes.multilevel_prediction import Bags, averaged, further, log_probabilities, memberships
+from vmfstream.bayes.multilevel_prediction import words_given_topics as likelihoods
+from vmfstream.estimators.multilevel import MultilevelClustering
+from vmfstream.replay.papers.nguyen_data import (
+    HELD_OUT,
+    LETTERS,
+    Collection,
+    drawn,
+    halved,
+    labelled_letters,
+    letter_images,
+    letters,
+    papers,
+    pictures,
+)
+from vmfstream.replay.papers.work import Result
+
+WITHOUT, WITH, IMAGES = "without context", "with context", "with context, images"
+
+TRUTH, RANDOM = "the truth", "chance"
+
+WANDERING = 400
+"""Sweeps of chains that start from the truth or from chance; the second half is told of."""
+
+SCORES = ("Purity", "NMI", "RI", "F-score")
+
+LETTER_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
+IMAGE_CHAIN: dict[str, Any] = {"content": "vmf", "burn_in": 100, "draws": 5, "thin": 5, "start_topics": 30}
+PAPER_CHAIN: dict[str, Any] = {"start_clusters": None, "start_topics": 100, "settle": 50}
+PAPER_CHAIN |= {"burn_in": 6, "draws": 2, "thin": 2}
+PART_CHAIN: dict[str, Any] = {"start_clusters": None, "start_topics": 50, "settle": 50}
+PART_CHAIN |= {"burn_in": 60, "draws": 5, "thin": 10}
+COREL_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
+
+HDP_SWEEPS = (200, 20)
+"""Of the HDP: before the first state that is kept, and from it to the second."""
+
+REDRAWS = 100
+"""Tokens of a held-out paper whose topics are drawn anew after each."""
+
+ALIKE = 0.95
+"""Cosine from which on a topic is a letter, and two topics are one."""
+
+SHOWN_TOPICS = 4
+"""Lines of the figure of topics over time."""
+
+
+def letters_once(context: str, seed: int) -> Result:
+    """Cluster letters drawn with ``seed``, and compare with what they were drawn from."""
+    if context == IMAGES:
+        return images_once(seed)
+    data = letters(seed)
+    model = MultilevelClustering(random_state=seed, **LETTER_CHAIN)
+    model.fit(data.counts, data.contexts["number"] if context == WITH else None)
+    return _compared(model, data.y, _shapes(), model.topics_) | {
+        "perplexity": model.perplexity(letters(seed + 10_000).counts)
+    }
+
+
+def images_once(seed: int) -> Result:
+    """The same where every word is an image of its letter, not one pixel."""
+    contents, numbers, y = letter_images(seed)
+    model = MultilevelClustering(random_state=seed, **IMAGE_CHAIN).fit(contents, numbers)
+    return _compared(model, y, np.sqrt(_shapes()), model.topics_) | {"perplexity": None}
+
+
+def wander_once(start: str, seed: int) -> Result:
+    """Let a chain on letters go on from the true clusters and letters, or from random clusters and no topics."""
+    counts, numbers, y, labels = labelled_letters(seed)
+    content, rng = word_content(counts), np.random.default_rng(seed)
+    if start == TRUTH:
+        content = content._replace(l=labels)
+    z = y if start == TRUTH else rng.integers(0, 20, len(y))
+    chain = Chain(content, [gaussian((numbers - numbers.mean())[:, None])], z, rng)
+    begun = chain.log_joint()
+    trace = np.array([(chain.sweep(), chain.k, chain.m) for _ in range(WANDERING)])[WANDERING // 2 :]
+    fewest, most = np.percentile(trace[:, 2], [5, 95]).tolist()
+    return {
+        "log joint density at first": begun,
+        "in the end": float(trace[-1, 0]),
+        "clusters": float(trace[:, 1].mean()),
+        "fewest topics": fewest,
+        "most topics": most,
+    }
+
+
+def _shapes() -> NDArray[np.float64]:
+    return np.array([[float(pixel) for pixel in image.replace(" ", "")] for image in LETTERS.values()])
+
+
+def _compared(
+    model: MultilevelClustering, y: NDArray[np.int64], shapes: NDArray[np.float64], topics: NDArray[Any]
+) -> Result:
+    images, found = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (shapes, topics))
+    alike = found @ found.T > ALIKE
+    return {
+        "clusters": model.n_clusters_,
+        "topics": model.n_topics_,
+        "different topics": int((~np.tril(alike, -1).any(axis=1)).sum()),
+        "nmi": metrics.normalized_mutual_information(model.labels_, y),
+        "letters": int(((images @ found.T).max(axis=1) > ALIKE).sum()),
+    }
+
+
+def split(seed: int, words: int) -> tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]:
+    """Return counts of the papers, of all ``words`` if 0, and which papers are for training and which held out."""
+    data = papers()
+    order = np.random.default_rng(seed).permutation(len(data.titles))
+    count = round(HELD_OUT * len(order))
+    return (drawn(data.counts, words, seed) if words else data.counts), np.sort(order[count:]), order[:count]
+
+
+def nips_once(context: str, words: int, seed: int) -> Result:
+    """Fit nine tenths of the papers, all or ``words`` drawn from each, with one kind of context; foretell the rest."""
+    data, (counts, train, test) = papers(), split(seed, words)
+    given, own = ({} if context == WITHOUT else {context: data.contexts[context][rows]} for rows in (train, test))
+    model = MultilevelClustering(random_state=seed, **(PART_CHAIN if words else PAPER_CHAIN))
+    model.fit(counts[train], given)
+    seen, rest = halved(counts[test], seed)
+    total = counts[train].sum(axis=0) + model.word_prior
+    unigram = counts[test] @ np.log(total / total.sum())
+    return {
+        "unseen": model.perplexity(counts[test], redraws=REDRAWS),
+        "own context": model.perplexity(counts[test], own, redraws=REDRAWS),
+        "half": model.perplexity(rest, own, seen=seen),
+        "mean": metrics.perplexity(_at_mean(model, counts[test]), counts[test].sum(axis=1)),
+        "unigram": metrics.perplexity(unigram, counts[test].sum(axis=1)),
+        "clusters": model.n_clusters_,
+        "topics": model.n_topics_,
+        "largest": _largest(model, data, train, context),
+        "curves": _curves(model, data, context),
+    }
+
+
+def _at_mean(model: MultilevelClustering, counts: csr_array) -> NDArray[np.float64]:
+    """log p(w_j) with the weights of topics in every cluster at their mean, as if tokens told nothing about them."""
+    each = []
+    for draw in model.draws_:
+        weights = np.append(draw.members, draw.alpha)
+        scores = counts @ np.log(draw.mixing @ draw.topics.astype(np.float64)).T + np.log(weights / weights.sum())
+        each.append(np.logaddexp.reduce(scores, axis=1))
+    return averaged(each)
+
+
+def hdp_once(words: int, seed: int, version: str) -> Result:
+    """Foretell the same papers by tomotopy's HDPModel, nothing where it is not installed (``version`` is empty).
+
+    A state of it is one of the multilevel sampler in which every paper is a cluster by itself, and new papers too.
+    """
+    if not version:
+        return {"unseen": None, "half": None, "topics": None}
+    import tomotopy
+
+    counts, train, test = split(seed, words)
+    model = tomotopy.HDPModel(eta=WORD_PRIOR, initial_k=50 if words else 100, alpha=1.0, gamma=1.0, seed=seed)
+    for i in train:
+        row = counts[[i]]
+        model.add_doc(np.repeat(row.indices, row.data.astype(int)).astype(str).tolist())
+    draws = []
+    for sweeps in HDP_SWEEPS:
+        model.train(sweeps, workers=1)
+        draws.append(_state(model, csr_array(counts[train]), seed))
+    seen, rest = (_bags(part) for part in halved(counts[test], seed))
+    unseen, half, rng = [], [], np.random.default_rng(0)
+    for draw in draws:
+        alone = np.full((len(test), len(draw.members) + 1), -np.inf)
+        alone[:, -1] = 0.0
+        like = likelihoods(draw)
+        unseen.append(log_probabilities(draw, like, _bags(counts[test]), alone, rng, steps=REDRAWS))
+        half.append(further(like, rest, memberships(draw, like, seen, alone, rng)[0]))
+    return {
+        "unseen": metrics.perplexity(averaged(unseen), counts[test].sum(axis=1)),
+        "half": metrics.perplexity(averaged(half), np.diff(rest.indptr)),
+        "topics": len(draws[-1].topics) - 1,
+    }
+
+
+def _bags(counts: csr_array) -> Bags:
+    content = word_content(counts)
+    return Bags(content.indptr, content.words)
+
+
+def _state(model: Any, counts: csr_array, seed: int) -> Draw:
+    """Read the topics of all tokens of tomotopy's model, and draw the topics' shares given them."""
+    content, place = word_content(counts), np.array([int(word) for word in model.used_vocabs])
+    topics = [np.asarray(doc.topics)[np.argsort(place[np.asarray(doc.words)], kind="stable")] for doc in model.docs]
+    labels = np.unique(np.concatenate(topics), return_inverse=True)[1].astype(np.int64)
+    levels = 1.0, float(model.alpha), float(model.gamma)
+    alone = np.arange(counts.shape[0])
+    chain = Chain(content._replace(l=labels), (), alone, np.random.default_rng(seed), levels=levels)
+    return chain.draw(0.0)
+
+
+def _largest(model: MultilevelClustering, data: Collection, train: NDArray[np.int64], context: str) -> Result:
+    """The largest cluster: its strongest items, titles of papers, and topics."""
+    items = {name: names for name, names in data.items.items() if name == context}
+    row = model.table(data.words, items, top=8)[0]
+    return {
+        "papers": len(row["groups"]),
+        "items": row["contexts"].get(context, []),
+        "titles": [data.titles[train[j]] for j in row["groups"][:6]],
+        "topics": row["topics"][:4],
+    }
+
+
+def _curves(model: MultilevelClustering, data: Collection, context: str) -> list[Any]:
+    """Words and density over the years of the topics that are most their own time's."""
+    if context != "timestamp":
+        return []
+    years = np.arange(data.contexts[context].min(), data.contexts[context].max() + 1)
+    density = model.topic_contexts(context, years)
+    common = np.flatnonzero(model.weights_ @ model.mixing_ > 0.005)
+    order = common[np.argsort(-density[common].max(axis=1), kind="stable")][:SHOWN_TOPICS]
+    names = np.asarray(data.words, object)
+    return [[names[np.argsort(-model.topics_[m])[:4]].tolist(), years.tolist(), density[m].tolist()] for m in order]
+
+
+def pictures_once(context: str, missing: int, seed: int) -> Result:
+    """Cluster three fifths of the pictures, tags of ``missing`` per cent left out; score clusters and the others."""
+    data = pictures()
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(data.y))
+    train, test = np.sort(order[len(order) * 2 // 5 :]), np.sort(order[: len(order) * 2 // 5])
+    tags = data.contexts["tags"][train].toarray()
+    tags[rng.permutation(len(train))[: round(missing / 100 * len(train))]] = 0.0
+    model = MultilevelClustering(kernels="multinomial", random_state=seed, **COREL_CHAIN)
+    model = model.set_params(kernels="auto") if context == WITHOUT else model
+    model.fit(data.counts[train], tags if context == WITH else None)
+    labels, y = model.labels_, data.y[train]
+    scores = (
+        metrics.purity(labels, y),
+        metrics.normalized_mutual_information(labels, y),
+        metrics.rand_index(labels, y),
+        metrics.pairwise_f(labels, y),
+    )
+    found = {"perplexity": model.perplexity(data.counts[test]), "clusters": model.n_clusters_}
+    return found | {"topics": model.n_topics_} | dict(zip(SCORES, scores, strict=True))
