@@ -189,7 +189,8 @@ def main() -> None:
         try:
             broker.start()
             admin = KafkaAdminClient(bootstrap_servers=broker.address)
-            admin.create_topics({given.topic: {"num_partitions": 4}}, wait_for_metadata=True)
+            kept = {"retention.ms": "-1"}  # documents are older than a week
+            admin.create_topics({given.topic: {"num_partitions": 4, "configs": kept}}, wait_for_metadata=True)
             admin.close()
             print(f"Kafka {VERSION} is ready: kafka://{broker.address}/{given.topic} (Ctrl-C ends it)", flush=True)
             signal.pause()

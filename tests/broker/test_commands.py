@@ -121,6 +121,27 @@ def test_ctrl_c_and_again(topics: Topics, start: Start, tmp_path: Path) -> None:
     assert stored(log) == topic.ends()
 
 
+def test_ctrl_c_of_a_terminal_reaches_workers_too_and_ends_the_run_all_the_same(topics: Topics, tmp_path: Path) -> None:
+    topic, log = topics(1), tmp_path / "run.duckdb"
+    rows = documents(900)
+    topic.fill(rows, times=times(rows))
+    way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 0.5, "--workers", 1)
+    command = [sys.executable, "-m", "vmfstream", *map(str, way)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as one:
+        try:
+            wait_for(lambda: log.exists() and counts(log)[0] == 900, 180.0)
+            os.killpg(one.pid, signal.SIGINT)
+            out, err = one.communicate(timeout=60)
+        finally:
+            if one.poll() is None:
+                os.killpg(one.pid, signal.SIGKILL)
+    assert one.returncode == 130, out + err
+    assert "900 documents, 0 rejected" in out
+    assert "no workers" not in err
+
+
 def test_both_outputs_are_sent_once_whatever_breaks(topics: Topics, start: Start, tmp_path: Path) -> None:
     topic, told, dead, log = topics(2), topics(2), topics(1), tmp_path / "run.duckdb"
     rows: list[Any] = [b"bad %d" % i if i % 10 == 7 else row for i, row in enumerate(documents(4000))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -184,8 +185,18 @@ def _local_cluster(workers: int) -> Any:
     from distributed import LocalCluster
 
     return LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        silence_logs=logging.CRITICAL,
+        preload=[__name__],
     )
+
+
+def dask_setup(worker: object) -> None:
+    """Leave Ctrl-C, which a terminal sends to all processes, to the driver; Dask calls this in each new worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _distributed() -> None:
