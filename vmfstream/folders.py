@@ -11,9 +11,13 @@ __all__ = ["cache_folder", "data_folders", "find_data", "need_data"]
 
 
 def data_folders() -> tuple[Path, ...]:
-    """Return the folders in which data is looked for: ``$VMFSTREAM_DATA``, beside the checkout, the cache."""
+    """Return the folders in which data is looked for: ``$VMFSTREAM_DATA``, ``../shared/data``, the cache.
+
+    The second lies beside the checkout; for an installed program, beside the working folder.
+    """
     named = os.environ.get("VMFSTREAM_DATA")
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    root = Path(__file__).resolve().parents[1]
+    beside = (root if (root / "pyproject.toml").exists() else Path.cwd()).parent / "shared" / "data"
     return (*([Path(named)] if named else []), beside, cache_folder())
 
 

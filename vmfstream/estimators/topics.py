@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.bayes.uncertainty import fitted_temper, tempered
 from vmfstream.engine.engine import Engine
 from vmfstream.engine.follow import RunSettings
 from vmfstream.errors import InputError
@@ -38,7 +39,8 @@ class TopicTracker:
     capacity : int
         Most words of the vocabulary.
     living_topics : bool
-        Let topics be born, split, merge and sleep at the ends of slices; ``topics`` then bounds their number.
+        Let topics be born, split, merge and sleep at the ends of slices, as in all commands; ``topics`` then bounds the
+        number of those awake. Without, the topics of the first fits stay for ever.
 
     Notes
     -----
@@ -62,7 +64,7 @@ class TopicTracker:
         seed: int = 0,
         stop_words: str | None = "english",
         capacity: int = 50_000,
-        living_topics: bool = False,
+        living_topics: bool = True,
     ) -> None:
         self._given: dict[str, Any] = {
             "topics": topics,
@@ -159,8 +161,6 @@ class TopicTracker:
         -------
         (N, K), columns as in `topic_ids`; rows sum to one, or to zero for texts without a known word.
         """
-        from vmfstream.bayes.uncertainty import tempered
-
         state, x, held = self._encoded(texts)
         found = np.zeros((len(held), state.k))
         found[held] = tempered(tracker.scores(state, x[held], self._track), self.temper if temper is None else temper)
@@ -177,8 +177,6 @@ class TopicTracker:
 
         The texts should be others than those that were learnt.
         """
-        from vmfstream.bayes.uncertainty import fitted_temper
-
         state, x, held = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
         unknown = sorted({int(topic) for topic in topics} - set(place))
