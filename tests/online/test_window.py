@@ -7,27 +7,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tests.mixtures.planted import directions
 from tests.online.streams import PLAIN, begun, follow, learn, sparse, texts
 from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.online import tracker, window
+from vmfstream.online.adoption import adopted, match
 from vmfstream.online.state import TrackerSettings, TrackState
-from vmfstream.online.window import Refit, cold_fits, directed_rows, match, refit, topics_for
+from vmfstream.online.window import Refit, cold_fits, directed_rows, refit, topics_for
 
 
 def test_matching_brings_permuted_topics_back() -> None:
-    old = directions(np.random.default_rng(0), 5, 40).T.astype(np.float32)
+    shared = np.diag([5.0, 4.0, 3.0, 2.0, 1.0])
     order = np.array([3, 1, 4, 0, 2])
-    assert match(old[:, order], old).tolist() == np.argsort(order).tolist()
-    more = np.concatenate([directions(np.random.default_rng(1), 2, 40).T.astype(np.float32), old[:, order]], axis=1)
-    assert match(more, old).tolist() == [*(2 + np.argsort(order)), 0, 1]
+    assert match(shared[:, order]).tolist() == np.argsort(order).tolist()
+    more = np.concatenate([np.full((5, 2), 0.1), shared[:, order]], axis=1)
+    assert match(more).tolist() == [*(2 + np.argsort(order)), 0, 1]
 
 
 def test_matching_looks_at_all_topics_together() -> None:
-    old = np.eye(2, dtype=np.float32)
-    new = np.array([[0.8, 0.9], [0.6, 0.1]], np.float32)  # both are nearest to the first
-    assert match(new, old).tolist() == [1, 0]
+    shared = np.array([[8.0, 9.0], [1.0, 6.0]])  # both share most with the second
+    assert match(shared).tolist() == [0, 1]
 
 
 def relabelled(order: list[int], fresh: int = 0) -> Callable[..., Refit]:
@@ -71,6 +71,36 @@ def test_topics_beyond_the_old_ones_get_new_ids(monkeypatch: pytest.MonkeyPatch)
     assert seen.filtered.n[3:] == pytest.approx([4.0, 4.0])
     cosine = np.sum(plain.base[:, :3] * grown.base[:, :3], axis=0) / (plain.gamma[:3] * grown.gamma[:3])
     assert (cosine > 0.9).all()
+
+
+@pytest.mark.parametrize("living", [True, False])
+def test_a_topic_of_other_documents_is_another_where_topics_live(living: bool) -> None:
+    """Documents of three topics; a fresh fit takes two of them for one and finds two in the third."""
+    rows = texts(n=40, k=3, slices=1)[0]
+    state = begun([rows], replace(PLAIN, living_topics=living))
+    old = np.repeat([0, 1, 2], [10, 10, 20])
+    new = np.repeat([0, 0, 1, 2], 10)
+
+    def one_hot(labels: NDArray[np.int64]) -> NDArray[np.float32]:
+        return np.eye(state.kp, dtype=np.float32)[labels]
+
+    state = replace(state, window=(replace(state.window[0], resp=one_hot(old)),))
+    fit = Refit([one_hot(new)], state.anchor, state.kappa, 0.0, 3, cold=True)
+    after, events = adopted(state, fit)
+    labels = after.ids[after.window[0].resp.argmax(axis=1)]
+    assert len(set(labels[:20])) == 1
+    assert labels[0] in (0, 1)
+    gone = 1 - labels[0]
+    assert sorted(np.unique(labels[20:])) == ([2, 3] if living else sorted([2, gone]))
+    assert after.next_id == (4 if living else 3)
+    assert [(event.kind, event.topic, event.other) for event in events] == (
+        [("merged", gone, labels[0])] if living else []
+    )
+    x = rows.toarray()
+    for event in events:
+        a, b = (x[labels_then == k].sum(axis=0) for labels_then, k in ((old, gone), (new, 0)))
+        expected = np.degrees(np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
+        assert event.value == pytest.approx(expected, abs=0.01)
 
 
 def test_cold_fits_compete_until_something_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:

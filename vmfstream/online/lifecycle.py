@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
@@ -159,16 +160,27 @@ def _has_turned(life: Life, state: TrackState, group: Group) -> bool:
 
     Before is the less of what was usual and of the last slices, so that nothing new is taken for a topic that slept.
     """
-    ids, members = np.unique(life.recent.topic[group.joins], return_counts=True)
-    parent = int(ids[np.argmax(members)])
-    column = np.flatnonzero(state.ids == parent)
-    if not len(column) or len(life.usual) < state.k or 2 * members.max() <= members.sum():
+    topic = _holders(state, life.recent)
+    columns, members = np.unique(topic[group.joins], return_counts=True)
+    parent = int(columns[np.argmax(members)])
+    if parent < 0 or len(life.usual) < state.k or 2 * members.max() <= members.sum():
         return False
     newest = life.recent.slice == life.recent.slice.max()
-    own = newest & (life.recent.topic == parent)
+    own = newest & (topic == parent)
     lately = life.tally.sum(axis=0) / max(life.tally.sum(), 1.0)
-    before = np.minimum(_share(life), lately)[column[0]] * np.count_nonzero(newest)
+    before = np.minimum(_share(life), lately)[parent] * np.count_nonzero(newest)
     return bool(np.count_nonzero(own) <= before + 0.5 * np.count_nonzero(own & group.joins))
+
+
+def _holders(state: TrackState, documents: Sample) -> NDArray[np.int64]:
+    """Column of the topic that holds each document, or that got it on arrival if it left the window; -1 if it ended."""
+    order = np.argsort(state.ids)
+    at = order[np.minimum(np.searchsorted(state.ids, documents.topic, sorter=order), state.k - 1)]
+    topic = np.where(state.ids[at] == documents.topic, at, -1)
+    for w in state.window:
+        here = documents.slice == w.index
+        topic[here] = w.resp[documents.row[here], : state.k].argmax(axis=1)
+    return topic
 
 
 def _kin(state: TrackState, members: Sample, settings: TrackerSettings, cosine_above: float) -> int | None:

@@ -18,6 +18,12 @@ ALIKE = 0.3
 LEAST_MERGED = 20.0
 """Documents that each of two topics must have before they may be one."""
 
+WORTH = 1.0
+"""Nats by which a topic must explain each of its documents in the window better than its neighbour would.
+
+More topics always explain text a little better; readers want few. Those that sleep have no documents to explain.
+"""
+
 MOST_REFUSED = 8
 """Pairs of topics of one slice that may be tried in vain."""
 
@@ -26,28 +32,34 @@ def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackSta
     """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
 
     The evidence knows only what the beliefs remember, which is little of slow topics of long documents. So the newest
-    slice, too, must be predicted no worse by one topic than by two.
+    slice must not lose more by one topic than the evidence gains.
     """
     events: list[Event] = []
     if state.life is None or state.settling or state.k < 2:
         return state, events
     evidence, cosine = same_topic(state, settings)
-    evidence[cosine < ALIKE] = -np.inf
+    speaking = _speaking(state, evidence, cosine)
     predicted, refused = None, 0
     while refused < MOST_REFUSED:
-        pair = likeliest(evidence, counts(state) >= LEAST_MERGED)
-        if pair is None or evidence[pair] <= 0.0:
+        pair = likeliest(speaking, counts(state) >= LEAST_MERGED)
+        if pair is None or speaking[pair] <= 0.0:
             break
         one, news = merged(state, pair, evidence, cosine)
         predicted = _predicted(state, settings) if predicted is None else predicted
         then = _predicted(one, settings)
-        if then < predicted:
-            evidence[pair], refused = -np.inf, refused + 1
+        if then + speaking[pair] < predicted:
+            speaking[pair], refused = -np.inf, refused + 1
             continue
         state, predicted, events = one, then, events + news
         evidence, cosine = same_topic(state, settings)
-        evidence[cosine < ALIKE] = -np.inf
+        speaking = _speaking(state, evidence, cosine)
     return state, events
+
+
+def _speaking(state: TrackState, evidence: NDArray[np.float64], cosine: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Nats that speak for one topic instead of two, (K, K), with what the smaller one must be worth."""
+    n = chain.counts(state.window, state.kp)[: state.k]
+    return np.where(cosine < ALIKE, -np.inf, evidence + WORTH * np.minimum(n[:, None], n))
 
 
 def _predicted(state: TrackState, settings: TrackerSettings) -> float:
@@ -75,9 +87,9 @@ def likeliest(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tup
 def merged(
     state: TrackState, pair: tuple[int, int], evidence: NDArray[np.float64], cosine: NDArray[np.float64]
 ) -> tuple[TrackState, list[Event]]:
-    """The smaller of two topics flows into the larger."""
-    n = counts(state)
-    into, gone = pair if n[pair[0]] >= n[pair[1]] else pair[::-1]
+    """Of two topics the one that is usually smaller, or newer, flows into the other."""
+    n, usual = counts(state), np.zeros(state.k) if state.life is None else state.life.height
+    into, gone = sorted(pair, key=lambda topic: (-usual[topic], -n[topic]))
     angle = float(np.degrees(np.arccos(cosine[pair])))
     event = Event("merged", int(state.ids[gone]), int(state.ids[into]), value=angle, evidence=float(evidence[pair]))
     return joined(state, gone, into), [event]

@@ -22,6 +22,7 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain, lifecycle
+from vmfstream.online.adoption import adopted
 from vmfstream.online.births import unseen
 from vmfstream.online.chain import anchored, counts, statistics
 from vmfstream.online.drift import with_alarms
@@ -43,7 +44,7 @@ from vmfstream.online.state import (
 from vmfstream.online.views import Closed as Closed
 from vmfstream.online.views import TopicView as TopicView
 from vmfstream.online.views import typicality, view
-from vmfstream.online.window import Refit, cold_fits, match, refit, topics_for
+from vmfstream.online.window import cold_fits, refit, topics_for
 from vmfstream.records import Event
 
 SCORE_MEMORY = 0.8
@@ -271,7 +272,8 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         state, events = lifecycle.with_births(state, settings)
         if settings.refit and gathered.n.any() and not gathered.fitted:
             rng = np.random.default_rng([settings.seed, state.slice, 2])
-            state = _adopt(state, refit(state, settings, rng), settings)
+            state, news = adopted(state, refit(state, settings, rng))
+            events += news
         state, merged = with_mergers(state, settings)
         state, slept = lifecycle.with_sleep(state, counts(state.window[-1:], state.kp)[: state.k])
         events += [*merged, *slept]
@@ -449,40 +451,11 @@ def _latest(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Ma
     return view(state, newest.index, before, anchored(state, h), n), p
 
 
-def _adopt(state: TrackState, fit: Refit, settings: TrackerSettings) -> TrackState:
-    """Take over a refit of the window; a cold fit's topics first get the ids of the living ones they are nearest to."""
-    resps = fit.resp
-    if fit.cold:
-        x = stack([w.x for w in state.window], state.dim)
-        new, old = (
-            _directions(accumulate(x, np.concatenate(r), threads=settings.threads))
-            for r in (resps, [w.resp for w in state.window])
-        )
-        order = match(new[:, : fit.k], old[:, : state.k])
-        resps = [np.take(r, np.concatenate([order, np.arange(fit.k, r.shape[1])]), axis=1) for r in resps]
-        fresh = fit.k - state.k
-        state = replace(
-            state,
-            ids=np.concatenate([state.ids, np.arange(state.next_id, state.next_id + fresh)]),
-            next_id=state.next_id + fresh,
-            n_past=np.zeros(resps[0].shape[1]),
-            smoothed_speed=np.full(resps[0].shape[1], np.nan),
-        )
-    window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, resps, strict=True))
-    return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa)
-
-
 def _belief(state: TrackState, f: Matrix, gamma: Vector, n: Vector, settings: TrackerSettings) -> Belief:
     """Belief ``f`` of lengths ``gamma`` (kp,) about the means with the weights that the counts ``n`` (kp,) predict."""
     k = state.k
     log_weights = np.log(n[:k] + settings.alpha) - np.log(n[:k].sum() + settings.alpha * k)
     return Belief(f, gamma[:k], state.kappa, log_weights, state.lowest_cosine)
-
-
-def _directions(m: Matrix) -> Matrix:
-    """Unit columns; zero columns stay zero."""
-    norms = column_norms(m)
-    return m * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(np.float32)
 
 
 def _nothing(dim: int, kp: int) -> OpenSlice:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from vmfstream.bayes import flat
 from vmfstream.bayes.priors import Prior, moment_prior
@@ -114,20 +113,6 @@ def topics_for(xs: Sequence[Rows], settings: TrackerSettings) -> int:
 def directed_rows(x: Rows) -> int:
     """Number of rows that carry a direction."""
     return int(np.count_nonzero(directed(x)))
-
-
-def match(new: Matrix, old: Matrix) -> NDArray[np.int64]:
-    """Order new topics so that the sum of cosines with the old ones is largest; topics beyond the old ones come last.
-
-    Parameters
-    ----------
-    new : (D, K') unit columns, K' >= K.
-    old : (D, K) unit columns.
-    """
-    cosine = old.T @ new
-    _, chosen = linear_sum_assignment(cosine, maximize=True)
-    rest = np.setdiff1d(np.arange(new.shape[1]), chosen)
-    return np.concatenate([chosen, rest])
 
 
 def _reheating(state: TrackState) -> list[float]:
