@@ -17,7 +17,7 @@ from tests.online.streams import LIVING, PLAIN, Story, assert_same, begun, follo
 from tests.online.test_state import through_a_file
 from tests.shared import shared
 from vmfstream.directional.bessel import log_partition
-from vmfstream.online import lifecycle, tracker
+from vmfstream.online import lifecycle, mergers, tracker
 from vmfstream.online.births import unseen
 from vmfstream.online.places import added, joined, same_topic
 from vmfstream.online.prediction import Belief, score
@@ -249,6 +249,41 @@ def test_twenty_documents_tell_one_topic_from_two(halves: tuple[int, int], sign:
     assert np.sign(evidence[a, b]) == sign
     f, g = anchor + h[a], anchor + h[b]
     assert cosine[a, b] == pytest.approx(f @ g / np.linalg.norm(f) / np.linalg.norm(g), rel=1e-5)
+
+
+def test_the_topic_of_old_keeps_its_id_in_a_merger() -> None:
+    state, _ = follow(story(counts(8, 30, 30)).xs, replace(LIVING, topics=2))
+    assert state.life is not None
+    evidence, cosine = same_topic(state, LIVING)
+    for old, new in ((0, 1), (1, 0)):
+        height = np.where(np.arange(2) == old, 0.5, 0.0)  # however many documents both have by now
+        aged = replace(state, life=replace(state.life, height=height))
+        one, (event,) = mergers.merged(aged, (0, 1), evidence, cosine)
+        assert (event.topic, event.other) == (state.ids[new], state.ids[old])
+        assert one.ids.tolist() == [state.ids[old]]
+
+
+def test_topics_that_sleep_are_not_merged_for_want_of_worth() -> None:
+    plan = counts(12, 26, 26, 26, 26)
+    plan[6:, 2:] = 0
+    state, _, _ = lived(story(plan), replace(LIVING, topics=4))
+    evidence, cosine = same_topic(state, LIVING)
+    speaking = mergers._speaking(state, np.zeros_like(evidence), np.ones_like(cosine))
+    inside = np.add.reduce([w.resp.sum(axis=0) for w in state.window])[:4]
+    assert (inside < 1.0).sum() == 2
+    assert speaking == pytest.approx(np.minimum.outer(inside, inside), abs=1e-3)
+
+
+def test_a_group_is_asked_for_by_who_holds_it_now() -> None:
+    state, _ = follow(story(counts(8, 30, 30)).xs, replace(LIVING, topics=2))
+    assert state.life is not None
+    recent = state.life.recent
+    foreign = replace(recent, topic=np.full(len(recent), 99))  # the topics of arrival have ended
+    held = lifecycle._holders(state, foreign)
+    for w in state.window:
+        here = recent.slice == w.index
+        assert held[here].tolist() == w.resp[recent.row[here]].argmax(axis=1).tolist()
+    assert set(held[recent.slice < state.window[0].index]) <= {-1}
 
 
 # --- sleep ----------------------------------------------------------------------------------------------------------
