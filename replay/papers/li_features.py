@@ -108,6 +108,13 @@ def rare_word_weights(data: str, source: str, seed: int) -> Matrix:
     return datasets.weigh(collection(data).counts, "ltc")
 
 
+def covered_word_weights(data: str, source: str, seed: int) -> Matrix:
+    """Unit rows of counts of the words that have a vector: what the others would have told."""
+    counts, _ = bags(data, source)
+    index = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)  # all that the classifier takes
+    return datasets.weigh(csr_array((counts.data, *index), shape=counts.shape), "tf")
+
+
 def lda_proportions(data: str, source: str, seed: int) -> Matrix:
     """Proportions of topics by latent Dirichlet allocation of the training documents."""
     from sklearn.decomposition import LatentDirichletAllocation
@@ -164,14 +171,15 @@ def _proportions(rows: Rows, words: csr_array, train: NDArray[np.bool_], topics:
 METHODS: Mapping[str, Callable[[str, str, int], Matrix]] = {
     "BOW": word_weights,
     "BOW, words weighted by idf": rare_word_weights,
+    "BOW, words with vectors": covered_word_weights,
     "LDA": lda_proportions,
     "MeanWV": mean_vectors,
     "VMFMix": admixture_proportions,
     "VMFMix without the classes": single_admixture_proportions,
 }
-"""Features by name: those of the paper that are computed here, and two more."""
+"""Features by name: those of the paper that are computed here, and three more."""
 
-OF_VECTORS = ("MeanWV", "VMFMix", "VMFMix without the classes")
+OF_VECTORS = ("BOW, words with vectors", "MeanWV", "VMFMix", "VMFMix without the classes")
 """Those that need vectors of words."""
 
 
