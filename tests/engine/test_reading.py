@@ -12,9 +12,12 @@ import pytest
 from tests.engine.documents import OneByOne, closed, document, engine, run, sizes, told, years
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, PAUSE, Aborted, Item, MemorySource
+from vmfstream.engine.duplicates import RecentIds
 from vmfstream.engine.follow import RunSettings, follow
-from vmfstream.engine.reading import Ahead
-from vmfstream.engine.settings import Progress
+from vmfstream.engine.intake import Intake, Reach
+from vmfstream.engine.reading import Ahead, Direct
+from vmfstream.engine.settings import EngineSettings, Epoch, Progress
+from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError, StoreLocked
 from vmfstream.log.memory import MemoryLog
 from vmfstream.log.writer import Log
@@ -70,6 +73,26 @@ def test_a_stop_leaves_what_was_read_ahead_to_the_next_run() -> None:
     assert not threads()
     engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
     assert [(r.slice.label, r.n) for r in closed(log)] == [(str(year), 40) for year in (2001, 2002, 2003, 2004)]
+
+
+class Slow(MemorySource):
+    """Takes its time, and knows whether somebody waits for it."""
+
+    polling = False
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        self.polling = True
+        threading.Event().wait(0.1)
+        messages = super().poll(10, timeout)
+        self.polling = False
+        return messages
+
+
+def test_nobody_polls_once_a_run_is_over() -> None:
+    source, seen = Slow(FOUR_YEARS), list[Progress]()
+    engine(source, ahead=MUCH, batch_documents=10).run(seen.append, stop=lambda: seen[-1].documents > 0)
+    assert not source.polling
+    assert not source.exhausted
 
 
 def test_a_stopped_engine_continues_itself() -> None:
@@ -259,3 +282,14 @@ def test_a_whole_run_writes_the_same_file(tmp_path: Path) -> None:
         states = {**checkpoint.open_state, **checkpoint.slice_state}
         logs.append((checkpoint.epoch, checkpoint.position, {name: a.tobytes() for name, a in states.items()}))
     assert logs[0] == logs[1]
+
+
+def test_a_document_of_a_slice_that_is_closed_is_late() -> None:
+    reach = Reach(RecentIds())
+    settings = EngineSettings(Slicing.parse("year"), batch_documents=1)
+    intake = Intake(Direct(MemorySource(years({2001: 2})), FieldCodec(), 10), reach, settings)
+    first, second = Epoch(), Epoch()
+    assert len(intake.batch(first, lambda: False)) == 1
+    reach.slice = 2002
+    assert len(intake.batch(second, lambda: False)) == 1
+    assert (first.late, second.late, reach.late) == (0, 1, 1)

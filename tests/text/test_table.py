@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vmfstream.text import table
 from vmfstream.text.table import WordTable
 
 
@@ -51,3 +52,15 @@ def test_content_refills_another_table() -> None:
     copy.refill(*table.content())
     assert copy.add(["drei" * 9, "two", "new"]).tolist() == [2, 1, 3]
     assert len(table) == 3
+
+
+def test_long_words_of_one_hash_are_told_apart() -> None:
+    def mixed(block: bytes) -> int:
+        key = (int(table._BASIS) ^ int.from_bytes(block, "big")) * int(table._PRIME) % 2**64
+        return key ^ key >> 32
+
+    one = b"sixteen letters."
+    end = int.from_bytes(one[8:], "big") ^ mixed(one[:8]) ^ mixed(b"SIXTEEN ")
+    words = [one, b"SIXTEEN " + end.to_bytes(8, "big")]
+    found = WordTable(10).extend(np.array([0, 16, 32]), np.frombuffer(b"".join(words), np.uint8))
+    assert found.tolist() == [0, 1]
