@@ -25,6 +25,24 @@ def until(page: Any, condition: str, seconds: float = 30.0) -> bool:
     return False
 
 
+def opened(
+    page: Any, address: str, ready: str = UNPACKED, *, width: int = 1280, dark: bool = False, still: bool = True
+) -> Any:
+    """Open an address at a width, in a colour scheme, with or without movements, and wait until it is ready."""
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    features = [
+        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+        {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
+    ]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    page.get("about:blank")
+    page.get_log("browser")
+    page.get(address)
+    assert until(page, ready)
+    return page
+
+
 def date(page: Any) -> str:
     """Return the date under the cursor."""
     return str(js(page, "return document.querySelector('#time output').textContent"))

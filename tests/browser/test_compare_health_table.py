@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import closed
-from tests.browser.driving import click, date, js, press, topic, until
+from tests.browser.driving import click, date, js, opened, press, topic, until
 from tests.dashboards.fakes import gazette
 from tests.dashboards.written import write_log
 from vmfstream.dashboards.app import Server
@@ -51,16 +51,10 @@ def files(logs: dict[str, Moment], tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def visit(chromium: Any, files: dict[str, Path]) -> Iterator[Open]:
-    def opened(hash: str = "", name: str = "gazette", width: int = 1280) -> Any:
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        chromium.get("about:blank")
-        chromium.get_log("browser")
-        chromium.get(files[name].as_uri() + hash)
-        assert until(chromium, "document.querySelector('#changes li')")
-        return chromium
+    def visited(hash: str = "", name: str = "gazette", width: int = 1280) -> Any:
+        return opened(chromium, files[name].as_uri() + hash, "document.querySelector('#changes li')", width=width)
 
-    yield opened
+    yield visited
     assert chromium.get_log("browser") == []
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import closed
-from tests.browser.driving import click, click_band, date, js, press, topic, until
+from tests.browser.driving import click, click_band, date, js, opened, press, topic, until
 from vmfstream.dashboards import TABS
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.export import export_page
@@ -44,23 +44,13 @@ def face(
 def visit(chromium: Any, face: tuple[str, str]) -> Iterator[Callable[[str], Any]]:
     """Open the page in some state; afterwards the console is empty and nobody else was asked."""
     url, sign = face
-    metrics = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = [
-        {"name": "prefers-color-scheme", "value": "light"},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]
-    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     closed(chromium, sign == "#")
 
-    def opened(state: str = "") -> Any:
-        chromium.get("about:blank")
-        chromium.get_log("browser")
-        chromium.get(url + (sign + state if state else ""))
-        assert until(chromium, "document.querySelectorAll('#river .textpoint').length > 5")
-        return chromium
+    def visited(state: str = "") -> Any:
+        ready = "document.querySelectorAll('#river .textpoint').length > 5"
+        return opened(chromium, url + (sign + state if state else ""), ready)
 
-    yield opened
+    yield visited
     asked = js(chromium, "return performance.getEntriesByType('resource').map(r => r.name)")
     assert [name for name in asked if not name.startswith((url, "data:", "blob:"))] == []
     assert chromium.get_log("browser") == []

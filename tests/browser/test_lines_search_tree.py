@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.browser.driving import UNPACKED, until
+from tests.browser.driving import opened
 from tests.dashboards.fakes import gazette
 from tests.dashboards.trees import STRANGER, with_trees
 from vmfstream.dashboards.export import build_page
@@ -34,18 +34,10 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def visit(chromium: Any, page_file: Path) -> Iterator[Open]:
     """Open the page at a place, a size and a colour scheme; afterwards the console must be empty."""
 
-    def opened(hash: str, width: int = 1280, dark: bool = False) -> Any:
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
-        chromium.get("about:blank")
-        chromium.get_log("browser")
-        chromium.get(page_file.as_uri() + hash)
-        assert until(chromium, UNPACKED)
-        return chromium
+    def visited(hash: str, width: int = 1280, dark: bool = False) -> Any:
+        return opened(chromium, page_file.as_uri() + hash, width=width, dark=dark)
 
-    yield opened
+    yield visited
     assert chromium.get_log("browser") == []
 
 

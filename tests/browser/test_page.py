@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.driving import UNPACKED, click, click_band, date, js, press, topic, until
+from tests.browser.driving import click, click_band, date, js, opened, press, topic
 
 pytestmark = pytest.mark.browser
 
@@ -20,24 +20,14 @@ Open = Callable[..., Any]
 def visit(chromium: Any, pages: dict[str, Path]) -> Iterator[Open]:
     """Open a page at a size and colour scheme; afterwards the console must be empty."""
 
-    def opened(
+    def visited(
         name: str = "quarters", hash: str = "", width: int = 1280, dark: bool = False, still: bool = True
     ) -> Any:
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        features = [
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-            {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
-        ]
-        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        chromium.get("about:blank")
-        chromium.get_log("browser")
-        chromium.get(pages[name].as_uri() + hash)
-        assert until(chromium, UNPACKED)
+        opened(chromium, pages[name].as_uri() + hash, width=width, dark=dark, still=still)
         chromium.execute_script("try { localStorage.clear() } catch {}")
         return chromium
 
-    yield opened
+    yield visited
     assert chromium.get_log("browser") == []
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.browser.driving import js, press, topic, until
+from tests.browser.driving import js, opened, press, topic, until
 from tests.dashboards.fakes import gazette
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.log import Moment
@@ -31,18 +31,11 @@ def rows() -> Moment:
 
 @pytest.fixture
 def visit(chromium: Any, pages: dict[str, Path]) -> Iterator[Open]:
-    def opened(hash: str, name: str = "quarters", width: int = 1280, still: bool = True) -> Any:
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        motion = {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}
-        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [motion]})
-        chromium.get("about:blank")
-        chromium.get_log("browser")
-        chromium.get(pages[name].as_uri() + hash)
-        assert until(chromium, "document.querySelector('#rays .plot').data")
-        return chromium
+    def visited(hash: str, name: str = "quarters", width: int = 1280, still: bool = True) -> Any:
+        ready = "document.querySelector('#rays .plot').data"
+        return opened(chromium, pages[name].as_uri() + hash, ready, width=width, still=still)
 
-    yield opened
+    yield visited
     assert chromium.get_log("browser") == []
 
 
