@@ -107,9 +107,8 @@ class TopicRows:
 
     At the end of a slice ``share_low`` and ``share_high`` are the ends of the interval that holds the share of each
     topic with a probability of 95 %, and ``radius`` the degrees about its mean within which the true one lies with as
-    much.
-    ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 512) int8 each
-    mean as few numbers whose cosines are nearly those of the means, whatever the vocabulary was when they were made.
+    much. ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 512) int8 each mean as few numbers
+    whose cosines are nearly those of the means, whatever the vocabulary was when they were made.
     """
 
     topic: NDArray[np.int64]
