@@ -1,9 +1,16 @@
-"""Documents per second of the tracker from ready CSR batches, beside scikit-learn's MiniBatchKMeans in the same run.
+"""Documents per second from ready CSR batches: the tracker, beside its bare kernel and what people use instead.
 
-The methods take turns in every round, and the medians over rounds are compared: ``times_kmeans`` is the median of the
-rounds' ratios to MiniBatchKMeans with as many threads. Agreement with the known topics (NMI) of the labels given on
-arrival stands beside, so that speed bought with quality is seen. ``memory_mib`` is what a process of its own that has
-already loaded the data and the code needs besides. Prints one JSON line per measurement.
+The fast methods take turns in every round, and the medians over rounds are compared: ``times_kmeans`` and ``of_bare``
+are the medians of the rounds' ratios to MiniBatchKMeans and to the bare kernel, with as many threads. The bare kernel
+is what no pass can do without: scores under fixed topics, softmax, and sums of the documents, by the same compiled
+loops; with two threads each half of the documents has sums of its own, which are not put together. The slow methods,
+fed with counts instead of weights, run once over the first documents only. Agreement with the known topics (NMI) of
+the labels given on arrival stands beside, so that speed bought with quality is seen (tomotopy makes one sweep, and
+tells no labels on arrival). ``memory_mib`` is what a process of its own that has already loaded the data and the code
+needs besides; ``cpu`` are documents per second of processor time, which other work disturbs less than the clock.
+
+With ``--curve``: one line for every number of topics and of words, each from a process of its own; ``ns`` is the
+processor time per non-zero and topic. With ``--starts``: seconds of a first and a second start, with code and topics.
 
 Idle threads of OpenMP wait without spinning: on a machine with other work, scikit-learn's two threads are else several
 times slower than its single one.
@@ -18,33 +25,54 @@ import os
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import argparse
+import copy
 import ctypes
+import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
+from river.cluster import TextClust
 from scipy.sparse import csr_array, load_npz, save_npz
 from sklearn.cluster import MiniBatchKMeans
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
+from vmfstream.directional import kernels, lanes, loops
+from vmfstream.estimators.online import OnlineVMFMixture
 from vmfstream.online import tracker
-from vmfstream.online.state import TrackerSettings
+from vmfstream.online.state import TrackerSettings, TrackState
 
 BATCH = 5000
 
-Pass = tuple[float, NDArray[np.int64]]
-"""Seconds of one pass over all batches after the first fit, and the labels given on arrival."""
+CURVE = [(k, 30_000) for k in (10, 30, 100, 300, 1000)] + [(30, d) for d in (10_000, 100_000, 500_000)]
+
+Labels = NDArray[np.int64]
 
 
-def planted(n: int, d: int, k: int, words: int, topical: float, seed: int = 0) -> tuple[csr_array, NDArray[np.int64]]:
-    """Tf-idf documents of about ``words`` distinct words: some from their topic's 300 words, most from a Zipf law.
+class Pass(NamedTuple):
+    """One pass over all batches after the first fit: seconds, of the processor too, and labels given on arrival."""
+
+    seconds: float
+    cpu: float
+    labels: Labels | None
+
+
+Method = Callable[[csr_array, list[csr_array], int, int], Pass]
+
+
+def counted(n: int, d: int, k: int, words: int, topical: float, seed: int = 0) -> tuple[csr_array, Labels]:
+    """Counts of about ``words`` distinct words a document: some from their topic's 300 words, most from a Zipf law.
 
     The share of their topic's words varies among documents around ``topical``, so that some can hardly be told.
     """
@@ -61,12 +89,19 @@ def planted(n: int, d: int, k: int, words: int, topical: float, seed: int = 0) -
     rows = np.repeat(np.arange(n), draw)
     x = csr_array((np.ones(columns.size, np.float32), (rows, columns.ravel())), shape=(n, d))
     x.sum_duplicates()
+    x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
+    return x, label
+
+
+def weighted(counts: csr_array) -> csr_array:
+    """Tf-idf rows of unit length."""
+    x = counts.copy()
+    n, d = x.shape
     df = np.bincount(x.indices, minlength=d)
     x.data = (1.0 + np.log(x.data)) * np.log((1.0 + n) / (0.5 + df)).astype(np.float32)[x.indices]
     norms = np.sqrt(np.add.reduceat(x.data.astype(np.float64) ** 2, x.indptr[:-1]))
     x.data /= np.repeat(norms, np.diff(x.indptr)).astype(np.float32)
-    x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
-    return x, label
+    return x
 
 
 def split(x: csr_array, k: int) -> tuple[csr_array, list[csr_array]]:
@@ -75,21 +110,127 @@ def split(x: csr_array, k: int) -> tuple[csr_array, list[csr_array]]:
     return x[:first], [x[i : i + BATCH] for i in range(first, x.shape[0], BATCH)]
 
 
+FITTED: dict[Any, Any] = {}
+
+
+class Clock:
+    """Begins when made."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter(), time.process_time()
+
+    def read(self, labels: list[Any] | None) -> Pass:
+        """Return the times since then."""
+        spent = time.perf_counter() - self.began[0], time.process_time() - self.began[1]
+        return Pass(*spent, None if labels is None else np.concatenate(labels).astype(np.int64))
+
+
+# --- the tracker ----------------------------------------------------------------------------------------------------
+
+
+def fitted(first: csr_array, k: int, threads: int) -> tuple[TrackState, TrackerSettings]:
+    """Topics of the first documents, fitted once and copied for every pass."""
+    settings = TrackerSettings(topics=k, threads=threads)
+    key = (settings, first.nnz)
+    if key not in FITTED:
+        FITTED[key] = tracker.start(settings, [], 0, first)
+    return copy.deepcopy(FITTED[key]), settings
+
+
 def follow(first: csr_array, batches: list[csr_array], k: int, threads: int, slices: int) -> Pass:
     """Run the tracker; slice ends are in the time."""
-    settings = TrackerSettings(topics=k, threads=threads)
-    state = tracker.start(settings, [], 0, first)
+    state, settings = fitted(first, k, threads)
     ends = {len(batches) * (s + 1) // slices for s in range(slices)} if slices else set()
     labels = []
-    began = time.perf_counter()
+    clock = Clock()
     for i, batch in enumerate(batches, 1):
-        state, info = tracker.step(state, batch, settings)
+        state, info = tracker.step(state, batch, settings, spend=True)
         labels.append(info.label)
         if i in ends:
             state, predicted = tracker.judge(state, settings)
             state, _ = tracker.close(state, predicted, settings)
-    seconds = time.perf_counter() - began
-    return seconds, np.concatenate(labels)
+    return clock.read(labels)
+
+
+def mixture(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
+    """Run OnlineVMFMixture.partial_fit over the same batches, without ends of slices."""
+    key = ("mixture", k, threads, first.nnz)
+    if key not in FITTED:
+        model = OnlineVMFMixture(k, slice_size=10**9, window=first.shape[0], random_state=0, n_jobs=threads)
+        FITTED[key] = model.partial_fit(first)
+    model = copy.deepcopy(FITTED[key])
+    labels = []
+    clock = Clock()
+    for batch in batches:
+        labels.append(model.partial_fit(batch).labels_)
+    return clock.read(labels)
+
+
+def bare(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
+    """Run the kernel alone under the first topics."""
+    state, settings = fitted(first, k, threads)
+    known = tracker.belief(state, settings)
+    d, kp = known.f.shape
+    m = kernels.zeros(d, kp)
+    m[:, :k] = known.f[:, :k] / np.maximum(known.gamma, 1e-12).astype(np.float32)
+    line = np.zeros((2, kp))
+    line[0, k:], line[0, :k], line[1, :k] = -np.inf, known.log_weights, known.kappa
+    slope = np.append(np.ones(k), np.zeros(kp - k))
+    sums = [kernels.zeros(d, kp) for _ in range(threads)]
+    labels = []
+    with ThreadPoolExecutor(threads) as pool:
+        clock = Clock()
+        for x in batches:
+            label = np.empty(x.shape[0], np.int32)
+            parts = [x.shape[0] * c // threads for c in range(threads + 1)]
+            shared = x.indptr, x.indices, x.data, m, line, np.zeros(kp), slope, label
+            if threads == 1:
+                bare_chunk(0, x.shape[0], *shared, sums[0])
+            else:
+                running = [pool.submit(bare_chunk, parts[c], parts[c + 1], *shared, sums[c]) for c in range(threads)]
+                for part in running:
+                    part.result()
+            labels.append(label)
+        return clock.read(labels)
+
+
+@njit(cache=True, nogil=True)
+def bare_chunk(
+    low: int,
+    high: int,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    m: Any,
+    line: Any,
+    zero: Any,
+    slope: Any,
+    label: Any,
+    s: Any,
+) -> None:
+    """Scores and softmax of all documents, then the sums: faster than both for one document after another."""
+    kp = m.shape[1]
+    c = np.empty(kp, m.dtype)
+    score, r, active = loops._scratch(kp)
+    topic, share = np.empty((high - low) * kp, np.int32), np.empty((high - low) * kp, m.dtype)
+    ends = np.empty(high - low, np.int64)
+    at = 0
+    for i in range(low, high):
+        loops._dot_row(indices, data, indptr[i], indptr[i + 1], m, c)
+        best = loops._score(c, line, zero, slope, score)
+        count, label[i], _ = loops._softmax(score, best, r, active)
+        for a in range(loops._truncate(r, active, count, label[i], 1e-3)):
+            topic[at], share[at] = active[a], r[active[a]]
+            at += 1
+        ends[i - low] = at
+    a = 0
+    for i in range(low, high):
+        while a < ends[i - low]:
+            lanes.add_entry(indices, data, indptr[i], indptr[i + 1], s, topic[a], share[a])
+            a += 1
+
+
+# --- the others -----------------------------------------------------------------------------------------------------
 
 
 def kmeans(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
@@ -98,38 +239,120 @@ def kmeans(first: csr_array, batches: list[csr_array], k: int, threads: int) -> 
     labels = []
     with threadpool_limits(threads):
         model.partial_fit(first)
-        began = time.perf_counter()
+        clock = Clock()
         for batch in batches:
             model.partial_fit(batch)
             labels.append(model.labels_)
-        seconds = time.perf_counter() - began
-    return seconds, np.concatenate(labels)
+        return clock.read(labels)
 
 
-METHODS: dict[str, Callable[[csr_array, list[csr_array], int, int], Pass]] = {
+def online_lda(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
+    """Run scikit-learn's online LDA; its labels are those of the end, and not in the time."""
+    del threads
+    model = LatentDirichletAllocation(k, learning_method="online", random_state=0)
+    model.partial_fit(first)
+    clock = Clock()
+    for batch in batches:
+        model.partial_fit(batch)
+    return clock.read(None)._replace(labels=np.concatenate([model.transform(x).argmax(axis=1) for x in batches]))
+
+
+def gensim_lda(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
+    """Run gensim's LdaModel, one pass."""
+    from gensim.models import LdaModel
+
+    del threads
+    model = LdaModel(_bags(first), num_topics=k, id2word={i: str(i) for i in range(first.shape[1])}, random_state=0)
+    bags = [_bags(batch) for batch in batches]
+    clock = Clock()
+    for some in bags:
+        model.update(some)
+    found = clock.read(None)
+    weights = (model.inference(some)[0] for some in bags)
+    return found._replace(labels=np.concatenate([one.argmax(axis=1) for one in weights]))
+
+
+def tomotopy_lda(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
+    """Run one Gibbs sweep of tomotopy's LDA; a fit takes hundreds."""
+    import tomotopy
+
+    model = tomotopy.LDAModel(k=k, seed=0)
+    for batch in batches:
+        for bag in _bags(batch):
+            model.add_doc([str(word) for word, count in bag for _ in range(int(count))])
+    model.train(0, workers=threads)
+    clock = Clock()
+    model.train(1, workers=threads)
+    return clock.read(None)
+
+
+def textclust(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
+    """Run river's TextClust with the settings of its own example."""
+    del first, k, threads
+    model: Any = TextClust(  # type: ignore[no-untyped-call]
+        radius=0.5, fading_factor=0.0005, tgap=100, num_macro=3
+    )
+    bags = [{str(word): int(count) for word, count in bag} for batch in batches for bag in _bags(batch)]
+    clock = Clock()
+    labels = []
+    for bag in bags:
+        model.learn_one(bag)
+        labels.append([model.predict_one(bag) or 0])
+    return clock.read(labels)
+
+
+def _bags(x: csr_array) -> list[list[tuple[int, float]]]:
+    """Documents as lists of words and counts."""
+    ends = zip(x.indptr[:-1], x.indptr[1:], strict=True)
+    return [list(zip(x.indices[a:b].tolist(), x.data[a:b].tolist(), strict=True)) for a, b in ends]
+
+
+FAST: dict[str, Method] = {
     "MiniBatchKMeans": kmeans,
+    "bare kernel": bare,
     "tracker, one slice": lambda first, batches, k, threads: follow(first, batches, k, threads, 0),
+    "OnlineVMFMixture": mixture,
     "tracker, 4 slices": lambda first, batches, k, threads: follow(first, batches, k, threads, 4),
 }
 
+SLOW: dict[str, tuple[Method, int, int]] = {
+    "online LDA": (online_lda, 5000, 1),
+    "gensim LdaModel": (gensim_lda, 5000, 1),
+    "tomotopy LDA, one sweep": (tomotopy_lda, 5000, 2),
+    "TextClust": (textclust, 300, 1),
+}
+"""Methods on counts, the documents that they get, and the most threads they can use."""
 
-def warm(x: csr_array, threads: int) -> None:
+NEEDED = {"gensim LdaModel": "gensim", "tomotopy LDA, one sweep": "tomotopy"}
+
+
+def warm(x: csr_array, threads: int, names: list[str]) -> None:
     """Compile and load all code on a few documents."""
-    first, batches = x[:1000], [x[i : i + 500] for i in range(1000, 5000, 500)]
-    for method in METHODS.values():
-        method(first, batches, 2, threads)
+    first, batches = x[:1000], [x[i : i + 500] for i in range(1000, 3000, 500)]
+    for name in names:
+        FAST[name](first, batches, 2, threads)
+
+
+# --- measuring ------------------------------------------------------------------------------------------------------
+
+
+def run(name: str, x: csr_array, k: int, threads: int) -> Pass:
+    """Run one method over the documents after those of the first fit; a slow one over the first of them only."""
+    if name in FAST:
+        return FAST[name](*split(x, k), k, threads)
+    method, n, _ = SLOW[name]
+    return method(x[:1000], [x[1000 + i : 1000 + min(i + BATCH, n)] for i in range(0, n, BATCH)], k, threads)
 
 
 def added_memory(path: str, name: str, k: int, threads: int) -> int:
     """MiB that one pass adds to the peak of this process."""
     x = csr_array(load_npz(path))
     x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
-    warm(x, threads)
-    first, batches = split(x, k)
+    warm(x, threads, [name] if name in FAST else [])
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak that loading had
     before = resident("VmRSS")
-    METHODS[name](first, batches, k, threads)
+    run(name, x, k, threads)
     return (resident("VmHWM") - before) // 1024
 
 
@@ -137,6 +360,112 @@ def resident(field: str) -> int:
     """Resident memory of this process in KiB, now or at its peak (Linux)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def measure(counts: csr_array, truth: Labels, k: int, threads: int, rounds: int, slow: list[str], memory: bool) -> None:
+    """Print the lines of one number of topics and threads."""
+    x = weighted(counts)
+    warm(x, threads, list(FAST))
+    passes: dict[str, list[Pass]] = {name: [] for name in FAST} | {
+        name: [run(name, counts, k, threads)] for name in slow
+    }
+    for _ in range(rounds):
+        for name in FAST:
+            passes[name].append(run(name, x, k, threads))
+    rates = {name: [_documents(name, x, k) / one.seconds for one in found] for name, found in passes.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {False: str(Path(folder) / "x.npz"), True: str(Path(folder) / "counts.npz")}
+        save_npz(paths[False], x, compressed=False)
+        save_npz(paths[True], counts, compressed=False)
+        for name, found in passes.items():
+            n = _documents(name, x, k)
+            first = 1000 if name in SLOW else len(truth) - n
+            labels = found[-1].labels
+            line = {
+                "method": name,
+                "topics": k,
+                "threads": threads,
+                "documents_per_second": round(float(np.median(rates[name]))),
+                "best": round(max(rates[name])),
+                "cpu": round(n / min(one.cpu for one in found)),
+                **_ratios(rates, name),
+                "nmi": None if labels is None else _agreement(truth[first : first + n], labels),
+                "memory_mib": _memory(paths[name in SLOW], name, k, threads) if memory else None,
+                "documents": n,
+                "dimension": x.shape[1],
+                "non_zeros": round(x.nnz / x.shape[0], 1),
+            }
+            print(json.dumps(line), flush=True)
+
+
+def _documents(name: str, x: csr_array, k: int) -> int:
+    return SLOW[name][1] if name in SLOW else x.shape[0] - TrackerSettings(topics=k).slice_limit
+
+
+def _ratios(rates: dict[str, list[float]], name: str) -> dict[str, float]:
+    """Medians of the rounds' ratios; a method that ran once is compared with the medians."""
+    own = rates[name] if name in FAST else rates[name][0]
+    return {
+        key: _rounded(float(np.median(np.divide(own, rates[other]))), 4 if name in SLOW else 2)
+        for key, other in (("times_kmeans", "MiniBatchKMeans"), ("of_bare", "bare kernel"))
+    }
+
+
+def _agreement(truth: Labels, labels: Labels) -> float:
+    return _rounded(normalized_mutual_info_score(truth, labels))
+
+
+def _rounded(value: float, digits: int = 3) -> float:
+    return round(float(value), digits)
+
+
+def _memory(path: str, name: str, k: int, threads: int) -> int:
+    return int(_self("--memory-of", path, name, "--topics", str(k), "--threads", str(threads)))
+
+
+def _self(*arguments: str, **environment: str) -> str:
+    call = [sys.executable, __file__, *arguments]
+    return subprocess.run(call, check=True, capture_output=True, text=True, env=os.environ | environment).stdout
+
+
+def point(k: int, d: int, threads: int) -> None:
+    """Print one point of the curve: 20,000 documents in batches, after a first fit on 4,000."""
+    counts, _ = counted(24_000, d, k, 100, 0.2)
+    x = weighted(counts)
+    settings = TrackerSettings(topics=k, window=4000, cold_starts=1, threads=threads)
+    state = tracker.start(settings, [], 0, x[:4000])
+    batches = [x[i : i + BATCH] for i in range(4000, x.shape[0], BATCH)]
+    for batch in batches[:1] * 2:  # compiled, and with matrices of its own
+        state, _ = tracker.step(state, batch, settings, spend=True)
+    best = Pass(np.inf, np.inf, None)
+    for _ in range(3):
+        clock = Clock()
+        for batch in batches:
+            state, _ = tracker.step(state, batch, settings, spend=True)
+        spent = clock.read(None)
+        best = Pass(min(best.seconds, spent.seconds), min(best.cpu, spent.cpu), None)
+    n, nnz = sum(batch.shape[0] for batch in batches), sum(batch.nnz for batch in batches)
+    line = {
+        "method": "tracker, one slice",
+        "topics": k,
+        "dimension": d,
+        "threads": threads,
+        "documents_per_second": round(n / best.seconds),
+        "cpu": round(n / best.cpu),
+        "ns": _rounded(1e9 * best.cpu / nnz / k),
+        "peak_mib": resident("VmHWM") // 1024,
+        "data_mib": (x.data.nbytes + x.indices.nbytes) >> 20,
+    }
+    print(json.dumps(line), flush=True)
+
+
+def starts() -> None:
+    """Print how long a first start takes, when everything is compiled, and a second."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("first start", "second start"):
+            began = time.perf_counter()
+            _self("--start", NUMBA_CACHE_DIR=folder)
+            print(json.dumps({"method": name, "seconds": _rounded(time.perf_counter() - began, 1)}), flush=True)
 
 
 def main() -> None:
@@ -148,50 +477,41 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--topics", type=int, nargs="+", default=[30, 100])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--fast", action="store_true", help="without the slow methods and without memory")
+    parser.add_argument("--curve", action="store_true")
+    parser.add_argument("--starts", action="store_true")
     parser.add_argument("--memory-of", nargs=2, metavar=("FILE", "METHOD"), help=argparse.SUPPRESS)
+    parser.add_argument("--point", type=int, nargs=2, metavar=("TOPICS", "WORDS"), help=argparse.SUPPRESS)
+    parser.add_argument("--start", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.memory_of:
         path, method = given.memory_of
         print(added_memory(path, method, given.topics[0], given.threads[0]))
-        return
+    elif given.point:
+        k, d = given.point
+        point(k, d, given.threads[0])
+    elif given.start:
+        x = weighted(counted(3000, 2000, 2, 30, 0.2)[0])
+        FAST["tracker, one slice"](x[:1000], [x[1000:2000], x[2000:]], 2, 1)
+    elif given.starts:
+        starts()
+    elif given.curve:
+        for k, d in CURVE:
+            print(_self("--point", str(k), str(d)), end="", flush=True)
+    else:
+        compare(given)
+
+
+def compare(given: argparse.Namespace) -> None:
+    """Measure all methods that are there."""
+    absent = [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]
+    if absent and not given.fast:
+        print(f"left out, for they are not installed: {', '.join(absent)}", file=sys.stderr)
     for k in given.topics:
-        x, truth = planted(given.documents, given.dimension, k, 100, given.topical)
+        counts, truth = counted(given.documents, given.dimension, k, 100, given.topical)
         for threads in given.threads:
-            measure(x, truth, k, threads, given.rounds)
-
-
-def measure(x: csr_array, truth: NDArray[np.int64], k: int, threads: int, rounds: int) -> None:
-    """Print the lines of one number of topics and threads."""
-    warm(x, threads)
-    first, batches = split(x, k)
-    seconds: dict[str, list[float]] = {name: [] for name in METHODS}
-    agreement = {}
-    for _ in range(rounds):
-        for name, method in METHODS.items():
-            spent, labels = method(first, batches, k, threads)
-            seconds[name].append(spent)
-            agreement[name] = normalized_mutual_info_score(truth[-len(labels) :], labels)
-    n = sum(batch.shape[0] for batch in batches)
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "x.npz")
-        save_npz(path, x, compressed=False)
-        for name, taken in seconds.items():
-            call = [sys.executable, __file__, "--memory-of", path, name, "--topics", str(k), "--threads", str(threads)]
-            memory = int(subprocess.run(call, check=True, capture_output=True, text=True).stdout)
-            line = {
-                "method": name,
-                "topics": k,
-                "threads": threads,
-                "documents_per_second": round(n / float(np.median(taken))),
-                "best": round(n / min(taken)),
-                "times_kmeans": round(float(np.median(np.divide(seconds["MiniBatchKMeans"], taken))), 2),
-                "nmi": round(agreement[name], 3),
-                "memory_mib": memory,
-                "documents": n,
-                "dimension": x.shape[1],
-                "non_zeros": round(x.nnz / x.shape[0], 1),
-            }
-            print(json.dumps(line), flush=True)
+            slow = [name for name in SLOW if name not in absent and threads <= SLOW[name][2] and not given.fast]
+            measure(counts, truth, k, threads, given.rounds, slow, not given.fast)
 
 
 if __name__ == "__main__":

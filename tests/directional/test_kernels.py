@@ -44,7 +44,7 @@ every = pytest.mark.parametrize(
     ("k", "dtype", "sparse", "threads"),
     [
         (k, dtype, sparse, threads)
-        for k in (1, 3, 16, 30, 100)
+        for k in (1, 3, 16, 30, 100, 150)
         for dtype in (np.float32, np.float64)
         for sparse, threads in ((True, 1), (True, 2), (False, 1))
     ],
@@ -132,6 +132,34 @@ def test_mass_repeats_documents(sparse: bool, threads: int) -> None:
     np.testing.assert_array_equal(found.weight, once.weight)
     with pytest.raises(ValueError, match="mass: expected one value for each of 60"):
         kernels.posterior_accumulate(*case.arguments, mass=mass[1:])
+
+
+@pytest.mark.parametrize(("sparse", "threads"), [(True, 1), (True, 2), (False, 1)])
+def test_sums_are_added_to_a_matrix(sparse: bool, threads: int) -> None:
+    case = Case(30, sparse=sparse)
+    alone = kernels.posterior_accumulate(*case.arguments, threads=threads)
+    into = kernels.copied(case.m)
+    found = kernels.posterior_accumulate(*case.arguments, threads=threads, into=into)
+    assert found.s is into
+    np.testing.assert_allclose(into, case.m + alone.s, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(found.nk, alone.nk)
+    with pytest.raises(ValueError, match="into: expected the shape of m"):
+        kernels.posterior_accumulate(*case.arguments, into=into[1:])
+    with pytest.raises(ValueError, match="into: expected the dtype of x"):
+        kernels.posterior_accumulate(*case.arguments, into=into.astype(np.float32))
+
+
+@pytest.mark.parametrize(("d", "kp"), [(5, 16), (20_000, 32), (70_001, 16)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zeros_are_zeros_of_their_own(d: int, kp: int, dtype: type) -> None:
+    m = kernels.zeros(d, kp, dtype)
+    assert m.shape == (d, kp)
+    assert m.dtype == dtype
+    assert m.flags.c_contiguous
+    assert not m.any()
+    m[0, 0] = m[-1, -1] = 1.0
+    np.testing.assert_array_equal(kernels.copied(m), m)
+    assert not kernels.zeros(d, kp, dtype).any()
 
 
 @every

@@ -48,6 +48,28 @@ def agreement(f: Matrix, means: NDArray[np.float64]) -> float:
     return float((unit(f, len(means)) @ means.T).max(axis=0).min())
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("words", [40, 2000])  # a batch holds most words, or few of them
+def test_a_state_that_is_given_up_is_learnt_in_place(words: int, threads: int) -> None:
+    settings = replace(PLAIN, threads=threads)
+    xs = texts()
+    for x in xs:
+        x.resize(x.shape[0], max(words, x.shape[1]))
+    kept = begun(xs[:2], settings)
+    spent = copy.deepcopy(kept)
+    for x in (xs[2], xs[3], xs[4]):
+        before = spent
+        kept, a = tracker.step(kept, x, settings)
+        spent, b = tracker.step(spent, x, settings, spend=True)
+        assert b.loglik == pytest.approx(a.loglik, abs=1e-4)  # of hundreds of nats: the rounding of f
+        assert (b.label == a.label).all()
+        assert spent.open.s is before.open.s
+        assert spent.f is not spent.base
+    assert np.abs(spent.f - kept.f).max() <= 1e-5 * kept.f.max()
+    assert spent.gamma == pytest.approx(kept.gamma, rel=1e-7)
+    assert (spent.base == kept.base).all()
+
+
 # --- one slice and the limits ---------------------------------------------------------------------------------------
 
 

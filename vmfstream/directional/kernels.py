@@ -45,6 +45,7 @@ from vmfstream.directional.params import Parted
 from vmfstream.directional.params import Rows as Rows
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
+_PAGE = 2**21  # bytes of a large page of memory
 
 
 class Responsibilities(NamedTuple):
@@ -93,6 +94,28 @@ def padded(k: int) -> int:
     if k < 1:
         raise ValueError(f"k: expected at least one topic, got {k}")
     return -(-k // NARROW) * NARROW
+
+
+def copied(m: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of a matrix (d, kp) that lies like one of `zeros`."""
+    d, kp = m.shape
+    out = zeros(d, kp, m.dtype)
+    np.copyto(out, m)
+    return out
+
+
+def zeros(d: int, kp: int, dtype: type[np.floating[Any]] | np.dtype[Any] = np.float32) -> NDArray[Any]:
+    """Return a matrix of zeros (d, kp) that the passes read and write at the best speed.
+
+    It lies in large pages of memory where the system has them: the rows of a document's words are far apart, and with
+    small pages, each of which must be found, dot products take half as long again.
+    """
+    itemsize = np.dtype(dtype).itemsize
+    if d * kp * itemsize < _PAGE // 2:
+        return np.zeros((d, kp), dtype)
+    room = np.zeros(max(d * kp * itemsize + _PAGE, 2 * _PAGE) // itemsize, dtype)  # numpy asks for them from 4 MiB on
+    first = -room.ctypes.data % _PAGE // itemsize
+    return room[first : first + d * kp].reshape(d, kp)
 
 
 def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
@@ -191,6 +214,7 @@ def posterior_accumulate(
     threads: int = 1,
     threshold: float = 1e-3,
     mass: NDArray[np.float64] | None = None,
+    into: NDArray[Any] | None = None,
 ) -> Pass:
     """Return every document's posterior and the sums it contributes to: E-step and M-step's sums in one pass.
 
@@ -204,6 +228,8 @@ def posterior_accumulate(
     mass : ndarray, shape (n,), optional
         What each document weighs in ``s``, ``nk`` and ``q``, where its responsibilities are multiplied by it; 1 by
         default.
+    into : ndarray, shape (d, kp), optional
+        C-contiguous, of the dtype of ``x``: what ``s`` is added to, and returned as ``s``. A new matrix by default.
 
     Raises
     ------
@@ -221,8 +247,13 @@ def posterior_accumulate(
         raise ValueError(f"threshold: expected a responsibility in [0, 1], got {threshold}")
     if k > np.iinfo(np.int16).max:
         raise ValueError(f"k: expected at most {np.iinfo(np.int16).max} topics, got {k}")
+    if into is not None and into.shape != m.shape:
+        raise ValueError(f"into: expected the shape of m, {m.shape}, got {into.shape}")
+    if into is not None:
+        _check_topics("into", into, x)
     if isinstance(x, Parted):
-        return x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, mass=mass)  # type: ignore[no-any-return]
+        found: Pass = x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, mass=mass)
+        return found._replace(s=_added(found.s, into))
     n, kp = x.shape[0], m.shape[1]
     mass = np.ones(n) if mass is None else np.asarray(mass, np.float64)
     if mass.shape != (n,):
@@ -241,11 +272,16 @@ def posterior_accumulate(
                 own=list(zip(nk, q, strict=True)),
             )
 
-        return Pass(_summed(x, kp, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
+        s = zeros(x.shape[1], kp, x.dtype) if into is None else into
+        return Pass(_summed(x, s, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
     resp = np.zeros((n, kp), m.dtype)
     nk, q = np.zeros((1, kp)), np.zeros((1, kp))
     pass_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, resp, nk[0], q[0], mass, *row)
-    return Pass(np.ascontiguousarray(x.T @ resp), nk[0], q[0], *row)
+    return Pass(_added(np.ascontiguousarray(x.T @ resp), into), nk[0], q[0], *row)
+
+
+def _added(s: NDArray[Any], into: NDArray[Any] | None) -> NDArray[Any]:
+    return s if into is None else np.add(into, s, out=into)
 
 
 def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
@@ -285,7 +321,7 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
         rows = x.indptr[block.start : block.stop + 1], x.indices
         _run(list_chunk, _parts(block.stop - block.start, threads), *rows, resp[block], *lists)
 
-    return _summed(x, resp.shape[1], threads, share)
+    return _summed(x, zeros(x.shape[1], resp.shape[1], x.dtype), threads, share)
 
 
 _Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.int32], NDArray[np.int32]]
@@ -293,10 +329,9 @@ _Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], ND
 bounds (n, cuts + 2) of every document's words between them."""
 
 
-def _summed(x: Any, kp: int, threads: int, fill: Callable[[slice, _Lists], None]) -> NDArray[Any]:
-    """Sum documents by their responsibilities, which ``fill(block, lists)`` lists for one block after another."""
-    n, d = x.shape
-    s = np.zeros((d, kp), x.dtype)
+def _summed(x: Any, s: NDArray[Any], threads: int, fill: Callable[[slice, _Lists], None]) -> NDArray[Any]:
+    """Add documents to ``s`` by their responsibilities, which ``fill(block, lists)`` lists block after block."""
+    n, kp = x.shape[0], s.shape[1]
     size = min(n, _BLOCK)
     cuts = _cuts(x.indices, threads)
     bounds, split = np.empty((size, 2), np.int64), np.empty((size, len(cuts) + 2), np.int32)
@@ -323,6 +358,11 @@ def _cuts(indices: NDArray[Any], threads: int) -> NDArray[np.int32]:
     cost = np.cumsum(np.where(frequent, 1.0, 2.0))
     chosen = sample[np.searchsorted(cost, cost[-1] * np.arange(1, threads) / threads)]
     return np.unique(chosen[chosen > 0]).astype(np.int32)
+
+
+def in_parts(chunk: Callable[..., None], n: int, threads: int, *shared: Any, own: NDArray[Any]) -> None:
+    """Call ``chunk(low, high, own[c], *shared)`` for every part of n rows at once, one thread each."""
+    _run(chunk, _parts(n, threads), *shared, own=[(row,) for row in own])
 
 
 def _parts(n: int, parts: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Row operations on 16 or 32 topics at a time, kept in vector registers.
+"""Row operations on 16 to 128 topics at a time, kept in vector registers.
 
 A document's scores are a sum of rows of the matrix of means, one row a word. Written as a loop over topics inside a
 loop over words, the running sums go through memory once a word; here the loop over words is emitted with the sums in
@@ -13,16 +13,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 NARROW = 16
-WIDE = 32
+WIDEST = 128 if binding.get_host_cpu_features().get("avx512f") else 64
+WIDTHS = tuple(range(NARROW, WIDEST + 1, NARROW))
+"""Topics whose sums fit the vector registers."""
 
 # contract: a product and a sum may be one instruction. Nothing else is relaxed, so that sums keep their order.
 _FUSE = ("contract",)
+
+
+def _emitted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give numba a function that emits code; the type of what numba returns would be that of the emitter."""
+    compiled: Callable[..., Any] = intrinsic(function)
+    return compiled
 
 
 class _Row:
@@ -42,6 +50,10 @@ class _Row:
 
     def data_address(self) -> Any:
         return self.builder.bitcast(self.data, self.vector.as_pointer())
+
+    def beside(self, address: Any, columns: int) -> Any:
+        """Return the address so many columns, a multiple of the width, behind another."""
+        return self.builder.gep(address, [ir.Constant(ir.IntType(32), columns // self.vector.count)])
 
     def at(self, row: Any, column: Any) -> Any:
         return self.address(self.builder.add(self.builder.mul(row, self.columns), column))
@@ -72,98 +84,136 @@ def _word(context: Any, builder: Any, kind: Any, value: Any, position: Any) -> A
     return context.cast(builder, word, kind.dtype, types.intp)
 
 
-def _make_dot(width: int) -> Callable[..., None]:
-    @intrinsic
-    def dot(typingctx, indices, data, start, stop, m, column, out):  # type: ignore[no-untyped-def]
-        """out[column : column + width] = sum_j data[j] m[indices[j], column : column + width], start <= j < stop."""
+@_emitted
+def dot_block(typingctx, indices, data, start, stop, m, column, width, out):  # type: ignore[no-untyped-def]
+    """out[column : column + width] = sum_j data[j] m[indices[j], column : column + width], start <= j < stop.
 
-        def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            row = _Row(context, builder, signature.args[4], args[4], width)
-            target = _Row(context, builder, signature.args[6], args[6], width)
-            with builder.goto_entry_block():  # only there does the optimiser turn it into a register
-                total = builder.alloca(row.vector)
-            builder.store(ir.Constant(row.vector, None), total)
-            with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (
-                j,
-                _,
-            ):
-                word = _word(context, builder, signature.args[0], args[0], j)
-                value = row.spread(_element(context, builder, signature.args[1], args[1], j))
-                product = builder.fmul(value, row.load(row.at(word, args[5])), flags=_FUSE)
-                builder.store(builder.fadd(builder.load(total), product, flags=_FUSE), total)
-            target.store(builder.load(total), target.address(args[5]))
-            return context.get_dummy_value()
+    ``width`` is one of `WIDTHS`; every one has a loop of its own.
+    """
 
-        return types.void(indices, data, types.intp, types.intp, m, types.intp, out), emit
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        done = builder.append_basic_block("dotted")
+        choice = builder.switch(args[6], done)
+        for width in WIDTHS:
+            block = builder.append_basic_block(f"dot{width}")
+            choice.add_case(ir.Constant(args[6].type, width), block)
+            builder.position_at_end(block)
+            _emit_dot(context, builder, signature.args, args, width)
+            builder.branch(done)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
 
-    return dot
+    return types.void(indices, data, types.intp, types.intp, m, types.intp, types.intp, out), emit
 
 
-def _make_scatter(width: int) -> Callable[..., None]:
-    @intrinsic
-    def scatter(typingctx, indices, data, start, stop, s, column, weight):  # type: ignore[no-untyped-def]
-        """s[indices[j], column : column + width] += data[j] weight[column : column + width], start <= j < stop."""
-
-        def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            row = _Row(context, builder, signature.args[4], args[4], width)
-            source = _Row(context, builder, signature.args[6], args[6], width)
-            weights = source.load(source.address(args[5]))
-            with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (
-                j,
-                _,
-            ):
-                word = _word(context, builder, signature.args[0], args[0], j)
-                value = row.spread(_element(context, builder, signature.args[1], args[1], j))
-                place = row.at(word, args[5])
-                product = builder.fmul(value, weights, flags=_FUSE)
-                row.store(builder.fadd(row.load(place), product, flags=_FUSE), place)
-            return context.get_dummy_value()
-
-        return types.void(indices, data, types.intp, types.intp, s, types.intp, weight), emit
-
-    return scatter
+def _emit_dot(context: Any, builder: Any, kinds: Any, args: Any, width: int) -> None:
+    """Emit the loop over words for one width, its sums a vector of `NARROW` topics each."""
+    row, target = (_Row(context, builder, kinds[at], args[at], NARROW) for at in (4, 7))
+    lanes = range(0, width, NARROW)
+    with builder.goto_entry_block():  # only there does the optimiser turn them into registers
+        totals = [builder.alloca(row.vector) for _ in lanes]
+    for total in totals:
+        builder.store(ir.Constant(row.vector, None), total)
+    kind = args[2].type
+    with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(kind, 1), kind) as (j, _):
+        place = row.at(_word(context, builder, kinds[0], args[0], j), args[5])
+        value = row.spread(_element(context, builder, kinds[1], args[1], j))
+        for lane, total in zip(lanes, totals, strict=True):
+            product = builder.fmul(value, row.load(row.beside(place, lane)), flags=_FUSE)
+            builder.store(builder.fadd(builder.load(total), product, flags=_FUSE), total)
+    first = target.address(args[5])
+    for lane, total in zip(lanes, totals, strict=True):
+        target.store(builder.load(total), target.beside(first, lane))
 
 
-def _make_score(width: int) -> Callable[..., None]:
-    @intrinsic
-    def score_lanes(typingctx, c, column, coef, centre, slope, score, best):  # type: ignore[no-untyped-def]
-        """Score ``width`` topics by Horner's scheme in u = (c - centre) slope, and let best = max(best, score).
+@_emitted
+def add_entry(typingctx, indices, data, start, stop, s, column, weight):  # type: ignore[no-untyped-def]
+    """s[indices[j], column] += data[j] weight, start <= j < stop; ``weight`` is of the dtype of s."""
 
-        All in double precision; ``best`` has as many values. A score that is not a number is never the largest.
-        """
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds = signature.args
+        row = _Row(context, builder, kinds[4], args[4], NARROW)
+        with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (j, _):
+            word = _word(context, builder, kinds[0], args[0], j)
+            place = builder.gep(row.data, [builder.add(builder.mul(word, row.columns), args[5])])
+            product = builder.fmul(_element(context, builder, kinds[1], args[1], j), args[6], flags=_FUSE)
+            builder.store(builder.fadd(builder.load(place), product, flags=_FUSE), place)
+        return context.get_dummy_value()
 
-        def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            kinds = signature.args
-            column = args[1]
-            dots, target = (_Row(context, builder, kinds[at], args[at], width) for at in (0, 5))
-            rows, origin, unit, largest = (_Row(context, builder, kinds[at], args[at], width) for at in (2, 3, 4, 6))
-            value = dots.load(dots.address(column))
-            if kinds[0].dtype == types.float32:
-                value = builder.fpext(value, rows.vector)
-            u = builder.fmul(builder.fsub(value, origin.load(origin.address(column))), unit.load(unit.address(column)))
-            with builder.goto_entry_block():
-                total = builder.alloca(rows.vector)
-            one = ir.Constant(column.type, 1)
-            powers = builder.extract_value(context.make_array(kinds[2])(context, builder, args[2]).shape, 0)
-            degree = builder.sub(powers, one)
-            builder.store(rows.load(rows.at(degree, column)), total)
-            with cgutils.for_range(builder, degree) as loop:
-                power = builder.sub(builder.sub(degree, one), loop.index)
-                product = builder.fmul(builder.load(total), u, flags=_FUSE)
-                builder.store(builder.fadd(product, rows.load(rows.at(power, column)), flags=_FUSE), total)
-            found = builder.load(total)
-            target.store(found, target.address(column))
-            held = largest.load(largest.data_address())
-            larger = builder.fcmp_ordered(">", found, held)
-            largest.store(builder.select(larger, found, held), largest.data_address())
-            return context.get_dummy_value()
-
-        return types.void(c, types.intp, coef, centre, slope, score, best), emit
-
-    return score_lanes
+    return types.void(indices, data, types.intp, types.intp, s, types.intp, s.dtype), emit
 
 
-dot_narrow = _make_dot(NARROW)
-dot_wide = _make_dot(WIDE)
-scatter_narrow = _make_scatter(NARROW)
-score_narrow = _make_score(NARROW)
+@_emitted
+def add_rows(typingctx, indices, data, start, stop, s, column, weight):  # type: ignore[no-untyped-def]
+    """s[indices[j], column : column + NARROW] += data[j] weight[column : column + NARROW], start <= j < stop."""
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds = signature.args
+        row, source = (_Row(context, builder, kinds[at], args[at], NARROW) for at in (4, 6))
+        weights = source.load(source.address(args[5]))
+        with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (j, _):
+            place = row.at(_word(context, builder, kinds[0], args[0], j), args[5])
+            value = row.spread(_element(context, builder, kinds[1], args[1], j))
+            product = builder.fmul(value, weights, flags=_FUSE)
+            row.store(builder.fadd(row.load(place), product, flags=_FUSE), place)
+        return context.get_dummy_value()
+
+    return types.void(indices, data, types.intp, types.intp, s, types.intp, weight), emit
+
+
+@_emitted
+def score_lanes(typingctx, c, column, coef, centre, slope, score):  # type: ignore[no-untyped-def]
+    """Score `NARROW` topics by Horner's scheme in u = (c - centre) slope, and return the largest score.
+
+    All in double precision. A score that is not a number is never the largest.
+    """
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds = signature.args
+        column = args[1]
+        dots, target = (_Row(context, builder, kinds[at], args[at], NARROW) for at in (0, 5))
+        rows, origin, unit = (_Row(context, builder, kinds[at], args[at], NARROW) for at in (2, 3, 4))
+        value = dots.load(dots.address(column))
+        if kinds[0].dtype == types.float32:
+            value = builder.fpext(value, rows.vector)
+        u = builder.fmul(builder.fsub(value, origin.load(origin.address(column))), unit.load(unit.address(column)))
+        with builder.goto_entry_block():
+            total = builder.alloca(rows.vector)
+        one = ir.Constant(column.type, 1)
+        powers = builder.extract_value(context.make_array(kinds[2])(context, builder, args[2]).shape, 0)
+        degree = builder.sub(powers, one)
+        builder.store(rows.load(rows.at(degree, column)), total)
+        with cgutils.for_range(builder, degree) as loop:
+            power = builder.sub(builder.sub(degree, one), loop.index)
+            product = builder.fmul(builder.load(total), u, flags=_FUSE)
+            builder.store(builder.fadd(product, rows.load(rows.at(power, column)), flags=_FUSE), total)
+        found = builder.load(total)
+        target.store(found, target.address(column))
+        reduce = ir.FunctionType(rows.scalar, [rows.vector])
+        name = f"llvm.vector.reduce.fmax.v{NARROW}f64"
+        largest = cgutils.get_or_insert_function(builder.module, reduce, name)  # type: ignore[no-untyped-call]
+        return builder.call(largest, [found])
+
+    return types.float64(c, types.intp, coef, centre, slope, score), emit
+
+
+@_emitted
+def above(typingctx, score, column, level):  # type: ignore[no-untyped-def]
+    """Return which of `NARROW` scores from ``column`` on are above ``level``, as bits of a number."""
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        row = _Row(context, builder, signature.args[0], args[0], NARROW)
+        found = builder.fcmp_ordered(">", row.load(row.address(args[1])), row.spread(args[2]))
+        return builder.zext(builder.bitcast(found, ir.IntType(NARROW)), ir.IntType(64))
+
+    return types.int64(score, types.intp, types.float64), emit
+
+
+@_emitted
+def lowest_bit(typingctx, bits):  # type: ignore[no-untyped-def]
+    """Return the place of the lowest bit that is set; ``bits`` must not be zero."""
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), emit

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from vmfstream.directional.lanes import NARROW, WIDE, dot_narrow, dot_wide, scatter_narrow, score_narrow
+from vmfstream.directional.lanes import NARROW, WIDEST, above, add_entry, add_rows, dot_block, lowest_bit, score_lanes
 
 TOP = 4
 """How many topics the compact form of the responsibilities keeps."""
@@ -22,9 +21,9 @@ _MANY = 5  # active topics in 16 columns from which adding the whole row is fast
 
 
 @njit(cache=True)
-def _is_empty(values: NDArray[Any]) -> bool:
-    for value in values:  # noqa: SIM110
-        if value != 0:
+def _is_empty(data: Any, start: int, stop: int) -> bool:
+    for j in range(start, stop):  # noqa: SIM110
+        if data[j] != 0:
             return False
     return True
 
@@ -32,29 +31,23 @@ def _is_empty(values: NDArray[Any]) -> bool:
 @njit(cache=True)
 def _dot_row(indices: Any, data: Any, start: int, stop: int, m: Any, out: Any) -> None:
     """out = x_i m, in blocks of topics that fit the registers."""
-    column = 0
-    while column + WIDE <= m.shape[1]:
-        dot_wide(indices, data, start, stop, m, column, out)
-        column += WIDE
-    if column < m.shape[1]:
-        dot_narrow(indices, data, start, stop, m, column, out)
+    for column in range(0, m.shape[1], WIDEST):
+        dot_block(indices, data, start, stop, m, column, min(WIDEST, m.shape[1] - column), out)
 
 
 @njit(cache=True)
-def _scratch(kp: int) -> tuple[Any, Any, Any, Any]:
-    """Room for one document: scores, responsibilities, active topics, and the largest score of every lane."""
-    return np.empty(kp), np.empty(kp), np.empty(kp, np.int64), np.empty(NARROW)
+def _scratch(kp: int) -> tuple[Any, Any, Any]:
+    """Room for one document: scores, responsibilities and active topics."""
+    return np.empty(kp), np.empty(kp), np.empty(kp, np.int64)
 
 
 @njit(cache=True)
-def _score(c: Any, coef: Any, centre: Any, slope: Any, score: Any, lanes: Any) -> float:
+def _score(c: Any, coef: Any, centre: Any, slope: Any, score: Any) -> float:
     """Fill score with Horner's scheme in u = (c - centre) slope and return the largest."""
-    lanes[:] = -math.inf
+    best = -math.inf
     for column in range(0, len(score), NARROW):
-        score_narrow(c, column, coef, centre, slope, score, lanes)
-    best: float = lanes[0]
-    for lane in range(1, NARROW):
-        best = max(best, lanes[lane])
+        largest = score_lanes(c, column, coef, centre, slope, score)
+        best = largest if largest > best else best
     return best
 
 
@@ -67,16 +60,24 @@ def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, fl
     if not -math.inf < best < math.inf:
         return 0, -1, 0.0
     count = 0
-    for t in range(len(score)):
-        active[count] = t  # without a branch: which topics are near the best is hard to foretell
-        count += score[t] - best > _NEGLIGIBLE
+    for column in range(0, len(score), NARROW):
+        near = above(score, column, best + _NEGLIGIBLE)
+        while near:
+            active[count] = column + lowest_bit(near)
+            count += 1
+            near &= near - 1
+    if count == 1:
+        r[active[0]] = 1.0
+        return 1, active[0], best
     label = -1
     total = 0.0
     for a in range(count):
         t = active[a]
-        if label < 0 and score[t] == best:
-            label = t
-        r[t] = math.exp(score[t] - best)
+        if score[t] == best:
+            label = t if label < 0 else label
+            r[t] = 1.0
+        else:
+            r[t] = math.exp(score[t] - best)
         total += r[t]
     for a in range(count):
         r[active[a]] /= total
@@ -100,41 +101,40 @@ def _truncate(r: Any, active: Any, count: int, label: int, threshold: float) -> 
 
 
 @njit(cache=True)
-def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any, top: Any, weight: Any) -> None:
-    """Add one document to nk and q, and write its largest responsibilities, by insertion."""
+def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any, i: int, top: Any, weight: Any) -> None:
+    """Add document i to nk and q, and write its largest responsibilities, by insertion."""
     for a in range(count):
         t = active[a]
         value = r[t]
         nk[t] += mass * value
         q[t] += (mass * value) ** 2
         place = min(a, TOP)
-        while place > 0 and weight[place - 1] < np.float32(value):
+        while place > 0 and weight[i, place - 1] < np.float32(value):
             if place < TOP:
-                weight[place] = weight[place - 1]
-                top[place] = top[place - 1]
+                weight[i, place] = weight[i, place - 1]
+                top[i, place] = top[i, place - 1]
             place -= 1
         if place < TOP:
-            weight[place] = value
-            top[place] = t
+            weight[i, place] = value
+            top[i, place] = t
 
 
 @njit(cache=True)
-def _scatter_row(indices: Any, data: Any, start: int, stop: int, weights: Any, active: Any, count: int, s: Any) -> None:
-    """s[w] += x_iw weights for the active topics, which are listed in increasing order."""
-    first = 0
-    while first < count:
-        column = active[first] // NARROW * NARROW
+def _scatter_row(
+    indices: Any, data: Any, start: int, stop: int, weights: Any, topic: Any, low: int, high: int, s: Any
+) -> None:
+    """s[w] += x_iw weights for the topics listed from ``low`` to ``high``, in increasing order."""
+    first = low
+    while first < high:
+        column = topic[first] // NARROW * NARROW
         last = first + 1
-        while last < count and active[last] < column + NARROW:
+        while last < high and topic[last] < column + NARROW:
             last += 1
         if last - first >= _MANY:
-            scatter_narrow(indices, data, start, stop, s, column, weights)
+            add_rows(indices, data, start, stop, s, column, weights)
         else:
             for a in range(first, last):
-                t = active[a]
-                weight = weights[t]
-                for j in range(start, stop):
-                    s[indices[j], t] += weight * data[j]
+                add_entry(indices, data, start, stop, s, topic[a], weights[topic[a]])
         first = last
 
 
@@ -165,13 +165,13 @@ def posterior_chunk(
 ) -> None:
     """Score documents and write all their responsibilities."""
     c = np.empty(m.shape[1], m.dtype)
-    score, r, active, lanes = _scratch(coef.shape[1])
+    score, r, active = _scratch(coef.shape[1])
     for i in range(low, high):
         start, stop = indptr[i], indptr[i + 1]
-        if _is_empty(data[start:stop]):
+        if _is_empty(data, start, stop):
             continue
         _dot_row(indices, data, start, stop, m, c)
-        best = _score(c, coef, centre, slope, score, lanes)
+        best = _score(c, coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
         for a in range(count):
             resp[i, active[a]] = r[active[a]]
@@ -182,11 +182,11 @@ def posterior_of_dots(
     dots: Any, empty: Any, coef: Any, centre: Any, slope: Any, loglik: Any, label: Any, resp: Any
 ) -> None:
     """Do as `posterior_chunk` from finished dot products."""
-    score, r, active, lanes = _scratch(coef.shape[1])
+    score, r, active = _scratch(coef.shape[1])
     for i in range(dots.shape[0]):
         if empty[i]:
             continue
-        best = _score(dots[i], coef, centre, slope, score, lanes)
+        best = _score(dots[i], coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
         for a in range(count):
             resp[i, active[a]] = r[active[a]]
@@ -223,24 +223,24 @@ def pass_chunk(
     """
     kp = m.shape[1]
     c = np.empty(kp, m.dtype)
-    score, r, active, lanes = _scratch(kp)
+    score, r, active = _scratch(kp)
     at = low * kp
     for i in range(low, high):
-        begin[i] = at
+        begin[i, 0] = begin[i, 1] = at
         start, stop = indptr[i], indptr[i + 1]
-        if _is_empty(data[start:stop]):
+        if _is_empty(data, start, stop):
             continue
         _dot_row(indices, data, start, stop, m, c)
-        best = _score(c, coef, centre, slope, score, lanes)
+        best = _score(c, coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
         count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
+        _tally(r, active, count, mass[i], nk, q, i, top, weight)
         for a in range(count):
             topic[at] = active[a]
             share[at] = mass[i] * r[active[a]]
             at += 1
         begin[i, 1] = at
-        _split_row(indices[start:stop], cuts, split[i])
+        _split_row(indices, start, stop, cuts, i, split)
 
 
 @njit(cache=True)
@@ -261,14 +261,14 @@ def pass_of_dots(
     weight: Any,
 ) -> None:
     """Do as `pass_chunk` from finished dot products, and write the responsibilities as a matrix."""
-    score, r, active, lanes = _scratch(coef.shape[1])
+    score, r, active = _scratch(coef.shape[1])
     for i in range(dots.shape[0]):
         if empty[i]:
             continue
-        best = _score(dots[i], coef, centre, slope, score, lanes)
+        best = _score(dots[i], coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
         count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, mass[i], nk, q, top[i], weight[i])
+        _tally(r, active, count, mass[i], nk, q, i, top, weight)
         for a in range(count):
             resp[i, active[a]] = mass[i] * r[active[a]]
 
@@ -288,7 +288,7 @@ def list_chunk(
                 share[at] = resp[i, t]
                 at += 1
         begin[i, 1] = at
-        _split_row(indices[indptr[i] : indptr[i + 1]], cuts, split[i])
+        _split_row(indices, indptr[i], indptr[i + 1], cuts, i, split)
 
 
 @njit(cache=True, nogil=True)
@@ -310,37 +310,36 @@ def scatter_words(
     first = cuts[part - 1] if part > 0 else 0
     last = cuts[part] if part < len(cuts) else s.shape[0]
     for i in range(begin.shape[0]):
-        low, high = begin[i]
+        low, high = begin[i, 0], begin[i, 1]
         if low == high:
             continue
         for a in range(low, high):
             weights[topic[a]] = share[a]
-        active, count = topic[low:high], high - low
+        start, stop = indptr[i], indptr[i + 1]
         if split[i, 0] >= 0:
-            _scatter_row(
-                indices, data, indptr[i] + split[i, part], indptr[i] + split[i, part + 1], weights, active, count, s
-            )
+            start, stop = start + split[i, part], start + split[i, part + 1]
+            _scatter_row(indices, data, start, stop, weights, topic, low, high, s)
         else:
-            for j in range(indptr[i], indptr[i + 1]):
+            for j in range(start, stop):
                 if first <= indices[j] < last:
-                    _scatter_row(indices, data, j, j + 1, weights, active, count, s)
+                    _scatter_row(indices, data, j, j + 1, weights, topic, low, high, s)
         for a in range(low, high):
             weights[topic[a]] = 0.0
 
 
 @njit(cache=True)
-def _split_row(words: Any, cuts: Any, split: Any) -> None:
+def _split_row(words: Any, start: int, stop: int, cuts: Any, i: int, split: Any) -> None:
     """Bounds of the parts of a document's words, by counts without a branch; unsorted words are marked by -1."""
-    split[0], split[len(cuts) + 1] = 0, len(words)
+    split[i, 0], split[i, len(cuts) + 1] = 0, stop - start
     if len(cuts) == 0:
         return
     for c in range(len(cuts)):
         before = 0
-        for j in range(len(words)):
+        for j in range(start, stop):
             before += words[j] < cuts[c]
-        split[c + 1] = before
+        split[i, c + 1] = before
     falls = 0
-    for j in range(len(words) - 1):
+    for j in range(start, stop - 1):
         falls += words[j] > words[j + 1]
     if falls > 0:
-        split[0] = -1
+        split[i, 0] = -1

@@ -61,7 +61,7 @@ class CountedStream:
         """Score and add rows that fit into the open slice."""
         rows = _directions(part, self.dim if self.state is None else self.state.dim)
         if self.state is not None:
-            self.state, info = tracker.step(self.state, rows, self.settings)
+            self.state, info = tracker.step(self.state, rows, self.settings, spend=True)
         elif np.any(rows.data if isinstance(rows, csr_array) else rows):
             self.state = tracker.start(self.settings, [], 0, rows)
             resp, loglik = tracker.memberships(self.state, rows, self.settings)

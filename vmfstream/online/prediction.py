@@ -48,10 +48,10 @@ class Belief(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """A batch as scored: sums ``s`` (D, kp), ``n`` (kp,), memberships ``resp`` (N, kp), ``loglik``, ``label`` (N,).
+    """A batch as scored: sums ``s`` (D, kp), ``n`` (kp,), ``loglik``, ``label`` (N,), memberships of the first rows.
 
-    Rows of ``resp`` sum to one, or to zero without direction; they keep the strongest topics only, the sums also those
-    beyond. The label of a document without direction is -1 and its log-density 0.
+    Rows of ``resp`` (keep, kp) sum to one, or to zero without direction; they keep the strongest topics only, the sums
+    also those beyond. The label of a document without direction is -1 and its log-density 0.
     """
 
     s: Matrix
@@ -92,18 +92,29 @@ def posterior(x: Rows, belief: Belief, *, threads: int) -> tuple[Matrix, Vector,
     return out.resp, out.loglik, out.label
 
 
-def gather(x: Rows, belief: Belief, *, threads: int, poly: ScorePolynomial | None = None) -> Gathered:
+def gather(
+    x: Rows,
+    belief: Belief,
+    *,
+    threads: int,
+    keep: int | None = None,
+    into: Matrix | None = None,
+    poly: ScorePolynomial | None = None,
+) -> Gathered:
     """Score documents as `score` does and sum them by their memberships, in one pass over the non-zeros.
 
+    Memberships are returned for the first ``keep`` documents, or all. The sums are added to ``into``, if it is given.
     With the ``poly`` of a belief, ``x`` and the belief's vectors may be without the words that no document has.
     """
     poly = score_polynomial(belief) if poly is None else poly
     if poly.error > TOLERANCE:
         resp, loglik, label = _exact(x, belief)
-        return Gathered(accumulate(x, resp, threads=threads), resp.sum(axis=0, dtype=np.float64), resp, loglik, label)
+        s = accumulate(x, resp, threads=threads)
+        s = s if into is None else np.add(into, s, out=into)
+        return Gathered(s, resp.sum(axis=0, dtype=np.float64), resp[:keep], loglik, label)
     k, kp = len(belief.gamma), belief.f.shape[1]
-    out = posterior_accumulate(x, belief.f, poly.coef, poly.centre, poly.scale, k, threads=threads)
-    return Gathered(out.s, out.nk, _memberships(out.top, out.weight, kp), out.loglik, out.label)
+    out = posterior_accumulate(x, belief.f, poly.coef, poly.centre, poly.scale, k, threads=threads, into=into)
+    return Gathered(out.s, out.nk, _memberships(out.top[:keep], out.weight[:keep], kp), out.loglik, out.label)
 
 
 def lowest_cosine(parts: Sequence[Rows]) -> float:

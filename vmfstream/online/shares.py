@@ -80,11 +80,11 @@ def shared(x: Rows, base: Matrix, so_far: Gathering, keep: int, threads: int) ->
     narrow = narrowed(x)
     f, _ = learn(base[narrow.words], _rows(so_far, narrow.words), so_far.weight)
     now = Belief(f, so_far.gamma, so_far.kappa, so_far.log_weights, so_far.lowest_cosine)
-    out = gather(narrow.x, now, threads=threads, poly=so_far.poly)
+    out = gather(narrow.x, now, threads=threads, keep=keep, poly=so_far.poly)
     scored = out.label >= 0
     loglik = float(out.loglik[scored].sum())
     share = Share(narrow.words, out.s, out.n, rows_of(x), int(np.count_nonzero(scored)), loglik)
-    return share, Scored(StepInfo(out.loglik, out.label), out.resp[:keep])
+    return share, Scored(StepInfo(out.loglik, out.label), out.resp)
 
 
 def merged(a: Share, b: Share) -> Share:

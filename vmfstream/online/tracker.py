@@ -19,7 +19,7 @@ from vmfstream.bayes.concentration import point_kappa
 from vmfstream.bayes.flat import expected_cosines, topic_densities
 from vmfstream.bayes.temporal import smooth
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
-from vmfstream.directional.kernels import accumulate, padded
+from vmfstream.directional.kernels import accumulate, copied, padded, zeros
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain, lifecycle
 from vmfstream.online.adoption import adopted
@@ -28,6 +28,7 @@ from vmfstream.online.chain import anchored, counts, statistics
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
+from vmfstream.online.renewal import renew
 from vmfstream.online.state import (
     Life,
     Matrix,
@@ -115,23 +116,34 @@ def start(
     return state
 
 
-def step(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[TrackState, StepInfo]:
-    """Score a batch under the current belief, then add it to the open slice (one pass over its non-zeros)."""
+def step(state: TrackState, x: Rows, settings: TrackerSettings, *, spend: bool = False) -> tuple[TrackState, StepInfo]:
+    """Score a batch under the current belief, then add it to the open slice (one pass over its non-zeros).
+
+    With ``spend`` the state given is used up: its matrices become those of the new one. Nothing of the size of the
+    vocabulary is copied then; without, two matrices of it are.
+    """
     if rows_of(x) == 0:
         return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
-    out = gather(x, belief(state, settings), threads=settings.threads)
-    np.add(out.s, state.open.s, out=out.s)
-    room = settings.slice_limit - sum(rows_of(rows) for rows, _ in state.open.kept)
-    state = gathered(state, out.s, state.open.n + out.n, rows_of(x), x[: max(room, 0)], out.resp[: max(room, 0)])
-    return state, StepInfo(out.loglik, out.label)
+    room = max(settings.slice_limit - sum(rows_of(rows) for rows, _ in state.open.kept), 0)
+    s = state.open.s if spend else copied(state.open.s)
+    out = gather(x, belief(state, settings), threads=settings.threads, keep=room, into=s)
+    opened = _more(state.open, s, state.open.n + out.n, rows_of(x), x[:room] if room else x, out.resp)
+    if not spend:
+        return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
+    f = copied(state.f) if state.f is state.base else state.f
+    gamma = renew(f, state.gamma, state.base, s, state.kappa, x, settings.threads)
+    return replace(state, open=opened, f=f, gamma=gamma), StepInfo(out.loglik, out.label)
 
 
 def gathered(state: TrackState, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> TrackState:
     """Let the open slice have the sums ``s`` and ``n``, so many documents more, and of these some to keep."""
+    return _gathered(replace(state, open=_more(state.open, s, n, documents, kept, resp)))
+
+
+def _more(opened: OpenSlice, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> OpenSlice:
     more = ((kept, resp),) if len(resp) else ()
-    opened = OpenSlice(s, n, state.open.documents + documents, (*state.open.kept, *more))
-    return _gathered(replace(state, open=opened))
+    return OpenSlice(s, n, opened.documents + documents, (*opened.kept, *more))
 
 
 def belief(state: TrackState, settings: TrackerSettings) -> Belief:
@@ -459,7 +471,7 @@ def _belief(state: TrackState, f: Matrix, gamma: Vector, n: Vector, settings: Tr
 
 
 def _nothing(dim: int, kp: int) -> OpenSlice:
-    return OpenSlice(np.zeros((dim, kp), np.float32), np.zeros(kp), 0, ())
+    return OpenSlice(zeros(dim, kp), np.zeros(kp), 0, ())
 
 
 def _mean(values: NDArray[np.float64]) -> float:
