@@ -161,7 +161,7 @@ class RangedEngine(Engine):
 
     def _read_and_learn(self, plan: Sequence[Range], epoch: Epoch) -> None:
         """Have a plan carried out; where workers are lost with what they held, from its beginning."""
-        cut = blocks(len(plan), self._executor.workers)
+        cut = blocks(len(plan), self._surely(lambda: self._executor.workers))
         calls = [(self._reading, list(plan[block])) for block in cut]
         held, seen = self._surely(lambda: self._brought(calls))
         choices = self._chosen([gist for block in seen for gist in block], epoch)
