@@ -164,9 +164,31 @@ def test_lost_workers_are_asked_again_but_not_for_ever() -> None:
                 raise WorkersLost("gone")
             return super().map(function, calls)
 
+    class Fickle(InProcess):
+        """Fails the first time that anything is to be shared, and that its workers are counted."""
+
+        def __init__(self) -> None:
+            self.turns = 0
+
+        def _turn(self) -> None:
+            self.turns += 1
+            if self.turns in (1, 3):
+                raise WorkersLost("gone")
+
+        @property
+        def workers(self) -> int:
+            self._turn()
+            return 1
+
+        def share(self, value: Any) -> Any:
+            self._turn()
+            return value
+
     x = cut(rows())
     weak, strong = (models()["soft"]().fit(vs.parted(x, executor=e)) for e in (Weak(3 + len(x), 20, 21), InProcess()))
     np.testing.assert_array_equal(weak.means_, strong.means_)
+    fickle = vs.parted(x, executor=Fickle())
+    np.testing.assert_array_equal(fickle @ np.ones(60), vs.parted(x) @ np.ones(60))
     with pytest.raises(WorkersLost):
         vs.parted(x, executor=Weak(*range(2 + len(x), 40))) @ np.ones(60)
 

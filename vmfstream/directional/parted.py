@@ -175,13 +175,15 @@ class PartedRows(Parted):
             return []
         ends = np.cumsum([0, *(view.high - view.low for view in self._views)]).tolist()
         for attempt in range(ATTEMPTS):
-            shared = self._executor.share(given)
-            calls = []
-            for block in blocks(len(self._views), self._executor.workers):
-                views = [tuple(view) for view in self._views[block]]
-                rows = [[values[a:b] for values in per_row] for a, b in pairwise(ends[block.start : block.stop + 1])]
-                calls.append((function, views, shared, rows))
             try:
+                shared = self._executor.share(given)
+                calls = []
+                for block in blocks(len(self._views), self._executor.workers):
+                    views = [tuple(view) for view in self._views[block]]
+                    rows = [
+                        [values[a:b] for values in per_row] for a, b in pairwise(ends[block.start : block.stop + 1])
+                    ]
+                    calls.append((function, views, shared, rows))
                 return self._executor.map(_in_block, calls)
             except WorkersLost:
                 if attempt == ATTEMPTS - 1:
