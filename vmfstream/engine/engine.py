@@ -83,7 +83,7 @@ class Engine:
         self._sample = Sampler(settings.sample, track.seed)
         self._novel = MostNovel(settings.novel_documents)
         self._state: TrackState | None = None
-        self._epoch = self._committed = 0
+        self._epoch = self._committed = self._living = 0
         self._announced = 0
         self.finished = False
         checkpoint = store.resume()
@@ -225,8 +225,10 @@ class Engine:
     def _commit(self, commit: Commit, epoch: Epoch, observe: Observer | None, stop: Callable[[], bool]) -> None:
         """Have an epoch written; whoever wants to know is told when it is."""
 
+        living = self._topics()
+
         def told() -> None:
-            self._committed = commit.epoch.epoch
+            self._committed, self._living = commit.epoch.epoch, living
             self._reader.committed(commit.position)
             self._tell(commit.epoch.slice, epoch, observe, finished=commit.finished)
 
@@ -245,9 +247,12 @@ class Engine:
                     late=self._reach.late,
                     seconds=epoch.seconds,
                     lag=self._lag(),
-                    topics=0 if self._state is None else len(self._state.ids),
+                    topics=self._living,
                 )
             )
+
+    def _topics(self) -> int:
+        return 0 if self._state is None else len(self._state.ids)
 
     def _lag(self) -> int | None:
         return self._source.lag(self._reach.position) if isinstance(self._source, Live) else None
@@ -355,3 +360,4 @@ class Engine:
         self._sample.restore(open_part, slice_part)
         self._novel.restore(open_part)
         self._held, self._state = restore_model(self._encoder, self._track, open_part, slice_part)
+        self._living = self._topics()

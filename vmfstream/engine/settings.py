@@ -84,9 +84,9 @@ class Epoch:
 class Progress:
     """Told at the start, after every commit and every batch before it.
 
-    ``epoch`` is the last one in the log. ``heldout`` and ``seconds`` are of the epoch so far; ``late`` counts since the
-    process began; ``lag`` is how many messages wait in the source, None if it cannot say; ``topics`` is 0 before the
-    first fit.
+    ``epoch`` is the last one in the log and ``topics`` how many there are by then, 0 before the first fit. ``heldout``
+    and ``seconds`` are of the epoch so far; ``late`` counts since the process began; ``lag`` is how many messages wait
+    in the source, None if it cannot say.
     """
 
     epoch: int
