@@ -214,7 +214,7 @@ def _temporal(k: int, method: str, seed: int) -> Any:
 
     options: dict[str, Any] = {"persistence": "auto", "concentration": "shared" if method == T_OURS else "own"}
     if method == T:
-        options |= {"inference": "meanfield", "persistence": PERSISTENCE}
+        options |= {"inference": "meanfield", "persistence": PERSISTENCE, "n_init": 1}
     return TemporalVMFMixture(k, random_state=seed, **options)
 
 

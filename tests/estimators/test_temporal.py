@@ -162,7 +162,8 @@ def test_next_slice_is_predicted_better_than_by_a_model_of_no_memory() -> None:
 def test_sparse_single_precision_is_dense_double() -> None:
     x, slices, _ = moving()
     x[np.abs(x) < 0.02] = 0
-    dense, sparse = model().fit(x, slices), model().fit(csr_array(x.astype(np.float32)), slices)
+    # one start: of two, equally good, rounding may choose
+    dense, sparse = model(n_init=1).fit(x, slices), model(n_init=1).fit(csr_array(x.astype(np.float32)), slices)
     assert sparse.means_.dtype == np.float32
     assert np.abs(dense.means_ - sparse.means_).max() < 1e-3
     assert sparse.concentrations_ == pytest.approx(dense.concentrations_, rel=1e-3)

@@ -110,7 +110,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
         kappa: str = "quadrature",
         empirical_bayes: Sequence[str] = ("mu0",),
         alpha: float = 1.0,
-        n_init: int = 1,
+        n_init: int = 2,
         max_iter: int = 100,
         tol: float = 1e-4,
         random_state: Any = None,

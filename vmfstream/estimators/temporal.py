@@ -103,7 +103,7 @@ class TemporalVMFMixture(MixtureEstimator):
         concentration: str = "shared",
         empirical_bayes: Sequence[str] = (),
         alpha: float = 1.0,
-        n_init: int = 1,
+        n_init: int = 2,
         max_iter: int = 50,
         tol: float = 1e-4,
         random_state: Any = None,
