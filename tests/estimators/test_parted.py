@@ -68,7 +68,9 @@ def test_a_fit_in_parts_is_that_of_one_matrix(name: str, dtype: Any, tolerance: 
 @pytest.mark.parametrize("inference", ["smoother", "filter", "meanfield"])
 def test_a_temporal_fit_in_parts_is_that_of_one_matrix(inference: str) -> None:
     x, slices = rows(), np.repeat([0, 1, 3], 200)
-    made = [vs.TemporalVMFMixture(n_components=3, inference=inference, max_iter=5, random_state=0) for _ in range(2)]
+    # one start: of two, equally good, rounding may choose
+    options: dict[str, Any] = {"n_components": 3, "inference": inference, "max_iter": 5, "n_init": 1, "random_state": 0}
+    made = [vs.TemporalVMFMixture(**options) for _ in range(2)]
     whole, parts = made[0].fit(x, slices), made[1].fit(vs.parted(cut(x)), slices)
     close(parts, whole, 1e-9)
     assert parts.means_.shape == (4, 3, 60)
