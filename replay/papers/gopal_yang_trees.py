@@ -76,8 +76,8 @@ def _show(done: Done) -> Shown:
             _wins(done),
             "Hierarchies begin where annealing ends, like the flat mixtures of vmfstream; the paper's flat mixture "
             "begins from random labels. From there the tree changes little: a leaf's own documents say far more about "
-            "its mean than its parent does, so that beside the flat Bayesian mixture from the same start a hierarchy "
-            "gains or loses hardly anything. What it is ahead in the paper's comparison is thus mostly its start.",
+            "its mean than its parent does, so that beside the flat Bayesian mixture from such starts a hierarchy "
+            "gains a few nats or none. What it is ahead in the paper's comparison is thus mostly its start.",
             *remarks(GROWN),
         ),
     )
