@@ -4,7 +4,7 @@ const lines = { el: $("#lines"), fig: null, scope: "top" };
 views.lines = { wire: wireLines, draw: drawLines, cursor: moveLines, rows: linesRows };
 function drawLines(changed) {
   if (lines.fig && !touches(changed, "r", "th", "size", "data")) return moveLines();
-  if (!D.lines.left) lines.scope = "top";
+  if (!D.lines[st.r].left) lines.scope = "top";
   const w = lines.el.clientWidth, key = `lines/${st.r}/${lines.scope}/${w < 560 ? "phone" : "wide"}`;
   return show("lines", key, (fig) => {
     lines.fig = fig;
@@ -17,9 +17,9 @@ function drawLines(changed) {
     // the dates stay on top while the lanes scroll
     axis.hidden = !tall;
     axis.replaceChildren(...fig.layout.meta.ticks.map(([v, text]) => { const e = make("span", text); e.style.left = lineX(v) + "px"; return e; }));
-    $("#lines-scope").hidden = !D.lines.left;
+    $("#lines-scope").hidden = !D.lines[st.r].left;
     for (const b of $("#lines-scope").children) b.setAttribute("aria-pressed", String(b.dataset.value === lines.scope));
-    $("#lines-told").textContent = D.lines.told + (tall ? "" : " " + D.lines.left);
+    $("#lines-told").textContent = D.lines[st.r].told + (tall ? "" : " " + D.lines[st.r].left);
     picture(lines.el.querySelector(".plot"), fig);
     moveLines();
   });
@@ -36,7 +36,14 @@ function moveLines() {
 }
 function happened([s, kind, t, o, n]) {
   const name = (x) => called(seen(s, x), x, 2);
-  return fill(W[kind + "At"], { date: D.labels[s], one: name(t), a: t, other: o < 0 ? "" : name(o), b: o, n: n ?? "?", periods: D.period + (n === 1 ? "" : "s") });
+  return fill(W[kind + "At"], { date: D.labels[s], one: name(t), a: t, other: o < 0 ? "" : name(o), b: o, n: n ?? "?", periods: D.period + (n === 1 ? "" : "s") }) + inHindsight(s, kind, t, o);
+}
+// later documents may tell that a topic was there before the tracker noticed, or had gone
+function inHindsight(s, kind, t, o) {
+  if (st.r === "then") return "";
+  const [first, last] = life(kind === "split" ? o : t);
+  if (["born", "split"].includes(kind) && first < s) return fill(W.sinceAt, { date: D.labels[first] });
+  return kind === "merged" && last < s - 1 ? fill(W.untilAt, { date: D.labels[last] }) : "";
 }
 // the mark and the life under the pointer, and the date there
 function lineAt(e) {
@@ -49,7 +56,7 @@ function lineAt(e) {
   return { s: Math.max(0, s), mark, life: lane.findLast((v) => lineX(v[2]) - 12 <= x) ?? null };
 }
 function lineTip({ s, mark, life: own }) {
-  if (mark) { const said = mark[2].map((k) => happened(D.lines.events[k])); return [[D.lines.events[mark[2][0]][2], said[0]], said.slice(1)]; }
+  if (mark) { const said = mark[2].map((k) => happened(D.lines[st.r].events[k])); return [[D.lines[st.r].events[mark[2][0]][2], said[0]], said.slice(1)]; }
   const [t] = own, k = seen(s, t), i = cell(k, t);
   return [[t, called(k, t) + " · " + fill(W.topic, { topic: t })],
     [fill(W.hoverCount, { date: D.labels[k], n: Math.round(now().documents[i] || 0), share: percent(now().share[i] || 0) }), W.hoverOpen]];
@@ -61,7 +68,7 @@ function wireLines() {
   });
   lines.el.addEventListener("pointerleave", hideTip);
   lines.el.addEventListener("click", (e) => {
-    const { s, mark, life: own } = lineAt(e), event = mark && D.lines.events[mark[2][0]];
+    const { s, mark, life: own } = lineAt(e), event = mark && D.lines[st.r].events[mark[2][0]];
     if (event) return go({ t: event[2], d: event[0], picked: true }, true);
     if (own) go(s >= own[2] && s <= own[3] ? { t: own[0], d: s, picked: true } : { t: own[0], picked: true }, true);
   });
@@ -74,7 +81,7 @@ function linesRows() {
   const rows = [["topic", "first", "words at first", "last", "words at last", "what happened"]];
   for (const t of D.topics) {
     const [a, b] = life(t);
-    if (a >= 0) rows.push([t, D.labels[a], called(a, t), D.labels[b], called(b, t), D.lines.events.filter((v) => v[2] === t || v[3] === t).map(happened).join("; ")]);
+    if (a >= 0) rows.push([t, D.labels[a], called(a, t), D.labels[b], called(b, t), D.lines[st.r].events.filter((v) => v[2] === t || v[3] === t).map(happened).join("; ")]);
   }
   return rows;
 }

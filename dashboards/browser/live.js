@@ -69,7 +69,6 @@ function arrived(text) {
   Object.assign(st, was, { d: newest || live.end ? S - 1 : Math.max(0, D.labels.indexOf(label)), o: other === null ? null : D.labels.indexOf(other) });
   if (!D.topics.includes(st.t)) st.t = plain.t;
   live.end = false;
-  $("#subtitle").textContent = D.subtitle;
   $("#pill").hidden = true;
   redraw(EVERYTHING); speak();
 }

@@ -124,7 +124,7 @@ function readAddress() {
     if (D.topics.includes(t)) { st.t = t; st.picked = true; } else said.push(fill(W.unknownTopic, { topic: h.get("t"), other: st.t }));
   }
   st.th = (h.get("th") ?? store.get() ?? dark()) === "dark" ? "dark" : "light";
-  return said;
+  return [...said, standIn()].filter(Boolean);
 }
 function writeAddress(push) {
   const h = new URLSearchParams();
@@ -162,9 +162,18 @@ function speak() {
 }
 
 // everything changes through here -------------------------------------------------------------------------------------
+// a topic that the reading does not know gives way to one that it knows; say so
+function standIn() {
+  if (st.t === null || life(st.t)[0] >= 0) return "";
+  const gone = st.t;
+  st.t = [plain.t, ...D.order].find((t) => life(t)[0] >= 0) ?? null; st.picked = false;
+  return fill(W.replacedTopic, { topic: gone, other: st.t });
+}
 function go(change, push) {
   const old = { ...st };
   Object.assign(st, change);
+  const said = standIn();
+  if (said) note(said);
   const changed = new Set(Object.keys(st).filter((k) => st[k] !== old[k]));
   if (changed.size) redraw(changed);
   if (!timer) writeAddress(push && touches(changed, "t", "tab"));
@@ -199,6 +208,7 @@ function frame(changed) {
   document.documentElement.dataset.theme = st.th;
   $("#theme span").textContent = st.th === "dark" ? W.light : W.dark;
   if (!S) return;
+  $("#subtitle").textContent = D.subtitle[st.r];
   for (const [id, value] of [["reading", st.r], ["measure", st.m], ["scope", st.all ? "all" : "top"]])
     for (const b of $("#" + id)?.children ?? []) b.setAttribute("aria-pressed", String(b.dataset.value === value));
   for (const b of $("#tabs").children) {

@@ -7,6 +7,7 @@ function drawRiver(changed) {
   if (!touches(changed, "r", "m", "th", "all", "size", "data")) { outline(); return moveCursor(); }
   const w = river.el.clientWidth, h = river.el.clientHeight;
   $("#river-caption").textContent = fill(W.river, { measure: st.m === "share" ? W.thicknessShare : W.thicknessDocuments });
+  if ($("#scope")) $("#scope").hidden = phone(w);
   $("#settling").hidden = st.r !== "then" || !$("#settling").textContent;
   return show("river", `river/${st.r}/${st.m}/${phone(w) ? "phone" : st.all ? "all" : "wide"}`, (fig) => {
     if (!fig) return;

@@ -82,6 +82,10 @@ PAGE: Mapping[str, str] = {
     "kept": "{n} of {all} kept: the most typical.",
     "speak": "{date}. {words}. {n} documents.",
     "unknownTopic": "There is no topic {topic} in this log; showing topic {other}.",
+    "replacedTopic": (
+        "There is no topic {topic} in hindsight: it was replaced while the tracker was still finding its topics. "
+        "Showing topic {other}."
+    ),
     "unknownDate": "There is no date {date} in this log; showing {other}.",
     "noHindsight": "There is no reading in hindsight in this log.",
     "settlingAt": (
@@ -132,12 +136,14 @@ PAGE: Mapping[str, str] = {
         "A curve is where a topic flowed into another one or split off."
     ),
     "linesShort": "A line per topic: first words on the left, last ones on the right. ○ born, ✕ ended, dotted: asleep.",
-    "bornAt": "{date}: “{one}” (topic {a}) was born with {n} documents",
+    "bornAt": "{date}: “{one}” (topic {a}) was born with {n} recent documents",
     "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} without much to say",
     "mergedAt": "{date}: “{one}” (topic {a}) flowed into “{other}” (topic {b}); they were {n}° apart",
-    "splitAt": "{date}: “{other}” (topic {b}) split off “{one}” (topic {a}) with {n} documents",
+    "splitAt": "{date}: “{other}” (topic {b}) split off “{one}” (topic {a}) with {n} recent documents",
     "dormantAt": "{date}: “{one}” (topic {a}) fell asleep; it had {n} documents lately",
-    "wokenAt": "{date}: “{one}” (topic {a}) woke with {n} documents, under its old number",
+    "wokenAt": "{date}: “{one}” (topic {a}) woke with {n} recent documents, under its old number",
+    "sinceAt": " (in hindsight since {date})",
+    "untilAt": " (in hindsight until {date})",
     "driftAt": "{date}: the words of “{one}” (topic {a}) changed unusually fast, by {n}°",
     "treeCaption": "Area: part of all documents in {date}. Click a group to come closer, a topic to select it.",
     "treeTitle": TREE,
@@ -247,8 +253,8 @@ TABLE_HEADS: Mapping[str, str] = {
 }
 HEALTH = "May I trust this?"
 HEALTH_CAPTION = (
-    "Grey: what was usual in the slices before, on the side where leaving it is bad. Red: outside of it. The first "
-    "fourteen slices are not judged."
+    "Grey: what was usual at the dates before, on the side where leaving it is bad. Red: outside of it. The first "
+    "fourteen dates are not judged."
 )
 USUAL = "usual"
 UP_TO = "up to {}"

@@ -26,9 +26,9 @@ _SETTINGS: Mapping[str, str] = {
 
 # sentences about changes; what stands between asterisks are words of topics
 _CHANGES: Mapping[str, str] = {
-    "born": "New in {date}: *{words}*, {documents}.",
-    "split": "*{words}* split off from *{other}* in {date}, {documents}.",
-    "merged": "*{words}* flowed into *{other}* in {date}; they were {turn} apart.",
+    "born": "New in {date}: *{words}*, {documents}{hindsight}.",
+    "split": "*{words}* split off from *{other}* in {date}, {documents}{hindsight}.",
+    "merged": "*{words}* flowed into *{other}* in {date}{hindsight}; they were {turn} apart.",
     "ended": "*{words}* ended in {date}, after {silent} of silence.",
     "dormant": "*{words}* fell silent in {date}.",
     "woken": "*{words}* came back in {date}, {documents}.",
@@ -47,6 +47,16 @@ _CHANGES: Mapping[str, str] = {
 def changed(kind: str, **values: str) -> tuple[str, ...]:
     """Return a sentence about a change in parts; every second one, from the second, is words of topics."""
     return tuple(part.format(**values) for part in _CHANGES[kind].split("*"))
+
+
+def since(label: str) -> str:
+    """Say that a topic was there before the tracker noticed."""
+    return PAGE["sinceAt"].replace("{date}", label)
+
+
+def until(label: str) -> str:
+    """Say that a topic had gone before the tracker noticed."""
+    return PAGE["untilAt"].replace("{date}", label)
 
 
 def numbered(topic: int) -> str:
@@ -105,9 +115,15 @@ def span(labels: Sequence[str]) -> str:
     return labels[0] if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
 
 
-def subtitle(labels: Sequence[str], documents: int, topics: int) -> str:
+def subtitle(labels: Sequence[str], documents: int, topics: int, tried: int) -> str:
     """Return the line beside the title: documents, span, topics."""
-    return f"{count(documents, 'document', 'documents')}, {span(labels)}, {count(topics, 'topic', 'topics')}"
+    return f"{count(documents, 'document', 'documents')}, {span(labels)}, {_topics(topics, tried)}"
+
+
+def _topics(topics: int, tried: int) -> str:
+    """Count the topics that stayed, and those that were replaced before topics were settled."""
+    more = f" ({tried:,} more at first)" if tried else ""
+    return count(topics, "topic", "topics") + more
 
 
 def nothing_closed(documents: int) -> str:
@@ -174,7 +190,9 @@ def peak(rank: int, date: str, *, short: bool) -> str:
     return PAGE["searchPeakShort" if short else "searchPeak"].replace("{rank}", str(rank)).replace("{date}", date)
 
 
-def lives_sentence(labels: Sequence[str], topics: int, happened: Mapping[str, int], may_change: bool) -> str:
+def lives_sentence(
+    labels: Sequence[str], topics: int, tried: int, happened: Mapping[str, int], may_change: bool
+) -> str:
     """Say what the life lines show, for those who do not see them, or why nothing happens in them."""
     told = [
         count(happened[kind], one, many)
@@ -188,9 +206,11 @@ def lives_sentence(labels: Sequence[str], topics: int, happened: Mapping[str, in
         if happened.get(kind)
     ]
     if told:
-        return f"{count(topics, 'topic', 'topics')} over {span(labels)}: {', '.join(told)}."
+        return f"{_topics(topics, tried)} over {span(labels)}: {', '.join(told)}."
     time = f"from {labels[0]} to {labels[-1]}" if len(labels) > 1 else f"in {span(labels)}"
     why = "" if may_change else "; this run was not allowed to change their number"
+    if tried:
+        return f"{_topics(topics, tried)} over {span(labels)}{why}."
     return f"{f'All {topics} topics' if topics != 1 else 'The one topic'} lived {time}{why}."
 
 

@@ -14,10 +14,11 @@ from vmfstream.dashboards.looks.theme import Theme, config, repaint_table, templ
 from vmfstream.dashboards.page.drawings import Plan
 from vmfstream.dashboards.page.packing import Arrays
 from vmfstream.dashboards.panels import Parts
-from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
+from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.log import LogRows, readings_of
 from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
-from vmfstream.dashboards.views.river.panel import MOST_TOPICS, order
+from vmfstream.dashboards.rows.steady import arrangement
+from vmfstream.dashboards.views.river.panel import many
 
 
 def parts_of(rows: LogRows, plan: Plan, *, live: bool = False) -> Parts:
@@ -28,7 +29,7 @@ def parts_of(rows: LogRows, plan: Plan, *, live: bool = False) -> Parts:
         history=history,
         meta=rows.meta(),
         hindsight=rows.has_hindsight(),
-        many=history.topic.size > MOST_TOPICS,
+        many=many(rows),
         measures=plan.measures,
         dropped=plan.dropped,
         live=live,
@@ -38,7 +39,7 @@ def parts_of(rows: LogRows, plan: Plan, *, live: bool = False) -> Parts:
 def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
     """Return everything but the figures, its arrays placed in ``table``."""
     readings = readings_of(rows)
-    history = history_of(rows, readings[0])
+    history, topics = history_of(rows, readings[0]), topics_of(rows)
     data: dict[str, Any] = {
         "colours": {name: _colours(theme(name)) for name in ("light", "dark")},
         "config": config(),
@@ -47,24 +48,24 @@ def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
         "labels": list(history.labels),
         "last": int(history.index[-1]) if history.index.size else -1,
         "measures": list(plan.measures),
-        "many": bool(history.topic.size > MOST_TOPICS),
+        "many": many(rows),
         "n": history.n.tolist(),
         "open": {
             "measure": opening_measure(history),
             "reading": readings[0],
             "topic": opening_topic(history),
         },
-        "order": order(rows) if history.index.size else [],
+        "order": arrangement(rows) if history.index.size else [],
         "period": wording.period(history.labels),
-        "readings": {name: _columns(history_of(rows, name), history, plan, table) for name in readings},
+        "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
         "recorded": _recorded(rows),
         "repaint": dict(repaint_table()),
         "settling": history.settling.astype(int).tolist(),
-        "subtitle": subtitle(history),
+        "subtitle": {name: subtitle(history_of(rows, name)) for name in readings},
         "tabs": list(TABS),
         "template": template("light"),
         "title": clean(rows.meta().get("title") or texts.TITLE),
-        "topics": history.topic.tolist(),
+        "topics": topics.tolist(),
         "vocabulary": {name: list(history_of(rows, name).vocabulary) for name in readings},
         "wording": dict(texts.PAGE),
     }
@@ -77,33 +78,25 @@ def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
 
 def subtitle(history: History) -> str:
     """Return the line beside the title: documents, span, topics."""
-    return wording.subtitle(history.labels, int(history.n.sum()), int(history.topic.size))
+    tried = int(history.provisional().sum())
+    return wording.subtitle(history.labels, int(history.n.sum()), int(history.topic.size) - tried, tried)
 
 
-def _columns(history: History, whole: History, plan: Plan, table: Arrays) -> dict[str, Any]:
+def _columns(history: History, topics: Ints, plan: Plan, table: Arrays) -> dict[str, Any]:
     """Return one reading as columns over slices and the page's topics; numbers are rounded to what is shown."""
-    slices, topics = whole.index.size, whole.topic.size
-    place = np.searchsorted(history.topic, whole.topic)
-    place = (
-        np.where(
-            (place < history.topic.size) & (history.topic[np.minimum(place, history.topic.size - 1)] == whole.topic),
-            place,
-            -1,
-        )
-        if history.topic.size
-        else np.full(topics, -1)
-    )
+    slices = history.index.size
+    place = np.searchsorted(topics, history.topic)
 
     def spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        out = np.full((slices, topics), np.nan)
-        out[:, place >= 0] = values[:, place[place >= 0]]
+        out = np.full((slices, topics.size), np.nan)
+        out[:, place] = values
         return out
 
-    word = np.full((slices, topics, plan.words), NO_WORD, dtype=np.int64)
-    weight = np.zeros((slices, topics, plan.words))
-    top = min(plan.words, history.word.shape[2] if history.word.ndim == 3 else 0)
-    word[:, place >= 0, :top] = history.word[:, place[place >= 0], :top]
-    weight[:, place >= 0, :top] = history.weight[:, place[place >= 0], :top]
+    word = np.full((slices, topics.size, plan.words), NO_WORD, dtype=np.int64)
+    weight = np.zeros((slices, topics.size, plan.words))
+    top = min(plan.words, history.word.shape[2])
+    word[:, place, :top] = history.word[:, :, :top]
+    weight[:, place, :top] = history.weight[:, :, :top]
     stored = word != NO_WORD
     scale = float(weight.max(initial=0.0)) or 1.0
     return {

@@ -11,7 +11,7 @@ import numpy as np
 
 from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.panels import Panel
-from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.history import history_of, topics_of
 from vmfstream.dashboards.rows.log import LogRows, readings_of
 from vmfstream.dashboards.view import Measure
 
@@ -67,7 +67,11 @@ class Drawings:
 
     def _pictured(self, plan: Plan) -> Sequence[int]:
         """Return the topics that have pictures of their own."""
-        history = history_of(self._rows, readings_of(self._rows)[0])
-        peak = np.nan_to_num(history.share).max(axis=0, initial=0.0) if history.topic.size else np.empty(0)
+        topics = topics_of(self._rows)
+        peak = np.zeros(topics.size)
+        for reading in readings_of(self._rows):
+            history = history_of(self._rows, reading)
+            at = np.searchsorted(topics, history.topic)
+            peak[at] = np.maximum(peak[at], np.nan_to_num(history.share).max(axis=0, initial=0.0))
         largest = np.argsort(-peak, kind="stable")[: plan.pictures]
-        return [int(history.topic[t]) for t in np.sort(largest) if peak[t] >= plan.least_share]
+        return [int(topics[t]) for t in np.sort(largest) if peak[t] >= plan.least_share]

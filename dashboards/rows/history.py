@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.looks.wording import unlabelled
-from vmfstream.dashboards.rows.log import LogRows, once
+from vmfstream.dashboards.rows.log import LogRows, once, readings_of
 from vmfstream.errors import InputError
 from vmfstream.log.queries import Reading, SliceFrame
 
@@ -36,7 +37,7 @@ class History:
     labels : tuple of S str
         Names of the slices in the words of their calendar.
     topic : int array of shape (T,)
-        Topic ids in ascending order.
+        Ids of the topics that this reading has rows of, in ascending order.
     documents, share, certainty, speed : float arrays of shape (S, T)
         NaN where the topic was not alive; ``speed`` in degrees since the slice before.
     vocabulary : tuple of V str
@@ -86,6 +87,13 @@ class History:
         """Return the slices whose topic numbers are final in this reading (all of them in hindsight)."""
         return ~self.settling if self.reading == "then" else np.ones(self.index.size, dtype=np.bool_)
 
+    def provisional(self) -> Bools:
+        """Return the topics that stood only in slices in which topics were still being found, shape (T,)."""
+        there = ~np.isnan(self.documents)
+        there[:-1] &= self.settled()[:-1, None]
+        stayed: Bools = np.asarray(there.any(axis=0))
+        return ~stayed
+
     def typical_speed(self) -> Floats:
         """Return each topic's own median step in degrees over settled slices, NaN where it has none, shape (T,)."""
         known = np.where(self.settled()[:, None] & self.alive(), self.speed, np.nan)
@@ -114,7 +122,7 @@ def read_history(rows: LogRows, reading: Reading) -> History:
         reached = np.isin(index, late.slice)
         parts = [(topics, words, ~reached), (late, late_words, reached)]
 
-    ids = np.unique(np.concatenate([frame.topic for frame, _, _ in parts]))
+    ids = np.unique(np.concatenate([frame.topic[_inside(index, frame.slice, used)] for frame, _, used in parts]))
     shape = (index.size, ids.size)
     documents, share, certainty, speed = (np.full(shape, np.nan) for _ in range(4))
     for frame, _, used in parts:
@@ -156,6 +164,17 @@ def read_history(rows: LogRows, reading: Reading) -> History:
 def history_of(rows: LogRows, reading: Reading) -> History:
     """Return a reading as dense arrays, computed once if ``rows`` are those of one moment."""
     return once(rows, ("history", reading), lambda: read_history(rows, reading))
+
+
+def topics_of(rows: LogRows) -> Ints:
+    """Return the ids of the topics of all readings of a log, in ascending order."""
+    return np.unique(np.concatenate([history_of(rows, reading).topic for reading in readings_of(rows)]))
+
+
+def lived(rows: LogRows, topics: Sequence[int]) -> list[tuple[Reading, int]]:
+    """Return the readings with those of some topics that they have rows of."""
+    known = {reading: set(history_of(rows, reading).topic.tolist()) for reading in readings_of(rows)}
+    return [(reading, topic) for reading in known for topic in topics if topic in known[reading]]
 
 
 def slice_called(history: History, label: str | None) -> int | None:
@@ -229,12 +248,14 @@ def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
 
 def _cells(index: Ints, ids: Ints, slices: Ints, topics: Ints, used: Bools) -> tuple[Ints, Ints, Bools]:
     """Return rows and columns of the cells that lie in used slices, and which entries these are."""
-    if not index.size:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(slices.size, np.bool_)
-    s = slices - index[0]
-    keep = (s >= 0) & (s < index.size)
-    keep[keep] = used[s[keep]]
-    return s[keep], np.searchsorted(ids, topics[keep]), keep
+    keep = _inside(index, slices, used) & np.isin(topics, ids)
+    return slices[keep] - index[:1], np.searchsorted(ids, topics[keep]), keep
+
+
+def _inside(index: Ints, slices: Ints, used: Bools) -> Bools:
+    """Return which entries lie in used slices."""
+    inside: Bools = np.isin(slices, index[used])
+    return inside
 
 
 def _vocabulary(parts: list[NDArray[np.object_]]) -> tuple[tuple[str, ...], list[Ints]]:

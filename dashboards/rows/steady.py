@@ -1,4 +1,4 @@
-"""What a live page keeps while its log grows, so that nothing moves under a reader: the river's order and scale."""
+"""The river's order, and what a live page keeps while its log grows, so that nothing moves under a reader."""
 
 from __future__ import annotations
 
@@ -6,10 +6,34 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import Floats, History, Ints
+from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of
 from vmfstream.dashboards.rows.likeness import life_angles, order_by_likeness
+from vmfstream.dashboards.rows.log import LogRows, Moment, once, readings_of
 
 _STEP = 0.25
+
+
+def arrangement(rows: LogRows) -> list[int]:
+    """Return the topics of all readings from the top of the river to its bottom: neighbours are alike.
+
+    Topics of the reading that a page opens with are arranged together; those that only the other one has, because they
+    were replaced while topics were still being found, stand beside their nearest relatives.
+    """
+    return once(rows, ("arrangement",), lambda: _arranged(rows))
+
+
+def columns_in_order(rows: LogRows, history: History) -> Ints:
+    """Return the columns of a reading's topics in the order that both readings share, shape (T,)."""
+    column = {int(t): k for k, t in enumerate(history.topic)}
+    return np.array([column[t] for t in arrangement(rows) if t in column], dtype=np.int64)
+
+
+def _arranged(rows: LogRows) -> list[int]:
+    steady = (rows.steady if isinstance(rows, Moment) else None) or Steady()
+    order: list[int] = []
+    for reading in readings_of(rows):
+        order = steady.arranged(history_of(rows, reading))
+    return order
 
 
 class Steady:
@@ -20,8 +44,8 @@ class Steady:
         self._lines: dict[Hashable, tuple[Floats, int]] = {}
         self._extents: dict[Hashable, tuple[float, float]] = {}
 
-    def arranged(self, history: History) -> Ints:
-        """Return the topics' columns in the order they always had; a new one stands beside its nearest relative."""
+    def arranged(self, history: History) -> list[int]:
+        """Return all topics so far in the order they always had; a new one stands beside its nearest relative."""
         if not self._order:
             self._order = history.topic[order_by_likeness(history)].tolist()
         fresh = [int(t) for t in history.topic if int(t) not in self._order]
@@ -33,8 +57,7 @@ class Steady:
                 nearest = min(known, key=lambda other: angle[column[topic], column[other]], default=None)
                 at = len(self._order) if nearest is None else self._order.index(nearest) + 1
                 self._order.insert(at, topic)
-        place = {int(t): k for k, t in enumerate(history.topic)}
-        return np.array([place[t] for t in self._order if t in place], dtype=np.int64)
+        return list(self._order)
 
     def line(self, key: Hashable, fitted: Floats, columns: int) -> Floats:
         """Return the straight line that levels a kind of picture: the first one's until there is twice as much."""

@@ -10,7 +10,7 @@ from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.panels import Panel, Parts
 from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes
-from vmfstream.dashboards.rows.history import Floats, History, history_of
+from vmfstream.dashboards.rows.history import Floats, History, history_of, topics_of
 from vmfstream.dashboards.rows.log import LogRows, readings_of
 
 # key of a column, and whether it holds numbers
@@ -47,11 +47,11 @@ def section(parts: Parts) -> str:
 def columns(rows: LogRows, history: History) -> dict[str, Any]:
     """Return by reading how far each topic has turned since its first date, as bytes of shape (S, T) row by row."""
     out: dict[str, Any] = {}
+    topics = topics_of(rows)
     for reading in readings_of(rows):
         own = history_of(rows, reading)
-        turned = np.full((history.index.size, history.topic.size), np.nan)
-        at = np.searchsorted(history.topic, own.topic)
-        turned[:, at] = turned_since_first(rows, own)
+        turned = np.full((history.index.size, topics.size), np.nan)
+        turned[:, np.searchsorted(topics, own.topic)] = turned_since_first(rows, own)
         known = as_bytes(turned)
         out[reading] = {"unit": known.unit, "turned": known.values.ravel()}
     return out

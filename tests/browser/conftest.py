@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.dashboards.fakes import gazette
+from tests.dashboards.fakes import gazette, replacing
 from tests.shared import shared
 from vmfstream.dashboards.export import build_page
 from vmfstream.engine.follow import RunSettings, follow
@@ -29,6 +29,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "quarters": gazette(),
         "years": gazette(slices=13, topics=8, settling=3),
         "then": gazette(slices=5, topics=4).without_hindsight(),
+        "replaced": replacing(gazette(slices=10, topics=6, settling=5), topic=3, before=4, old=90),
     }
     out = {}
     for name, log in rows.items():

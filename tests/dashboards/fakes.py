@@ -294,3 +294,28 @@ def texts(values: list[str] | tuple[str, ...]) -> NDArray[np.object_]:
     out = np.empty(len(values), dtype=np.object_)
     out[:] = values
     return out
+
+
+def replacing(rows: FakeRows, topic: int, before: int, old: int) -> FakeRows:
+    """Return a log in which, as known then, a topic has another number before a slice, and flows into the later one."""
+
+    def renamed(frame: Any) -> Any:
+        number = np.where((frame.topic == topic) & (frame.slice < before), old, frame.topic)
+        return replace(frame, topic=number)
+
+    frames: dict[str, Any] = {}
+    for name in _BY_READING:
+        held = getattr(rows, name)
+        frames[name] = held | {"then": renamed(held["then"])}
+    last = rows.event_frame
+    one: dict[str, Any] = {
+        "slice": before,
+        "epoch": before,
+        "kind": "merged",
+        "topic": old,
+        "other": topic,
+        "value": 50.0,
+    }
+    one |= {"evidence": np.nan, "chance": np.nan}
+    events = {field: np.append(getattr(last, field), value) for field, value in one.items()}
+    return replace(rows, event_frame=EventFrame(**events), **frames)

@@ -101,11 +101,11 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        ((19, "born", 2, -1, 41.0), f"New in {LAST}: katrina hurricane flood, 41 documents."),
-        ((19, "born", 2, -1, 1.0), f"New in {LAST}: katrina hurricane flood, 1 document."),
+        ((19, "born", 2, -1, 41.0), f"New in {LAST}: katrina hurricane flood, 41 recent documents."),
+        ((19, "born", 2, -1, 1.0), f"New in {LAST}: katrina hurricane flood, 1 recent document."),
         (
             (18, "split", 1, 2, 12.0),
-            f"katrina hurricane flood split off from iraq baghdad war in {BEFORE}, 12 documents.",
+            f"katrina hurricane flood split off from iraq baghdad war in {BEFORE}, 12 recent documents.",
         ),
         (
             (19, "merged", 0, 1, 60.6),
@@ -114,7 +114,7 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
         ((19, "ended", 0, -1, 3.0), f"court supreme judge ended in {LAST}, after 3 quarters of silence."),
         ((19, "ended", 0, -1, 1.0), f"court supreme judge ended in {LAST}, after 1 quarter of silence."),
         ((19, "dormant", 0, -1, 2.0), f"court supreme judge fell silent in {LAST}."),
-        ((19, "woken", 0, -1, 15.0), f"court supreme judge came back in {LAST}, 15 documents."),
+        ((19, "woken", 0, -1, 15.0), f"court supreme judge came back in {LAST}, 15 recent documents."),
         ((19, "surprise", -1, -1, -2.0), f"In {LAST} documents fitted the known topics worse than before."),
         ((19, "surprise", -1, -1, 2.0), f"In {LAST} documents fitted the known topics better than before."),
     ],
@@ -246,7 +246,7 @@ def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> 
     found = columns(rows, history_of(rows, "then"))
     assert set(found) == {"then", "hindsight"}
     then = found["then"]
-    born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 documents."]]
+    born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 recent documents."]]
     silent = [12, 0, "dormant", ["", "court supreme judge", " fell silent in 1999 Q1."]]
     assert sorted(then["rows"]) == [silent, born]
     picked = {key: [then["rows"][k] for k in picks] for key, (_, picks) in then["lists"].items()}

@@ -243,10 +243,10 @@ def test_a_thousand_slices_are_binned() -> None:
 
 def test_the_sentence_says_what_happened_or_why_nothing_did() -> None:
     labels = ("1987", "1999")
-    quiet = wording.lives_sentence(labels, 30, {}, may_change=False)
+    quiet = wording.lives_sentence(labels, 30, 0, {}, may_change=False)
     assert quiet == "All 30 topics lived from 1987 to 1999; this run was not allowed to change their number."
-    assert wording.lives_sentence(labels, 30, {}, may_change=True) == "All 30 topics lived from 1987 to 1999."
-    told = wording.lives_sentence(labels, 30, {"born": 1, "merged": 2, "started": 30}, may_change=True)
+    assert wording.lives_sentence(labels, 30, 0, {}, may_change=True) == "All 30 topics lived from 1987 to 1999."
+    told = wording.lives_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, may_change=True)
     assert told == "30 topics over 1987–1999: 1 was born, 2 flowed into others."
     assert wording.left_out(3, 0, "year") == "Not drawn: 3 smaller topics."
     assert wording.left_out(0, 0, "year") == ""
@@ -256,7 +256,7 @@ def test_columns_hold_what_happened_by_position() -> None:
     events = [(3, "merged", 1, 2, 48.6), (4, "started", 1, -1, np.nan), (5, "ended", 3, -1, np.nan)]
     rows = with_events(gazette(slices=8, topics=4), events)
     snapshot = Moment(rows)
-    found = lineage.columns(snapshot, history_of(snapshot, "then"))
+    found = lineage.columns(snapshot, history_of(snapshot, "then"))["then"]
     assert found["events"] == [[3, "merged", 1, 2, 49], [5, "ended", 3, -1, None]]
     assert found["told"].endswith("1 flowed into another, 1 ended.")
     assert found["left"] == ""

@@ -10,6 +10,7 @@ import numpy as np
 from vmfstream.dashboards.looks import texts, wording
 from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
 from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.naming import lifetime
 from vmfstream.log.queries import EventFrame, Reading
 
 MOST = 6
@@ -121,25 +122,30 @@ def _events(events: EventFrame, history: History, first: int) -> Iterator[Change
     for k in range(events.slice.size):
         at = int(events.slice[k] - history.index[0])
         kind, topic = str(events.kind[k]), int(events.topic[k])
-        if kind in _EVENTS and first <= at < history.index.size and settled[at]:
-            value, other = float(events.value[k]), int(events.other[k])
+        other = int(events.other[k])
+        known = {topic, other} <= {-1, *history.topic.tolist()}
+        if kind in _EVENTS and first <= at < history.index.size and settled[at] and known:
+            value = float(events.value[k])
             change = _EVENTS[kind](history, at, topic, other, value)
             if change is not None:
                 yield change
 
 
 def _born(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    return _change("born", history, at, topic, documents=_documents(value))
+    return _change("born", history, at, topic, documents=_recent(value), hindsight=_since(history, at, topic))
 
 
 def _split(history: History, at: int, topic: int, other: int, value: float) -> Change:
     parent = " ".join(_words(history, at, topic))
-    return _change("split", history, at, other, other=parent, documents=_documents(value))
+    since = _since(history, at, other)
+    return _change("split", history, at, other, other=parent, documents=_recent(value), hindsight=since)
 
 
 def _merged(history: History, at: int, topic: int, other: int, value: float) -> Change:
     survivor = " ".join(_words(history, at, other))
-    change = _change("merged", history, at, topic, other=survivor, turn=_degrees(value))
+    life = _life_in_hindsight(history, topic)
+    until = wording.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
+    change = _change("merged", history, at, topic, other=survivor, turn=_degrees(value), hindsight=until)
     return replace(change, topic=other, size=max(change.size, _size(history, at, other)))
 
 
@@ -165,7 +171,7 @@ def _speaks(history: History, at: int, topic: int) -> bool:
 
 
 def _woken(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    return _change("woken", history, at, topic, documents=_documents(value))
+    return _change("woken", history, at, topic, documents=_recent(value))
 
 
 def _surprise(history: History, at: int, topic: int, other: int, value: float) -> Change:
@@ -298,8 +304,20 @@ def _seen(history: History, at: int, topic: int) -> int | None:
     return int(before[-1] if before.size else there[0])
 
 
-def _documents(value: float) -> str:
-    return wording.count(value, "document", "documents")
+def _since(history: History, at: int, topic: int) -> str:
+    """Say since when a topic has been there in hindsight, if that is before the tracker noticed."""
+    life = _life_in_hindsight(history, topic)
+    return wording.since(history.labels[life[0]]) if life and life[0] < at else ""
+
+
+def _life_in_hindsight(history: History, topic: int) -> tuple[int, int] | None:
+    """Return the first and the last row of a topic where later documents have told them."""
+    t = history.position(topic)
+    return lifetime(history, t) if t is not None and history.reading == "hindsight" else None
+
+
+def _recent(value: float) -> str:
+    return wording.count(value, "recent document", "recent documents")
 
 
 def _degrees(value: float) -> str:

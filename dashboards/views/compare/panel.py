@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +11,10 @@ from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.panels import Panel, Parts, chart
 from vmfstream.dashboards.rows.geometry import as_bytes, sketch_of
-from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
+from vmfstream.dashboards.rows.history import history_of, lived
+from vmfstream.dashboards.rows.log import LogRows, reading_called
 from vmfstream.dashboards.view import Size
 from vmfstream.dashboards.views.compare.view import blank
-
-if TYPE_CHECKING:
-    pass
-
 
 _MOST_ANGLES = 1_000_000
 
@@ -29,8 +25,9 @@ _SIZES = {"wide": Size(800, 0), "phone": Size(362, 0)}
 def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     """Return the blank figures, and one per reading and topic with nothing but its angles, while these are few."""
     slices = rows.slices().slice.size
-    few = len(readings_of(rows)) * len(topics) * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("then").slice.size > 0
-    turned = [f"compare/{reading}/{topic}" for reading in readings_of(rows) for topic in topics] if few else []
+    pairs = lived(rows, topics)
+    few = len(pairs) * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("then").slice.size > 0
+    turned = [f"compare/{reading}/{topic}" for reading, topic in pairs] if few else []
     return [f"compare/{kind}" for kind in _SIZES] + turned
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between
 from vmfstream.dashboards.rows.history import History, history_of
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import PHONE, Selection, Size, View
-
-if TYPE_CHECKING:
-    pass
 
 WORDS = 14
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,6 @@ from vmfstream.dashboards.rows.log import LogRows, readings_of
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.globe.frame import BACK
 from vmfstream.dashboards.views.globe.view import GlobeView, globe_layout, globe_styles, lon_lat, sight
-
-if TYPE_CHECKING:
-    pass
-
 
 _SIZE = Size(640, 640)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from vmfstream.dashboards.rows.history import Floats, Ints
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.globe.frame import BACK, SCALE, GlobeFrame, globe_frame
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST = 60
 NAMED = 16

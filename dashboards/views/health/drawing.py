@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from vmfstream.dashboards.looks.theme import ThemeName, template, theme
 from vmfstream.dashboards.rows.history import Floats, ticks
 from vmfstream.dashboards.view import PHONE, Size
 from vmfstream.dashboards.views.health.frame import HealthFrame, HealthRow
-
-if TYPE_CHECKING:
-    pass
-
 
 ROW = 52
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from vmfstream.dashboards.looks import texts, wording
 from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.log.queries import EpochFrame
-
-if TYPE_CHECKING:
-    pass
-
 
 WARM_UP = 14
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.health.view import HealthView
-
-if TYPE_CHECKING:
-    pass
 
 
 def columns(rows: LogRows, history: History) -> dict[str, Any]:

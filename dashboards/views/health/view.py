@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.theme import ThemeName
@@ -10,9 +10,6 @@ from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.health.drawing import draw_health
 from vmfstream.dashboards.views.health.frame import HealthFrame, health_frame
-
-if TYPE_CHECKING:
-    pass
 
 
 class HealthView(View[HealthFrame]):

@@ -75,25 +75,26 @@ class LinesFrame:
 
 
 def happenings(rows: LogRows, history: History) -> tuple[Happening, ...]:
-    """Return what happened to topics within the slices of a history, in order."""
+    """Return what happened to the topics of a history within its slices, in order."""
     frame = rows.events()
     if not history.index.size:
         return ()
+    known = {-1, *history.topic.tolist()}
     return tuple(
         Happening(int(s - history.index[0]), str(kind), int(topic), int(other), float(value))
         for s, kind, topic, other, value in zip(
             frame.slice, frame.kind, frame.topic, frame.other, frame.value, strict=True
         )
-        if kind in _KINDS and 0 <= s - history.index[0] < history.index.size
+        if kind in _KINDS and 0 <= s - history.index[0] < history.index.size and {topic, other} <= known
     )
 
 
 def lines_frame(rows: LogRows, history: History, selected: int | None, all_topics: bool) -> LinesFrame:
     """Choose the topics and give them lanes.
 
-    Without ``all_topics`` these are the 26 with the highest share, all that came out of another or went into one, and
-    the selected one, unless that leaves out no more than six. Lives that were over within three slices are left out
-    unless they have relatives.
+    Without ``all_topics`` these are the 26 with the highest share, all that came out of another or went into one since
+    topics were found, and the selected one, unless that leaves out no more than six. Lives that were over within three
+    slices are left out unless they have relatives.
     """
     happened = happenings(rows, history)
     spans = {t: span for t in range(history.topic.size) if (span := lifetime(history, t)) is not None}
@@ -109,12 +110,18 @@ def lines_frame(rows: LogRows, history: History, selected: int | None, all_topic
     chosen = sorted(spans.keys() - over, key=lambda t: -peak[t])
     own = history.position(selected) if selected is not None else None
     if not all_topics:
-        kept = set(chosen[:LARGEST]) | kin | ({own} if own in spans else set())
+        settled = history.settled()
+        since = {t for _, link in bonds if settled[link.slice] for t in (link.child, link.parent)}
+        kept = set(chosen[:LARGEST]) | since | ({own} if own in spans else set())
         if len(set(chosen) - kept) > _FEW:
             chosen = [t for t in spans if t in kept]
     chosen = sorted(chosen)
     place = {t: k for k, t in enumerate(chosen)}
-    near = tuple((k, link._replace(child=place[link.child], parent=place[link.parent])) for k, link in bonds)
+    near = tuple(
+        (k, link._replace(child=place[link.child], parent=place[link.parent]))
+        for k, link in bonds
+        if {link.child, link.parent} <= place.keys()
+    )
     # the size at birth never changes, so that lanes keep their order while slices are added
     lives = [Life(*spans[t], float(np.nan_to_num(history.share[spans[t][0], t]))) for t in chosen]
     lanes = arrange(lives, [link for _, link in near], _ROOM * max(newest, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.lines.view import LinesView
-
-if TYPE_CHECKING:
-    pass
-
+from vmfstream.log.queries import Reading
 
 _OVER = (
     '\n<div class="axis" aria-hidden="true" hidden></div><div class="lane" aria-hidden="true"></div>'
@@ -30,26 +27,34 @@ _SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
 
 
 def columns(rows: LogRows, history: History) -> dict[str, Any]:
-    """Return what happened, and what is said of it.
+    """Return by reading what happened, and what is said of it.
 
     ``events`` are rows of slice position, kind, topic, other topic (-1: none), number (None: none); ``told`` is a
     sentence, and ``left`` says which lives are not drawn at first, if any.
     """
-    frame = LinesView().frame(rows, Selection(reading=history.reading))
-    kinds = Counter(what.kind for what in frame.happened)
+    return {reading: _told(rows, reading) for reading in readings_of(rows)}
+
+
+def _told(rows: LogRows, reading: Reading) -> dict[str, Any]:
+    frame = LinesView().frame(rows, Selection(reading=reading))
+    history = frame.history
+    settled, provisional = history.settled(), history.provisional()
+    known = set(history.topic[~provisional].tolist())
+    kinds = Counter(what.kind for what in frame.happened if settled[what.slice] and what.topic in known)
+    topics, tried = int((~provisional).sum()), int(provisional.sum())
     return {
         "events": [
             [what.slice, what.kind, what.topic, what.other, None if np.isnan(what.value) else round(what.value)]
             for what in frame.happened
         ],
-        "told": wording.lives_sentence(history.labels, history.topic.size, kinds, frame.may_change),
+        "told": wording.lives_sentence(history.labels, topics, tried, kinds, frame.may_change),
         "left": wording.left_out(frame.smaller, frame.short, wording.period(history.labels)),
     }
 
 
 def section(parts: Parts) -> str:
     """Return the figure, a switch for those that are not drawn at first, and a sentence about it."""
-    said = columns(parts.rows, parts.history)
+    said = _told(parts.rows, parts.history.reading)
     scope = switch("lines-scope", "Topics drawn", [("top", "largest", True), ("all", "all", True)])
     figure = chart("lines", texts.LINES, texts.PAGE["linesCaption"], controls=scope, over=_OVER)
     return f'{figure}<p class="muted" id="lines-told">{for_html(said["told"])} {for_html(said["left"])}</p>'
@@ -57,9 +62,12 @@ def section(parts: Parts) -> str:
 
 def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     """Return ``lines/READING/SCOPE/WIDTH`` for all three; scope ``all`` only where it shows more lives."""
-    frame = LinesView().frame(rows, Selection(reading=readings_of(rows)[0]))
-    scopes = ("top", "all") if frame.smaller or frame.short else ("top",)
-    return [f"lines/{reading}/{scope}/{width}" for reading in readings_of(rows) for scope in scopes for width in _SIZES]
+    out = []
+    for reading in readings_of(rows):
+        frame = LinesView().frame(rows, Selection(reading=reading))
+        scopes = ("top", "all") if frame.smaller or frame.short else ("top",)
+        out += [f"lines/{reading}/{scope}/{width}" for scope in scopes for width in _SIZES]
+    return out
 
 
 def draw(rows: LogRows, key: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.theme import ThemeName
@@ -11,9 +11,6 @@ from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.lines.drawing import draw_lines
 from vmfstream.dashboards.views.lines.lives import LinesFrame, lines_frame
-
-if TYPE_CHECKING:
-    pass
 
 
 class LinesView(View[LinesFrame]):

@@ -8,9 +8,9 @@ import numpy as np
 
 from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between, sketch_of
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints, history_of
-from vmfstream.dashboards.rows.likeness import order_by_likeness
-from vmfstream.dashboards.rows.log import LogRows, once
+from vmfstream.dashboards.rows.log import LogRows, readings_of
 from vmfstream.dashboards.rows.naming import called
+from vmfstream.dashboards.rows.steady import arrangement
 from vmfstream.dashboards.view import Selection
 
 RING = 15
@@ -162,10 +162,10 @@ def past_of(rows: LogRows, history: History, topic: int, most: int) -> Past:
 
 def _rays(rows: LogRows, topic: int) -> Ints:
     """Return the topics that in one reading or the other lived beside one, in the order of the river."""
-    widest = history_of(rows, "hindsight")
-    order = widest.topic[once(rows, ("order",), lambda: order_by_likeness(widest))]
+    order = np.array(arrangement(rows), dtype=np.int64)
     beside = np.zeros(order.size, dtype=np.bool_)
-    for history in (history_of(rows, "then"), history_of(rows, "hindsight")):
+    for reading in readings_of(rows):
+        history = history_of(rows, reading)
         alive = ~np.isnan(history.documents)
         at = history.position(topic)
         if at is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.panels import Panel, Parts, chart
 from vmfstream.dashboards.rows.geometry import as_bytes
-from vmfstream.dashboards.rows.history import History
+from vmfstream.dashboards.rows.history import History, lived
 from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.rays.drawing import ray_layout
@@ -35,7 +35,7 @@ def columns(rows: LogRows, history: History) -> dict[str, Any]:
 
 def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     """Return ``rays/READING/TOPIC``."""
-    return [f"rays/{reading}/{topic}" for reading in readings_of(rows) for topic in topics]
+    return [f"rays/{reading}/{topic}" for reading, topic in lived(rows, topics)]
 
 
 def draw(rows: LogRows, key: str) -> dict[str, Any]:

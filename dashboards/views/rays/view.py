@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.theme import ThemeName
@@ -10,9 +10,6 @@ from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.rays.drawing import ray_layout, ray_traces
 from vmfstream.dashboards.views.rays.frame import RaysFrame, seen_from_here
-
-if TYPE_CHECKING:
-    pass
 
 
 class RaysView(View[RaysFrame]):

@@ -12,8 +12,8 @@ from vmfstream.dashboards.rows.steady import Steady
 from vmfstream.dashboards.view import INSET, PHONE, Measure, Size
 
 REST = -1
+MOST_TOPICS = 40
 
-_MOST_BANDS = 40
 _MOST_BANDS_PHONE = 20
 _MOST_COLUMNS = 300
 _POINTS = 600
@@ -160,16 +160,24 @@ def _thickness(frame: RiverFrame) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
+def crowded(history: History, most: int = MOST_TOPICS) -> bool:
+    """Tell whether a reading has more topics than are drawn one by one."""
+    provisional = history.provisional()
+    return max(int(provisional.sum()), int((~provisional).sum())) > most
+
+
 def _shown(frame: RiverFrame, values: Floats, size: Size) -> Bools:
     history = frame.history
     topics = history.topic.size
-    most = _MOST_BANDS_PHONE if size.width <= PHONE else _MOST_BANDS
-    if frame.all_topics or topics <= most:
+    most = _MOST_BANDS_PHONE if size.width <= PHONE else MOST_TOPICS
+    if frame.all_topics or not crowded(history, most):
         return np.ones(topics, dtype=np.bool_)
     total = values.sum(axis=1, keepdims=True)
     peak = (values / np.where(total > 0, total, 1.0)).max(axis=0)
     shown = np.zeros(topics, dtype=np.bool_)
-    shown[np.argsort(-peak, kind="stable")[:most]] = True
+    provisional = history.provisional()
+    for group in (np.flatnonzero(~provisional), np.flatnonzero(provisional)):  # one comes after the other
+        shown[group[np.argsort(-peak[group], kind="stable")[:most]]] = True
     if size.width > PHONE:
         first = np.argmax(history.alive(), axis=0)
         newborn = history.alive().any(axis=0) & (first >= history.index.size * 0.9) & (first > 0)

@@ -14,10 +14,8 @@ from vmfstream.dashboards.rows.history import History, history_of
 from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
 from vmfstream.dashboards.rows.opening import opening_topic
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.dashboards.views.river.bands import stack
+from vmfstream.dashboards.views.river.bands import MOST_TOPICS, crowded, stack
 from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels
-
-MOST_TOPICS = 40
 
 _WIDE = Size(1240, 486)
 _PHONE = Size(362, 480)
@@ -56,7 +54,7 @@ def section(parts: Parts) -> str:
 
 def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     """Return ``river/READING/MEASURE/WIDTH`` for all three; ``all`` topics only where there are more than fit."""
-    widths = ("wide", "phone", "all") if len(order(rows)) > MOST_TOPICS else ("wide", "phone")
+    widths = ("wide", "phone", "all") if many(rows) else ("wide", "phone")
     return [
         f"river/{reading}/{measure}/{width}"
         for reading in readings_of(rows)
@@ -90,10 +88,9 @@ def draw(rows: LogRows, key: str) -> dict[str, Any]:
     return {"data": traces, "layout": layout, "labels": fitted, "text": plain}
 
 
-def order(rows: LogRows) -> list[int]:
-    """Return topics from the top of the river to its bottom."""
-    frame = RiverView().frame(rows, Selection(reading=readings_of(rows)[0]))
-    return [int(t) for t in frame.history.topic[frame.order]]
+def many(rows: LogRows) -> bool:
+    """Tell whether some reading has more topics than are drawn one by one."""
+    return any(crowded(history_of(rows, reading)) for reading in readings_of(rows))
 
 
 def _quantise(
@@ -113,7 +110,7 @@ def _sentence(history: History) -> str:
     last = history.index.size - 1
     alive = np.where(history.alive()[last], history.documents[last], -1.0) if history.topic.size else np.empty(0)
     largest = " ".join(history.strongest(last, int(np.argmax(alive)), 3)) if alive.size and alive.max() > 0 else ""
-    return wording.river_sentence(history.labels, int(history.n.sum()), int(history.topic.size), largest)
+    return wording.river_sentence(history.labels, int(history.n.sum()), int((~history.provisional()).sum()), largest)
 
 
 PANEL = Panel("river", section, keys=keys, draw=draw)

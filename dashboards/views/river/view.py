@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +11,12 @@ from vmfstream.dashboards.looks.texts import NO_DOCUMENTS, RIVER, SETTLING
 from vmfstream.dashboards.looks.theme import RIVER_MIX, ThemeName, template, theme
 from vmfstream.dashboards.looks.wording import binned, period, rest
 from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, ticks
-from vmfstream.dashboards.rows.likeness import order_by_likeness, telling_words
+from vmfstream.dashboards.rows.likeness import telling_words
 from vmfstream.dashboards.rows.log import LogRows, Moment, once
+from vmfstream.dashboards.rows.steady import columns_in_order
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.river.bands import REST, Bands, RiverFrame, stack
 from vmfstream.dashboards.views.river.labels import Label, place_labels
-
-if TYPE_CHECKING:
-    pass
 
 TOP, BOTTOM = 26, 30
 
@@ -36,22 +34,15 @@ class RiverView(View[RiverFrame]):
     def frame(self, rows: LogRows, selection: Selection) -> RiverFrame:
         """Read the reading and measure that the selection asks for."""
         history = history_of(rows, selection.reading)
-        # both readings keep one order, so that switching moves no band past another
-        widest = history_of(rows, "hindsight")
-        steady = rows.steady if isinstance(rows, Moment) else None
-        order = steady.arranged(widest) if steady else once(rows, ("order",), lambda: order_by_likeness(widest))
-        if not np.array_equal(widest.topic, history.topic):
-            known = [p for t in widest.topic[order] if (p := history.position(int(t))) is not None]
-            order = np.array([*known, *np.setdiff1d(np.arange(history.topic.size), known)], dtype=np.int64)
         return RiverFrame(
             history=history,
             measure=selection.measure,
-            order=order,
+            order=columns_in_order(rows, history),  # that of both readings: switching moves no band past another
             tone=paleness(history),
             telling=once(rows, ("telling", history.reading), lambda: telling_words(history)),
             selected=None if selection.topic is None else history.position(selection.topic),
             all_topics=selection.all_topics,
-            steady=steady,
+            steady=rows.steady if isinstance(rows, Moment) else None,
         )
 
     def drawing(self, frame: RiverFrame, size: Size, theme: ThemeName) -> dict[str, Any]:

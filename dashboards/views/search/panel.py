@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
@@ -12,10 +12,6 @@ from vmfstream.dashboards.panels import Panel, Parts, chart
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.search.view import SearchView, search_layout, search_looks
-
-if TYPE_CHECKING:
-    pass
-
 
 _SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.rows.naming import called, lifetime
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.search.spelling import nearest
-
-if TYPE_CHECKING:
-    pass
 
 ROW = 62
 MOST = 8

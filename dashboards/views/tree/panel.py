@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
@@ -13,9 +13,6 @@ from vmfstream.dashboards.rows.log import LogRows, readings_of
 from vmfstream.dashboards.view import Size
 from vmfstream.dashboards.views.tree.hierarchy import read_tree, trees
 from vmfstream.dashboards.views.tree.view import HEIGHT, TreeView
-
-if TYPE_CHECKING:
-    pass
 
 
 def columns(rows: LogRows, history: History) -> dict[str, Any]:

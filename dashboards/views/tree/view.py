@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.view import PHONE, Selection, Size, View
 from vmfstream.dashboards.views.tree.hierarchy import TreeFrame, at_date, no_tree, read_tree, trees
-
-if TYPE_CHECKING:
-    pass
 
 HEIGHT = 500
 STRIP = 26

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmfstream.dashboards.looks.texts import WORDS
 from vmfstream.dashboards.panels import Panel, Parts, chart, switch
-from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
+from vmfstream.dashboards.rows.history import lived
+from vmfstream.dashboards.rows.log import LogRows, reading_called
 from vmfstream.dashboards.view import Form, Selection, Size
 from vmfstream.dashboards.views.words.view import WordsView
-
-if TYPE_CHECKING:
-    pass
 
 
 def section(parts: Parts) -> str:
@@ -34,13 +33,13 @@ def section(parts: Parts) -> str:
 
 def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     """Return ``words/READING/TOPIC/KIND`` for all topics, where reading may be ``both``."""
-    both = rows.has_hindsight()
-    out = []
-    for topic in topics:
-        for reading in readings_of(rows):
-            out += [f"words/{reading}/{topic}/{kind}" for kind in _FORMS if not kind.startswith("both")]
-        out += [f"words/both/{topic}/{kind}" for kind in _FORMS if both and kind.startswith("both")]
-    return out
+    pairs = lived(rows, topics)
+    times = Counter(topic for _, topic in pairs)
+    both = [kind for kind in _FORMS if kind.startswith("both")]
+    one = [kind for kind in _FORMS if kind not in both]
+    return [f"words/{reading}/{topic}/{kind}" for reading, topic in pairs for kind in one] + [
+        f"words/both/{topic}/{kind}" for topic in topics if times[topic] == 2 for kind in both
+    ]
 
 
 def draw(rows: LogRows, key: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.words.frame import WordsFrame, words_layout
 from vmfstream.dashboards.views.words.ladder import ladder
 from vmfstream.dashboards.views.words.strips import strips
-
-if TYPE_CHECKING:
-    pass
 
 
 class WordsView(View[WordsFrame]):
