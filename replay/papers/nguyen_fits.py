@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream import metrics
-from vmfstream.bayes.multilevel import Chain, Draw
+from vmfstream.bayes.multilevel import Chain
 from vmfstream.bayes.multilevel_content import WORD_PRIOR, word_content
 from vmfstream.bayes.multilevel_contexts import gaussian
 from vmfstream.bayes.multilevel_prediction import Bags, averaged, further, log_probabilities, memberships
 from vmfstream.bayes.multilevel_prediction import words_given_topics as likelihoods
+from vmfstream.bayes.multilevel_state import Draw
 from vmfstream.estimators.multilevel import MultilevelClustering
 from vmfstream.replay.papers.nguyen_data import (
     HELD_OUT,

@@ -6,22 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.multilevel import Chain
-from vmfstream.bayes.multilevel_sweeps import (
-    REST,
-    free_slot,
-    move_group,
-    move_token,
-    score_group,
-    topics_of,
-    weigh_token,
-)
+from vmfstream.bayes.multilevel_groups import move_group, score_group, topics_of
+from vmfstream.bayes.multilevel_levels import REST
+from vmfstream.bayes.multilevel_slots import free_slot
+from vmfstream.bayes.multilevel_tokens import move_token, weigh_token
 
 
 def group_conditional(chain: Chain, j: int) -> NDArray[np.float64]:
     """P(z_j = k | all else) for every cluster that has other groups, in the order of slots; a new one last."""
     groups, content = chain.groups, chain.content
     if groups.members.min() > 0:
-        chain._resize(2 * len(groups.members), len(content.tokens))
+        chain.make_room(2 * len(groups.members), len(content.tokens))
         groups, content = chain.groups, chain.content
     held, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
     topics = held[: topics_of(j, content, held, number)]
@@ -38,7 +33,7 @@ def group_conditional(chain: Chain, j: int) -> NDArray[np.float64]:
 def token_conditional(chain: Chain, i: int) -> NDArray[np.float64]:
     """P(l_i = m | all else) for every topic that has other tokens, in the order of slots; a new one last."""
     if free_slot(chain.content.tokens) < 0:
-        chain._resize(len(chain.groups.members), 2 * len(chain.content.tokens))
+        chain.make_room(len(chain.groups.members), 2 * len(chain.content.tokens))
     groups, content, levels = chain.groups, chain.content, chain.levels.copy()
     k, old = groups.z[np.searchsorted(content.indptr, i, side="right") - 1], content.l[i]
     share = content.share.copy()

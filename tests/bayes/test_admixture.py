@@ -15,7 +15,8 @@ from scipy.special import digamma, entr, gammaln, logsumexp, softmax
 
 from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.bayes import admixture, admixture_loops, admixture_stream
-from vmfstream.bayes.admixture import AdmixtureFit, Belief, Likelihood, Topics, directed_bags, joined, point_topics
+from vmfstream.bayes.admixture import AdmixtureFit, directed_bags
+from vmfstream.bayes.admixture_topics import Belief, Likelihood, Topics, joined, point_topics
 from vmfstream.bayes.concentration import quadrature_factor
 from vmfstream.bayes.empirical import best_alpha
 from vmfstream.bayes.flat import expected_cosines

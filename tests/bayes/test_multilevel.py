@@ -16,9 +16,9 @@ from tests.bayes.conditionals import group_conditional, token_conditional
 from tests.mixtures.planted import nmi
 from vmfstream.bayes import multilevel as ml
 from vmfstream.bayes import multilevel_contexts as mc
-from vmfstream.bayes.multilevel_content import vector_content, word_content
-from vmfstream.bayes.multilevel_levels import Laws, drawn_kappa, resampled
-from vmfstream.bayes.multilevel_sweeps import ALPHA, ETA, REST, SPREAD, Content, tables
+from vmfstream.bayes.multilevel_content import Content, vector_content, word_content
+from vmfstream.bayes.multilevel_levels import ALPHA, ETA, REST, SPREAD, Laws, drawn_kappa, resampled
+from vmfstream.bayes.multilevel_tokens import tables
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.vmf import VonMisesFisher
 
@@ -267,7 +267,7 @@ def test_without_tokens_of_its_own_a_group_follows_the_contexts_alone() -> None:
     )
     chain.content.l[:] = -1
     chain.groups.z[:] = [0, 0, 1, 1, 0]
-    chain._resize(3, 16)
+    chain.make_room(3, 16)
     chain.recount()
     alpha = chain.levels[ALPHA]
     apart = [[0.0, 0.3], [4.0, 4.2], []]

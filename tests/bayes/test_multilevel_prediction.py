@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from tests.bayes.test_multilevel import SIZES, Tiny, bag_density, direction_density, sequential_student
 from vmfstream.bayes import multilevel_contexts as mc
 from vmfstream.bayes import multilevel_prediction as mp
-from vmfstream.bayes.multilevel import Draw
+from vmfstream.bayes.multilevel_state import Draw
 
 Vector: TypeAlias = NDArray[np.float64]
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.bayes.admixture import directed_bags, point_topics, visited
+from vmfstream.bayes.admixture import directed_bags, visited
+from vmfstream.bayes.admixture_topics import point_topics
 from vmfstream.bayes.multilevel import Chain
 from vmfstream.bayes.multilevel_content import WORD_PRIOR, word_content
 from vmfstream.directional.sphere import unit_rows

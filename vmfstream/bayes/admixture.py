@@ -5,60 +5,35 @@
 
 Documents are bags of vectors: a csr_array (N, V) that says how often each document holds each of V unit rows. Where
 every vector is seen once, as in images or sentences, it has one entry a column; where vectors are those of words, equal
-words share one row, and their scores are computed once. Directions and concentrations are points, at their largest
-likelihood, or have beliefs as in `vmfstream.bayes.flat`. Each step raises the lower bound. Log-densities are relative
-to uniform; vectors without direction count for nothing.
+words share one row, and their scores are computed once. Each step raises the lower bound. Log-densities are relative to
+uniform; vectors without direction count for nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import digamma
 
 from vmfstream.bayes.admixture_loops import relative_scores, visit
-from vmfstream.bayes.concentration import KappaFactor, point_factor
+from vmfstream.bayes.admixture_topics import Belief, Law, Likelihood, Topics
 from vmfstream.bayes.empirical import best_alpha
-from vmfstream.bayes.flat import directions_divergence, expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
-from vmfstream.bayes.priors import Prior, moment_kappa_prior, moment_prior
+from vmfstream.bayes.priors import moment_kappa_prior, moment_prior
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Mixture, Rows
-from vmfstream.mixtures.columns import Floats, column_norms, directed
-from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
+from vmfstream.mixtures.columns import Floats, directed
 from vmfstream.mixtures.seeding import start_from
-from vmfstream.mixtures.sums import Sums, directions
+from vmfstream.mixtures.sums import Sums
 
 Vector: TypeAlias = NDArray[np.float64]
 
 SWEEPS, STILL = 20, 1e-3
 """Most steps of a document's own proportions in one visit, and the change per vector at which they rest."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Topics:
-    """What vectors are scored by: slope_k f_k'x + offset_k.
-
-    ``f`` (D, kp) are unit directions, or natural vectors of beliefs about them of lengths ``gamma`` (k,), infinite for
-    points; ``cost`` is what the beliefs and their priors take from the bound.
-    """
-
-    f: Floats
-    slope: Vector
-    offset: Vector
-    kappa: KappaFactor
-    gamma: Vector
-    cost: float = 0.0
-
-    @property
-    def k(self) -> int:
-        """The number of topics."""
-        return len(self.slope)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,83 +50,6 @@ class Visit:
     held: NDArray[np.bool_]
     mass: Vector
     sums: Sums
-
-
-class Law(Protocol):
-    """How topics follow from the sums of the vectors that are theirs."""
-
-    def topics(self, sums: Sums, before: Topics | None) -> Topics:
-        """Return the topics at which the bound is largest given ``sums``, starting from those ``before``."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Likelihood:
-    """Topics of largest likelihood: mu_k = S_k / |S_k|, kappa_k = A^-1(|S_k| / n_k), or one kappa for all.
-
-    References
-    ----------
-    [Li] eq. (10), here with the exact inverse, without which the bound may fall.
-    """
-
-    concentration: Concentration = "own"
-    treatment: Treatment = "mle"
-
-    def topics(self, sums: Sums, before: Topics | None) -> Topics:
-        """Return the topics of largest likelihood; a direction without vectors stays."""
-        d, k = sums.s.shape[0], len(sums.nk)
-        mu = directions(sums, np.zeros_like(sums.s) if before is None else before.f)
-        if self.concentration == "shared":
-            one = shared_concentration(d, sums.norms, sums.nk, float(sums.nk.sum()), self.treatment, qk=sums.qk)
-            kappa = np.full(k, one)
-        else:
-            kappa = own_concentration(d, sums.norms, sums.nk, self.treatment, qk=sums.qk)
-        return point_topics(mu, kappa)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Belief:
-    """Topics with beliefs about directions, under ``prior``, and about concentrations, under ``model``.
-
-    References
-    ----------
-    [GY14] section 3.1 (the factors of a component), which [Li] leaves out.
-    """
-
-    prior: Prior
-    model: KappaModel
-
-    def topics(self, sums: Sums, before: Topics | None) -> Topics:
-        """Renew the directions given the concentrations before, then the concentrations."""
-        d, k = sums.s.shape[0], len(sums.nk)
-        if before is None:
-            kappa = point_factor(d, shared_concentration(d, sums.norms, sums.nk, float(sums.nk.sum())))
-        else:
-            kappa = before.kappa
-        f, gamma = natural_vectors(self.prior.b, sums.s, kappa.mean, k)
-        kappa = self.model.factor(d, sums.nk, expected_cosines(f, gamma, sums.s))
-        cost = directions_divergence(f, gamma, self.prior) + self.model.cost(kappa)
-        slope = np.broadcast_to(kappa.mean, k) * shrinkage(d, gamma)
-        return Topics(f, slope, -np.broadcast_to(kappa.ell, k), kappa, gamma, cost)
-
-
-def point_topics(mu: Floats, kappa: ArrayLike) -> Topics:
-    """Return topics of known directions (D, kp) and concentrations (k,)."""
-    known = point_factor(mu.shape[0], kappa)
-    return Topics(mu, known.mean, -known.ell, known, np.full(len(known.mean), np.inf))
-
-
-def joined(parts: Sequence[Topics]) -> Topics:
-    """Put the topics of several fits beside each other, as points at their directions and expected concentrations."""
-    columns, kappas = [], []
-    for topics in parts:
-        unit = topics.f[:, : topics.k] / np.maximum(column_norms(topics.f)[: topics.k], np.finfo(np.float64).tiny)
-        columns.append(unit)
-        kappas.append(np.broadcast_to(topics.kappa.mean, topics.k))
-    means = np.concatenate(columns, axis=1)
-    mu = np.zeros((means.shape[0], padded(means.shape[1])), parts[0].f.dtype)
-    mu[:, : means.shape[1]] = means
-    return point_topics(mu, np.concatenate(kappas))
 
 
 def directed_bags(x: Rows, bags: csr_array) -> csr_array:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.bayes.admixture import SWEEPS, AdmixtureFit, Law, Likelihood, Topics, Visit, log_proportions, visited
+from vmfstream.bayes.admixture import SWEEPS, AdmixtureFit, Visit, log_proportions, visited
+from vmfstream.bayes.admixture_topics import Law, Likelihood, Topics
 from vmfstream.bayes.empirical import best_alpha
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.sums import Sums

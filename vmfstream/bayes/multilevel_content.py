@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.bayes.multilevel_contexts import VAGUE, Indices, Vector, prior_direction
-from vmfstream.bayes.multilevel_sweeps import VECTOR, WORD, Content
+from vmfstream.bayes.multilevel_slots import SLOTS
 from vmfstream.directional.bessel import ell, inv_bessel_ratio
 
-SLOTS = 16
-"""Room for topics is made in steps of this factor, so that rows fill whole registers."""
+WORD, VECTOR = 0, 1
 
 WORD_PRIOR = 0.1
 """Dirichlet parameter of every word of a topic."""
+
+
+class Content(NamedTuple):
+    """Tokens and their topics.
+
+    ``indptr`` (J+1,); ``words`` (T,) or ``vectors`` (T, W) with ``own`` (T,) = x'b; ``law``: (b, V b) of words or
+    (d, kappa, |b|); ``l`` (T,), -1 for none yet; ``tokens`` (mc,); ``sums`` (W, mc); ``norm`` (mc,): 1/(n + V b), or
+    ell(|kappa S + b|); ``square``, ``cross`` (mc,) of vectors; ``share`` (mc,) of the topics, 0 in free slots.
+    """
+
+    kind: int
+    indptr: Indices
+    words: Indices
+    vectors: Vector
+    own: Vector
+    law: Vector
+    l: Indices  # noqa: E741
+    tokens: Vector
+    sums: Vector
+    norm: Vector
+    square: Vector
+    cross: Vector
+    share: Vector
 
 
 def word_content(counts: csr_array, b: float = WORD_PRIOR) -> Content:

@@ -12,6 +12,9 @@ from vmfstream.bayes.multilevel_contexts import Vector, concentration_range
 Gamma: TypeAlias = tuple[float, float]
 """Shape and rate."""
 
+ALPHA, SPREAD, ETA, REST = 0, 1, 2, 3
+"""Places in ``levels``: concentrations of clusters, of topics in a cluster and of topics, and the share of new ones."""
+
 
 class Laws(NamedTuple):
     """Gamma priors of the concentrations of clusters (alpha), of topics in a cluster (v) and of topics (eta)."""

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
-from vmfstream.bayes.multilevel import Draw
 from vmfstream.bayes.multilevel_contexts import BAG, DIRECTION, GAUSSIAN, Context, Vector, score_rows
+from vmfstream.bayes.multilevel_state import Draw
 from vmfstream.bayes.multilevel_unseen import Known, follow_groups, mixed_likelihoods, settle_groups
 from vmfstream.directional.bessel import log_partition
 

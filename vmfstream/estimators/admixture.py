@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from vmfstream.bayes.admixture import SWEEPS, AdmixtureFit, Visit, best_fit, directed_bags, visited
@@ -15,6 +15,7 @@ from vmfstream.bayes.admixture_stream import Stream, batches, begun, learned
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
+from vmfstream.estimators.admixture_input import gathered
 from vmfstream.estimators.base import ITERATION, SphereEstimator, components_by_rows, labels_of
 from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
@@ -165,7 +166,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         ValueError
             If documents do not fit together or hold values that are not finite; says which document.
         """
-        found = self._begin(*_gathered(X, offsets, counts))
+        found = self._begin(*gathered(X, offsets, counts))
         self.lower_bounds_ = found.trace
         self.lower_bound_ = float(found.trace[-1])
         self.n_iter_, self.converged_ = found.n_iter, found.converged
@@ -176,7 +177,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None
     ) -> DirichletVMFAdmixture:
         """Learn documents and forget them; the first ones are fitted as a whole. Parameters are those of ``fit``."""
-        vectors, bags = _gathered(X, offsets, counts)
+        vectors, bags = gathered(X, offsets, counts)
         if not hasattr(self, "_stream"):
             self.lower_bound_ = float(self._begin(vectors, bags).trace[-1])
             return self
@@ -261,7 +262,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return rows, directed_bags(rows, bags), empty
 
     def _visit(self, X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Visit, csr_array]:
-        rows, bags, _ = self._bags(*_gathered(X, offsets, counts))
+        rows, bags, _ = self._bags(*gathered(X, offsets, counts))
         return visited(rows, bags, self._stream.topics, self._stream.alpha), bags
 
     def _keep(self, phi: Vector, bags: csr_array) -> None:
@@ -282,60 +283,3 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
 def _proportions(phi: Vector) -> Vector:
     return np.asarray(phi / phi.sum(axis=1, keepdims=True))
-
-
-def _gathered(X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Any, csr_array]:
-    """Return all vectors in one matrix, and how often each document holds each of them."""
-    ragged = _is_ragged(X)
-    if not (ragged or hasattr(X, "shape")):
-        X = np.asarray(X)
-    if (offsets is not None) + (counts is not None) + ragged > 1:
-        raise ValueError("expected X as a list of documents, or offsets, or counts; got more than one of them")
-    if ragged:
-        X, offsets = _stacked(X)
-    rows = X.shape[0] if X.ndim else 0
-    if counts is not None:
-        return X, _counted(counts, rows)
-    return X, _cut(np.arange(rows + 1) if offsets is None else np.asarray(offsets), rows)
-
-
-def _is_ragged(X: Any) -> bool:
-    if isinstance(X, list | tuple):
-        return any(np.ndim(document) == 2 or np.size(document) == 0 for document in X)
-    return isinstance(X, np.ndarray) and X.ndim == 3
-
-
-def _stacked(documents: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Put documents of (J_i, D) vectors under each other; return where each begins."""
-    arrays = [np.asarray(document) for document in documents]
-    d = next((array.shape[1] for array in arrays if array.ndim == 2), 0)
-    arrays = [array.reshape(0, d) if array.shape == (0,) else array for array in arrays]
-    for i, array in enumerate(arrays):
-        if array.ndim != 2 or array.shape[1] != d:
-            raise ValueError(f"X: expected vectors of {d} dimensions, got the shape {array.shape} in document {i}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"X: expected finite values, got {array[~np.isfinite(array)][0]} in document {i}")
-    return np.concatenate(arrays), np.cumsum([0, *map(len, arrays)])
-
-
-def _cut(offsets: NDArray[Any], rows: int) -> csr_array:
-    """Return the documents that ``offsets`` cut ``rows`` vectors into."""
-    whole = offsets.ndim == 1 and len(offsets) > 1 and np.issubdtype(offsets.dtype, np.integer)
-    if not whole or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
-        given = f"{offsets.dtype} of shape {offsets.shape}" if not whole else f"{offsets[0]} ... {offsets[-1]}"
-        raise ValueError(f"offsets: expected integers that never fall, from 0 to {rows}, got {given}")
-    return csr_array((np.ones(rows), np.arange(rows), offsets), shape=(len(offsets) - 1, rows))
-
-
-def _counted(counts: Any, rows: int) -> csr_array:
-    bags = csr_array(counts if issparse(counts) else np.asarray(counts), dtype=np.float64, copy=True)
-    if bags.ndim != 2 or bags.shape[1] != rows:
-        raise ValueError(f"counts: expected a column for each of {rows} vectors, got the shape {bags.shape}")
-    bad = np.flatnonzero(~(np.isfinite(bags.data) & (bags.data >= 0)))
-    if bad.size:
-        document = int(np.searchsorted(bags.indptr, bad[0], side="right")) - 1
-        raise ValueError(
-            f"counts: expected finite counts of at least 0, got {bags.data[bad[0]]} in document {document}"
-        )
-    bags.eliminate_zeros()
-    return bags

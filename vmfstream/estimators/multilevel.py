@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from vmfstream.bayes.multilevel import Chain, Draw, fit
-from vmfstream.bayes.multilevel_content import vector_content, word_content
-from vmfstream.bayes.multilevel_contexts import Context
+from vmfstream.bayes.multilevel import Chain, fit
 from vmfstream.bayes.multilevel_levels import Laws
 from vmfstream.bayes.multilevel_prediction import (
     Bags,
@@ -25,11 +23,12 @@ from vmfstream.bayes.multilevel_prediction import (
     vectors_given_topics,
     words_given_topics,
 )
-from vmfstream.bayes.multilevel_sweeps import Content
+from vmfstream.bayes.multilevel_state import Draw
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators import multilevel_input as read
 from vmfstream.estimators.base import SphereEstimator
+from vmfstream.estimators.multilevel_named import Named
 from vmfstream.estimators.parameters import Choice, Domain, Either, Nothing, Number, Whole
 from vmfstream.metrics import perplexity
 from vmfstream.mixtures.columns import directed
@@ -157,16 +156,17 @@ class MultilevelClustering(SphereEstimator):
         self._check_parameters()
         laws = Laws(*(read.law(name, getattr(self, name)) for name in ("alpha_prior", "spread_prior", "eta_prior")))
         rng = self._rng()
-        given, rows = self._contents(contents)
+        given, rows = read.contents(self.content, contents, self.word_prior)
         groups = rows.shape[0]
-        self._read_contexts(contexts, groups)
+        self._named = Named(contexts, groups, self.kernels, self.tempers or {}, self.item_prior)
+        self.context_names_ = self._named.names
         best = -np.inf
         for _ in range(self.n_init):
             z = np.arange(groups) if self.start_clusters is None else _start(rows, self.start_clusters, rng)
             content = given
             if self.start_topics:
                 content = given._replace(l=rng.integers(0, self.start_topics, len(given.l)))
-            chain = Chain(content, self._contexts, z, rng, laws=laws)
+            chain = Chain(content, self._named.contexts, z, rng, laws=laws)
             chain.settle(self.settle)
             draws, trace = fit(chain, draws=self.draws, burn_in=self.burn_in, thin=self.thin)
             height = float(np.mean([draw.log_joint for draw in draws]))
@@ -190,7 +190,7 @@ class MultilevelClustering(SphereEstimator):
         """
         bags, rows = self._tokens("contents", contents)
         like, _ = self._likelihoods(self._best, rows)
-        odds = cluster_odds(self._best, self._fresh_contexts(contexts, len(bags.indptr) - 1), len(bags.indptr) - 1)
+        odds = cluster_odds(self._best, self._named.fresh(contexts, len(bags.indptr) - 1), len(bags.indptr) - 1)
         _, clusters = memberships(self._best, like, bags, odds, np.random.default_rng(0))
         return np.asarray(clusters[:, :-1].argmax(axis=1), np.int64)
 
@@ -219,7 +219,7 @@ class MultilevelClustering(SphereEstimator):
         known, more = (None, rows) if seen is None else self._tokens("seen", seen)
         if known is not None and len(known.indptr) - 1 != groups:
             raise ValueError(f"seen: expected {groups} groups, got {len(known.indptr) - 1}")
-        fresh, rng, log_p = self._fresh_contexts(contexts, groups), np.random.default_rng(0), list[Vector]()
+        fresh, rng, log_p = self._named.fresh(contexts, groups), np.random.default_rng(0), list[Vector]()
         for draw in self.draws_:
             odds = cluster_odds(draw, fresh, groups)
             like, top = self._likelihoods(draw, rows)
@@ -305,31 +305,10 @@ class MultilevelClustering(SphereEstimator):
         self.topics_ = topics if self.content == "multinomial" else np.asarray(unit_rows(topics)[0])
         return self
 
-    def _contents(self, contents: Any) -> tuple[Content, Rows]:
-        """Return the tokens, and a direction for every group."""
-        if self.content == "multinomial":
-            counts = read.counts("contents", contents)
-            read.check_groups(counts.shape[0], np.asarray(counts.sum(axis=1)), counts.shape[1])
-            return word_content(counts, self.word_prior), unit_rows(counts)[0]
-        vectors = read.vectors("contents", contents)
-        read.check_groups(len(vectors.indptr) - 1, np.diff(vectors.indptr), vectors.rows.shape[1])
-        sums = np.add.reduceat(vectors.rows, vectors.indptr[:-1], axis=0)
-        return vector_content(vectors.rows, vectors.indptr), unit_rows(sums)[0]
-
     def _tokens(self, name: str, contents: Any) -> tuple[Bags, Vector]:
         """Return the tokens of new groups, and their vectors if they are such; groups may be empty."""
         check_is_fitted(self)
-        width, what = self.topics_.shape[1], "words" if self.content == "multinomial" else "dimensions"
-        if self.content == "multinomial":
-            counts = read.counts(name, contents)
-            found, content = counts.shape[1], word_content(counts)
-            bags, rows = Bags(content.indptr, content.words), np.zeros((0, width))
-        else:
-            rows, indptr = read.vectors(name, contents)
-            found, bags = rows.shape[1], Bags(indptr, np.arange(len(rows)))
-        if found != width:
-            raise ValueError(f"{name}: expected {width} {what}, got {found}")
-        return bags, rows
+        return read.fresh_tokens(self.content, name, contents, self.topics_.shape[1])
 
     def _likelihoods(self, draw: Draw, rows: Vector) -> tuple[Vector, Vector]:
         """Return how probable tokens are under each topic, and to which logarithm this is relative."""
@@ -338,44 +317,12 @@ class MultilevelClustering(SphereEstimator):
         like = words_given_topics(draw)
         return like, np.zeros(len(like))
 
-    def _read_contexts(self, contexts: Any, groups: int) -> None:
-        given, tempers = read.named(contexts), self.tempers or {}
-        asked = dict(self.kernels) if isinstance(self.kernels, Mapping) else dict.fromkeys(given, self.kernels)
-        read.check_names("kernels", asked, given)
-        read.check_names("tempers", tempers, given)
-        self._kernels = {name: read.kernel_of(name, asked.get(name, "auto"), given[name]) for name in given}
-        parts = [
-            read.read_context(
-                name, kernel, given[name], groups, item=self.item_prior, temper=float(tempers.get(name, 1.0))
-            )
-            for name, kernel in self._kernels.items()
-        ]
-        self._contexts, self.context_names_ = tuple(part.context for part in parts), tuple(given)
-        self._offsets = {name: part.offset for name, part in zip(given, parts, strict=True)}
-
-    def _fresh_contexts(self, contexts: Any, groups: int) -> list[Context | None]:
-        """Read the contexts of new groups, None for those that are not given."""
-        given = read.named(contexts)
-        read.check_names("contexts", given, self.context_names_)
-        fresh = list[Context | None]()
-        for name, fitted in zip(self.context_names_, self._contexts, strict=True):
-            like = fitted.sums.shape[1] // (2 if self._kernels[name] == "gaussian" else 1), self._offsets[name]
-            part = (
-                read.read_context(name, self._kernels[name], given[name], groups, like=like) if name in given else None
-            )
-            fresh.append(part and part.context)
-        return fresh
-
     def _context(self, name: str, at: ArrayLike | None) -> Vector:
         check_is_fitted(self)
         if name not in self.context_names_:
             raise ValueError(f"name: expected one of {', '.join(self.context_names_) or 'no context'}, got {name!r}")
         context = self._best.contexts[self.context_names_.index(name)]
-        places = None
-        if at is not None:
-            places, offset = read.numbers("at", at), self._offsets[name]
-            places = np.asarray(unit_rows(places)[0]) if offset is None else places - offset
-        return context_by_cluster(context, places)
+        return context_by_cluster(context, self._named.places(name, at))
 
 
 def _start(rows: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -1,21 +1,19 @@
-"""What the multilevel estimator is given, read and checked: contents as tokens, and contexts by name."""
+"""Contents that the multilevel estimator is given, read and checked: counts of words, or vectors, as tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from vmfstream.bayes import multilevel_contexts as kernels
-from vmfstream.bayes.multilevel_contexts import Context
+from vmfstream.bayes.multilevel_content import Content, vector_content, word_content
+from vmfstream.bayes.multilevel_prediction import Bags
+from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 
 Vector: TypeAlias = NDArray[np.float64]
-
-KERNELS = ("gaussian", "multinomial", "vmf")
 
 
 class Vectors(NamedTuple):
@@ -23,13 +21,6 @@ class Vectors(NamedTuple):
 
     rows: Vector
     indptr: NDArray[np.int64]
-
-
-class Given(NamedTuple):
-    """A context by name: what its kernel reads, and what was taken off its numbers."""
-
-    context: Context
-    offset: Vector | None
 
 
 def law(name: str, given: Any) -> tuple[float, float]:
@@ -90,55 +81,27 @@ def check_groups(groups: int, sizes: NDArray[Any], width: int) -> None:
         raise ValueError(f"contents: expected at least 2 words or dimensions, got {width}")
 
 
-def named(contexts: Any) -> Mapping[str, Any]:
-    """Read contexts by name; one alone is called "context"."""
-    if contexts is None:
-        return {}
-    return contexts if isinstance(contexts, Mapping) else {"context": contexts}
+def contents(kind: str, given: Any, word_prior: float) -> tuple[Content, Rows]:
+    """Read the groups to be fitted; return their tokens, and a direction for every group."""
+    if kind == "multinomial":
+        rows = counts("contents", given)
+        check_groups(rows.shape[0], np.asarray(rows.sum(axis=1)), rows.shape[1])
+        return word_content(rows, word_prior), unit_rows(rows)[0]
+    tokens = vectors("contents", given)
+    check_groups(len(tokens.indptr) - 1, np.diff(tokens.indptr), tokens.rows.shape[1])
+    sums = np.add.reduceat(tokens.rows, tokens.indptr[:-1], axis=0)
+    return vector_content(tokens.rows, tokens.indptr), unit_rows(sums)[0]
 
 
-def check_names(what: str, asked: Mapping[str, Any], known: Any) -> None:
-    """Refuse names that are no contexts."""
-    if unknown := set(asked) - set(known):
-        raise ValueError(f"{what}: expected names of contexts, {sorted(known)}, got {sorted(unknown)}")
-
-
-def kernel_of(name: str, kernel: str, values: Any) -> str:
-    """Return which kernel reads a context."""
-    if kernel == "auto":
-        return "multinomial" if issparse(values) else "gaussian"
-    if kernel not in KERNELS:
-        raise ValueError(f"kernels: expected one of {', '.join(KERNELS)} for {name!r}, got {kernel!r}")
-    return kernel
-
-
-def read_context(
-    name: str,
-    kernel: str,
-    values: Any,
-    groups: int,
-    *,
-    item: float = kernels.ITEM,
-    temper: float = 1.0,
-    like: tuple[int, Vector | None] | None = None,
-) -> Given:
-    """Read a context of so many groups, one row each; numbers are kept less their mean.
-
-    ``like``: columns and offset of the context of this name that a model was fitted to.
-    """
-    if not 0 <= temper < np.inf:
-        raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {temper}")
-    rows = counts(name, values) if kernel == "multinomial" else numbers(name, values)
-    if rows.shape[0] != groups:
-        raise ValueError(f"{name}: expected a row for each of {groups} groups, got {rows.shape[0]}")
-    if like is not None and rows.shape[1] != like[0]:
-        raise ValueError(f"{name}: expected {like[0]} columns, got {rows.shape[1]}")
-    if kernel == "multinomial":
-        return Given(kernels.bag(rows, item=item, temper=temper), None)
-    if kernel == "vmf":
-        return Given(kernels.direction(unit_rows(rows)[0], temper=temper), None)
-    offset = like[1] if like is not None else None
-    if offset is None:
-        held = np.isfinite(rows).all(axis=1)
-        offset = rows[held].mean(axis=0) if held.any() else np.zeros(rows.shape[1])
-    return Given(kernels.gaussian(rows - offset, temper=temper), offset)
+def fresh_tokens(kind: str, name: str, given: Any, width: int) -> tuple[Bags, Vector]:
+    """Read new groups, which may be empty; return their tokens, and their vectors if they are such."""
+    if kind == "multinomial":
+        rows = counts(name, given)
+        content = word_content(rows)
+        found, bags, vectors_of = rows.shape[1], Bags(content.indptr, content.words), np.zeros((0, width))
+    else:
+        vectors_of, indptr = vectors(name, given)
+        found, bags = vectors_of.shape[1], Bags(indptr, np.arange(len(vectors_of)))
+    if found != width:
+        raise ValueError(f"{name}: expected {width} {'words' if kind == 'multinomial' else 'dimensions'}, got {found}")
+    return bags, vectors_of

@@ -1,0 +1,139 @@
+"""Contexts that the multilevel estimator is given by name, read and checked, and those of new groups read alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+
+from vmfstream.bayes import multilevel_contexts as kernels
+from vmfstream.bayes.multilevel_contexts import Context
+from vmfstream.directional.sphere import unit_rows
+from vmfstream.estimators.multilevel_input import counts, numbers
+
+Vector: TypeAlias = NDArray[np.float64]
+
+KERNELS = ("gaussian", "multinomial", "vmf")
+
+
+class Given(NamedTuple):
+    """A context by name: what its kernel reads, and what was taken off its numbers."""
+
+    context: Context
+    offset: Vector | None
+
+
+class Named:
+    """Contexts of J groups by name.
+
+    Parameters
+    ----------
+    contexts : mapping from names to arrays with J rows, one such array, or None
+    groups : int, J
+    asked : kernel of every context, or mapping from names to kernels
+    tempers : powers of their factors by name, 1 if not named
+    item : Dirichlet parameter of the items of bags
+
+    Raises
+    ------
+    ValueError
+        Unknown names or kernels, or contexts of another length or type.
+    """
+
+    def __init__(
+        self, contexts: Any, groups: int, asked: str | Mapping[str, str], tempers: Mapping[str, float], item: float
+    ) -> None:
+        given = by_name(contexts)
+        of = dict(asked) if isinstance(asked, Mapping) else dict.fromkeys(given, asked)
+        check_names("kernels", of, given)
+        check_names("tempers", tempers, given)
+        self.kernels = {name: kernel_of(name, of.get(name, "auto"), given[name]) for name in given}
+        self.given = {
+            name: read_context(name, kernel, given[name], groups, item=item, temper=float(tempers.get(name, 1.0)))
+            for name, kernel in self.kernels.items()
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in the order of the contexts."""
+        return tuple(self.given)
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        """What the sampler takes."""
+        return tuple(part.context for part in self.given.values())
+
+    def fresh(self, contexts: Any, groups: int) -> list[Context | None]:
+        """Read the contexts of new groups, None for those that are not given."""
+        given = by_name(contexts)
+        check_names("contexts", given, self.names)
+        return [self._alike(name, given[name], groups) if name in given else None for name in self.names]
+
+    def places(self, name: str, at: ArrayLike | None) -> Vector | None:
+        """Read places at which the density of a context is wanted."""
+        if at is None:
+            return None
+        places, offset = numbers("at", at), self.given[name].offset
+        return np.asarray(unit_rows(places)[0]) if offset is None else places - offset
+
+    def _alike(self, name: str, values: Any, groups: int) -> Context:
+        part, kernel = self.given[name], self.kernels[name]
+        columns = part.context.sums.shape[1] // (2 if kernel == "gaussian" else 1)
+        return read_context(name, kernel, values, groups, like=(columns, part.offset)).context
+
+
+def by_name(contexts: Any) -> Mapping[str, Any]:
+    """Return contexts by name; one alone is called "context"."""
+    if contexts is None:
+        return {}
+    return contexts if isinstance(contexts, Mapping) else {"context": contexts}
+
+
+def check_names(what: str, asked: Mapping[str, Any], known: Any) -> None:
+    """Refuse names that are no contexts."""
+    if unknown := set(asked) - set(known):
+        raise ValueError(f"{what}: expected names of contexts, {sorted(known)}, got {sorted(unknown)}")
+
+
+def kernel_of(name: str, kernel: str, values: Any) -> str:
+    """Return which kernel reads a context."""
+    if kernel == "auto":
+        return "multinomial" if issparse(values) else "gaussian"
+    if kernel not in KERNELS:
+        raise ValueError(f"kernels: expected one of {', '.join(KERNELS)} for {name!r}, got {kernel!r}")
+    return kernel
+
+
+def read_context(
+    name: str,
+    kernel: str,
+    values: Any,
+    groups: int,
+    *,
+    item: float = kernels.ITEM,
+    temper: float = 1.0,
+    like: tuple[int, Vector | None] | None = None,
+) -> Given:
+    """Read a context of so many groups, one row each; numbers are kept less their mean.
+
+    ``like``: columns and offset of the context of this name that a model was fitted to.
+    """
+    if not 0 <= temper < np.inf:
+        raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {temper}")
+    rows = counts(name, values) if kernel == "multinomial" else numbers(name, values)
+    if rows.shape[0] != groups:
+        raise ValueError(f"{name}: expected a row for each of {groups} groups, got {rows.shape[0]}")
+    if like is not None and rows.shape[1] != like[0]:
+        raise ValueError(f"{name}: expected {like[0]} columns, got {rows.shape[1]}")
+    if kernel == "multinomial":
+        return Given(kernels.bag(rows, item=item, temper=temper), None)
+    if kernel == "vmf":
+        return Given(kernels.direction(unit_rows(rows)[0], temper=temper), None)
+    offset = like[1] if like is not None else None
+    if offset is None:
+        held = np.isfinite(rows).all(axis=1)
+        offset = rows[held].mean(axis=0) if held.any() else np.zeros(rows.shape[1])
+    return Given(kernels.gaussian(rows - offset, temper=temper), offset)
