@@ -1,11 +1,12 @@
 """What is probable in a group that the multilevel sampler has not seen: its tokens, its cluster, its topics.
 
 Given their cluster the tokens of a new group are exchangeable, not independent: each tells about the weights of the
-topics, above all where the cluster is a new one, whose weights are the group's own. The sum over all topics is
-estimated token by token: the probability of a token given the topics of those before it; a topic for it; new topics for
-some of those before it. The mean of the product of these probabilities is the probability of the group, however few
-topics are drawn anew, so that its logarithm errs downwards (Buntine 2009, Estimating likelihoods for topic models). The
-cluster stays summed out.
+topics, above all where the cluster is a new one, whose weights are the group's own. Clusters are summed over; in each
+that may have made the group the sum over all topics is estimated token by token: the probability of a token given the
+topics of those before it; a topic for it; new topics for some of those before it. The mean of the product of these
+probabilities is the probability of the group, however few topics are drawn anew, so that its logarithm errs downwards
+(Buntine 2009, Estimating likelihoods for topic models). Topics of one cluster hardly ever turn into those of another,
+so that a walk over clusters and topics together would miss clusters that the first tokens did not speak for.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from numba import njit
 from vmfstream.bayes.multilevel_contexts import Indices, Vector
 
 FAINT = -40.0
-"""Logarithm of the odds below which a cluster is left out until all are weighed again, at powers of two."""
+"""Logarithm of the odds below which a cluster is left out: of those that sum over its topics roughly, or, in draws of
+clusters and topics together, until all are weighed again, at powers of two."""
 
 ROUNDS = 20
 """Times that the topics of a group are drawn anew before they are averaged, and as often for the average."""
@@ -52,7 +54,7 @@ class State(NamedTuple):
 def follow_groups(
     indptr: Indices, tokens: Indices, like: Vector, known: Known, odds: Vector, steps: int, rng: Any
 ) -> Vector:
-    """Estimate log p(tokens of a group), (J,), token by token in their order.
+    """Estimate log p(tokens of a group), (J,), in every cluster token by token in their order.
 
     Parameters
     ----------
@@ -65,18 +67,46 @@ def follow_groups(
     rng : numpy.random.Generator
     """
     out = np.zeros(len(odds))
+    mixing = (known.of + known.prior) / known.size.reshape((-1, 1))
     for j in range(len(odds)):
-        mine, state = tokens[indptr[j] : indptr[j + 1]], _begun(indptr[j + 1] - indptr[j], known)
-        active, due = 0, 0
-        for i in range(len(mine)):
-            if i == due:
-                active, due = _weigh_clusters(i, odds[j], known, state), max(1, 2 * i)
-            total = _weigh_topics(i, like[mine[i]], known, state, active)
-            out[j] += math.log(total)
-            _seat(i, i, total, known, state, active, rng)
-            for _ in range(min(steps, i)):
-                _draw_anew(int(rng.random() * (i + 1)), i, mine, like, known, state, active, rng)
+        mine = tokens[indptr[j] : indptr[j + 1]]
+        if len(mine) > 0:
+            found = odds[j] + _at_means(mine, like, mixing)
+            likely = found > found.max() + FAINT
+            likely[-1] = True
+            for k in range(len(found)):
+                found[k] = odds[j, k] + _followed(k, mine, like, known, steps, rng) if likely[k] else -np.inf
+            out[j] = _log_sum(found) - _log_sum(odds[j])
     return out
+
+
+@njit(cache=True)
+def _at_means(tokens: Indices, like: Vector, mixing: Vector) -> Vector:
+    """Return log p(tokens) in every cluster as if the weights of its topics were known to be their means, (K + 1,)."""
+    out = np.zeros(len(mixing))
+    for i in tokens:
+        out += np.log(np.dot(mixing, like[i]))
+    return out
+
+
+@njit(cache=True)
+def _followed(k: int, tokens: Indices, like: Vector, known: Known, steps: int, rng: Any) -> float:
+    """Estimate log p(tokens) in cluster k."""
+    state, out = _begun(len(tokens), known), 0.0
+    state.held[0] = k
+    for i in range(len(tokens)):
+        total = _weigh_topics(i, like[tokens[i]], known, state, 1)
+        out += math.log(total)
+        _seat(i, i, total, known, state, 1, rng)
+        for _ in range(min(steps, i)):
+            _draw_anew(int(rng.random() * (i + 1)), i, tokens, like, known, state, 1, rng)
+    return out
+
+
+@njit(cache=True)
+def _log_sum(values: Vector) -> float:
+    top = values.max()
+    return float(top + math.log(np.exp(values - top).sum()))
 
 
 @njit(cache=True)
