@@ -210,23 +210,28 @@ def bare_chunk(
 ) -> None:
     """Scores and softmax of all documents, then the sums: faster than both for one document after another."""
     kp = m.shape[1]
-    c = np.empty(kp, m.dtype)
+    together = loops._TOGETHER
+    dots = np.empty((together, kp), m.dtype)
     score, r, active = loops._scratch(kp)
     topic, share = np.empty((high - low) * kp, np.int32), np.empty((high - low) * kp, m.dtype)
     ends = np.empty(high - low, np.int64)
     at = 0
-    for i in range(low, high):
-        loops._dot_row(indices, data, indptr[i], indptr[i + 1], m, c)
-        best = loops._score(c, line, zero, slope, score)
-        count, label[i], _ = loops._softmax(score, best, r, active)
-        for a in range(loops._truncate(r, active, count, label[i], 1e-3)):
-            topic[at], share[at] = active[a], r[active[a]]
-            at += 1
-        ends[i - low] = at
+    for first in range(low, high, together):
+        last = min(first + together, high)
+        loops._dot_rows(first, last, indptr, indices, data, m, dots)
+        for i in range(first, last):
+            best = loops._score(dots[i - first], line, zero, slope, score)
+            count, label[i], _ = loops._softmax(score, best, r, active)
+            for a in range(loops._truncate(r, active, count, label[i], 1e-3)):
+                topic[at], share[at] = active[a], r[active[a]]
+                at += 1
+            ends[i - low] = at
     a = 0
     for i in range(low, high):
         while a < ends[i - low]:
-            lanes.add_entry(indices, data, indptr[i], indptr[i + 1], s, topic[a], share[a])
+            after = min(i + (a + 1 == ends[i - low]), high - 1)
+            then = indptr[after], indptr[after + 1], topic[min(a + 1, at - 1)]
+            lanes.add_entry(indices, data, indptr[i], indptr[i + 1], s, topic[a], share[a], *then)
             a += 1
 
 

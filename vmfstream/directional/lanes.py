@@ -4,6 +4,9 @@ A document's scores are a sum of rows of the matrix of means, one row a word. Wr
 loop over words, the running sums go through memory once a word; here the loop over words is emitted with the sums in
 registers, which is several times faster and compiles in a fraction of the time that written-out scalars need.
 
+The rows of a document's words lie far apart, mostly outside the nearest caches. Every loop asks for the row of a word
+some words ahead of the one it works on, so that it is at hand when its turn comes; asking changes no result.
+
 ``numba`` does not see changes of this file when it looks up compiled callers in its cache: after an edit, delete
 ``__pycache__``.
 """
@@ -22,6 +25,9 @@ NARROW = 16
 WIDEST = 128 if binding.get_host_cpu_features().get("avx512f") else 64
 WIDTHS = tuple(range(NARROW, WIDEST + 1, NARROW))
 """Topics whose sums fit the vector registers."""
+
+_GATHERED, _ADDED = 16, 32  # words between asking for a row and its turn, to be read and to be added to
+_LINE = 64  # bytes that come into the cache together
 
 # contract: a product and a sum may be one instruction. Nothing else is relaxed, so that sums keep their order.
 _FUSE = ("contract",)
@@ -73,6 +79,17 @@ class _Row:
         return self.builder.shuffle_vector(first, undefined, zeros)
 
 
+def _ask(row: _Row, word: Any, column: Any, width: int, *, write: bool) -> None:
+    """Emit requests for ``width`` columns of a word's row, which is soon read or written."""
+    builder, byte, flag = row.builder, ir.IntType(8), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
+    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
+    first = builder.bitcast(row.at(word, column), byte.as_pointer())
+    for offset in range(0, row.align * width, _LINE):
+        line = builder.gep(first, [ir.Constant(flag, offset)])
+        builder.call(prefetch, [line, ir.Constant(flag, int(write)), ir.Constant(flag, 3), ir.Constant(flag, 1)])
+
+
 def _element(context: Any, builder: Any, kind: Any, value: Any, position: Any) -> Any:
     array = context.make_array(kind)(context, builder, value)
     return builder.load(builder.gep(array.data, [position]))
@@ -115,7 +132,11 @@ def _emit_dot(context: Any, builder: Any, kinds: Any, args: Any, width: int) -> 
     for total in totals:
         builder.store(ir.Constant(row.vector, None), total)
     kind = args[2].type
+    words = builder.extract_value(context.make_array(kinds[0])(context, builder, args[0]).shape, 0)
     with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(kind, 1), kind) as (j, _):
+        later = builder.add(j, ir.Constant(kind, _GATHERED))  # of this document or the next
+        later = builder.select(builder.icmp_signed("<", later, words), later, j)
+        _ask(row, _word(context, builder, kinds[0], args[0], later), args[5], width, write=False)
         place = row.at(_word(context, builder, kinds[0], args[0], j), args[5])
         value = row.spread(_element(context, builder, kinds[1], args[1], j))
         for lane, total in zip(lanes, totals, strict=True):
@@ -127,38 +148,72 @@ def _emit_dot(context: Any, builder: Any, kinds: Any, args: Any, width: int) -> 
 
 
 @_emitted
-def add_entry(typingctx, indices, data, start, stop, s, column, weight):  # type: ignore[no-untyped-def]
-    """s[indices[j], column] += data[j] weight, start <= j < stop; ``weight`` is of the dtype of s."""
+def add_entry(typingctx, indices, data, start, stop, s, column, weight, then, end, beside):  # type: ignore[no-untyped-def]
+    """s[indices[j], column] += data[j] weight, start <= j < stop; ``weight`` is of the dtype of s.
+
+    Towards the end the rows of the words from ``then`` to ``end`` are asked for, at the column ``beside``.
+    """
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds = signature.args
         row = _Row(context, builder, kinds[4], args[4], NARROW)
-        with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (j, _):
-            word = _word(context, builder, kinds[0], args[0], j)
+
+        def add(j: Any, word: Any) -> None:
             place = builder.gep(row.data, [builder.add(builder.mul(word, row.columns), args[5])])
             product = builder.fmul(_element(context, builder, kinds[1], args[1], j), args[6], flags=_FUSE)
             builder.store(builder.fadd(builder.load(place), product, flags=_FUSE), place)
+
+        _emit_sum(context, builder, kinds, args, (row, 1), add)
         return context.get_dummy_value()
 
-    return types.void(indices, data, types.intp, types.intp, s, types.intp, s.dtype), emit
+    where = (types.intp, types.intp, s, types.intp, s.dtype, types.intp, types.intp, types.intp)
+    return types.void(indices, data, *where), emit
 
 
 @_emitted
-def add_rows(typingctx, indices, data, start, stop, s, column, weight):  # type: ignore[no-untyped-def]
-    """s[indices[j], column : column + NARROW] += data[j] weight[column : column + NARROW], start <= j < stop."""
+def add_rows(typingctx, indices, data, start, stop, s, column, weight, then, end, beside):  # type: ignore[no-untyped-def]
+    """s[indices[j], column : column + NARROW] += data[j] weight[column : column + NARROW], start <= j < stop.
+
+    ``then``, ``end`` and ``beside`` as in `add_entry`.
+    """
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds = signature.args
         row, source = (_Row(context, builder, kinds[at], args[at], NARROW) for at in (4, 6))
         weights = source.load(source.address(args[5]))
-        with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(args[2].type, 1), args[2].type) as (j, _):
-            place = row.at(_word(context, builder, kinds[0], args[0], j), args[5])
+
+        def add(j: Any, word: Any) -> None:
+            place = row.at(word, args[5])
             value = row.spread(_element(context, builder, kinds[1], args[1], j))
             product = builder.fmul(value, weights, flags=_FUSE)
             row.store(builder.fadd(row.load(place), product, flags=_FUSE), place)
+
+        _emit_sum(context, builder, kinds, args, (row, NARROW), add)
         return context.get_dummy_value()
 
-    return types.void(indices, data, types.intp, types.intp, s, types.intp, weight), emit
+    where = (types.intp, types.intp, s, types.intp, weight, types.intp, types.intp, types.intp)
+    return types.void(indices, data, *where), emit
+
+
+def _emit_sum(
+    context: Any, builder: Any, kinds: Any, args: Any, asked: tuple[_Row, int], add: Callable[[Any, Any], None]
+) -> None:
+    """Emit the loops over words of `add_entry` and `add_rows`: own later rows are asked for first, then others."""
+    _, _, start, stop, _, column, _, then, end, beside = args
+    kind = start.type
+    one, ahead = ir.Constant(kind, 1), ir.Constant(kind, _ADDED)
+    last = builder.sub(stop, ahead)
+    turn = builder.select(builder.icmp_signed(">", last, start), last, start)
+    row, width = asked
+    with cgutils.for_range_slice(builder, start, turn, one, kind) as (j, _):
+        later = _word(context, builder, kinds[0], args[0], builder.add(j, ahead))
+        _ask(row, later, column, width, write=True)
+        add(j, _word(context, builder, kinds[0], args[0], j))
+    with cgutils.for_range_slice(builder, turn, stop, one, kind) as (j, _):
+        later = builder.add(then, builder.sub(j, turn))
+        later = builder.select(builder.icmp_signed("<", later, end), later, j)
+        _ask(row, _word(context, builder, kinds[0], args[0], later), beside, width, write=True)
+        add(j, _word(context, builder, kinds[0], args[0], j))
 
 
 @_emitted

@@ -14,10 +14,11 @@ TOP = 4
 """How many topics the compact form of the responsibilities keeps."""
 
 _NEGLIGIBLE = -50.0  # a difference of log scores whose exponential does not change a double-precision sum
+_TOGETHER = 32  # documents whose dot products are taken before they are scored: the rows of words then come steadily
 _MANY = 5  # active topics in 16 columns from which adding the whole row is faster than adding single entries
 
 
-# --- one document ---------------------------------------------------------------------------------------------------
+# --- documents, one by one or a few together -------------------------------------------------------------------------
 
 
 @njit(cache=True)
@@ -29,10 +30,12 @@ def _is_empty(data: Any, start: int, stop: int) -> bool:
 
 
 @njit(cache=True)
-def _dot_row(indices: Any, data: Any, start: int, stop: int, m: Any, out: Any) -> None:
-    """out = x_i m, in blocks of topics that fit the registers."""
+def _dot_rows(low: int, high: int, indptr: Any, indices: Any, data: Any, m: Any, out: Any) -> None:
+    """out[i - low] = x_i m for a few documents, in blocks of topics that fit the registers."""
     for column in range(0, m.shape[1], WIDEST):
-        dot_block(indices, data, start, stop, m, column, min(WIDEST, m.shape[1] - column), out)
+        width = min(WIDEST, m.shape[1] - column)
+        for i in range(low, high):
+            dot_block(indices, data, indptr[i], indptr[i + 1], m, column, width, out[i - low])
 
 
 @njit(cache=True)
@@ -121,20 +124,35 @@ def _tally(r: Any, active: Any, count: int, mass: float, nk: Any, q: Any, i: int
 
 @njit(cache=True)
 def _scatter_row(
-    indices: Any, data: Any, start: int, stop: int, weights: Any, topic: Any, low: int, high: int, s: Any
+    indices: Any,
+    data: Any,
+    start: int,
+    stop: int,
+    weights: Any,
+    topic: Any,
+    low: int,
+    high: int,
+    s: Any,
+    then: int,
+    end: int,
+    beside: int,
 ) -> None:
-    """s[w] += x_iw weights for the topics listed from ``low`` to ``high``, in increasing order."""
+    """s[w] += x_iw weights for the topics listed from ``low`` to ``high``, in increasing order.
+
+    Meanwhile the rows of the words from ``then`` to ``end`` are asked for at the column ``beside``: they are next.
+    """
     first = low
     while first < high:
         column = topic[first] // NARROW * NARROW
         last = first + 1
         while last < high and topic[last] < column + NARROW:
             last += 1
+        after = (start, stop, topic[last]) if last < high else (then, end, beside)
         if last - first >= _MANY:
-            add_rows(indices, data, start, stop, s, column, weights)
+            add_rows(indices, data, start, stop, s, column, weights, *after)
         else:
             for a in range(first, last):
-                add_entry(indices, data, start, stop, s, topic[a], weights[topic[a]])
+                add_entry(indices, data, start, stop, s, topic[a], weights[topic[a]], *after)
         first = last
 
 
@@ -144,8 +162,8 @@ def _scatter_row(
 @njit(cache=True, nogil=True)
 def dots_chunk(low: int, high: int, indptr: Any, indices: Any, data: Any, m: Any, out: Any) -> None:
     """Fill the rows of x m."""
-    for i in range(low, high):
-        _dot_row(indices, data, indptr[i], indptr[i + 1], m, out[i])
+    for first in range(low, high, _TOGETHER):
+        _dot_rows(first, min(first + _TOGETHER, high), indptr, indices, data, m, out[first:])
 
 
 @njit(cache=True, nogil=True)
@@ -164,17 +182,18 @@ def posterior_chunk(
     resp: Any,
 ) -> None:
     """Score documents and write all their responsibilities."""
-    c = np.empty(m.shape[1], m.dtype)
+    dots = np.empty((_TOGETHER, m.shape[1]), m.dtype)
     score, r, active = _scratch(coef.shape[1])
-    for i in range(low, high):
-        start, stop = indptr[i], indptr[i + 1]
-        if _is_empty(data, start, stop):
-            continue
-        _dot_row(indices, data, start, stop, m, c)
-        best = _score(c, coef, centre, slope, score)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
-        for a in range(count):
-            resp[i, active[a]] = r[active[a]]
+    for first in range(low, high, _TOGETHER):
+        last = min(first + _TOGETHER, high)
+        _dot_rows(first, last, indptr, indices, data, m, dots)
+        for i in range(first, last):
+            if _is_empty(data, indptr[i], indptr[i + 1]):
+                continue
+            best = _score(dots[i - first], coef, centre, slope, score)
+            count, label[i], loglik[i] = _softmax(score, best, r, active)
+            for a in range(count):
+                resp[i, active[a]] = r[active[a]]
 
 
 @njit(cache=True)
@@ -222,25 +241,27 @@ def pass_chunk(
     For `scatter_words` the words of i, if they are sorted, are also split at ``cuts``, see `_split_row`.
     """
     kp = m.shape[1]
-    c = np.empty(kp, m.dtype)
+    dots = np.empty((_TOGETHER, kp), m.dtype)
     score, r, active = _scratch(kp)
     at = low * kp
-    for i in range(low, high):
-        begin[i, 0] = begin[i, 1] = at
-        start, stop = indptr[i], indptr[i + 1]
-        if _is_empty(data, start, stop):
-            continue
-        _dot_row(indices, data, start, stop, m, c)
-        best = _score(c, coef, centre, slope, score)
-        count, label[i], loglik[i] = _softmax(score, best, r, active)
-        count = _truncate(r, active, count, label[i], threshold)
-        _tally(r, active, count, mass[i], nk, q, i, top, weight)
-        for a in range(count):
-            topic[at] = active[a]
-            share[at] = mass[i] * r[active[a]]
-            at += 1
-        begin[i, 1] = at
-        _split_row(indices, start, stop, cuts, i, split)
+    for first in range(low, high, _TOGETHER):
+        last = min(first + _TOGETHER, high)
+        _dot_rows(first, last, indptr, indices, data, m, dots)
+        for i in range(first, last):
+            begin[i, 0] = begin[i, 1] = at
+            start, stop = indptr[i], indptr[i + 1]
+            if _is_empty(data, start, stop):
+                continue
+            best = _score(dots[i - first], coef, centre, slope, score)
+            count, label[i], loglik[i] = _softmax(score, best, r, active)
+            count = _truncate(r, active, count, label[i], threshold)
+            _tally(r, active, count, mass[i], nk, q, i, top, weight)
+            for a in range(count):
+                topic[at] = active[a]
+                share[at] = mass[i] * r[active[a]]
+                at += 1
+            begin[i, 1] = at
+            _split_row(indices, start, stop, cuts, i, split)
 
 
 @njit(cache=True)
@@ -309,22 +330,33 @@ def scatter_words(
     weights = np.zeros(s.shape[1], s.dtype)
     first = cuts[part - 1] if part > 0 else 0
     last = cuts[part] if part < len(cuts) else s.shape[0]
-    for i in range(begin.shape[0]):
+    n = begin.shape[0]
+    for i in range(n):
         low, high = begin[i, 0], begin[i, 1]
         if low == high:
             continue
         for a in range(low, high):
             weights[topic[a]] = share[a]
-        start, stop = indptr[i], indptr[i + 1]
+        following = min(i + 1, n - 1)
+        then, end = _words_of(following, part, indptr, begin, split)
+        after = (then, end, topic[begin[following, 0]]) if then < end else (0, 0, topic[low])
         if split[i, 0] >= 0:
-            start, stop = start + split[i, part], start + split[i, part + 1]
-            _scatter_row(indices, data, start, stop, weights, topic, low, high, s)
+            start, stop = _words_of(i, part, indptr, begin, split)
+            _scatter_row(indices, data, start, stop, weights, topic, low, high, s, *after)
         else:
-            for j in range(start, stop):
+            for j in range(indptr[i], indptr[i + 1]):
                 if first <= indices[j] < last:
-                    _scatter_row(indices, data, j, j + 1, weights, topic, low, high, s)
+                    _scatter_row(indices, data, j, j + 1, weights, topic, low, high, s, *after)
         for a in range(low, high):
             weights[topic[a]] = 0.0
+
+
+@njit(cache=True)
+def _words_of(i: int, part: int, indptr: Any, begin: Any, split: Any) -> tuple[int, int]:
+    """Bounds of a document's words in a part; none if it enters no sum or its words are not sorted."""
+    if begin[i, 0] == begin[i, 1] or split[i, 0] < 0:
+        return 0, 0
+    return indptr[i] + split[i, part], indptr[i] + split[i, part + 1]
 
 
 @njit(cache=True)
