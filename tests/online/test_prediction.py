@@ -66,6 +66,19 @@ def test_polynomials_over_all_cosines_suffice_or_say_so(d: int) -> None:
             assert score_polynomial(b).error > TOLERANCE
 
 
+@pytest.mark.parametrize("low", [0.0, -1.0])
+@pytest.mark.parametrize("d", [2, 10, 300, 5000])
+def test_largest_error_of_a_polynomial_is_told(d: int, low: float) -> None:
+    told = 0
+    for kappa in concentrations(d):
+        for gamma in (*concentrations(d), 1e-6, 1e9):
+            b = belief(d, float(kappa), np.array([gamma]), low)
+            error = score_polynomial(b).error
+            told += error > 1e-5
+            assert worst(b) == pytest.approx(error, rel=1e-4, abs=1e-5)
+    assert told >= 5
+
+
 def test_lowest_degree_that_suffices_is_taken() -> None:
     used = {len(score_polynomial(belief(1000, k, np.array([k]), -1.0)).coef) - 1 for k in concentrations(1000)}
     assert used == {4, 8, 16, 32}

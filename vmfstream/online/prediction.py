@@ -9,6 +9,7 @@ where ell = log C_D(0) - log C_D and c = x'psi [GY14, predictive density of the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.flat import topic_densities
 from vmfstream.directional import kernels
-from vmfstream.directional.bessel import log_partition
+from vmfstream.directional.bessel import ell
 from vmfstream.directional.kernels import accumulate, posterior_accumulate
 from vmfstream.mixtures.columns import directed, softmax_rows
 from vmfstream.online.state import Matrix, Rows, Vector
@@ -30,6 +31,8 @@ TOLERANCE = 1e-3
 
 DEGREES = (4, 8, 16, 32)
 """Degrees that are tried; beyond, powers lose more digits by cancelling than the degree gains."""
+
+_ENDS = np.array([-1.0, 1.0])
 
 
 class Belief(NamedTuple):
@@ -65,7 +68,7 @@ class ScorePolynomial(NamedTuple):
     """Scores as polynomials of a document's dot product with the natural vector of a topic's belief.
 
     The score of document x under topic k is ``sum_p coef[p, k] * u**p``, ``u = (x @ f[:, k] - centre[k]) / scale[k]``.
-    ``error`` is the largest deviation in nats found on a grid of cosines; above `TOLERANCE` no degree sufficed.
+    ``error`` is the largest deviation in nats; above `TOLERANCE` no degree sufficed.
     """
 
     coef: NDArray[np.float64]
@@ -135,8 +138,7 @@ def score_polynomial(belief: Belief) -> ScorePolynomial:
     for degree in DEGREES:
         nodes, transform, powers = _interpolation(degree)
         coef = powers @ (transform @ _log_predictive(belief, d, _cosines(nodes, low)).T)
-        grid = np.linspace(-1.0, 1.0, 4 * degree + 1)
-        gap = np.polynomial.polynomial.polyval(grid, coef) - _log_predictive(belief, d, _cosines(grid, low))
+        gap = np.polynomial.polynomial.polyval(_ENDS, coef) - _log_predictive(belief, d, _cosines(_ENDS, low))
         error = float(np.abs(gap).max())
         if error <= TOLERANCE:
             break
@@ -169,9 +171,21 @@ def _cosines(u: Vector, lowest: float) -> Vector:
 
 
 def _log_predictive(belief: Belief, d: int, cosine: Vector) -> NDArray[np.float64]:
-    g, kappa = belief.gamma[:, None], belief.kappa
-    joint = np.sqrt(np.maximum(g * g + kappa * kappa + 2.0 * g * kappa * cosine[None, :], 0.0))
-    return np.asarray(log_partition(d, joint) - log_partition(d, g) - log_partition(d, np.float64(kappa)))
+    return _log_predictive_each(float(d), belief.gamma, float(belief.kappa), cosine)
+
+
+@njit(cache=True)
+def _log_predictive_each(d: float, gamma: Vector, kappa: float, cosine: Vector) -> NDArray[np.float64]:
+    """Log-densities relative to uniform for topics (k,) at cosines (c,), as (k, c)."""
+    out = np.empty((len(gamma), len(cosine)))
+    of_kappa = ell(d, kappa)
+    for k in range(len(gamma)):
+        g = gamma[k]
+        of_gamma = ell(d, g)
+        for c in range(len(cosine)):
+            joint = math.sqrt(max(g * g + kappa * kappa + 2.0 * g * kappa * cosine[c], 0.0))
+            out[k, c] = ell(d, joint) - of_gamma - of_kappa
+    return out
 
 
 def _exact(x: Rows, belief: Belief) -> tuple[Matrix, Vector, NDArray[np.int32]]:
