@@ -59,6 +59,7 @@ def engine(
     encoder: Encoder | None = None,
     codec: FieldCodec | None = None,
     assigned: Assigned | None = None,
+    threads: int = 1,
     **settings: Any,
 ) -> Engine:
     """An engine over a list or a source."""
@@ -67,7 +68,7 @@ def engine(
         codec or FieldCodec(),
         encoder or TextEncoder(),
         store or MemoryLog(),
-        TrackerSettings(topics=topics, window=window, threads=1),
+        TrackerSettings(topics=topics, window=window, threads=threads),
         EngineSettings(Slicing.parse(slices), **settings),
         assigned,
     )

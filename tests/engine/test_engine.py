@@ -197,6 +197,18 @@ def test_a_source_that_fails_loses_nothing(at: int) -> None:
     assert told(log) == told(run(FOUR_YEARS, epoch_documents=25, batch_documents=10))
 
 
+def test_batches_learnt_in_place_leave_what_is_restored() -> None:
+    log, source = MemoryLog(), OneByOne(FOUR_YEARS)
+    first = engine(source, log, epoch_documents=30, batch_documents=10, threads=3)
+    first.run(stop=lambda: source.handed >= 70)
+    second = engine(FOUR_YEARS, log, threads=3)
+    assert first.state is not None
+    assert second.state is not None
+    assert first.state.open.documents == 30
+    np.testing.assert_array_equal(first.state.gamma, second.state.gamma)
+    np.testing.assert_array_equal(first.state.f, second.state.f)
+
+
 def test_a_finished_run_adds_nothing() -> None:
     log = run(FOUR_YEARS)
     epochs = len(log.commits)
@@ -213,6 +225,27 @@ def test_a_finished_run_goes_on_when_the_source_has_grown() -> None:
     assert more.finished
     assert [(r.slice.label, r.n) for r in closed(log)] == [(str(year), 40) for year in (2001, 2002, 2003, 2004)]
     assert {s.slice for s in log.commits[-1].smoothed} == {2001, 2002, 2003, 2004}
+
+
+class Remembering(MemoryLog):
+    """Keeps the sums of the open slice that every commit was given, and what they were then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sums: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+
+    def commit(self, *commits: Commit) -> None:
+        super().commit(*commits)
+        given = [one.open_state["open.s"] for one in commits if "open.s" in one.open_state]
+        self.sums += [(s, s.copy()) for s in given]
+
+
+def test_what_is_being_written_does_not_change_while_more_is_learnt() -> None:
+    log = Remembering()
+    engine(FOUR_YEARS, log, epoch_documents=15, batch_documents=5).run()
+    assert sum(len(was) > 0 for _, was in log.sums) > 4
+    for given, was in log.sums:
+        np.testing.assert_array_equal(given, was)
 
 
 class Locked(MemoryLog):

@@ -51,6 +51,21 @@ def test_stored_states_go_on_bit_for_bit(kind: str) -> None:
     assert settled == {True, False}
 
 
+@pytest.mark.parametrize("words", [300, 5000])  # a batch holds most words, or few of them
+def test_states_that_were_spent_are_refreshed_to_what_is_restored(words: int) -> None:
+    settings = replace(PLAIN, threads=2)
+    xs = texts()
+    for x in xs:
+        x.resize(x.shape[0], words)
+    state = begun(xs[:2], settings)
+    for x in xs[2:5]:
+        state, _ = tracker.step(state, x, settings, spend=True)
+    restored = through_a_file(state, settings)
+    assert not np.array_equal(state.gamma, restored.gamma)
+    fresh, again = (replace(s, open=replace(s.open, kept=())) for s in (tracker.refreshed(state), restored))
+    assert_same(fresh, again)
+
+
 def test_large_and_empty_slices_are_stored_too() -> None:
     xs = drifting(d=20, a=0.8).xs
     state, _ = learn(begun(xs, PLAIN), np.tile(xs[1], (101, 1)), PLAIN, batch=1000)

@@ -141,6 +141,7 @@ class Engine:
                 self._learn(documents, epoch)
                 epoch.seconds += time.perf_counter() - began
             if epoch.over:
+                self._state = None if self._state is None else tracker.refreshed(self._state)
                 return epoch
             self._tell(self._described(), epoch, observe, finished=self.finished)
 
@@ -153,7 +154,8 @@ class Engine:
             self._start_when_full(epoch)
             return
         x = self._encoder.encode(counts)
-        self._state, info = tracker.step(self._state, x, self._track)
+        begun = epoch.scored + epoch.empty > 0  # the first batch leaves alone what the last commit may still be writing
+        self._state, info = tracker.step(self._state, x, self._track, spend=begun)
         room = self._track.slice_limit - len(self._held)
         if room > 0:
             self._held.add([Kept.of(document) for document in documents[:room]], counts.take(slice(0, room)))

@@ -136,6 +136,11 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, spend: bool =
     return replace(state, open=opened, f=f, gamma=gamma), StepInfo(out.loglik, out.label)
 
 
+def refreshed(state: TrackState) -> TrackState:
+    """Return the state with its belief made anew: after steps in place it is then to the last bit what is restored."""
+    return _gathered(state)
+
+
 def gathered(state: TrackState, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> TrackState:
     """Let the open slice have the sums ``s`` and ``n``, so many documents more, and of these some to keep."""
     return _gathered(replace(state, open=_more(state.open, s, n, documents, kept, resp)))
