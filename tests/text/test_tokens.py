@@ -46,6 +46,24 @@ def test_tokens_of_any_text(text: str) -> None:
     assert Tokeniser(1, 4, True).tokens(text) == oracles.tokens(text, 1, 4, True)
 
 
+@given(st.text(st.sampled_from("abnstdmlrevNTZ'' 19_-\x7f@[`{/:"), max_size=300))
+@settings(max_examples=400, deadline=None)
+def test_tokens_of_any_ascii_text_of_several_blocks(text: str) -> None:
+    assert Tokeniser().tokens(text) == oracles.tokens(text)
+    assert Tokeniser(1, 4, True).tokens(text) == oracles.tokens(text, 1, 4, True)
+
+
+@pytest.mark.parametrize("before", range(56, 68))
+def test_words_across_the_bounds_of_blocks(before: int) -> None:
+    text = "." * before + "Boundary12 aren't 123456789 12345678a " + "." * 40 + "x's"
+    assert Tokeniser().tokens(text) == ["boundary12", "12345678a"]
+    assert Tokeniser(1, 40, True).tokens(text) == ["boundary12", "123456789", "12345678a", "x"]
+
+
+def test_what_does_not_count_negates_nothing() -> None:
+    assert Tokeniser().tokens("boat n't") == ["boat"]
+
+
 @pytest.mark.parametrize(
     ("folder", "count"), [("nyt_frontpage_1996_2006", 2000), ("un_general_debates", 30), ("twenty_newsgroups", 200)]
 )

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.text.counts import Counts
+from vmfstream.text.scan import COPIED, copy
 from vmfstream.text.table import WordTable
 
 MOST_WORDS = 2000
@@ -20,19 +22,50 @@ MOST_WORDS = 2000
 
 _HEAD = np.dtype("<u4")
 _ENTRY = np.dtype("<u2")
+_HEAD_BYTES, _ENTRY_BYTES = _HEAD.itemsize, _ENTRY.itemsize
 
 
 def pack_bags(counts: Counts, table: WordTable) -> list[bytes]:
     """Return the bags of N documents whose terms are words of ``table``."""
     counts = _shortened(counts)
-    starts, letters = table.take(counts.terms.astype(np.int64))
-    sizes = np.diff(starts).astype(_ENTRY)
-    heads = np.column_stack([np.diff(counts.indptr), counts.tokens]).astype(_HEAD)
-    numbers, pool = counts.counts.astype(_ENTRY), letters.tobytes()
-    return [
-        b"".join((head.tobytes(), numbers[a:b].tobytes(), sizes[a:b].tobytes(), pool[starts[a] : starts[b]]))
-        for head, (a, b) in zip(heads, pairwise(counts.indptr.tolist()), strict=True)
-    ]
+    bounds, body = _packed(
+        counts.indptr, counts.terms, counts.counts, counts.tokens, table.words.starts, table.words.pool
+    )
+    bags = body.tobytes()
+    return [bags[a:b] for a, b in pairwise(bounds.tolist())]
+
+
+@njit(cache=True, nogil=True)
+def _packed(indptr, terms, counts, tokens, starts, pool):  # type: ignore[no-untyped-def]
+    """Bags one after the other, with some room behind them, and their bounds (N + 1,)."""
+    bounds = np.zeros(tokens.size + 1, dtype=np.int64)
+    for i in range(tokens.size):
+        size = np.int64(2 * _HEAD_BYTES)
+        for j in range(indptr[i], indptr[i + 1]):
+            size += 2 * _ENTRY_BYTES + starts[terms[j] + 1] - starts[terms[j]]
+        bounds[i + 1] = bounds[i] + size
+    body = np.empty(bounds[-1] + COPIED, dtype=np.uint8)
+    for i in range(tokens.size):
+        n = indptr[i + 1] - indptr[i]
+        _put(body, bounds[i], n, _HEAD_BYTES)
+        _put(body, bounds[i] + _HEAD_BYTES, tokens[i], _HEAD_BYTES)
+        count = bounds[i] + 2 * _HEAD_BYTES
+        letter = count + 2 * n * _ENTRY_BYTES
+        for j in range(indptr[i], indptr[i + 1]):
+            begin, end = starts[terms[j]], starts[terms[j] + 1]
+            _put(body, count, counts[j], _ENTRY_BYTES)
+            _put(body, count + n * _ENTRY_BYTES, end - begin, _ENTRY_BYTES)
+            count += _ENTRY_BYTES
+            copy(pool, begin, end, body, letter)
+            letter += end - begin
+    return bounds, body
+
+
+@njit(cache=True, inline="always")
+def _put(body, at, number, size):  # type: ignore[no-untyped-def]
+    """Write a number in ``size`` bytes, the lowest first."""
+    for byte in range(size):
+        body[at + byte] = (number >> (8 * byte)) & 0xFF
 
 
 def unpack_bags(bags: Sequence[bytes], table: WordTable) -> Counts:

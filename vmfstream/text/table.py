@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from vmfstream.text.scan import eight
 
 # for long words, eight bytes at a time; the multipliers are those of splitmix64 and spread the key over the bits that
 # choose the slot
@@ -33,51 +35,42 @@ class Words(NamedTuple):
 
 
 @njit(cache=True, inline="always")
-def push_byte(last, byte):  # type: ignore[no-untyped-def]
-    """Append a byte to the number made of the last eight bytes of a word."""
-    return (last << np.uint64(8)) | np.uint64(byte)
-
-
-@njit(cache=True, nogil=True)
-def push_bytes(text, begin, end):  # type: ignore[no-untyped-def]
-    """Last eight bytes of ``text[begin:end]`` as a number."""
-    last = np.uint64(0)
-    for i in range(begin, end):
-        last = push_byte(last, text[i])
-    return last
+def key_of(last, text, begin, end):  # type: ignore[no-untyped-def]
+    """Key of the word ``text[begin:end]``, of which ``last`` are the last eight bytes as a number."""
+    key = last
+    if end - begin > 8:
+        key = _BASIS
+        for i in range(begin, end - 8, 8):
+            key = (key ^ eight(text, i)) * _PRIME
+            key ^= key >> _HALF
+        key = (key ^ last) * _PRIME
+    return key
 
 
 @njit(cache=True, inline="always")
-def find_short(slots, last, length):  # type: ignore[no-untyped-def]
-    """Id of a word of at most eight bytes, or -1; the inlined half of :func:`find_or_add`, which nearly always does."""
-    mask = (slots.size >> 1) - 1
-    tag = np.uint64(length) << _HALF
-    slot = np.int64(((last ^ (last >> _HALF)) * _MIX) >> _HALF) & mask
+def slot_of(slots, key):  # type: ignore[no-untyped-def]
+    """Slot at which the search for a key begins."""
+    return np.int64(((key ^ (key >> _HALF)) * _MIX) >> _HALF) & ((slots.size >> 1) - 1)
+
+
+@njit(cache=True, inline="always")
+def find_first(slots, slot, key, length):  # type: ignore[no-untyped-def]
+    """Id of a word of at most eight bytes if it is in the slot where its search begins, or -1."""
     entry = slots[2 * slot + 1]
-    while entry != 0 and (slots[2 * slot] != last or entry & ~_LOW != tag):
-        slot = (slot + 1) & mask
-        entry = slots[2 * slot + 1]
-    return np.int64(entry & _LOW) - 1
+    found = slots[2 * slot] == key and entry >> _HALF == np.uint64(length) and length <= 8
+    return np.int64(entry & _LOW) - 1 if found else np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
-def find_or_add(slots, starts, pool, size, last, text, begin, end):  # type: ignore[no-untyped-def]
+def find_or_add(slots, starts, pool, size, slot, key, text, begin, end):  # type: ignore[no-untyped-def]
     """Id of ``text[begin:end]``, which is added if it is new; -1 if it is new and the table is full.
 
     ``slots, starts, pool, size`` are the fields of :class:`Words`; handed over as a tuple they would be unpacked, with
-    their reference counts, for every word. ``last`` is what :func:`push_bytes` makes of the word. The caller has made
-    room (:meth:`WordTable.reserve`).
+    their reference counts, for every word. ``key`` and ``slot`` are those of :func:`key_of` and :func:`slot_of`. The
+    caller has made room (:meth:`WordTable.reserve`).
     """
     length = end - begin
-    key = last
-    if length > 8:
-        key = _BASIS
-        for i in range(begin, end - 8, 8):
-            key = (key ^ push_bytes(text, i, i + 8)) * _PRIME
-            key ^= key >> _HALF
-        key = (key ^ last) * _PRIME
     mask = (slots.size >> 1) - 1
-    slot = np.int64(((key ^ (key >> _HALF)) * _MIX) >> _HALF) & mask
     tag = np.uint64(length) << _HALF
     while True:
         entry = slots[2 * slot + 1]
@@ -86,15 +79,7 @@ def find_or_add(slots, starts, pool, size, last, text, begin, end):  # type: ign
         # a short word is its key; only long words have to be compared byte by byte
         if slots[2 * slot] == key and entry & ~_LOW == tag:
             word = np.int64(entry & _LOW) - 1
-            if length <= 8:
-                return word
-            first = starts[word]
-            same = True
-            for i in range(length):
-                if pool[first + i] != text[begin + i]:
-                    same = False
-                    break
-            if same:
+            if length <= 8 or _same(pool, starts[word], text, begin, length):
                 return word
         slot = (slot + 1) & mask
     word = size[0]
@@ -111,10 +96,42 @@ def find_or_add(slots, starts, pool, size, last, text, begin, end):  # type: ign
 
 
 @njit(cache=True, nogil=True)
+def _same(pool, first, text, begin, length):  # type: ignore[no-untyped-def]
+    """Tell whether two words of more than eight bytes are the same."""
+    for i in range(0, length - 8, 8):
+        if eight(pool, first + i) != eight(text, begin + i):
+            return False
+    return eight(pool, first + length - 8) == eight(text, begin + length - 8)
+
+
+@njit(cache=True, nogil=True)
+def _last_bytes(text, begin, end):  # type: ignore[no-untyped-def]
+    """Last eight bytes of ``text[begin:end]`` as a number, whatever lies before."""
+    last = np.uint64(0)
+    for i in range(max(begin, end - 8), end):
+        last = (last << np.uint64(8)) | np.uint64(text[i])
+    return last
+
+
+@njit(cache=True, nogil=True)
 def _add_all(slots, starts, pool, size, new_starts, text, ids):  # type: ignore[no-untyped-def]
     for i in range(new_starts.size - 1):
         begin, end = new_starts[i], new_starts[i + 1]
-        ids[i] = find_or_add(slots, starts, pool, size, push_bytes(text, begin, end), text, begin, end)
+        key = key_of(_last_bytes(text, begin, end), text, begin, end)
+        ids[i] = find_or_add(slots, starts, pool, size, slot_of(slots, key), key, text, begin, end)
+
+
+@njit(cache=True, nogil=True)
+def _move(slots, wider):  # type: ignore[no-untyped-def]
+    """Put the words of an index into a wider one, which is empty."""
+    mask = (wider.size >> 1) - 1
+    for old in range(0, slots.size, 2):
+        if slots[old + 1] != 0:
+            slot = slot_of(wider, slots[old])
+            while wider[2 * slot + 1] != 0:
+                slot = (slot + 1) & mask
+            wider[2 * slot] = slots[old]
+            wider[2 * slot + 1] = slots[old + 1]
 
 
 @njit(cache=True, nogil=True)
@@ -150,16 +167,19 @@ class WordTable:
 
     def reserve(self, more: int, more_bytes: int) -> None:
         """Make room for ``more`` words of ``more_bytes`` bytes together (fewer where the limit forbids)."""
-        old = self.words
-        count, used = len(self), int(old.starts[len(self)])
+        slots, starts, pool, size = self.words
+        count, used = len(self), int(starts[len(self)])
         wanted = min(count + more, self.limit)
-        if wanted < old.starts.size and used + more_bytes <= old.pool.size:
-            return
-        self.words = _allocate(
-            max(wanted, min(2 * count, self.limit)), max(used + more_bytes, used * 3 // 2), self.limit
-        )
-        starts, pool = old.starts[: count + 1], old.pool[:used]
-        _add_all(*self.words, starts, pool, np.empty(count, dtype=np.int64))
+        if wanted >= starts.size:
+            room = max(wanted, min(2 * count, self.limit))
+            starts = _extended(starts[: count + 1], room + 1)
+            wider = _slots(room)
+            if wider.size > slots.size:
+                _move(slots, wider)
+                slots = wider
+        if used + more_bytes > pool.size:
+            pool = _extended(pool[:used], max(used + more_bytes, used * 3 // 2))
+        self.words = Words(slots, starts, pool, size)
 
     def add(self, words: Iterable[str]) -> NDArray[np.int64]:
         """Return the ids of ``words``, adding the new ones; -1 where the table is full."""
@@ -206,11 +226,20 @@ class WordTable:
 
 def _allocate(words: int, pool_bytes: int, limit: int) -> Words:
     words = max(words, min(1024, limit))
-    # at most half of the slots are ever taken, so that a search ends after a step or two
-    slots = 1 << (2 * words - 1).bit_length()
     return Words(
-        np.zeros(2 * slots, dtype=np.uint64),
+        _slots(words),
         np.zeros(words + 1, dtype=np.int64),
         np.empty(max(pool_bytes, 8192), dtype=np.uint8),
         np.array([0, limit], dtype=np.int64),
     )
+
+
+def _slots(words: int) -> NDArray[np.uint64]:
+    # at most half of them are ever taken, so that a search ends after a step or two
+    return np.zeros(2 << (2 * words - 1).bit_length(), dtype=np.uint64)
+
+
+def _extended(values: NDArray[Any], size: int) -> NDArray[Any]:
+    out = np.empty(size, values.dtype)
+    out[: values.size] = values
+    return out

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.directional.lanes import lowest_bit
 from vmfstream.records import Arrays, Document
 from vmfstream.text.counts import Counts
 from vmfstream.text.protocol import Counted, Place, TopWords
@@ -109,7 +110,7 @@ class TextEncoder:
 
         Notes
         -----
-        O(nnz + dim): the entries are sorted by column by counting.
+        O(nnz + N dim / 4096).
         """
         vocabulary = self.vocabulary
         indptr, indices, data = _encode(
@@ -185,49 +186,54 @@ def _known(terms, counts, column):  # type: ignore[no-untyped-def]
 def _encode(indptr, terms, counts, column, idf):  # type: ignore[no-untyped-def]
     n = indptr.size - 1
     out_indptr = np.zeros(n + 1, dtype=np.int32)
-    ends = np.zeros(idf.size + 1, dtype=np.int64)
-    scale = np.zeros(n)
+    indices = np.empty(terms.size, dtype=np.int32)
+    data = np.empty(terms.size, dtype=np.float32)
     # 1 + log tf of the tf that nearly all terms have
     local = 1 + np.log(np.arange(1, 65).astype(np.float64))
+    # the columns of a document as bits, and the groups of 64 columns as bits: read in their order they are sorted
+    columns = np.zeros((idf.size >> 6) + 1, dtype=np.int64)
+    groups = np.zeros((columns.size >> 6) + 1, dtype=np.int64)
+    weights = np.empty(_longest(indptr))
+    place = np.empty(idf.size, dtype=np.int32)
+    position = 0
     for i in range(n):
         square = 0.0
         kept = 0
         for j in range(indptr[i], indptr[i + 1]):
             term = terms[j]
-            c = column[term] if term < column.size else -1
+            c = np.int64(column[term]) if term < column.size else np.int64(-1)
             if c >= 0:
                 tf = counts[j]
                 weight = (local[tf - 1] if tf <= 64 else 1 + np.log(np.float64(tf))) * idf[c]
                 square += weight * weight
-                ends[c + 1] += 1
+                weights[kept] = weight
+                place[c] = kept
+                columns[c >> 6] |= np.int64(1) << (c & 63)
+                groups[c >> 12] |= np.int64(1) << (c >> 6 & 63)
                 kept += 1
-        if kept:
-            scale[i] = 1 / np.sqrt(square)
-        out_indptr[i + 1] = out_indptr[i] + kept
-    for c in range(idf.size):
-        ends[c + 1] += ends[c]
-    # first by column, in the order of documents, then back by document: each row comes out sorted
-    rows = np.empty(out_indptr[n], dtype=np.int32)
-    weights = np.empty(out_indptr[n], dtype=np.float32)
-    for i in range(n):
-        for j in range(indptr[i], indptr[i + 1]):
-            term = terms[j]
-            c = column[term] if term < column.size else -1
-            if c >= 0:
-                tf = counts[j]
-                weight = (local[tf - 1] if tf <= 64 else 1 + np.log(np.float64(tf))) * idf[c]
-                rows[ends[c]] = i
-                weights[ends[c]] = weight * scale[i]
-                ends[c] += 1
-    indices = np.empty_like(rows)
-    data = np.empty_like(weights)
-    place = out_indptr[:-1].copy()
-    position = 0
-    for c in range(idf.size):
-        while position < ends[c]:
-            row = rows[position]
-            indices[place[row]] = c
-            data[place[row]] = weights[position]
-            place[row] += 1
-            position += 1
-    return out_indptr, indices, data
+        scale = 1 / np.sqrt(square) if kept else 0.0
+        for g in range(groups.size):
+            marked = groups[g]
+            groups[g] = 0
+            while marked != 0:
+                group = g << 6 | lowest_bit(marked)
+                marked &= marked - 1
+                held = columns[group]
+                columns[group] = 0
+                while held != 0:
+                    c = group << 6 | lowest_bit(held)
+                    held &= held - 1
+                    indices[position] = c
+                    data[position] = weights[place[c]] * scale
+                    position += 1
+        out_indptr[i + 1] = position
+    return out_indptr, indices[:position].copy(), data[:position].copy()
+
+
+@njit(cache=True, nogil=True)
+def _longest(indptr):  # type: ignore[no-untyped-def]
+    """Return the number of terms of the longest document."""
+    longest = 0
+    for i in range(indptr.size - 1):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest

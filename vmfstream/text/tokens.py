@@ -27,7 +27,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.text.counts import Counts
-from vmfstream.text.table import WordTable, find_or_add, find_short, push_byte, push_bytes
+from vmfstream.text.scan import BEFORE, BLOCK, ascii_words, fetch, last_eight
+from vmfstream.text.table import WordTable, find_first, find_or_add, key_of, slot_of
 
 _LETTER, _NUMBER, _MARK, _IDEOGRAPH, _APOSTROPHE, _WIDE = 1, 2, 4, 8, 16, 32
 _WORD = _LETTER | _NUMBER | _MARK
@@ -74,11 +75,10 @@ class Tokeniser:
 
     def tokens(self, text: str) -> list[str]:
         """Return the words of one text in their order, repetitions included (for people and tests, not for speed)."""
-        pool, ends = _bytes([text])
-        _, wide = _classes(bool((pool > 127).any()))
+        pool, bounds = _bytes([text])
+        narrow, wide = _classes(bool(pool.max() > 127))
         begins, stops = np.empty((2, pool.size // 2 + 2), dtype=np.int64)
-        lasts = np.empty(begins.size, dtype=np.uint64)
-        count = _cut(pool, 0, int(ends[0]), _classes(False)[0], wide, self.options, begins, stops, lasts)
+        count = _cut(pool, int(bounds[0]), int(bounds[1]), narrow, wide, self.options, begins, stops)
         return [pool[a:b].tobytes().decode() for a, b in zip(begins[:count], stops[:count], strict=True)]
 
     def count(self, texts: Sequence[str], table: WordTable, skip: int = 0) -> Counts:
@@ -103,42 +103,43 @@ class Tokeniser:
         ValueError
             If something other than a str is among ``texts``; names its place.
         """
-        pool, ends = _bytes(texts)
-        narrow, wide = _classes(bool((pool > 127).any()) if pool.size else False)
+        pool, bounds = _bytes(texts)
+        narrow, wide = _classes(bool(pool.max() > 127))
         most = pool.size // 2 + 1
         words = np.empty(most, dtype=np.int32)
         counts = np.empty(most, dtype=np.uint16)
-        indptr = np.zeros(ends.size + 1, dtype=np.int64)
-        tokens = np.zeros(ends.size, dtype=np.int32)
+        indptr = np.zeros(bounds.size, dtype=np.int64)
+        tokens = np.zeros(bounds.size - 1, dtype=np.int32)
         done = 0
-        while done < ends.size:
-            begin = int(ends[done - 1]) if done else 0
-            size = int(ends[done]) - begin
+        while done < tokens.size:
+            size = int(bounds[done + 1] - bounds[done])
             table.reserve(
                 size // 2 + 1, min(2 * size, (table.limit - len(table)) * 4 * max(2, self.options.max_length))
             )
             seen = np.zeros(table.words.starts.size, dtype=np.uint32)
             done = _count(
-                pool, ends, done, narrow, wide, self.options, *table.words, skip, seen, indptr, words, counts, tokens
+                pool, bounds, done, narrow, wide, self.options, *table.words, skip, seen, indptr, words, counts, tokens
             )
         total = int(indptr[-1])
         return Counts(indptr, words[:total].copy(), counts[:total].copy(), tokens)
 
 
 def _bytes(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Lower-cased UTF-8 of all texts, each ended by a line break, and where each ends."""
+    """UTF-8 of all texts, each ended by a line break, with room around them, and the bounds (N + 1,) of the texts.
+
+    Texts with other characters than ASCII are lower-cased; `ascii_words` sees to the others.
+    """
+    parts = [b" " * (BEFORE - 1)]
     try:
-        parts = [
-            text.lower().encode() if text.isascii() else _composed(text).encode("utf-8", "replace") for text in texts
-        ]
+        parts += [text.encode() if text.isascii() else _composed(text).encode("utf-8", "replace") for text in texts]
     except AttributeError:
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise ValueError(f"texts[{i}]: expected str, found {type(text).__name__}") from None
         raise
-    parts.append(b"")
-    ends = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))[:-1] + 1)
-    return np.frombuffer(b"\n".join(parts), dtype=np.uint8), ends
+    bounds = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)) + 1)
+    parts.append(b" " * BLOCK)
+    return np.frombuffer(bytearray(b"\n").join(parts), dtype=np.uint8), bounds
 
 
 def _composed(text: str) -> str:
@@ -206,8 +207,7 @@ def _ending(text, i, narrow, wide):  # type: ignore[no-untyped-def]
 def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-def]
     """Find the next word in ``text[i:end]``, whose last byte is a line break.
 
-    Returns where it begins and ends, its last eight bytes as a number, and where to go on; it begins at -1 if there is
-    none.
+    Returns where it begins and ends, and where to go on; it begins at -1 if there is none.
     """
     while i < end:
         kind, width = np.int64(narrow[text[i]]), 1
@@ -219,22 +219,19 @@ def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-
             if follow & _IDEOGRAPH:
                 stop = after + more
                 beyond, _ = _class_at(text, stop, narrow, wide)
-                return i, stop, push_bytes(text, i, stop), after if beyond & _IDEOGRAPH else stop
+                return i, stop, after if beyond & _IDEOGRAPH else stop
             if options.min_length == 1:
-                return i, after, push_bytes(text, i, after), after
+                return i, after, after
             i = after
             continue
         if not kind & _START:
             i += width
             continue
         begin = i
-        last = np.uint64(0)
         kinds = np.int64(0)
         length = 0
         while kind & _WORD:
-            for _ in range(width):
-                last = push_byte(last, text[i])
-                i += 1
+            i += width
             kinds |= kind
             length += 1
             kind, width = np.int64(narrow[text[i]]), 1
@@ -255,55 +252,54 @@ def _next_word(text, i, end, narrow, wide, options):  # type: ignore[no-untyped-
             and (kinds & _LETTER or options.keep_numbers)
             and not negated
         ):
-            return begin, stop, last, i
-    return np.int64(-1), np.int64(-1), np.uint64(0), end
+            return begin, stop, i
+    return np.int64(-1), np.int64(-1), end
 
 
 @njit(cache=True, nogil=True)
-def _cut(text, i, end, narrow, wide, options, begins, stops, lasts):  # type: ignore[no-untyped-def]
-    """Find the words of ``text[i:end]``: where they begin and end, and their last eight bytes; return their number."""
+def _cut(text, i, end, narrow, wide, options, begins, stops):  # type: ignore[no-untyped-def]
+    """Find the words of ``text[i:end]``: where they begin and stop; return their number."""
     shortest, longest, keep_numbers = options
-    wanted = _LETTER | _NUMBER if keep_numbers else _LETTER
+    count = ascii_words(text, i, end, shortest, longest, keep_numbers, begins, stops)
+    if count >= 0:
+        return count
     count = 0
+    wanted = _LETTER | _NUMBER if keep_numbers else _LETTER
     while i < end:
         # calling a function costs as much as finding a word: plain ASCII words are found right here
         begin = stop = i
         kind = np.int64(narrow[text[i]])
         kinds = np.int64(0)
-        last = np.uint64(0)
         while kind & _START:
-            last = push_byte(last, text[stop])
             kinds |= kind
             stop += 1
             kind = np.int64(narrow[text[stop]])
         if kind < _APOSTROPHE:
             i = stop + 1
-            length = stop - begin
-            begins[count], stops[count], lasts[count] = begin, stop, last
-            count += shortest <= length <= longest and kinds & wanted != 0
+            begins[count], stops[count] = begin, stop
+            count += shortest <= stop - begin <= longest and kinds & wanted != 0
         else:
-            begin, stop, last, i = _next_word(text, i, end, narrow, wide, options)
+            begin, stop, i = _next_word(text, i, end, narrow, wide, options)
             if begin < 0:
                 break
-            begins[count], stops[count], lasts[count] = begin, stop, last
+            begins[count], stops[count] = begin, stop
             count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
 def _count(  # type: ignore[no-untyped-def]
-    text, ends, done, narrow, wide, options, slots, starts, known, size, skip, seen, indptr, words, counts, tokens
+    text, bounds, done, narrow, wide, options, slots, starts, known, size, skip, seen, indptr, words, counts, tokens
 ):
     """Count from document ``done`` on; return the first one for which the table must grow before, or their number."""
     longest = 0
-    for document in range(done, ends.size):
-        longest = max(longest, ends[document] - (ends[document - 1] if document else 0))
+    for document in range(done, tokens.size):
+        longest = max(longest, bounds[document + 1] - bounds[document])
     begins = np.empty(longest // 2 + 2, dtype=np.int64)
     stops = np.empty_like(begins)
-    lasts = np.empty(begins.size, dtype=np.uint64)
-    for document in range(done, ends.size):
-        i = ends[document - 1] if document else np.int64(0)
-        end = ends[document]
+    keys = np.empty(begins.size, dtype=np.uint64)
+    for document in range(done, tokens.size):
+        i, end = bounds[document], bounds[document + 1]
         room = min(size[0] + (end - i) // 2 + 1, size[1])
         # pairs repeat bytes, hence twice the text; but no word is longer than its characters at four bytes each
         more_bytes = min(2 * (end - i), (size[1] - size[0]) * 4 * max(2, options.max_length))
@@ -313,11 +309,15 @@ def _count(  # type: ignore[no-untyped-def]
         position = first
         total = 0
         # first all words are found, then all are looked up: so the processor waits for many places of the table at once
-        for j in range(_cut(text, i, end, narrow, wide, options, begins, stops, lasts)):
-            length = stops[j] - begins[j]
-            word = find_short(slots, lasts[j], length) if length <= 8 else np.int64(-1)
+        found = _cut(text, i, end, narrow, wide, options, begins, stops)
+        for j in range(found):
+            keys[j] = key_of(last_eight(text, stops[j], stops[j] - begins[j]), text, begins[j], stops[j])
+            fetch(slots, 2 * slot_of(slots, keys[j]))
+        for j in range(found):
+            slot = slot_of(slots, keys[j])
+            word = find_first(slots, slot, keys[j], stops[j] - begins[j])
             if word < 0:
-                word = find_or_add(slots, starts, known, size, lasts[j], text, begins[j], stops[j])
+                word = find_or_add(slots, starts, known, size, slot, keys[j], text, begins[j], stops[j])
             if word < 0:
                 total += 1
                 continue
@@ -332,4 +332,4 @@ def _count(  # type: ignore[no-untyped-def]
             seen[words[j]] = 0
         indptr[document + 1] = position
         tokens[document] = total
-    return ends.size
+    return tokens.size
