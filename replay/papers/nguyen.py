@@ -127,10 +127,12 @@ def _show_table1(done: Done) -> Shown:
 
 def _perplexities(done: Done, words: int, *, printed: bool = True) -> tuple[Cell, ...]:
     hdp = done.where(words=words, version=_tomotopy())[0]
+    without = done.where(words=words, context=WITHOUT)[0]
     rows = {"HDP": HDP} | {f"MC2, {name}": numbers for name, numbers in PERPLEXITY.items()}
     cells = []
     for row, (perplexity, numbers) in rows.items():
-        found = hdp if row == "HDP" else done.where(words=words, context=row.removeprefix("MC2, "))[0]
+        context = row.removeprefix("MC2, ")
+        found = hdp if row == "HDP" else done.where(words=words, context=context)[0]
         counts: Value = None
         if found["topics"] is not None:
             counts = f"{found.get('clusters', '-')}, {found['topics']}"
@@ -139,10 +141,18 @@ def _perplexities(done: Done, words: int, *, printed: bool = True) -> tuple[Cell
         cells.append(Cell(row, "second half", None, found["half"]))
         cells.append(Cell(row, "weights of its cluster", None, found.get("mean")))
         cells.append(Cell(row, "clusters, topics", numbers if printed else None, counts))
+        if context in without["most"]:
+            gain = _gain(perplexity, PERPLEXITY[WITHOUT][0]) if printed else None
+            cells.append(Cell(row, "gain, %", gain, _gain(found["own context"], without["unseen"])))
+            cells.append(Cell(row, "at most, %", None, without["most"][context]))
     if printed:
         cells.append(Cell("npTOT", "all words", 1855.33, None))
-    known = done.where(words=words, context=WITHOUT)[0]
-    return (*cells, Cell("words by frequency", "all words", None, known["unigram"]))
+    return (*cells, Cell("words by frequency", "all words", None, without["unigram"]))
+
+
+def _gain(perplexity: float, without: float) -> float:
+    """Per cent by which a perplexity is smaller."""
+    return 100.0 * (1.0 - perplexity / without)
 
 
 def _sweeps(chain: dict[str, Any]) -> int:

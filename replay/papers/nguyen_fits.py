@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import gammaln
 
 from vmfstream import metrics
 from vmfstream.bayes.multilevel import Chain
 from vmfstream.bayes.multilevel_content import WORD_PRIOR, word_content
-from vmfstream.bayes.multilevel_contexts import gaussian
+from vmfstream.bayes.multilevel_contexts import ITEM, gaussian, log_marginals
 from vmfstream.bayes.multilevel_prediction import Bags, averaged, further, log_probabilities, memberships
 from vmfstream.bayes.multilevel_prediction import words_given_topics as likelihoods
-from vmfstream.bayes.multilevel_state import Draw
+from vmfstream.bayes.multilevel_state import Draw, State
 from vmfstream.estimators.multilevel import MultilevelClustering
+from vmfstream.estimators.multilevel_named import Named
 from vmfstream.replay.papers.nguyen_data import (
     HELD_OUT,
     LETTERS,
@@ -50,8 +52,8 @@ COREL_CHAIN: dict[str, Any] = {"burn_in": 100, "draws": 10, "thin": 5}
 HDP_SWEEPS = (200, 20)
 """Of the HDP: before the first state that is kept, and from it to the second."""
 
-REDRAWS = 100
-"""Tokens of a held-out paper whose topics are drawn anew after each."""
+REDRAWS, PART_REDRAWS = 30, 3
+"""Tokens of a held-out paper, or of a part of one, whose topics are drawn anew after each."""
 
 ALIKE = 0.95
 """Cosine from which on a topic is a letter, and two topics are one."""
@@ -134,17 +136,44 @@ def nips_once(context: str, words: int, seed: int) -> Result:
     seen, rest = halved(counts[test], seed)
     total = counts[train].sum(axis=0) + model.word_prior
     unigram = counts[test] @ np.log(total / total.sum())
+    redraws = PART_REDRAWS if words else REDRAWS
+    unseen = model.perplexity(counts[test], redraws=redraws)
     return {
-        "unseen": model.perplexity(counts[test], redraws=REDRAWS),
-        "own context": model.perplexity(counts[test], own, redraws=REDRAWS),
+        "unseen": unseen,
+        "own context": model.perplexity(counts[test], own, redraws=redraws) if own else unseen,
         "half": model.perplexity(rest, own, seen=seen),
         "mean": metrics.perplexity(_at_mean(model, counts[test]), counts[test].sum(axis=1)),
         "unigram": metrics.perplexity(unigram, counts[test].sum(axis=1)),
+        "most": {} if own else _most_gained(model.labels_, data, train, test, float(counts[test].sum())),
         "clusters": model.n_clusters_,
         "topics": model.n_topics_,
         "largest": _largest(model, data, train, context),
         "curves": _curves(model, data, context),
     }
+
+
+def _most_gained(
+    labels: NDArray[np.int64], data: Collection, train: NDArray[np.int64], test: NDArray[np.int64], words: float
+) -> Result:
+    """Per cent that the perplexity of the held-out words can fall by contexts of all papers, at most.
+
+    log p(w | x) - log p(w) = log p(x | w) - log p(x) <= -log p(x), all given the words of the training papers, of which
+    contexts depend on the clusters alone; held-out papers are clusters by themselves.
+    """
+    order = np.concatenate([train, test])
+    z = np.concatenate([labels, labels.max() + 1 + np.arange(len(test))])
+    found = {}
+    for name, values in data.contexts.items():
+        named = Named({name: values[order]}, len(order), "auto", {}, ITEM)
+        state = State(word_content(csr_array(np.ones((len(order), 2)))), named.contexts, z, (1.0, 1.0, 1.0))
+        surprise = -log_marginals(state.contexts[0]) - (_orders(values) if name in data.items else 0.0)
+        found[name] = 100 * -np.expm1(-surprise / words)
+    return found
+
+
+def _orders(counts: csr_array) -> float:
+    """Logarithm of the number of sequences that the items of bags could come in."""
+    return float(gammaln(np.asarray(counts.sum(axis=1)) + 1.0).sum() - gammaln(counts.data + 1.0).sum())
 
 
 def _at_mean(model: MultilevelClustering, counts: csr_array) -> NDArray[np.float64]:

@@ -109,15 +109,19 @@ def shown(name: str, results: dict[str, Any]) -> Shown:
 
 def test_tables_show_printed_values_beside_ours() -> None:
     nips = {"unseen": 2000.0, "own context": 1990.0, "half": 1800.0, "mean": 2500.0, "unigram": 3000.0}
+    nips["most"] = {"timestamp": 2.5}
     whole, part = shown("table1", nips | {"clusters": 7, "topics": 30}).tables
     assert whole.text("MC2, timestamp", "all words", "paper") == "984.7"
     assert whole.text("MC2, timestamp", "knowing its context", "ours") == "1,990.0"
     assert whole.text("MC2, timestamp", "clusters, topics", "ours") == "7, 30"
+    assert whole.text("MC2, timestamp", "gain, %", "paper") == "37.8"
+    assert whole.text("MC2, timestamp", "gain, %", "ours") == "0.5"
+    assert whole.text("MC2, timestamp", "at most, %", "ours") == "2.5"
     assert whole.text("words by frequency", "all words", "ours") == "3,000.0"
     assert whole.text("HDP", "second half", "ours") == "1,800.0"
     assert whole.text("npTOT", "all words", "ours") == ""
     assert part.sources("all words") == ("ours",)
-    none = shown("table1", nips | {"unseen": None, "half": None, "clusters": 7, "topics": None}).tables[0]
+    none = shown("table1", nips | {"unseen": None, "half": None, "clusters": 7, "topics": None, "most": {}}).tables[0]
     assert none.text("HDP", "all words", "ours") == none.text("HDP", "clusters, topics", "ours") == ""
     scores = {"Purity": 0.4, "NMI": 0.3, "RI": 0.9, "F-score": 0.2, "perplexity": 300.0, "clusters": 9, "topics": 5}
     assert shown("table3", scores).tables[0].text("75 % missing", "RI", "paper") == "0.860"
@@ -156,3 +160,16 @@ def test_a_chain_on_papers_tells_clusters_and_curves(monkeypatch: pytest.MonkeyP
     assert authors["largest"]["papers"] > 1
     assert len(authors["largest"]["items"]) == 8
     assert authors["curves"] == []
+    alone = fits.nips_once(fits.WITHOUT, 0, 0)
+    assert alone["own context"] == alone["unseen"]
+    assert 0 < alone["most"]["timestamp"] < alone["most"]["authors"] < alone["most"]["titles"] < 100
+
+
+def test_no_gain_is_larger_than_what_contexts_hold() -> None:
+    """Four papers in two clusters, two authors; two of the papers are held out."""
+    authors = csr_array(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 2.0]]))
+    data = Collection(csr_array(np.ones((4, 1))), {"authors": authors}, {"authors": ["a", "b"]}, [], [], np.zeros(4))
+    most = fits._most_gained(np.array([0, 0]), data, np.array([0, 1]), np.array([2, 3]), words=10.0)
+    first = 0.1 * 1.1 * 0.1 / (0.2 * 1.2 * 2.2)
+    expected = first * 0.5 * (0.1 * 1.1) / (0.2 * 1.2) * 2
+    assert most == {"authors": pytest.approx(100 * (1 - expected ** (1 / 10.0)))}
