@@ -108,7 +108,7 @@ def shown(name: str, results: dict[str, Any]) -> Shown:
 
 
 def test_tables_show_printed_values_beside_ours() -> None:
-    nips = {"unseen": 2000.0, "own context": 1990.0, "half": 1800.0, "mean": 2500.0, "unigram": 3000.0}
+    nips: dict[str, Any] = {"unseen": 2000.0, "own context": 1990.0, "half": 1800.0, "mean": 2500.0, "unigram": 3000.0}
     nips["most"] = {"timestamp": 2.5}
     whole, part = shown("table1", nips | {"clusters": 7, "topics": 30}).tables
     assert whole.text("MC2, timestamp", "all words", "paper") == "984.7"
@@ -168,7 +168,9 @@ def test_a_chain_on_papers_tells_clusters_and_curves(monkeypatch: pytest.MonkeyP
 def test_no_gain_is_larger_than_what_contexts_hold() -> None:
     """Four papers in two clusters, two authors; two of the papers are held out."""
     authors = csr_array(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 2.0]]))
-    data = Collection(csr_array(np.ones((4, 1))), {"authors": authors}, {"authors": ["a", "b"]}, [], [], np.zeros(4))
+    data = Collection(
+        csr_array(np.ones((4, 1))), {"authors": authors}, {"authors": ["a", "b"]}, [], [], np.zeros(4, np.int64)
+    )
     most = fits._most_gained(np.array([0, 0]), data, np.array([0, 1]), np.array([2, 3]), words=10.0)
     first = 0.1 * 1.1 * 0.1 / (0.2 * 1.2 * 2.2)
     expected = first * 0.5 * (0.1 * 1.1) / (0.2 * 1.2) * 2
