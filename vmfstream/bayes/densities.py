@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
-from vmfstream.directional.bessel import ell
+from vmfstream.directional.bessel_scalars import ell
 
 Vector: TypeAlias = NDArray[np.float64]
 

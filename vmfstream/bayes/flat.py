@@ -32,7 +32,8 @@ from vmfstream.bayes.weights import (
     dirichlet_divergence,
     expected_log_weights,
 )
-from vmfstream.directional.bessel import bessel_ratio, ell
+from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
 from vmfstream.directional.vmf import kl

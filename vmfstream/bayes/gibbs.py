@@ -26,7 +26,8 @@ from vmfstream.bayes.densities import ConcentrationTarget, located_grid, metropo
 from vmfstream.bayes.flat import natural_vectors
 from vmfstream.bayes.kappa_model import Concentration
 from vmfstream.bayes.priors import Prior
-from vmfstream.directional.bessel import R_MAX, R_MIN, ell, inv_bessel_ratio, log_partition
+from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
+from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.params import Rows
 from vmfstream.directional.vmf import sample

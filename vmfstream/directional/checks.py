@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,10 +54,15 @@ def first_bad(values: FloatArray, good: NDArray[np.bool_]) -> str:
     return f"{values[where]}{place}"
 
 
-def broadcast(*arrays: FloatArray) -> tuple[tuple[int, ...], list[FloatArray]]:
-    """Return the common shape of ``arrays`` and each of them in that shape, copied and flat."""
+def elementwise(loop: Callable[..., None], rows: int, *arrays: FloatArray) -> list[FloatArray]:
+    """Return what a compiled ``loop`` over flat arrays finds, ``rows`` results of the common shape of ``arrays``.
+
+    The loop is called with the arrays, broadcast, and an array of shape (rows, size) that it fills.
+    """
     together = np.broadcast_arrays(*arrays)
-    return together[0].shape, [np.array(a, order="C").reshape(-1) for a in together]
+    out = np.empty((rows, together[0].size))
+    loop(*(np.array(a, order="C").reshape(-1) for a in together), out)
+    return [shaped(row, together[0].shape) for row in out]
 
 
 def shaped(out: FloatArray, shape: tuple[int, ...]) -> Any:

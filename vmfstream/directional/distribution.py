@@ -5,14 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vmfstream.directional.bessel import FloatArray, log_c_uniform
-from vmfstream.directional.checks import unit_documents, unit_vector
+from vmfstream.directional.bessel import log_c_uniform
+from vmfstream.directional.checks import FloatArray, checked_weights, unit_documents, unit_vector
 from vmfstream.directional.params import Rows
+
+Name = TypeVar("Name", bound=str)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,6 +60,32 @@ class Distribution(ABC):
         density = self._relative(np.asarray(unit_documents(x, self.d) @ self.mu))
         return density if relative_to_uniform else density + log_c_uniform(self.d)
 
+    def rvs(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw ``n`` unit vectors, shape (n, d).
+
+        Raises
+        ------
+        ValueError
+            If ``n`` is negative.
+        """
+        return self._drawn(n, rng)
+
+    def entropy(self) -> float:
+        """Return the entropy in nats."""
+        return self._entropy()
+
+    def kl(self, other: Self) -> float:
+        """Return the Kullback-Leibler divergence KL(self || other) in nats.
+
+        Raises
+        ------
+        ValueError
+            If the dimensions differ.
+        """
+        if other.d != self.d:
+            raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
+        return self._divergence(other, float(np.clip(self.mu @ other.mu, -1.0, 1.0)))
+
     @staticmethod
     @abstractmethod
     def _checked(name: str, kappa: float) -> float:
@@ -67,7 +95,26 @@ class Distribution(ABC):
     def _relative(self, cosine: FloatArray) -> FloatArray:
         """Return the log density relative to uniform at the given cosines with ``mu``."""
 
-    def _cosine_with(self, other: Self) -> float:
-        if other.d != self.d:
-            raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
-        return float(np.clip(self.mu @ other.mu, -1.0, 1.0))
+    @abstractmethod
+    def _drawn(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Return ``n`` unit vectors."""
+
+    @abstractmethod
+    def _entropy(self) -> float:
+        """Return the entropy."""
+
+    @abstractmethod
+    def _divergence(self, other: Self, cosine: float) -> float:
+        """Return KL(self || other) of distributions of one dimension whose directions have this cosine."""
+
+
+def observed(
+    x: Rows | Sequence[Any], weights: ArrayLike | None, estimator: Name, estimators: Sequence[Name]
+) -> tuple[Any, FloatArray]:
+    """Return the rows and weights that a distribution is fitted to; raise ValueError unless all of them are sound."""
+    if estimator not in estimators:
+        raise ValueError(f"estimator: expected one of {', '.join(estimators)}, got {estimator!r}")
+    rows = unit_documents(x, None)
+    if rows.ndim != 2:
+        raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
+    return rows, checked_weights(weights, rows.shape[0])

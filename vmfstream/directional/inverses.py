@@ -27,8 +27,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vmfstream.directional.bessel import FloatArray, bessel_ratio, inv_bessel_ratio, vmf_terms
-from vmfstream.directional.checks import dimensions, resultants, shaped
+from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, vmf_terms
+from vmfstream.directional.checks import FloatArray, dimensions, resultants, shaped
 
 
 def banerjee(d: ArrayLike, r: ArrayLike) -> FloatArray:

@@ -13,7 +13,6 @@ from scipy.optimize import brentq
 from vmfstream.directional.bessel import (
     R_MAX,
     R_MIN,
-    FloatArray,
     bessel_ratio,
     conv_concentration,
     inv_bessel_ratio,
@@ -22,8 +21,8 @@ from vmfstream.directional.bessel import (
     log_partition,
     vmf_terms,
 )
-from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
-from vmfstream.directional.distribution import Distribution
+from vmfstream.directional.checks import FloatArray, unit_vector
+from vmfstream.directional.distribution import Distribution, observed
 from vmfstream.directional.inverses import INVERSES
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import place_around
@@ -184,24 +183,6 @@ class VonMisesFisher(Distribution):
         """The expected cosine with the mean direction, A_d(kappa)."""
         return float(bessel_ratio(self.d, self.kappa))
 
-    def rvs(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw ``n`` unit vectors, shape (n, d); see :func:`sample`."""
-        return sample(self.mu, self.kappa, n, rng)
-
-    def entropy(self) -> float:
-        """Return the entropy in nats."""
-        return float(entropy(self.d, self.kappa))
-
-    def kl(self, other: VonMisesFisher) -> float:
-        """Return the Kullback-Leibler divergence KL(self || other) in nats.
-
-        Raises
-        ------
-        ValueError
-            If the dimensions differ.
-        """
-        return float(kl(self.d, self.kappa, other.kappa, self._cosine_with(other)))
-
     def convolve(self, tau: float) -> VonMisesFisher:
         """Return the distribution after a random step of concentration ``tau``, matched in its mean.
 
@@ -246,12 +227,7 @@ class VonMisesFisher(Distribution):
         -----
         The concentration is kept within :func:`~vmfstream.directional.bessel.kappa_bounds`.
         """
-        if estimator not in get_args(Estimator):
-            raise ValueError(f"estimator: expected one of {', '.join(get_args(Estimator))}, got {estimator!r}")
-        rows = unit_documents(x, None)
-        if rows.ndim != 2:
-            raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
-        w = checked_weights(weights, rows.shape[0])
+        rows, w = observed(x, weights, estimator, get_args(Estimator))
         s = np.asarray(rows.T @ w)
         length, n = float(np.linalg.norm(s)), float(w.sum())
         if length <= 1e-12 * n:
@@ -261,6 +237,15 @@ class VonMisesFisher(Distribution):
     @staticmethod
     def _checked(name: str, kappa: float) -> float:
         return _concentration(name, kappa)
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return sample(self.mu, self.kappa, n, rng)
+
+    def _entropy(self) -> float:
+        return float(entropy(self.d, self.kappa))
+
+    def _divergence(self, other: VonMisesFisher, cosine: float) -> float:
+        return float(kl(self.d, self.kappa, other.kappa, cosine))
 
     def _relative(self, cosine: FloatArray) -> FloatArray:
         density: FloatArray = self.kappa * cosine - log_partition(self.d, self.kappa)

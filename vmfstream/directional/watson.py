@@ -10,18 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.directional.axes import least_axis, principal_axis
-from vmfstream.directional.bessel import R_MAX, FloatArray, log_c_uniform
-from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
-from vmfstream.directional.distribution import Distribution
-from vmfstream.directional.kummer import (
-    INVERSES,
-    inv_mean_square,
-    largest_term,
-    log_kummer,
-    mean_square,
-    watson_bounds,
-    watson_terms,
-)
+from vmfstream.directional.bessel import R_MAX, log_c_uniform
+from vmfstream.directional.checks import FloatArray, unit_vector
+from vmfstream.directional.distribution import Distribution, observed
+from vmfstream.directional.kummer import inv_mean_square, log_kummer, mean_square, watson_bounds, watson_terms
+from vmfstream.directional.kummer_inverses import INVERSES
+from vmfstream.directional.kummer_scalars import largest_term
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import place_around
 
@@ -158,7 +152,7 @@ def estimate(
     weights : ndarray, shape (n,)
         Weights >= 0, one of them positive; zero for rows without direction.
     estimator : {"mle", "L", "B", "U", "BBG"}
-        The exact inverse of g or one of its approximations in :mod:`.kummer`.
+        The exact inverse of g or one of its approximations in :mod:`.kummer_inverses`.
     negative : bool
         Consider kappa < 0.
     start : ndarray, shape (d,), optional
@@ -229,24 +223,6 @@ class Watson(Distribution):
         """The expected squared cosine with the axis, g(kappa)."""
         return float(mean_square(self.d, self.kappa))
 
-    def rvs(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw ``n`` unit vectors, shape (n, d); see :func:`sample`."""
-        return sample(self.mu, self.kappa, n, rng)
-
-    def entropy(self) -> float:
-        """Return the entropy in nats."""
-        return float(entropy(self.d, self.kappa))
-
-    def kl(self, other: Watson) -> float:
-        """Return the Kullback-Leibler divergence KL(self || other) in nats.
-
-        Raises
-        ------
-        ValueError
-            If the dimensions differ.
-        """
-        return kl(self.d, self.kappa, other.kappa, self._cosine_with(other))
-
     @classmethod
     def fit(cls, x: Rows | Sequence[Any], estimator: Estimator = "mle", weights: ArrayLike | None = None) -> Watson:
         """Estimate axis and concentration from unit vectors by maximum likelihood.
@@ -270,17 +246,21 @@ class Watson(Distribution):
         The sign of kappa is the likelier one, positive where a negative one would have no bound: see :func:`estimate`.
         The concentration is kept within :func:`~vmfstream.directional.kummer.watson_bounds`.
         """
-        if estimator not in ESTIMATORS:
-            raise ValueError(f"estimator: expected one of {', '.join(ESTIMATORS)}, got {estimator!r}")
-        rows = unit_documents(x, None)
-        if rows.ndim != 2:
-            raise ValueError(f"x: expected one unit vector a row, got the shape {rows.shape}")
-        found = estimate(rows, checked_weights(weights, rows.shape[0]), estimator)
+        found = estimate(*observed(x, weights, estimator, ESTIMATORS), estimator)
         return cls(found.mu, found.kappa)
 
     @staticmethod
     def _checked(name: str, kappa: float) -> float:
         return _finite(name, kappa)
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return sample(self.mu, self.kappa, n, rng)
+
+    def _entropy(self) -> float:
+        return float(entropy(self.d, self.kappa))
+
+    def _divergence(self, other: Watson, cosine: float) -> float:
+        return kl(self.d, self.kappa, other.kappa, cosine)
 
     def _relative(self, cosine: FloatArray) -> FloatArray:
         density: FloatArray = self.kappa * np.square(cosine) - log_kummer(self.d, self.kappa)

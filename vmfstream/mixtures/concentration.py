@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, kappa_bounds, terms
+from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, kappa_bounds
+from vmfstream.directional.bessel_scalars import terms
 from vmfstream.directional.inverses import banerjee, newton2
 
 Treatment: TypeAlias = Literal["marginal", "mle", "banerjee", "newton2", "debiased", "fixed"]

@@ -19,7 +19,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.directional.bessel import R_MAX, R_MIN, ell, inv_bessel_ratio, log_partition
+from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
+from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, eligible, mean_cosine
