@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from vmfstream.bayes.multilevel_contexts import Indices, Vector
+from vmfstream.bayes.multilevel_slots import drawn_slot
 
 FAINT = -40.0
 """Logarithm of the odds below which a cluster is left out: of those that sum over its topics roughly, or, in draws of
@@ -92,15 +93,28 @@ def _at_means(tokens: Indices, like: Vector, mixing: Vector) -> Vector:
 @njit(cache=True)
 def _followed(k: int, tokens: Indices, like: Vector, known: Known, steps: int, rng: Any) -> float:
     """Estimate log p(tokens) in cluster k."""
-    state, out = _begun(len(tokens), known), 0.0
-    state.held[0] = k
+    had, size, out = known.of[k] + known.prior, known.size[k], 0.0
+    label, weight = np.empty(len(tokens), np.int64), np.empty(len(had))
     for i in range(len(tokens)):
-        total = _weigh_topics(i, like[tokens[i]], known, state, 1)
-        out += math.log(total)
-        _seat(i, i, total, known, state, 1, rng)
+        out += math.log(_weigh(had, like[tokens[i]], weight) / (size + i))
+        label[i] = drawn_slot(weight, rng.random())
+        had[label[i]] += 1.0
         for _ in range(min(steps, i)):
-            _draw_anew(int(rng.random() * (i + 1)), i, tokens, like, known, state, 1, rng)
+            r = int(rng.random() * (i + 1))
+            had[label[r]] -= 1.0
+            _weigh(had, like[tokens[r]], weight)
+            label[r] = drawn_slot(weight, rng.random())
+            had[label[r]] += 1.0
     return out
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _weigh(had: Vector, like: Vector, weight: Vector) -> float:
+    total = 0.0
+    for m in range(len(weight)):
+        weight[m] = had[m] * like[m]
+        total += weight[m]
+    return total
 
 
 @njit(cache=True)
