@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
-    from vmfstream.estimators.bayesian import BayesianVMFMixture, DirichletProcessVMFMixture
+    from vmfstream.estimators.bayesian import BayesianVMFMixture
+    from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
@@ -50,7 +51,7 @@ __all__ = [
 _HOMES = {
     "BayesianVMFMixture": "vmfstream.estimators.bayesian",
     "DiametricalKMeans": "vmfstream.estimators.watson",
-    "DirichletProcessVMFMixture": "vmfstream.estimators.bayesian",
+    "DirichletProcessVMFMixture": "vmfstream.estimators.dirichlet_process",
     "DirichletVMFAdmixture": "vmfstream.estimators.admixture",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",

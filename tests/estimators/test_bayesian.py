@@ -16,7 +16,8 @@ from vmfstream.bayes import flat
 from vmfstream.bayes.concentration import RULES
 from vmfstream.bayes.priors import moment_prior
 from vmfstream.directional.bessel import log_c_uniform
-from vmfstream.estimators.bayesian import BayesianVMFMixture, DirichletProcessVMFMixture
+from vmfstream.estimators.bayesian import BayesianVMFMixture
+from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
 from vmfstream.mixtures.movmf import annealed_start
 from vmfstream.mixtures.seeding import one_hot
 

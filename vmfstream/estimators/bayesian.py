@@ -1,126 +1,28 @@
-"""Bayesian mixtures of von Mises-Fisher distributions as scikit-learn estimators."""
+"""The Bayesian mixture of von Mises-Fisher distributions as a scikit-learn estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from vmfstream.bayes import flat, gibbs
-from vmfstream.bayes.best import STARTS, best_of
-from vmfstream.bayes.concentration import RULES, KappaFactor, exact_partition, point_factor
-from vmfstream.bayes.dirichlet_process import Sticks, StickWeights, fit_process
+from vmfstream.bayes.concentration import RULES, point_factor
 from vmfstream.bayes.modes import ModeFit, fit_modes
-from vmfstream.bayes.priors import Prior, moment_kappa_prior, moment_prior
-from vmfstream.bayes.uncertainty import Uncertainty, angular_radius, of_draws, of_factors
-from vmfstream.bayes.weights import WeightsPrior
+from vmfstream.bayes.priors import Prior, moment_kappa_prior
+from vmfstream.bayes.uncertainty import of_draws
 from vmfstream.directional.params import Parted, Rows
 from vmfstream.estimators.base import (
-    ITERATION,
     Documents,
-    MixtureEstimator,
     components_by_rows,
     labels_of,
-    padded_columns,
 )
-from vmfstream.estimators.mixtures import start_given
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number, Whole
+from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator, Vector
+from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole
 from vmfstream.mixtures import movmf
 from vmfstream.mixtures.columns import Floats
-
-Vector = NDArray[np.float64]
-
-COMMON: dict[str, Domain] = ITERATION | {
-    "max_iter": Whole(1),
-    "tol": Number(0.0),
-    "concentration": Choice("shared", "own"),
-    "empirical_bayes": Array(),
-    "prior_cosine": Either(Number(0.0, 1.0), Nothing()),
-    "init": Either(Choice(*STARTS), Array()),
-}
-
-
-class BayesianEstimator(MixtureEstimator):
-    """Base of the Bayesian mixtures: beliefs about every parameter, and the density of documents that they predict."""
-
-    init: str | ArrayLike
-    n_init: int
-    max_iter: int
-    prior_cosine: float | None
-    certainties_: Vector
-    _uncertainty: Uncertainty | None
-    _factor: KappaFactor
-
-    def concentration_interval(self, mass: float = 0.95) -> Vector:
-        """Return central credible intervals of the concentrations, (K, 2), that hold the probability ``mass``."""
-        return np.broadcast_to(self._known().concentrations(mass), (self.n_components, 2)).copy()
-
-    def weight_interval(self, mass: float = 0.95) -> Vector:
-        """Return central credible intervals of the weights, (K, 2), that hold the probability ``mass``."""
-        return self._known().weights(mass)
-
-    def mean_radius(self, mass: float = 0.95) -> Vector:
-        """Return the angles about the means, (K,) in radians, that hold the directions with probability ``mass``."""
-        self._known()
-        return angular_radius(self.n_features_in_, self.certainties_, mass)
-
-    def _known(self) -> Uncertainty:
-        check_is_fitted(self)
-        if self._uncertainty is None:
-            raise ValueError("inference: a mode says nothing of uncertainty; expected 'variational' or 'gibbs'")
-        return self._uncertainty
-
-    def _best(
-        self,
-        documents: Documents,
-        run: Callable[[Floats, Prior], Any],
-        alpha: float = 1.0,
-        weights: WeightsPrior | None = None,
-    ) -> Any:
-        """Run from every start and return the run of largest bound."""
-        rows, k = documents.rows, self.n_components
-        return best_of(
-            rows,
-            k,
-            self._rng(),
-            lambda resp: moment_prior(rows, resp, k, alpha=alpha, cosine=self.prior_cosine),
-            run,
-            lambda found: float(found.trace[-1]),
-            n_init=self.n_init,
-            start=start_given(self.init, documents, k, self._threads()),  # type: ignore[arg-type]
-            weights=weights,
-        )
-
-    def _take(self, found: flat.FlatFit, rule: Any, empty: NDArray[np.bool_]) -> None:
-        """Take the fitted attributes from a variational fit."""
-        factor = exact_partition(self.n_features_in_, found.kappa) if rule == "bounding" else found.kappa
-        self._believe(found.f, found.gamma, factor, found.weights.mean)
-        self._uncertainty = of_factors(found, rule)
-        self._traced(found.resp, empty, found.trace, found.converged)
-
-    def _believe(self, f: Floats, gamma: Vector, factor: KappaFactor, weights: Vector) -> None:
-        """Take the fitted attributes from natural vectors (D, kp), their lengths and the rest."""
-        lengths = np.where(gamma > 0, gamma, 1.0).astype(f.dtype)
-        self.means_ = components_by_rows(f, self.n_components) / lengths[:, None]
-        self.certainties_ = gamma
-        self._factor = factor
-        self.concentrations_ = np.broadcast_to(factor.mean, self.n_components).copy()
-        self.weights_ = weights
-
-    def _traced(self, resp: Floats, empty: NDArray[np.bool_], trace: Vector, converged: bool) -> None:
-        self.labels_ = labels_of(resp[:, : self.n_components], empty)
-        self.lower_bounds_ = trace
-        self.lower_bound_ = float(trace[-1])
-        self.n_iter_ = len(trace)
-        self.converged_ = converged
-        self._warn_unless(converged, self.max_iter)
-
-    def _posterior(self, rows: Rows) -> tuple[NDArray[Any], Vector]:
-        f = padded_columns(self.means_ * self.certainties_[:, None], rows.dtype)
-        return flat.memberships(rows, f, self.certainties_, self._factor, np.log(self.weights_))
 
 
 class BayesianVMFMixture(BayesianEstimator):
@@ -323,93 +225,3 @@ class BayesianVMFMixture(BayesianEstimator):
         if self.inference == "map":
             return movmf.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
         return super()._posterior(rows)
-
-
-class DirichletProcessVMFMixture(BayesianEstimator):
-    """Truncated Dirichlet-process mixture of von Mises-Fisher distributions.
-
-    As `BayesianVMFMixture` with weights by breaking sticks v_k ~ Beta(1, a), a ~ Gamma(process_shape, process_rate):
-    components that are not needed stay empty. In many dimensions the prior of the directions, ``prior_cosine``, decides
-    how many are kept much more than the process does.
-
-    Parameters
-    ----------
-    n_components : int
-        Largest number of components.
-    process_shape, process_rate : float
-        Prior of the concentration a of the process.
-    kappa, concentration, empirical_bayes, prior_cosine, init, n_init, max_iter, tol, random_state, n_jobs
-        As for `BayesianVMFMixture`, "alpha" not being learnt; ``init`` anneals this model by default.
-
-    Attributes
-    ----------
-    n_active_ : int
-        Components with more than one expected row.
-    process_concentration_ : float
-        E[a].
-    weights_, means_, concentrations_, certainties_, labels_, lower_bounds_, lower_bound_, n_iter_, converged_
-        As of `BayesianVMFMixture`.
-
-    References
-    ----------
-    [BJ06] Blei & Jordan 2006 (truncated sticks), with the components of [GY14].
-
-    Examples
-    --------
-    >>> X = [[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1]]
-    >>> DirichletProcessVMFMixture(4, random_state=0).fit(X).n_active_ <= 4
-    True
-    """
-
-    domains: ClassVar[Mapping[str, Domain]] = COMMON | {
-        "kappa": Choice(*RULES),
-        "process_shape": Number(0.0, closed="neither"),
-        "process_rate": Number(0.0, closed="neither"),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        process_shape: float = 1.0,
-        process_rate: float = 1.0,
-        kappa: str = "quadrature",
-        concentration: str = "shared",
-        empirical_bayes: Sequence[str] = ("mu0", "kappa"),
-        prior_cosine: float | None = None,
-        init: str | ArrayLike = "annealed",
-        n_init: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.process_shape = process_shape
-        self.process_rate = process_rate
-        self.kappa = kappa
-        self.concentration = concentration
-        self.empirical_bayes = empirical_bayes
-        self.prior_cosine = prior_cosine
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: ArrayLike, y: object = None) -> DirichletProcessVMFMixture:
-        """Fit the mixture to the rows of ``X``."""
-        documents = self._read(X)
-        shape, rate, rng = self.process_shape, self.process_rate, self._rng()
-        options: dict[str, Any] = {name: getattr(self, name) for name in ("kappa", "concentration", "max_iter", "tol")}
-
-        def run(resp: Floats, prior: Prior) -> flat.FlatFit:
-            options["learn"], options["rng"] = self.empirical_bayes, rng
-            return fit_process(documents.rows, resp, self.n_components, prior, shape=shape, rate=rate, **options)
-
-        found: flat.FlatFit = self._best(documents, run, weights=Sticks(shape, rate))
-        self.n_active_ = int((found.nk > 1).sum())
-        self.process_concentration_ = cast(StickWeights, found.weights).concentration
-        self._take(found, self.kappa, documents.empty)
-        return self

@@ -1,0 +1,120 @@
+"""What the Bayesian mixtures share: beliefs about every parameter, starts, and predicted densities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from vmfstream.bayes import flat
+from vmfstream.bayes.best import STARTS, best_of
+from vmfstream.bayes.concentration import KappaFactor, exact_partition
+from vmfstream.bayes.priors import Prior, moment_prior
+from vmfstream.bayes.uncertainty import Uncertainty, angular_radius, of_factors
+from vmfstream.bayes.weights import WeightsPrior
+from vmfstream.directional.params import Rows
+from vmfstream.estimators.base import (
+    ITERATION,
+    Documents,
+    MixtureEstimator,
+    components_by_rows,
+    labels_of,
+    padded_columns,
+)
+from vmfstream.estimators.mixtures import start_given
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Nothing, Number, Whole
+from vmfstream.mixtures.columns import Floats
+
+Vector = NDArray[np.float64]
+
+COMMON: dict[str, Domain] = ITERATION | {
+    "max_iter": Whole(1),
+    "tol": Number(0.0),
+    "concentration": Choice("shared", "own"),
+    "empirical_bayes": Array(),
+    "prior_cosine": Either(Number(0.0, 1.0), Nothing()),
+    "init": Either(Choice(*STARTS), Array()),
+}
+
+
+class BayesianEstimator(MixtureEstimator):
+    """Base of the Bayesian mixtures: beliefs about every parameter, and the density of documents that they predict."""
+
+    init: str | ArrayLike
+    n_init: int
+    max_iter: int
+    prior_cosine: float | None
+    certainties_: Vector
+    _uncertainty: Uncertainty | None
+    _factor: KappaFactor
+
+    def concentration_interval(self, mass: float = 0.95) -> Vector:
+        """Return central credible intervals of the concentrations, (K, 2), that hold the probability ``mass``."""
+        return np.broadcast_to(self._known().concentrations(mass), (self.n_components, 2)).copy()
+
+    def weight_interval(self, mass: float = 0.95) -> Vector:
+        """Return central credible intervals of the weights, (K, 2), that hold the probability ``mass``."""
+        return self._known().weights(mass)
+
+    def mean_radius(self, mass: float = 0.95) -> Vector:
+        """Return the angles about the means, (K,) in radians, that hold the directions with probability ``mass``."""
+        self._known()
+        return angular_radius(self.n_features_in_, self.certainties_, mass)
+
+    def _known(self) -> Uncertainty:
+        check_is_fitted(self)
+        if self._uncertainty is None:
+            raise ValueError("inference: a mode says nothing of uncertainty; expected 'variational' or 'gibbs'")
+        return self._uncertainty
+
+    def _best(
+        self,
+        documents: Documents,
+        run: Callable[[Floats, Prior], Any],
+        alpha: float = 1.0,
+        weights: WeightsPrior | None = None,
+    ) -> Any:
+        """Run from every start and return the run of largest bound."""
+        rows, k = documents.rows, self.n_components
+        return best_of(
+            rows,
+            k,
+            self._rng(),
+            lambda resp: moment_prior(rows, resp, k, alpha=alpha, cosine=self.prior_cosine),
+            run,
+            lambda found: float(found.trace[-1]),
+            n_init=self.n_init,
+            start=start_given(self.init, documents, k, self._threads()),  # type: ignore[arg-type]
+            weights=weights,
+        )
+
+    def _take(self, found: flat.FlatFit, rule: Any, empty: NDArray[np.bool_]) -> None:
+        """Take the fitted attributes from a variational fit."""
+        factor = exact_partition(self.n_features_in_, found.kappa) if rule == "bounding" else found.kappa
+        self._believe(found.f, found.gamma, factor, found.weights.mean)
+        self._uncertainty = of_factors(found, rule)
+        self._traced(found.resp, empty, found.trace, found.converged)
+
+    def _believe(self, f: Floats, gamma: Vector, factor: KappaFactor, weights: Vector) -> None:
+        """Take the fitted attributes from natural vectors (D, kp), their lengths and the rest."""
+        lengths = np.where(gamma > 0, gamma, 1.0).astype(f.dtype)
+        self.means_ = components_by_rows(f, self.n_components) / lengths[:, None]
+        self.certainties_ = gamma
+        self._factor = factor
+        self.concentrations_ = np.broadcast_to(factor.mean, self.n_components).copy()
+        self.weights_ = weights
+
+    def _traced(self, resp: Floats, empty: NDArray[np.bool_], trace: Vector, converged: bool) -> None:
+        self.labels_ = labels_of(resp[:, : self.n_components], empty)
+        self.lower_bounds_ = trace
+        self.lower_bound_ = float(trace[-1])
+        self.n_iter_ = len(trace)
+        self.converged_ = converged
+        self._warn_unless(converged, self.max_iter)
+
+    def _posterior(self, rows: Rows) -> tuple[NDArray[Any], Vector]:
+        f = padded_columns(self.means_ * self.certainties_[:, None], rows.dtype)
+        return flat.memberships(rows, f, self.certainties_, self._factor, np.log(self.weights_))
