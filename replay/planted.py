@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import chain, islice
-from typing import Any, Literal
+from itertools import islice
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position
-from vmfstream.replay.stories import (
-    ASIDES,
-    BODIES,
-    CLOSERS,
-    COMMON,
-    HEADLINES,
-    LEADS,
-    STORIES,
-    TOPICAL,
-    Story,
-)
-
-__all__ = [
-    "PhaseTruth",
-    "PlantedDocument",
-    "PlantedSource",
-    "PlantedStream",
-    "Recovery",
-    "TopicTruth",
-    "Truth",
-    "TruthEvent",
-    "recovery",
-]
+from vmfstream.replay.planted_truth import PhaseTruth, TopicTruth, Truth, TruthEvent
+from vmfstream.replay.planted_writing import Table, choose_frames, leading_words, tables_of, written
+from vmfstream.replay.stories import STORIES, Story
 
 _BLOCK = 1_000  # documents drawn at once; a block is the smallest thing that can be drawn alone
-_GOLDEN = 0.6180339887498949  # steps of the golden ratio keep neighbouring slots from repeating a word
 _WRITTEN_FOR = 24  # slices the stories' times are written in
 
 
@@ -60,90 +38,6 @@ class PlantedDocument:
     def id(self) -> str:
         """Name of the document within the stream."""
         return f"planted-{self.number:07d}"
-
-
-@dataclass(frozen=True, slots=True)
-class TruthEvent:
-    """What happens to a planted topic; the kinds are those of ``records.Event``, and ``burst``."""
-
-    kind: Literal["started", "born", "dormant", "merged", "split", "drift", "burst"]
-    slice: int
-    topic: int
-    other: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseTruth:
-    """Slices ``[begins, ends)`` in which one phase of a topic leads, and the words it is told with, best first."""
-
-    name: str
-    begins: int
-    ends: int
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TopicTruth:
-    """A planted topic: it lives in slices ``[birth, death)``, ``death`` is None if it outlives the stream.
-
-    ``expected`` (T,) is the expected number of documents per slice, zero outside its life.
-    """
-
-    topic: int
-    name: str
-    birth: int
-    death: int | None
-    phases: tuple[PhaseTruth, ...]
-    expected: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Truth:
-    """Everything a tracker could find out about a planted stream."""
-
-    labels: tuple[str, ...]
-    topics: tuple[TopicTruth, ...]
-    events: tuple[TruthEvent, ...]
-
-    def alive(self, slice: int) -> tuple[int, ...]:
-        """Return the numbers of the topics that are told in a slice."""
-        return tuple(topic.topic for topic in self.topics if topic.expected[slice] > 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """Agreement of found with planted topics: one for equal partitions, near zero for unrelated ones."""
-
-    nmi: float
-    ari: float
-
-
-def recovery(truth: ArrayLike, predicted: ArrayLike) -> Recovery:
-    """Compare topics found with topics planted, whatever their numbers.
-
-    Parameters
-    ----------
-    truth, predicted : array_like of int, shape (N,)
-        One label per document, in the same order.
-
-    Returns
-    -------
-    Recovery
-        Normalised mutual information (arithmetic mean) and adjusted Rand index.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in length or are empty.
-    """
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-    planted, found = np.asarray(truth), np.asarray(predicted)
-    if planted.ndim != 1 or planted.shape != found.shape or not planted.size:
-        raise ValueError(f"expected two label vectors of one length, got shapes {planted.shape} and {found.shape}")
-    return Recovery(
-        nmi=float(normalized_mutual_info_score(planted, found)), ari=float(adjusted_rand_score(planted, found))
-    )
 
 
 @dataclass(frozen=True)
@@ -321,9 +215,7 @@ class PlantedStream:
         for number, phase in enumerate(story.phases):
             if number in leads:
                 begins = birth + leads.index(number)
-                found.append(
-                    PhaseTruth(phase.name, begins, begins + leads.count(number), _leading_words(story, number))
-                )
+                found.append(PhaseTruth(phase.name, begins, begins + leads.count(number), leading_words(story, number)))
         return tuple(found)
 
     def _blocks(self, start: int) -> Iterator[tuple[int, int]]:
@@ -348,37 +240,15 @@ class PlantedStream:
         return rng, topic, other
 
     def _draw(self, slice: int, block: int) -> Iterator[PlantedDocument]:
-        """Write the documents of one block: choose frames, then a word for every slot, then join."""
+        """Write the documents of one block."""
         rng, topic, other = self._cast(slice, block)
         n = topic.size
-        frames = _choose_frames(rng, n, self.asides)
-        codes = _FRAMES.slots[frames]  # (n, sentences, slots)
-        teller = np.where(_FRAMES.aside[frames], other[:, None], topic[:, None])[:, :, None]
-        used = codes >= 0
-        document, _, _ = np.nonzero(used)
-        codes, teller = codes[used], np.broadcast_to(teller, used.shape)[used]
-        kind, capital = codes >> 1, codes & 1
-        lengths = np.bincount(document, minlength=n)
-        ends = np.cumsum(lengths)
-        place = np.arange(codes.size) - np.repeat(ends - lengths, lengths)
-        u = (rng.random((n, len(_KINDS)))[document, kind] + place * _GOLDEN) % 1.0
-        word = np.empty(codes.size, dtype=np.intp)
-        for number, table in enumerate(self._tables(slice)):
-            here = np.flatnonzero(kind == number)
-            group = teller[here] if number < len(TOPICAL) else 0
-            word[here] = table.entry[np.searchsorted(table.cumulative, group + u[here], side="right")]
-        words = _POOL.phrases[word + capital * _POOL.size].tolist()
+        frames = choose_frames(rng, n, self.asides)
+        texts = written(rng, frames, topic, other, self._tables(slice))
         first = int(self._bounds[slice]) + block * _BLOCK
         times = self._times(rng, slice, block, n)
-        text = _FRAMES.text
-        begin = 0
-        for row, (end, when, truth, chosen) in enumerate(
-            zip(ends.tolist(), times, topic.tolist(), frames.tolist(), strict=True)
-        ):
-            frame = "".join([text[number] for number in chosen])
-            title, _, body = (frame % tuple(words[begin:end])).partition("\n")
-            begin = end
-            yield PlantedDocument(first + row, when.replace(tzinfo=UTC), title, body[1:], truth)
+        for row, ((title, text), when, truth) in enumerate(zip(texts, times, topic.tolist(), strict=True)):
+            yield PlantedDocument(first + row, when.replace(tzinfo=UTC), title, text, truth)
 
     def _times(self, rng: np.random.Generator, slice: int, block: int, n: int) -> list[datetime]:
         size = int(self._bounds[slice + 1] - self._bounds[slice])
@@ -388,14 +258,13 @@ class PlantedStream:
         times: list[datetime] = (begins + seconds).tolist()
         return times
 
-    def _tables(self, slice: int) -> list[_Table]:
-        """Return one table per kind of slot: of the topics' words in this slice, then of the common words."""
+    def _tables(self, slice: int) -> list[Table]:
+        """Return the tables of words of a slice."""
         tables = self.__dict__.setdefault("_table_cache", {})
         if slice not in tables:
             tables.clear()  # documents come in order of time, so one slice is enough
-            mixes = [self._mix(story, slice) for story in STORIES]
-            tables[slice] = [_topical_table(kind, mixes) for kind in TOPICAL] + _COMMON_TABLES
-        found: list[_Table] = tables[slice]
+            tables[slice] = tables_of([self._mix(story, slice) for story in STORIES])
+        found: list[Table] = tables[slice]
         return found
 
 
@@ -450,132 +319,3 @@ def _value(document: PlantedDocument) -> Mapping[str, Any]:
         "text": document.text,
         "truth": document.truth,
     }
-
-
-_KINDS = (*TOPICAL, *COMMON)
-_NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
-_SLOT = re.compile(r"\{(\w+)\}")
-_TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*")
-_FUNCTION_WORDS = frozenset(
-    _TOKEN.findall(
-        "a above along an and are at before behind below beside beyond by for from in into of off on outside over "
-        "the to up with"
-    )
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Frames:
-    """All sentence frames: their text with ``%s`` for slots, and per slot twice its kind, plus one for a capital."""
-
-    text: list[str]
-    slots: NDArray[np.intp]
-    aside: NDArray[np.bool_]
-    ranges: dict[str, tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pool:
-    """Every entry of every list once, then all of them again with a capital."""
-
-    phrases: NDArray[np.object_]
-    size: int
-    number: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    """Entries to draw from: that of group g and uniform u stands where ``cumulative`` passes g + u."""
-
-    entry: NDArray[np.intp]
-    cumulative: NDArray[np.float64]
-
-
-def _build_frames() -> _Frames:
-    families = {"headline": HEADLINES, "lead": LEADS, "body": BODIES, "aside": ASIDES, "closer": CLOSERS}
-    text, aside = [""], [False]  # frame 0 is no sentence
-    codes: list[list[int]] = [[]]
-    ranges: dict[str, tuple[int, int]] = {}
-    for family, frames in families.items():
-        ranges[family] = (len(text), len(text) + len(frames))
-        for frame in frames:
-            names = _SLOT.findall(frame)
-            codes.append([2 * _NUMBER[name.lower()] + name[0].isupper() for name in names])
-            written = _SLOT.sub("%s", frame)
-            text.append(written + "\n" if family == "headline" else " " + written)
-            aside.append(family == "aside")
-    slots = np.full((len(text), max(map(len, codes))), -1, dtype=np.intp)
-    for row, numbers in enumerate(codes):
-        slots[row, : len(numbers)] = numbers
-    return _Frames(text, slots, np.array(aside), ranges)
-
-
-def _build_pool() -> _Pool:
-    topical = (phase.entries(kind) for story in STORIES for phase in story.phases for kind in TOPICAL)
-    phrases = list(dict.fromkeys(chain.from_iterable(chain(topical, COMMON.values()))))
-    capitals = [phrase[0].upper() + phrase[1:] for phrase in phrases]
-    return _Pool(
-        np.array(phrases + capitals, dtype=object), len(phrases), {phrase: n for n, phrase in enumerate(phrases)}
-    )
-
-
-_FRAMES = _build_frames()
-_POOL = _build_pool()
-
-
-def _choose_frames(rng: np.random.Generator, n: int, asides: float) -> NDArray[np.intp]:
-    """Return the frames of n documents, shape (n, 6): headline, lead, body, perhaps a body, an aside, a closer."""
-    optional = {3: 0.5, 4: asides, 5: 0.5}
-    families = ("headline", "lead", "body", "body", "aside", "closer")
-    frames = np.column_stack([rng.integers(*_FRAMES.ranges[family], size=n) for family in families])
-    for column, probability in optional.items():
-        frames[rng.random(n) >= probability, column] = 0
-    return frames.astype(np.intp)
-
-
-def _ranked(size: int) -> NDArray[np.float64]:
-    """Return falling weights for a list of entries, shape (size,), summing to one."""
-    weights = 1.0 / (np.arange(size) + 2.0)
-    return np.asarray(weights / weights.sum())
-
-
-def _topical_table(kind: str, mixes: Sequence[NDArray[np.float64]]) -> _Table:
-    entries: list[int] = []
-    cumulative: list[NDArray[np.float64]] = []
-    for group, (story, mix) in enumerate(zip(STORIES, mixes, strict=True)):
-        weights = []
-        for phase, weight in zip(story.phases, mix.tolist(), strict=True):
-            if weight > 0:
-                words = phase.entries(kind)
-                entries.extend(_POOL.number[word] for word in words)
-                weights.append(weight * _ranked(len(words)))
-        within = np.cumsum(np.concatenate(weights))
-        within[-1] = 1.0  # so that rounding never leaves the group
-        cumulative.append(group + within)
-    return _Table(np.array(entries, dtype=np.intp), np.concatenate(cumulative))
-
-
-def _common_table(entries: Sequence[str]) -> _Table:
-    cumulative = np.arange(1, len(entries) + 1) / len(entries)
-    return _Table(np.array([_POOL.number[entry] for entry in entries], dtype=np.intp), cumulative)
-
-
-_COMMON_TABLES = [_common_table(entries) for entries in COMMON.values()]
-
-
-def _leading_words(story: Story, phase: int, top: int = 20) -> tuple[str, ...]:
-    """Return the words expected most often in a phase, by slots per frame times weight within the list."""
-    slots = Counter(
-        _KINDS[code >> 1]
-        for family in ("headline", "lead", "body")
-        for frame in range(*_FRAMES.ranges[family])
-        for code in _FRAMES.slots[frame].tolist()
-        if code >= 0
-    )
-    weights: Counter[str] = Counter()
-    for kind in TOPICAL:
-        entries = story.phases[phase].entries(kind)
-        for entry, weight in zip(entries, _ranked(len(entries)).tolist(), strict=True):
-            for token in set(_TOKEN.findall(entry.lower())) - _FUNCTION_WORDS:
-                weights[token] += slots[kind] * weight
-    return tuple(word for word, _ in sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:top])

@@ -16,7 +16,8 @@ from vmfstream.errors import InputError
 from vmfstream.protocols import Codec, Source, Store
 from vmfstream.records import Document
 from vmfstream.replay.corpus import corpora, get
-from vmfstream.replay.planted import PlantedSource, PlantedStream, recovery
+from vmfstream.replay.planted import PlantedSource, PlantedStream
+from vmfstream.replay.planted_truth import recovery
 from vmfstream.replay.source import CorpusSource, SortedFileSource
 
 PLANTED = "planted"

@@ -25,7 +25,8 @@ from vmfstream.log.memory import MemoryLog
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.records import Document, Message, SliceReport
 from vmfstream.replay.corpus import get
-from vmfstream.replay.planted import PlantedSource, PlantedStream, TopicTruth, recovery
+from vmfstream.replay.planted import PlantedSource, PlantedStream
+from vmfstream.replay.planted_truth import TopicTruth, recovery
 from vmfstream.replay.source import CorpusSource
 from vmfstream.text.encoders import TextEncoder
 

@@ -15,8 +15,10 @@ import pytest
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.errors import InputError
 from vmfstream.records import Document, Message
-from vmfstream.replay.planted import PlantedDocument, PlantedSource, PlantedStream, TruthEvent, recovery
-from vmfstream.replay.stories import ASIDES, BODIES, CLOSERS, COMMON, HEADLINES, LEADS, STORIES, TOPICAL
+from vmfstream.replay.planted import PlantedDocument, PlantedSource, PlantedStream
+from vmfstream.replay.planted_truth import TruthEvent, recovery
+from vmfstream.replay.sentences import ASIDES, BODIES, CLOSERS, COMMON, HEADLINES, LEADS
+from vmfstream.replay.stories import STORIES, TOPICAL
 
 SMALL = PlantedStream(documents_per_slice=60)
 
