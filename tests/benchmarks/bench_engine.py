@@ -153,11 +153,14 @@ def follow(first: csr_array, batches: list[csr_array], k: int, threads: int, sli
 
 
 def mixture(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run OnlineVMFMixture.partial_fit over the same batches, without ends of slices."""
+    """Run OnlineVMFMixture.partial_fit over the same batches, without ends of slices.
+
+    The first documents are given twice before: until then a slice ends when there are twice as many documents.
+    """
     key = ("mixture", k, threads, first.nnz)
     if key not in FITTED:
         model = OnlineVMFMixture(k, slice_size=10**9, window=first.shape[0], random_state=0, n_jobs=threads)
-        FITTED[key] = model.partial_fit(first)
+        FITTED[key] = model.partial_fit(first).partial_fit(first)
     model = copy.deepcopy(FITTED[key])
     labels = []
     clock = Clock()

@@ -34,7 +34,7 @@ def unit_rows(x: Any) -> tuple[Rows, NDArray[np.bool_]]:
 
     Notes
     -----
-    Rows are divided by their largest entry first, so that squares neither overflow nor vanish.
+    Rows of double precision are divided by their largest entry first, so that squares neither overflow nor vanish.
 
     Examples
     --------
@@ -69,18 +69,23 @@ def unit_rows(x: Any) -> tuple[Rows, NDArray[np.bool_]]:
 @njit(cache=True)
 def _normalise(values: Any, bounds: Any, empty: Any) -> None:
     for i in range(empty.size):
+        row = values[bounds[i] : bounds[i + 1]]
         largest = 0.0
-        for j in range(bounds[i], bounds[i + 1]):
-            largest = max(largest, abs(float(values[j])))
-        if largest == 0.0:
+        if row.itemsize > 4:
+            for value in row:
+                largest = max(largest, abs(float(value)))
+            if largest > 0.0:
+                for j in range(row.size):
+                    row[j] = row[j] / largest
+        total = 0.0
+        for value in row:
+            total += float(value) ** 2
+        if total == 0.0:
             empty[i] = True
             continue
-        total = 0.0
-        for j in range(bounds[i], bounds[i + 1]):
-            total += (float(values[j]) / largest) ** 2
         norm = np.sqrt(total)
-        for j in range(bounds[i], bounds[i + 1]):
-            values[j] = float(values[j]) / largest / norm
+        for j in range(row.size):
+            row[j] = float(row[j]) / norm
 
 
 def place_around(

@@ -225,7 +225,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self.n_documents_seen_ = 0
 
     def _learn(self, x: Rows) -> None:
-        info = self._stream.learn(x.astype(np.float32))
+        info = self._stream.learn(x.astype(np.float32, copy=False))
         self.n_documents_seen_ += x.shape[0]
         self._tell(info.loglik, info.label.astype(np.int64))
 

@@ -47,7 +47,8 @@ class CountedStream:
         infos: list[StepInfo] = []
         low = 0
         while low < rows_of(x):
-            part = x[low : low + self._room()]
+            high = low + self._room()
+            part = x if low == 0 and high >= rows_of(x) else x[low:high]
             low += rows_of(part)
             infos.append(self._read(part))
             if self.state is not None and self.state.open.documents >= self._most(self.state):
@@ -96,7 +97,7 @@ class CountedStream:
     def _keep(self, part: Rows, state: TrackState) -> None:
         """Keep as many rows of the open slice as the tracker does, for a time when they have more dimensions."""
         room = sum(rows_of(rows) for rows, _ in state.open.kept) - sum(map(rows_of, self._open))
-        self._open.append(part[:room])
+        self._open.append(part[:room].copy())
 
     def _closed(self, state: TrackState) -> TrackState:
         state, predicted = tracker.judge(state, self.settings)
@@ -114,7 +115,9 @@ class CountedStream:
 
 def _widened(x: Rows, dim: int) -> Rows:
     """The same rows with columns of zeros up to ``dim``."""
-    return csr_array((x.data, x.indices, x.indptr), shape=(x.shape[0], dim)) if isinstance(x, csr_array) else x
+    if not isinstance(x, csr_array) or x.shape[1] == dim:
+        return x
+    return csr_array((x.data, x.indices, x.indptr), shape=(x.shape[0], dim))
 
 
 def _directions(x: Rows, dim: int) -> Rows:
