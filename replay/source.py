@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import glob
-import gzip
 import tempfile
 import time
 from collections import deque
@@ -19,6 +16,7 @@ from vmfstream.connectors.codecs import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position
 from vmfstream.replay.corpus import Columns, Corpus, Progress, get
+from vmfstream.replay.relation import column, literal, optional_column, quoted, reason, relation_of
 
 __all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
 
@@ -73,7 +71,7 @@ class SortedSource:
                 raise InputError(f"{name}: expected documents, found none")
         except duckdb.Error as error:
             self.close()
-            raise InputError(f"{name}: cannot be read: {_reason(error)}") from error
+            raise InputError(f"{name}: cannot be read: {reason(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -172,7 +170,7 @@ class CorpusSource(SortedSource):
     def __init__(self, corpus: Corpus | str, *, rate: float | None = None, progress: Progress | None = None) -> None:
         self.corpus = get(corpus) if isinstance(corpus, str) else corpus
         file = self.corpus.path(progress=progress)
-        relation = self.corpus.relation.format(file=f"read_parquet({_quoted(file)})")
+        relation = self.corpus.relation.format(file=f"read_parquet({quoted(file)})")
         super().__init__(self.corpus.title, self.corpus.name, relation, self.corpus.columns, rate=rate)
 
 
@@ -209,105 +207,16 @@ class SortedFileSource(SortedSource):
         rate: float | None = None,
     ) -> None:
         file = Path(path)
-        relation, names = _open(file, delimiter)
-        when = _column(file, names, "time", time, TIME_NAMES)
+        relation, names = relation_of(file, delimiter)
+        when = column(file, names, "time", time, TIME_NAMES)
         columns = Columns(
-            id=_optional(file, names, "id", id, ID_NAMES) or f"{_literal(file.stem + ':')} || row_number() OVER ()",
+            id=optional_column(file, names, "id", id, ID_NAMES)
+            or f"{literal(file.stem + ':')} || row_number() OVER ()",
             time=when,
-            text=_column(file, names, "text", text, TEXT_NAMES),
-            title=_optional(file, names, "title", title, TITLE_NAMES) or "NULL",
+            text=column(file, names, "text", text, TEXT_NAMES),
+            title=optional_column(file, names, "title", title, TITLE_NAMES) or "NULL",
         )
         super().__init__(file.name, file.name, relation, columns, rate=rate)
-
-
-_FORMATS = {
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-
-
-def _open(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
-    """Return a relation over a file, text columns read as they are written, and its column names."""
-    if not file.exists():
-        raise InputError(f"{file}: no such file")
-    if not file.is_file():
-        raise InputError(f"{file}: expected a file, found a folder")
-    if not file.stat().st_size:
-        raise InputError(f"{file}: the file is empty")
-    ending = Path(file.stem).suffix if file.suffix.lower() == ".gz" else file.suffix
-    format = _FORMATS.get(ending.lower())
-    if format is None:
-        raise InputError(f"{file}: expected a file ending in {', '.join(_FORMATS)}")
-    quoted = _quoted(file)
-    if format == "parquet":
-        relation = f"read_parquet({quoted})"
-        return relation, _names(file, relation)
-    if format == "csv":
-        between = delimiter or ("\t" if ending.lower() == ".tsv" else ",")
-        names = _header(file, between)
-        # one thread: quoted line breaks and rows that are too short cannot be read by several
-        relation = (
-            f"read_csv({quoted}, columns = {_texts(names)}, auto_detect = false, header = true, "
-            f"delim = {_literal(between)}, quote = '\"', escape = '\"', null_padding = true, "
-            "parallel = false, max_line_size = 16000000)"
-        )
-        return relation, names
-    layout = "auto" if ending.lower() == ".json" else "newline_delimited"
-    lenient = "" if layout == "auto" else ", ignore_errors = true"
-    names = _names(file, f"read_json({quoted}, format = '{layout}', union_by_name = true{lenient})")
-    return f"read_json({quoted}, format = '{layout}', columns = {_texts(names)}{lenient})", names
-
-
-def _header(file: Path, delimiter: str) -> list[str]:
-    try:
-        with (gzip.open if file.suffix.lower() == ".gz" else open)(
-            file, "rt", encoding="utf-8-sig", newline=""
-        ) as lines:
-            names = next(csv.reader(lines, delimiter=delimiter), [])
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{file}: the header cannot be read: {error}") from error
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if not names or twice:
-        raise InputError(f"{file}: expected a header of different names, found {', '.join(twice) or 'an empty line'}")
-    return names
-
-
-def _texts(names: Sequence[str]) -> str:
-    """Return the SQL that declares all columns as text, so that values stay as they are written."""
-    return "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names) + "}"
-
-
-def _names(file: Path, relation: str) -> list[str]:
-    try:
-        with duckdb.connect() as connection:
-            return [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()]
-    except duckdb.Error as error:
-        raise InputError(f"{file}: cannot be read: {_reason(error)}") from error
-
-
-def _optional(file: Path, names: list[str], role: str, given: str | None, usual: Sequence[str]) -> str | None:
-    """Return the quoted name of a column that was given or has one of the usual names."""
-    folded = {name.lower(): name for name in reversed(names)}
-    if given is not None:
-        if given.lower() not in folded:
-            raise InputError(f"{file}: expected a {role} column {given!r}, found the columns {', '.join(names)}")
-        return _identifier(folded[given.lower()])
-    return next((_identifier(folded[name]) for name in usual if name in folded), None)
-
-
-def _column(file: Path, names: list[str], role: str, given: str | None, usual: Sequence[str]) -> str:
-    found = _optional(file, names, role, given, usual)
-    if found is None:
-        raise InputError(
-            f"{file}: expected a {role} column named {', '.join(usual)} or as you say, "
-            f"found the columns {', '.join(names)}"
-        )
-    return found
 
 
 def _sorting(relation: str, columns: Columns) -> str:
@@ -342,21 +251,3 @@ _MOMENT = r"""
         ELSE coalesce(try_cast(time AS TIMESTAMPTZ), try_strptime(time, '%a, %d %b %Y %H:%M:%S %z')) AT TIME ZONE 'UTC'
     END
 """
-
-
-def _quoted(file: Path) -> str:
-    return _literal(glob.escape(str(file)))
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _reason(error: Exception) -> str:
-    """Return what DuckDB says before it begins to give advice, on one line."""
-    said, _, _ = str(error).partition("\n\n")
-    return " ".join(said.partition("Possible")[0].split())[:300]

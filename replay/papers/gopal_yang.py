@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vmfstream.replay.papers.catalogue import Paper
-from vmfstream.replay.papers.gopal_yang_tables import TABLES
+from vmfstream.replay.papers.gopal_yang_held_out import HELD_OUT
+from vmfstream.replay.papers.gopal_yang_tables import AGREEMENT, REPRESENTATIONS
 from vmfstream.replay.papers.gopal_yang_trees import GROWTH
 from vmfstream.replay.papers.gopal_yang_words import VOCABULARY
 from vmfstream.replay.papers.gopal_yang_years import FORETELLING
@@ -13,5 +14,12 @@ __all__ = ["PAPER"]
 PAPER = Paper(
     "gopal-yang",
     "Gopal and Yang 2014: Von Mises-Fisher Clustering Models",
-    {**TABLES, "figure1": FORETELLING, "figure2": GROWTH, "figure3": VOCABULARY},
+    {
+        "table2": AGREEMENT,
+        "table3": HELD_OUT,
+        "table4": REPRESENTATIONS,
+        "figure1": FORETELLING,
+        "figure2": GROWTH,
+        "figure3": VOCABULARY,
+    },
 )

@@ -23,7 +23,8 @@ from vmfstream.replay.papers import gopal_yang_printed as printed
 from vmfstream.replay.papers.catalogue import Effort
 from vmfstream.replay.papers.clustering import Origin
 from vmfstream.replay.papers.gopal_yang import PAPER
-from vmfstream.replay.papers.gopal_yang_tables import METHODS, PREDICTORS, mark, marked, printed_gain
+from vmfstream.replay.papers.gopal_yang_held_out import PREDICTORS, printed_gain
+from vmfstream.replay.papers.gopal_yang_tables import METHODS, mark, marked
 from vmfstream.replay.papers.gopal_yang_trees import HIERARCHIES, hierarchy_once
 from vmfstream.replay.papers.gopal_yang_words import best_words, topic_once
 from vmfstream.replay.papers.shown import Shown, tables_of
