@@ -164,6 +164,9 @@ NIPS_NOTES = (
     "estimate that errs towards larger perplexities. Knowing its context: the same given the held-out paper's own. "
     "Second half: given that context and half of the words. Weights of its cluster: the weights of topics at their "
     "mean in each cluster, as if a paper told nothing about its own. The paper's is in a supplement not at hand.",
+    "Gain: of papers whose context is known, against none without contexts. At most: log p(w | x) - log p(w) = "
+    "log p(x | w) - log p(x) is no more than the surprise at the contexts x of all papers, given the clusters found "
+    "without them. What is printed for authors and for years is more: no chain that has mixed can gain as much.",
     f"MC2: {_sweeps(PAPER_CHAIN)} sweeps after {PAPER_CHAIN['settle']} over topics alone (parts: "
     f"{_sweeps(PART_CHAIN)} after {PART_CHAIN['settle']}), every paper first a cluster by itself. {PRINTED_CHAIN}. "
     f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, where it is installed, judged by the same functions.",
@@ -181,7 +184,7 @@ def _chain_note(chain: dict[str, Any]) -> str:
 
 def _show_figure3(done: Done) -> Shown:
     found = done.where(context="authors")[0]["largest"]
-    cells = [Cell(name, "probability", None, p) for name, p in found["items"]]
+    cells = [Cell(name.replace("_", " "), "probability", None, p) for name, p in found["items"]]
     topics = [Cell(", ".join(words), "weight", None, weight) for _, weight, words in found["topics"]]
     return Shown(
         "figure3",

@@ -136,7 +136,7 @@ def test_tables_show_printed_values_beside_ours() -> None:
 def test_figures_show_a_cluster_and_topics_over_time() -> None:
     largest = {"papers": 3, "items": [["Jordan_M", 0.2]], "titles": ["One", "Two"], "topics": [[5, 0.7, ["a", "b"]]]}
     figure = shown("figure3", {"largest": largest})
-    assert figure.tables[0].text("Jordan_M", "probability", "ours") == "0.200"
+    assert figure.tables[0].text("Jordan M", "probability", "ours") == "0.200"
     assert figure.tables[1].text("a, b", "weight", "ours") == "0.700"
     assert figure.notes[0] == "Titles: One; Two."
     lines = shown("figure4", {"curves": [[["a", "b"], [1987.0, 1988.0], [0.1, 0.2]]]}).panels[0].series
