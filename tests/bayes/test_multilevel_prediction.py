@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from tests.bayes.test_multilevel import SIZES, Tiny, bag_density, direction_density, sequential_student
 from vmfstream.bayes import multilevel_contexts as mc
@@ -60,6 +61,32 @@ def test_the_mean_of_the_estimates_is_the_sum_over_all_topics(steps: int) -> Non
     assert drawn.mean() == pytest.approx(expected, abs=4 * error)
     independent = np.exp(odds) @ np.prod(draw.mixing @ draw.topics[:, TOKENS], axis=1)
     assert abs(independent - expected) > 8 * error
+
+
+def repeated(of: Vector, prior: Vector, like: Vector, times: int) -> float:
+    """log p(one word so many times) in a cluster, by the sum over the numbers of its tokens on three topics."""
+    first, second = np.meshgrid(np.arange(times + 1), np.arange(times + 1))
+    held = first + second <= times
+    number = np.column_stack([first[held], second[held], times - first[held] - second[held]])
+    strength = of + prior
+    each = gammaln(times + 1) - gammaln(number + 1).sum(axis=1) + number @ np.log(like)
+    each += (gammaln(strength + number) - gammaln(strength)).sum(axis=1)
+    return float(logsumexp(each) + gammaln(strength.sum()) - gammaln(strength.sum() + times))
+
+
+def test_a_long_group_unlike_all_clusters_is_one_by_itself() -> None:
+    """A word of a topic of which each cluster has a part: only a new cluster can have that topic alone."""
+    topics = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]], np.float32)
+    tokens, shares = np.array([[600.0, 400.0, 0.0], [700.0, 300.0, 0.0]]), np.array([0.7, 0.29, 0.01])
+    mixing = (np.vstack([tokens, np.zeros(3)]) + 0.5 * shares) / (np.append(tokens.sum(axis=1), 0.0)[:, None] + 0.5)
+    given = {"members": np.ones(2), "alpha": 1.0, "spread": 0.5, "tokens": tokens[:, :2], "mixing": mixing}
+    draw = replace(tiny_draw(), topics=topics, contexts=(), **given)
+    like, odds = mp.words_given_topics(draw), mp.cluster_odds(draw, (), 1000)
+    bags = many(np.ones(200, np.int64), 1000)
+    found = mp.log_probabilities(draw, like, bags, odds, np.random.default_rng(0), steps=5)
+    exact = [repeated(of, 0.5 * shares, like[1], 200) for of in (*tokens, np.zeros(3))]
+    assert exact[2] > max(exact[:2]) + 100
+    assert logsumexp(found) - np.log(1000) == pytest.approx(logsumexp(exact) - np.log(3), abs=0.1)
 
 
 def test_memberships_are_those_of_the_sum_over_all_topics() -> None:
