@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import betaincinv, logsumexp, ndtri, softmax
+from scipy.special import betaincinv, ndtri, softmax
 
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, kappa_quantiles
 from vmfstream.bayes.densities import grid_quantiles, located_grid
@@ -127,11 +127,12 @@ def fitted_temper(scores: Vector, labels: NDArray[np.integer]) -> float:
         raise ValueError(
             f"labels: expected numbers from 0 to {scores.shape[1] - 1}, got {labels.min()} to {labels.max()}"
         )
-    own = scores[np.arange(len(labels)), labels]
+    behind = scores - scores.max(axis=1, keepdims=True)
+    own = behind[np.arange(len(labels)), labels]
 
     def loss(log_beta: float) -> float:
         beta = np.exp(log_beta)
-        return float((logsumexp(beta * scores, axis=1) - beta * own).mean())
+        return float((np.log(np.exp(beta * behind).sum(axis=1)) - beta * own).mean())
 
     found = minimize_scalar(loss, bounds=(np.log(1e-4), np.log(10.0)), method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x))

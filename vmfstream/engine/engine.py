@@ -196,7 +196,8 @@ class Engine:
                 closed.append(report)
                 smoothed += final
             if self._state is not None:
-                smoothed += [self._smoothed(view) for view in tracker.hindsight(self._state, self._track)]
+                views = tracker.hindsight(self._state, self._track)
+                smoothed += [SmoothedSlice(view.slice, self._rows(view)) for view in views]
         self.finished = epoch.end
         self._epoch += 1
         open_state, slice_state = self._states(bool(closed) or epoch.started or self._epoch == 1)
@@ -309,6 +310,7 @@ class Engine:
         fresh = range(self._announced, self._state.next_id)
         started = [Event("started", topic) for topic in fresh if topic not in known]
         self._announced = self._state.next_id
+        topics = self._rows(result.filtered)
         report = SliceReport(
             slice=described,
             n=n,
@@ -316,17 +318,20 @@ class Engine:
             persistence=self._track.persistences[self._state.leader],
             settling=self._state.settling,
             dimension=self._encoder.dim,
-            topics=topic_rows(result.filtered, self._encoder, self._settings.slice_words, geometry=True),
+            topics=topics,
             typical=typical(result, kept, self._settings.typical_documents),
             events=[*started, *result.events],
             novel=novel,
             temper=temper,
         )
-        return report, [self._smoothed(view) for view in result.smoothed]
+        return report, [
+            SmoothedSlice(view.slice, topics if view is result.filtered else self._rows(view))
+            for view in result.smoothed
+        ]
 
-    def _smoothed(self, view: tracker.TopicView) -> SmoothedSlice:
-        rows = topic_rows(view, self._encoder, self._settings.slice_words, geometry=True)
-        return SmoothedSlice(view.slice, rows)
+    def _rows(self, view: tracker.TopicView) -> TopicRows:
+        """Report the topics of a closed slice."""
+        return topic_rows(view, self._encoder, self._settings.slice_words, geometry=True)
 
     def _epoch_topics(self) -> TopicRows | None:
         """Topics of the open slice as far as it has come."""

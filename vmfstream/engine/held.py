@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from vmfstream.text.encoders import Encoder
 
 _TITLE = 160
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class Kept(NamedTuple):
@@ -28,9 +29,7 @@ class Kept(NamedTuple):
     @classmethod
     def of(cls, document: Document) -> Kept:
         """Take it from a document."""
-        since = document.time - _EPOCH
-        microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-        return cls(document.id, document.title[:_TITLE], microseconds)
+        return cls(document.id, document.title[:_TITLE], (document.time - _EPOCH) // _MICROSECOND)
 
 
 def times_of(kept: Sequence[Kept]) -> NDArray[np.datetime64]:

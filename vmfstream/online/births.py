@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
@@ -54,6 +56,9 @@ CHANCE = 1e-4
 CLEARLY = 3.0
 """Least gain in nats of a document that counts as one of the group."""
 
+DEGREE, ROUNDING = 24, 1e-11
+"""Degree of the polynomial that stands for the Bessel functions of all pairs, and its largest relative error."""
+
 
 class Known(NamedTuple):
     """Documents and how well they were explained on arrival: rows (N, D), log-densities (N,)."""
@@ -82,14 +87,42 @@ def unseen(x: Rows, anchor: Matrix, kappa: float) -> Vector:
     return log_density(len(anchor), kappa, norm * norm, np.asarray(x @ anchor, np.float64))
 
 
-def log_density(d: int, kappa: float, square: Vector | float, dot: Vector) -> Vector:
+def log_density(d: int, kappa: float, square: Vector | float, dot: Vector, *, pairs: bool = False) -> Vector:
     """Log-density of documents relative to uniform under beliefs of squared length ``square``, dot products ``dot``.
 
-    [GY14, predictive density of the Bayesian mixture]
+    [GY14, predictive density of the Bayesian mixture]. Of all ``pairs`` of documents to `ROUNDING`.
     """
-    joint = np.sqrt(np.maximum(square + kappa * kappa + 2.0 * kappa * dot, 0.0))
+    joint = np.maximum(square + kappa * kappa + 2.0 * kappa * dot, 0.0)
     alone = log_partition(d, np.sqrt(np.maximum(square, 0.0)))
-    return np.asarray(log_partition(d, joint) - alone - log_partition(d, kappa))
+    together = _interpolated(d, joint) if pairs else log_partition(d, np.sqrt(joint))
+    return np.asarray(together - alone - log_partition(d, kappa))
+
+
+def _interpolated(d: int, squares: Vector) -> Vector:
+    """Return `log_partition` of many lengths by their squares.
+
+    It is analytic in the square, with singularities on the negative axis only, beyond -(d/2 - 1)^2 [DLMF 10.21].
+    """
+    low, high = squares.min(), squares.max()
+    half = (high - low) / 2.0
+    if half > 0.0:
+        nodes = log_partition(d, np.sqrt(np.maximum(low + half * (chebyshev.chebpts1(DEGREE + 1) + 1.0), 0.0)))
+        coef = np.asarray(chebyshev.chebfit(chebyshev.chebpts1(DEGREE + 1), nodes, DEGREE), np.float64)
+        if np.abs(coef[-2:]).max() < ROUNDING * max(np.abs(coef).max(), 1.0):
+            out = _clenshaw((squares.ravel() - low) / half - 1.0, coef)
+            return np.asarray(out.reshape(squares.shape))
+    return np.asarray(log_partition(d, np.sqrt(squares)))
+
+
+@njit(cache=True, nogil=True)
+def _clenshaw(u: Vector, coef: Vector) -> Vector:
+    """Sums of Chebyshev polynomials at points of [-1, 1]."""
+    last, out = np.zeros_like(u), np.zeros_like(u)
+    for c in coef[::-1]:
+        for i in range(len(u)):
+            now = 2.0 * u[i] * out[i] - last[i] + c
+            last[i], out[i] = out[i], now
+    return out - u * last
 
 
 def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:
@@ -124,7 +157,7 @@ def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
 def _stars(gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector) -> Iterator[Mask]:
     """Groups around single documents, each refined by judging every document without its own part in the sum."""
     one = square + 2.0 * kappa * b + kappa * kappa
-    gains = LOG_SHARE + log_density(d, kappa, one[:, None], b[None, :] + kappa * gram) - s[None, :]
+    gains = LOG_SHARE + log_density(d, kappa, one[:, None], b + kappa * gram, pairs=True) - s
     alone = np.minimum(LOG_SHARE + log_density(d, kappa, square, b) - s, 0.0)
     np.fill_diagonal(gains, 0.0)
     free = np.ones(len(s), np.bool_)

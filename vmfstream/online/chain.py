@@ -112,11 +112,20 @@ def commit(state: TrackState, s: Matrix | None, n: Vector, settings: TrackerSett
     """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S)."""
 
     def step(j: int) -> Matrix:
-        h = _Rays.of(past(state, j)) if s is None else _learnt(past(state, j), s, state)
-        return h.convolved(settings.persistences[j]).matrix()
+        omega = settings.persistences[j]
+        if s is None:
+            return _Rays.of(past(state, j)).convolved(omega).matrix()
+        h = _learnt(past(state, j), s, state)
+        return shrink(h.m, h.norms, conv_concentration(state.dim, h.norms, omega))
 
     committed = tuple(step(j) for j in range(len(settings.persistences)))
     return replace(state, past=committed, n_past=state.n_past + n)
+
+
+def shrink(h: Matrix, norms: Vector, lengths: Vector) -> Matrix:
+    """Give columns of the given ``norms`` new ``lengths``, in place; zero columns stay zero."""
+    h *= np.divide(lengths, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(h.dtype)
+    return h
 
 
 def counts(window: Sequence[WindowSlice], kp: int) -> Vector:

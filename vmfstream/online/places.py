@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.beliefs import learn
 from vmfstream.bayes.temporal import convolve
 from vmfstream.directional.bessel import log_partition
-from vmfstream.directional.kernels import accumulate, padded
+from vmfstream.directional.kernels import accumulate, copied, padded
 from vmfstream.online import chain
-from vmfstream.online.state import NEVER, Life, Sample, TrackerSettings, TrackState
+from vmfstream.online.state import NEVER, Life, Matrix, Sample, TrackerSettings, TrackState
 
 PER_TOPIC = ("tally", "usual", "weight", "height", "asleep", "watched")
 """What `Life` holds of every topic."""
@@ -21,18 +22,25 @@ PER_TOPIC = ("tally", "usual", "weight", "height", "asleep", "watched")
 SHARED = ("tally", "usual", "height")
 """What of it adds up when two topics become one."""
 
+_BLOCK = 2048  # rows of a matrix that are looked at in double precision at once
+
 
 def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.int64]) -> TrackState:
     """Let topic j stand where topic ``columns[j]`` stood, or be new where that is -1; ``ids`` are theirs."""
     kp = padded(len(columns))
     wide = np.append(columns, np.full(kp - len(columns), -1))
+    as_they_are = kp == state.kp and np.array_equal(columns[: state.k], np.arange(state.k))
+
+    def placed(a: Matrix) -> Matrix:
+        return a if as_they_are else _columns_at(a, wide)  # padded columns are zero
+
     return replace(
         state,
         ids=ids,
         n=_chosen(state.n, wide),
         n_past=_chosen(state.n_past, wide),
-        past=None if state.past is None else tuple(_chosen(h, wide) for h in state.past),
-        window=tuple(replace(w, resp=_chosen(w.resp, wide)) for w in state.window),
+        past=None if state.past is None else tuple(placed(h) for h in state.past),
+        window=tuple(replace(w, resp=placed(w.resp)) for w in state.window),
         smoothed_speed=_chosen(state.smoothed_speed, wide, np.nan),
         life=None if state.life is None else with_columns(state.life, columns),
     )
@@ -53,6 +61,17 @@ def _chosen(a: NDArray[Any], columns: NDArray[np.int64], missing: float = 0) -> 
     return out
 
 
+@njit(cache=True, nogil=True)
+def _columns_at(a: Matrix, columns: NDArray[np.int64]) -> Matrix:
+    """Return the columns of a matrix with these numbers, zeros for -1."""
+    out = np.zeros((a.shape[0], len(columns)), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(len(columns)):
+            if columns[j] >= 0:
+                out[i, j] = a[i, columns[j]]
+    return out
+
+
 def added(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
     """Add a topic that holds the given documents: in the window by memberships, before it as a past of its own."""
     k = state.k
@@ -68,15 +87,17 @@ def added(state: TrackState, members: Sample, settings: TrackerSettings) -> Trac
     early = members.take(np.flatnonzero(members.slice < first))
     if state.past is None or not len(early):
         return state
-    resp = np.zeros((len(early), state.kp), np.float32)
-    resp[:, k] = 1.0
-    past, weight = list(state.past), np.full(state.kp, state.kappa)
+    alone = np.zeros((len(early), padded(1)), np.float32)
+    alone[:, 0] = 1.0
+    own = (np.flatnonzero(early.slice == index) for index in range(int(early.slice.min()), first))
+    sums = [accumulate(early.x[rows], alone[rows])[:, :1].copy() for rows in own]
+    past, weight = list(state.past), np.full(1, state.kappa)
     for j, omega in enumerate(settings.persistences):
-        h = np.zeros_like(past[j])
-        for index in range(int(early.slice.min()), first):
-            own = np.flatnonzero(early.slice == index)
-            h = convolve(learn(h, accumulate(early.x[own], resp[own]), weight)[0], omega)
-        past[j] = past[j] + h
+        h = np.zeros((state.dim, 1), np.float32)
+        for s in sums:
+            h = convolve(learn(h, s, weight)[0], omega)
+        past[j] = copied(past[j])
+        past[j][:, k] = h[:, 0]
     n_past = state.n_past.copy()
     n_past[k] = len(early)
     return replace(state, past=tuple(past), n_past=n_past)
@@ -130,9 +151,13 @@ def same_topic(state: TrackState, settings: TrackerSettings) -> tuple[NDArray[np
     M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
     """
     _, h, _ = chain.run(state, chain.statistics(state, settings), state.leader, settings)
-    f = chain.anchored(state, h)[:, : state.k].astype(np.float64)
     b = state.anchor.astype(np.float64)
-    gram, cross, square = f.T @ f, f.T @ b, float(b @ b)
+    gram, cross, square = np.zeros((state.k, state.k)), np.zeros(state.k), float(b @ b)
+    for low in range(0, state.dim, _BLOCK):
+        part = b[low : low + _BLOCK]
+        f = h[low : low + _BLOCK, : state.k] + part[:, None]
+        gram += f.T @ f
+        cross += f.T @ part
     lengths = np.sqrt(np.diag(gram))
     both = np.diag(gram)[:, None] + np.diag(gram) + square + 2.0 * (gram - cross[:, None] - cross)
     own = log_partition(state.dim, lengths)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
@@ -254,15 +255,30 @@ def columns_of(x: Rows, columns: NDArray[np.int32]) -> Rows:
         out[:, known] = x[:, columns[known]]
         norms = np.sqrt(np.einsum("ij,ij->i", out, out, dtype=np.float64))
         return np.asarray(out * _inverse(norms)[:, None], np.float32)
-    new = np.full(x.shape[1], -1, np.int64)
+    new = np.full(x.shape[1], -1, x.indices.dtype)
     new[columns[known]] = known
-    keep = new[x.indices] >= 0
-    row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))[keep]
-    data = x.data[keep]
-    norms = np.sqrt(np.bincount(row, data.astype(np.float64) ** 2, x.shape[0]))
-    indptr = np.append(0, np.cumsum(np.bincount(row, minlength=x.shape[0]))).astype(x.indptr.dtype)
-    scaled = (data * _inverse(norms)[row]).astype(np.float32)
-    return csr_array((scaled, new[x.indices[keep]].astype(x.indices.dtype), indptr), shape=(x.shape[0], len(columns)))
+    return csr_array(_renamed(x.indptr, x.indices, x.data, new), shape=(x.shape[0], len(columns)))
+
+
+@njit(cache=True, nogil=True)
+def _renamed(indptr: Any, indices: Any, data: Any, new: Any) -> tuple[Any, Any, Any]:
+    """Entries of rows under the ``new`` columns of theirs, -1 for none, scaled to unit length again; and the bounds."""
+    bounds = np.zeros_like(indptr)
+    found, values = np.empty_like(indices), np.empty_like(data)
+    at = 0
+    for i in range(len(indptr) - 1):
+        first, square = at, 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            column = new[indices[j]]
+            if column >= 0:
+                found[at], values[at] = column, data[j]
+                square += np.float64(data[j]) ** 2
+                at += 1
+        inverse = 1.0 / np.sqrt(square) if square > 0.0 else 0.0
+        for j in range(first, at):
+            values[j] = values[j] * inverse
+        bounds[i + 1] = at
+    return values[:at].copy(), found[:at].copy(), bounds
 
 
 def _inverse(norms: Vector) -> Vector:

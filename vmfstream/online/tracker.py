@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.beliefs import learn
@@ -219,10 +220,10 @@ def regrow(
     documents in the new encoding. Directions are padded with zeros; every concentration is solved again from its
     dimension-free counterpart (a mean resultant length or an expected cosine), since kappa grows like D.
     """
-    new, known = len(columns), columns >= 0
+    new = len(columns)
     n, kept_parts = state.open.n, state.open.kept
-    s = np.zeros((new, state.kp), np.float32)
-    s[known] = state.open.s[columns[known]]
+    s = zeros(new, state.kp)
+    _put_rows(state.open.s, columns, s)
     if kept_parts:
         resp = _masked(kept, np.concatenate([r for _, r in kept_parts]))
         kept_parts = ((kept, resp),)
@@ -259,14 +260,24 @@ def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
     A_D of their lengths is kept, times the share of the length that the remaining words hold.
     """
     old, new = len(h), len(columns)
-    known = columns >= 0
-    out = np.zeros((new, h.shape[1]), np.float32)
-    out[known] = h[columns[known]]
-    before, after = column_norms(h), column_norms(out)
+    out = zeros(new, h.shape[1])
+    before, after = column_norms(h), _put_rows(h, columns, out)
     held = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
     wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(held, 1.0)))
-    factor = np.divide(wanted, after, out=np.zeros_like(after), where=after > 0.0)
-    return out * factor.astype(np.float32)
+    return chain.shrink(out, after, wanted)
+
+
+@njit(cache=True, nogil=True)
+def _put_rows(h: Matrix, columns: NDArray[np.int32], out: Matrix) -> Vector:
+    """Put the rows ``columns`` of a matrix into one of zeros, and return the norms of its columns."""
+    square = np.zeros(h.shape[1])
+    for i in range(len(columns)):
+        if columns[i] >= 0:
+            for j in range(h.shape[1]):
+                v = h[columns[i], j]
+                out[i, j] = v
+                square[j] += np.float64(v) * np.float64(v)
+    return np.sqrt(square)
 
 
 def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tuple[TrackState, Closed]:

@@ -9,22 +9,30 @@ digits of noise.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from vmfstream.text.bits import mixed32
+from vmfstream.text.bits import crc32s, mixed32
 
 SIZE = 512
 _PLACES = 4
 
 
-def projection(names: Iterable[bytes]) -> csr_array:
-    """Return the matrix (512, D) that sketches vectors whose columns have these D names."""
-    hashes = np.fromiter(map(zlib.crc32, names), np.uint32)
+Projection: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
+"""Which numbers each word adds to, and with which signs: both (D, 4)."""
+
+
+def projection(names: Iterable[bytes]) -> Projection:
+    """Return how vectors whose columns have these D names are sketched."""
+    return projection_of(crc32s(list(names)))
+
+
+def projection_of(hashes: NDArray[np.uint32]) -> Projection:
+    """Return how vectors are sketched whose columns have D names with these CRC-32."""
     block = SIZE // _PLACES
     rows = np.empty((hashes.size, _PLACES), np.int32)
     signs = np.empty((hashes.size, _PLACES), np.float32)
@@ -32,13 +40,25 @@ def projection(names: Iterable[bytes]) -> csr_array:
         mixed = mixed32(hashes + np.uint32(0x9E3779B9 * (place + 1) & 0xFFFFFFFF))
         rows[:, place] = place * block + (mixed % np.uint32(block)).astype(np.int32)
         signs[:, place] = np.where(mixed >> np.uint32(31), 0.5, -0.5)  # four halves squared are one
-    indptr = np.arange(hashes.size + 1) * _PLACES
-    return csr_array((signs.ravel(), rows.ravel(), indptr), shape=(hashes.size, SIZE)).T.tocsr()
+    return rows, signs
 
 
-def sketch(project: csr_array, directions: NDArray[np.float32]) -> NDArray[np.int8]:
+def sketch(project: Projection, directions: NDArray[np.float32]) -> NDArray[np.int8]:
     """Return the sketches (K, 512) of the columns of ``directions`` (D, K), each up to a factor."""
-    numbers = (project @ directions).T
+    numbers = _projected(*project, directions).T
     largest = np.abs(numbers).max(axis=1, keepdims=True)
     scale = np.divide(127.0, largest, out=np.zeros_like(largest), where=largest > 0.0)
     return np.asarray(np.rint(numbers * scale), dtype=np.int8)
+
+
+@njit(cache=True, nogil=True)
+def _projected(
+    rows: NDArray[np.int32], signs: NDArray[np.float32], directions: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    out = np.zeros((SIZE, directions.shape[1]), np.float32)
+    for word in range(rows.shape[0]):
+        for place in range(_PLACES):
+            sign, row = signs[word, place], rows[word, place]
+            for topic in range(directions.shape[1]):
+                out[row, topic] += sign * directions[word, topic]
+    return out

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from vmfstream.directional.kernels import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Document
 from vmfstream.text.protocol import Counted, Place, TopWords
-from vmfstream.text.sketch import projection, sketch
+from vmfstream.text.sketch import Projection, projection, sketch
 from vmfstream.text.strongest import check_matrix, filled, strongest
 from vmfstream.text.vocabulary import Growth
 
@@ -64,7 +63,7 @@ class VectorEncoder:
             raise InputError(f"names: expected {dim}, one per dimension, got {len(names)}")
         self._dim = dim
         self._names = [f"x{i}" for i in range(dim)] if names is None else list(names)
-        self._projection: csr_array | None = None
+        self._projection: Projection | None = None
 
     @property
     def dim(self) -> int:

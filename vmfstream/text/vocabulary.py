@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Arrays
 from vmfstream.text.bags import pack_bags, unpack_bags
+from vmfstream.text.bits import crc32_each
 from vmfstream.text.counts import Counts
 from vmfstream.text.table import WordTable
 from vmfstream.text.tokens import Tokeniser
@@ -173,8 +173,7 @@ class Vocabulary:
         most = max(self.max_df_share * self.documents, least)
         admitted = np.flatnonzero(has_column | ((self._df >= least) & (self._df <= most)))
         if admitted.size > self.capacity:
-            rarest_last = np.argsort(-self._recent[admitted], kind="stable")
-            admitted = np.sort(admitted[rarest_last[: self.capacity]])
+            admitted = admitted[_largest(self._recent[admitted], self.capacity)]
         chosen = np.zeros(self._df.size, dtype=bool)
         chosen[admitted] = True
         stay = np.flatnonzero(chosen[old])
@@ -201,11 +200,9 @@ class Vocabulary:
             for column in chosen
         ]
 
-    def keys(self) -> Iterator[bytes]:
-        """Return what each column is known by in every vocabulary: its word, or the stem of its words, in UTF-8."""
-        starts, pool = self._terms.take(self._columns.astype(np.int64))
-        letters = pool.tobytes()
-        return (letters[a:b] for a, b in itertools.pairwise(starts.tolist()))
+    def hashes(self) -> NDArray[np.uint32]:
+        """Return the CRC-32 of what each column is known by in every vocabulary: its word, or the stem of its words."""
+        return np.asarray(crc32_each(*self._terms.take(self._columns.astype(np.int64))))
 
     def pack(self, counts: Counts) -> list[bytes]:
         """Return documents in a form that holds their terms by name, see `vmfstream.text.bags`."""
@@ -361,9 +358,8 @@ class Vocabulary:
         """Forget the rarest terms without a column; return the new id of each old term."""
         rank = self._recent.copy()
         rank[self._columns] = np.inf
-        candidates = np.arange(self._first, self._df.size)
-        order = np.argsort(-rank[candidates], kind="stable")[: _ROOMY * self.capacity]
-        kept = np.concatenate((np.arange(self._first), np.sort(candidates[order])))
+        best = _largest(rank[self._first :], _ROOMY * self.capacity)
+        kept = np.concatenate((np.arange(self._first), self._first + best))
         terms = np.full(self._df.size, -1, dtype=np.int32)
         terms[kept] = np.arange(kept.size, dtype=np.int32)
         self._terms.keep(kept)
@@ -380,9 +376,8 @@ class Vocabulary:
         rank = self._form_df.astype(np.float64)
         # a column never loses its word
         rank[_most_frequent_form(self._form_term, self._form_df, self._df.size)[self._columns]] = np.inf
-        forms = np.arange(self._stops, self._form_term.size)
-        order = np.argsort(-rank[forms], kind="stable")[: _ROOMY * self.capacity]
-        self._keep_forms(np.concatenate((np.arange(self._stops), np.sort(forms[order]))))
+        best = _largest(rank[self._stops :], _ROOMY * self.capacity)
+        self._keep_forms(np.concatenate((np.arange(self._stops), self._stops + best)))
 
     def _keep_forms(self, kept: NDArray[np.int64]) -> None:
         self._forms.keep(kept)
@@ -392,6 +387,16 @@ class Vocabulary:
 def _add_at(figures: NDArray[Any], ids: NDArray[np.int64], more: NDArray[Any]) -> None:
     """Add to the figures of different ids, but those of -1."""
     figures[ids[ids >= 0]] += more[ids >= 0]
+
+
+def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    """Places of the largest values in their order; of equals the first."""
+    if values.size <= most:
+        return np.arange(values.size)
+    least = np.partition(values, values.size - most)[values.size - most]
+    chosen = values > least
+    chosen[np.flatnonzero(values == least)[: most - np.count_nonzero(chosen)]] = True
+    return np.flatnonzero(chosen)
 
 
 def _stop_words(wanted: str | Iterable[str] | None) -> Iterable[str]:
