@@ -8,7 +8,7 @@ from math import log2
 import numpy as np
 
 from vmfstream import metrics
-from vmfstream.mixtures import movmf
+from vmfstream.mixtures import steps
 from vmfstream.replay.papers import banerjee_printed as printed
 from vmfstream.replay.papers.algorithms import MOST_SWEEPS, OURS, PRINTED, SOFT, printed_start
 from vmfstream.replay.papers.banerjee_tables import labels_of
@@ -124,9 +124,9 @@ def entropies_once(data: str, k: int, seed: int, draw: int) -> Result:
     mixture = printed_start(x, k, seed)
     bits: list[float] = []
     while len(bits) < MOST_SWEEPS and (len(bits) < 2 or bits[-1] > SETTLED or bits[-2] > SETTLED):
-        resp, _ = movmf.e_step(x, mixture)
+        resp, _ = steps.e_step(x, mixture)
         bits.append(metrics.posterior_entropy(resp) / float(np.log(2.0)))
-        mixture = movmf.m_step(x, resp, k, concentration="own", estimator="banerjee", previous=mixture)
+        mixture = steps.m_step(x, resp, k, concentration="own", estimator="banerjee", previous=mixture)
     return {"bits": bits}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from vmfstream import metrics
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.inverses import banerjee, mardia_jupp_large, mardia_jupp_small
-from vmfstream.mixtures import movmf
+from vmfstream.mixtures import movmf, steps
 from vmfstream.mixtures.options import Concentration
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.replay.papers import banerjee_printed as printed
@@ -84,7 +84,7 @@ def leave_classes(concentration: Concentration) -> Result:
     data = documents("Classic3", 0)
     k = len(data.classes)
     start = one_hot(data.y, k, data.x.dtype)
-    classes = movmf.m_step(data.x, start, k, concentration="own", estimator="banerjee")
+    classes = steps.m_step(data.x, start, k, concentration="own", estimator="banerjee")
     run = movmf.fit(
         data.x,
         k,

@@ -18,12 +18,12 @@ from vmfstream.bayes import admixture, admixture_loops, admixture_stream
 from vmfstream.bayes.admixture import AdmixtureFit, directed_bags
 from vmfstream.bayes.admixture_topics import Belief, Likelihood, Topics, joined, point_topics
 from vmfstream.bayes.concentration import quadrature_factor
+from vmfstream.bayes.directions import expected_cosines
 from vmfstream.bayes.empirical import best_alpha
-from vmfstream.bayes.flat import expected_cosines
 from vmfstream.bayes.priors import moment_prior
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import padded
-from vmfstream.mixtures import movmf
+from vmfstream.mixtures import steps
 from vmfstream.mixtures.concentration import own_concentration
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 from vmfstream.mixtures.sums import Sums
@@ -233,8 +233,8 @@ def test_single_vectors_and_a_large_alpha_make_the_soft_mixture() -> None:
     )
     resp = start
     for _ in range(12):
-        mixture = movmf.m_step(x, resp, k, concentration="own", estimator="mle")
-        resp, density = movmf.e_step(x, replace(mixture, pi=np.full(k, 1 / k)))
+        mixture = steps.m_step(x, resp, k, concentration="own", estimator="mle")
+        resp, density = steps.e_step(x, replace(mixture, pi=np.full(k, 1 / k)))
     assert found.topics.f == pytest.approx(mixture.mu, abs=1e-6)
     assert found.topics.slope == pytest.approx(mixture.kappa, rel=1e-5)
     assert found.visit.mass == pytest.approx(resp, abs=1e-5)

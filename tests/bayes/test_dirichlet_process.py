@@ -10,8 +10,9 @@ from scipy.stats import beta, gamma
 
 from tests.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.concentration import KappaPrior
+from vmfstream.bayes.directions import directions_divergence, expected_cosines, natural_vectors
 from vmfstream.bayes.dirichlet_process import Sticks, StickWeights, fit_process
-from vmfstream.bayes.flat import assigned, directions_divergence, expected_cosines, fit, natural_vectors
+from vmfstream.bayes.flat import assigned, fit
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.weights import Dirichlet

@@ -17,21 +17,11 @@ from scipy.special import gammaln, logsumexp
 from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from tests.shared import shared
 from vmfstream.bayes.concentration import KappaPrior, KappaRule, point_factor, quadrature_factor
+from vmfstream.bayes.directions import expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.empirical import learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.flat import (
-    Assignment,
-    assigned,
-    divergence,
-    elbo,
-    expected_cosines,
-    fit,
-    natural_vectors,
-    predictive,
-    responsibilities,
-    shrinkage,
-    topic_densities,
-)
+from vmfstream.bayes.flat import Assignment, assigned, divergence, elbo, fit, responsibilities
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.predictive import predictive, topic_densities
 from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.bayes.weights import expected_log_weights
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform, log_partition

@@ -15,8 +15,8 @@ from tests.mixtures.planted import directions, nmi, vmf_rows
 from tests.shared import shared
 from vmfstream.bayes import gibbs
 from vmfstream.bayes.concentration import KappaPrior
-from vmfstream.bayes.flat import predictive
 from vmfstream.bayes.kappa_model import Concentration
+from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.priors import Prior, moment_prior
 
 CASES = json.loads(shared("golden/tiny_gibbs.json").read_text())["cases"]

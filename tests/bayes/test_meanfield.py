@@ -12,7 +12,8 @@ from tests.bayes.slices import simulated
 from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.bayes.beliefs import anchored
 from vmfstream.bayes.concentration import KappaPrior, point_factor
-from vmfstream.bayes.flat import fit, natural_vectors
+from vmfstream.bayes.directions import natural_vectors
+from vmfstream.bayes.flat import fit
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.meanfield import (
     ChainState,

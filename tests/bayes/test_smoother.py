@@ -10,8 +10,9 @@ from scipy.special import digamma, gammaln, softmax
 from tests.bayes.slices import Matrix, simulated
 from tests.mixtures.planted import directions
 from vmfstream.bayes.concentration import point_factor, point_kappa
+from vmfstream.bayes.directions import natural_vectors
 from vmfstream.bayes.filtering import filter_fit
-from vmfstream.bayes.flat import fit, natural_vectors, responsibilities
+from vmfstream.bayes.flat import fit, responsibilities
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.bayes.proportions import StaticWeights

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tests.bayes.slices import simulated
 from tests.mixtures.planted import directions
 from tests.shared import shared
-from vmfstream.bayes.flat import natural_vectors, predictive
+from vmfstream.bayes.directions import natural_vectors
+from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.temporal import backward, convolve, forward, next_slice_density, smooth
 from vmfstream.directional.bessel import bessel_ratio, log_c_uniform, log_partition
 

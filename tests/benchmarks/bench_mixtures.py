@@ -39,8 +39,8 @@ from threadpoolctl import threadpool_limits
 from vmfstream import SphericalKMeans, VMFMixture
 from vmfstream.datasets import twenty_newsgroups
 from vmfstream.directional.params import Mixture
-from vmfstream.mixtures.movmf import estimate, m_step, sweep
 from vmfstream.mixtures.seeding import one_hot
+from vmfstream.mixtures.steps import estimate, m_step, sweep
 
 FEW, MANY = 2, 8
 HOT = 1e-3

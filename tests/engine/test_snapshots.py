@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.engine.documents import SUBJECTS, document, years
-from vmfstream.bayes import flat
+from vmfstream.bayes.predictive import predictive
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.engine import Progress
@@ -132,7 +132,7 @@ def test_predicted_is_the_density_of_that_slice(copy: Path) -> None:
     (found,) = fitted(material, ["flat"], np.random.default_rng([0, 2004, 4]))
     assert material.judged is not None
     assert material.judged.shape[0] == 60
-    density = flat.predictive(material.judged, found.f, found.gamma, found.kappa, found.log_weights)
+    density = predictive(material.judged, found.f, found.gamma, found.kappa, found.log_weights)
     assert one.predicted == pytest.approx(float(density.mean()))
 
 

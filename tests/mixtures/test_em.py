@@ -18,8 +18,9 @@ from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.directional.bessel import inv_bessel_ratio, kappa_bounds, log_c_uniform
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.concentration import Treatment
-from vmfstream.mixtures.movmf import MixtureFit, e_step, fit, labels, m_step, sweep
+from vmfstream.mixtures.movmf import MixtureFit, fit
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
+from vmfstream.mixtures.steps import e_step, labels, m_step, sweep
 
 Matrix = NDArray[np.float64]
 

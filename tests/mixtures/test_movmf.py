@@ -15,8 +15,9 @@ from tests.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.kmeans import spherical_kmeans
-from vmfstream.mixtures.movmf import annealed_start, e_step, fit, m_step
+from vmfstream.mixtures.movmf import annealed_start, fit
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
+from vmfstream.mixtures.steps import e_step, m_step
 
 
 def planted(seed: int, d: int, k: int, n: int, a: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.mixtures.planted import directions, vmf_rows
-from vmfstream.bayes.flat import predictive
+from vmfstream.bayes.predictive import predictive
 from vmfstream.online.births import LOG_SHARE, Known, _left_out, find, log_density, unseen
 
 D, KAPPA = 300, 150.0

@@ -24,7 +24,8 @@ from tests.online.streams import (
     sparse,
     texts,
 )
-from vmfstream.bayes.flat import fit, predictive
+from vmfstream.bayes.flat import fit
+from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.temporal import convolve
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.bayes.concentration import KappaFactor, point_factor
-from vmfstream.bayes.flat import directions_divergence, expected_cosines, natural_vectors, shrinkage
+from vmfstream.bayes.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.priors import Prior
 from vmfstream.directional.kernels import padded

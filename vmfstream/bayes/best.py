@@ -8,15 +8,17 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from vmfstream.bayes.concentration import point_factor
-from vmfstream.bayes.flat import natural_vectors, responsibilities
+from vmfstream.bayes.directions import natural_vectors
+from vmfstream.bayes.flat import responsibilities
 from vmfstream.bayes.priors import Prior
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.bayes.weights import Dirichlet, WeightsPrior
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Rows
+from vmfstream.mixtures.annealing import ANNEAL, melting
 from vmfstream.mixtures.columns import Floats
-from vmfstream.mixtures.movmf import ANNEAL, m_step, melting
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
+from vmfstream.mixtures.steps import m_step
 
 Start: TypeAlias = Literal["annealed-em", "annealed", "k-means++", "random"]
 """Annealed EM; k-means++ and annealed sweeps of the model itself; k-means++ alone; random responsibilities."""

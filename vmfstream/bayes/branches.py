@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.concentration import KappaFactor
-from vmfstream.bayes.flat import shrinkage
+from vmfstream.bayes.directions import shrinkage
 from vmfstream.bayes.trees import Indices, Tree
 from vmfstream.directional.bessel import conv_concentration, log_partition, vmf_terms
 from vmfstream.directional.kernels import padded

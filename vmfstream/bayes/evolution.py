@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from vmfstream.bayes import flat
 from vmfstream.bayes.beliefs import anchored
 from vmfstream.bayes.concentration import KappaFactor, KappaRule, point_factor
+from vmfstream.bayes.directions import shrinkage
 from vmfstream.bayes.empirical import Hyperparameter
 from vmfstream.bayes.filtering import Filtered, FilterSettings, FilterState, filter_fit, filter_step
-from vmfstream.bayes.flat import shrinkage
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.meanfield import Links, fit_chain, started
 from vmfstream.bayes.persistence import PERSISTENCES, PILOT, UNJUDGED, judged
+from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.proportions import STEP, ProportionRule, Proportions, proportions
 from vmfstream.bayes.smoother import fit_smoother
@@ -101,7 +102,7 @@ class Evolution:
         k = self.weights.shape[1]
         f = anchored(self.anchor, self._ahead, k)
         log_weights = np.log(self.state.weights.weights[-1])
-        return flat.memberships(x, f, column_norms(f)[:k], self.kappa, log_weights)
+        return memberships(x, f, column_norms(f)[:k], self.kappa, log_weights)
 
     @property
     def _ahead(self) -> Floats:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
+from vmfstream.bayes.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.priors import Prior, masked, moment_kappa_prior
@@ -32,11 +32,8 @@ from vmfstream.bayes.weights import (
     dirichlet_divergence,
     expected_log_weights,
 )
-from vmfstream.directional.bessel import bessel_ratio
-from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
-from vmfstream.directional.vmf import kl
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed, softmax_rows
 from vmfstream.mixtures.concentration import shared_concentration
 from vmfstream.mixtures.seeding import one_hot
@@ -210,23 +207,6 @@ def responsibilities(
     return scores, lse
 
 
-def natural_vectors(b: Floats, s: Floats, kappa: ArrayLike, k: int) -> tuple[Floats, Vector]:
-    """Return f_k = b_k + kappa_k S_k, (D, kp), and the lengths gamma, (k,); padded columns stay zero."""
-    f = np.zeros_like(s)
-    f[:, :k] = s[:, :k] * np.asarray(kappa, np.float64).astype(s.dtype) + (b[:, None] if b.ndim == 1 else b[:, :k])
-    return f, column_norms(f)[:k]
-
-
-def shrinkage(d: int, gamma: Vector) -> Vector:
-    """Return A(gamma) / gamma, the factor from a natural vector to the expected direction; 1 / D at 0."""
-    return np.where(gamma > 0, np.asarray(bessel_ratio(d, gamma)) / np.where(gamma > 0, gamma, 1.0), 1.0 / d)
-
-
-def expected_cosines(f: Floats, gamma: Vector, s: Floats) -> Vector:
-    """Return S_k'E[mu_k], (k,)."""
-    return column_dots(f, s)[: len(gamma)] * shrinkage(f.shape[0], gamma)
-
-
 def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prior: Prior) -> float:
     """Evidence lower bound of any state, in nats relative to the uniform density of all documents with a direction.
 
@@ -242,66 +222,6 @@ def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prio
 def divergence(f: Floats, gamma: Vector, rho: Vector, kappa: KappaFactor, prior: Prior) -> float:
     """Kullback-Leibler divergence of the posterior of weights, directions and concentration from the prior."""
     return dirichlet_divergence(rho, prior.alpha) + directions_divergence(f, gamma, prior) + float(kappa.kl.sum())
-
-
-def directions_divergence(f: Floats, gamma: Vector, prior: Prior) -> float:
-    """sum_k KL(vMF(psi_k, gamma_k) || vMF with natural vector b_k)."""
-    k = len(gamma)
-    b = prior.b if prior.b.ndim == 2 else np.broadcast_to(prior.b[:, None], f.shape)
-    c0 = np.broadcast_to(prior.c0, f.shape[1])[:k]
-    both = gamma * c0
-    cosine = np.divide(column_dots(f, b)[:k], both, out=np.zeros_like(gamma), where=both > 0)
-    return float(kl(f.shape[0], gamma, c0, cosine).sum())
-
-
-def predictive(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, log_weights: Vector) -> Vector:
-    """Log predictive density of each document relative to uniform, the directions integrated out exactly.
-
-    log sum_k exp( log w_k - ell(kappa) - ell(gamma_k) + ell(|f_k + kappa x|) )
-
-    Parameters
-    ----------
-    x : (N, D) CSR or dense unit rows
-    f : (D, kp) natural vectors of the beliefs; gamma : (k,) their lengths
-    kappa : concentration, or its factor (then its means are used)
-    log_weights : (k,) log of the weights, -inf for topics left out
-
-    Returns
-    -------
-    (N,) float64, zero for rows without direction.
-    """
-    return memberships(x, f, gamma, kappa, log_weights)[1]
-
-
-def memberships(
-    x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, log_weights: Vector
-) -> tuple[NDArray[np.float64], Vector]:
-    """Probabilities of the topics for each document, (N, k), and its `predictive` density, (N,)."""
-    resp = topic_densities(x, f, gamma, kappa)
-    density = softmax_rows(resp, np.ones(len(gamma)), np.asarray(log_weights, np.float64), 1.0)
-    density[~directed(x)] = 0
-    return resp, density
-
-
-def topic_densities(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor) -> NDArray[np.float64]:
-    """Log predictive density of each document under each topic, (N, k) float64; see `predictive`."""
-    d = f.shape[0]
-    factor = kappa if isinstance(kappa, KappaFactor) else point_factor(d, kappa)
-    k = len(gamma)
-    mean, mean_ell = np.broadcast_to(factor.mean, k).copy(), np.broadcast_to(factor.ell, k).copy()
-    return _topic_densities(float(d), dots(x, f), gamma, mean, mean_ell)
-
-
-@njit(cache=True)
-def _topic_densities(d: float, cross: Floats, gamma: Vector, kappa: Vector, mean_ell: Vector) -> NDArray[np.float64]:
-    n, k = cross.shape[0], len(gamma)
-    out = np.empty((n, k))
-    for j in range(k):
-        base = mean_ell[j] + ell(d, gamma[j])
-        square = gamma[j] ** 2 + kappa[j] ** 2
-        for i in range(n):
-            out[i, j] = ell(d, np.sqrt(max(square + 2 * kappa[j] * cross[i, j], 0.0))) - base
-    return out
 
 
 def _first_resp(x: Rows, b: Floats, kappa0: ArrayLike | None, alpha: Vector) -> Floats:

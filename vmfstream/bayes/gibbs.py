@@ -23,7 +23,7 @@ from scipy.special import gammaln
 
 from vmfstream.bayes.concentration import KappaPrior
 from vmfstream.bayes.densities import ConcentrationTarget, located_grid, metropolis, resultant
-from vmfstream.bayes.flat import natural_vectors
+from vmfstream.bayes.directions import natural_vectors
 from vmfstream.bayes.kappa_model import Concentration
 from vmfstream.bayes.priors import Prior
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition

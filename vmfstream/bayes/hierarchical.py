@@ -19,8 +19,9 @@ from scipy.special import entr
 
 from vmfstream.bayes.branches import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
+from vmfstream.bayes.directions import shrinkage
 from vmfstream.bayes.empirical import Hyperparameter, check_hyperparameters, learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.flat import responsibilities, shrinkage
+from vmfstream.bayes.flat import responsibilities
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.bayes.sweeps import Sweeps

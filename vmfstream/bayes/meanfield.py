@@ -22,8 +22,9 @@ from scipy.special import entr
 
 from vmfstream.bayes.beliefs import anchored, linked, per_column
 from vmfstream.bayes.concentration import KappaFactor, point_factor
+from vmfstream.bayes.directions import shrinkage
 from vmfstream.bayes.empirical import Hyperparameter, check_hyperparameters, learned_alpha, learned_c0, learned_mean
-from vmfstream.bayes.flat import responsibilities, shrinkage
+from vmfstream.bayes.flat import responsibilities
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.proportions import Proportions, StaticWeights
 from vmfstream.bayes.sweeps import Sweeps

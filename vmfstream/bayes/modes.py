@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from vmfstream.bayes.concentration import KappaPrior, mode_kappa
-from vmfstream.bayes.flat import Assignment, natural_vectors
+from vmfstream.bayes.directions import natural_vectors
+from vmfstream.bayes.flat import Assignment
 from vmfstream.bayes.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.priors import Prior, moment_kappa_prior
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Mixture, Rows
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
-from vmfstream.mixtures.movmf import e_step
 from vmfstream.mixtures.seeding import one_hot
+from vmfstream.mixtures.steps import e_step
 
 Vector: TypeAlias = NDArray[np.float64]
 

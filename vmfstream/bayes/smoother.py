@@ -17,15 +17,15 @@ from scipy.special import entr
 
 from vmfstream.bayes.beliefs import learn, learn_anchored, per_column, shrunk, smoothed_belief
 from vmfstream.bayes.concentration import KappaFactor, point_factor
-from vmfstream.bayes.flat import shrinkage
+from vmfstream.bayes.directions import shrinkage
 from vmfstream.bayes.kappa_model import KappaModel
 from vmfstream.bayes.proportions import Proportions, StaticWeights
 from vmfstream.bayes.temporal import message
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.params import Rows
+from vmfstream.mixtures.annealing import FROZEN_BELOW
 from vmfstream.mixtures.columns import Floats, directed, softmax_rows
-from vmfstream.mixtures.movmf import FROZEN_BELOW
 
 Vector: TypeAlias = NDArray[np.float64]
 

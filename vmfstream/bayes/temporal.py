@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.bayes.beliefs import anchored, learn, per_column, shrunk
 from vmfstream.bayes.concentration import KappaFactor
-from vmfstream.bayes.flat import predictive
+from vmfstream.bayes.predictive import predictive
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, column_norms
 

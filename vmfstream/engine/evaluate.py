@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.bayes import flat
+from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.temporal import convolve, forward, next_slice_density
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
@@ -142,7 +142,7 @@ def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: Tracke
     fit, _ = max(fits, key=lambda f: f[0].trace[-1])
     held = directed(x)
     weights = np.log(fit.rho / fit.rho.sum())
-    static = flat.predictive(x, fit.f, fit.gamma, fit.kappa, weights)[held].mean()
+    static = predictive(x, fit.f, fit.gamma, fit.kappa, weights)[held].mean()
     linked = max((from_static(past, *f, settings, omega) for f in fits), key=lambda c: c.bound)
     stats = [accumulate(part, resp, threads=settings.threads) for part, resp in zip(past, linked.resp, strict=True)]
     _, h = forward(stats, linked.kappa, np.zeros_like(stats[0]), omega)

@@ -21,6 +21,7 @@ from vmfstream.bayes.beliefs import anchored
 from vmfstream.bayes.concentration import KappaFactor
 from vmfstream.bayes.hierarchical import fit_tree
 from vmfstream.bayes.kappa_model import KappaModel
+from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.priors import moment_prior
 from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.bayes.starts import annealed_starts
@@ -299,7 +300,7 @@ def _found(
 def _predicted(material: Material, f: Matrix, gamma: Vector, kappa: KappaFactor, log_weights: Vector) -> Vector:
     if material.judged is None:
         return np.zeros(0)
-    density = flat.predictive(material.judged, f, gamma, kappa, log_weights)
+    density = predictive(material.judged, f, gamma, kappa, log_weights)
     return density[directed(material.judged)]
 
 

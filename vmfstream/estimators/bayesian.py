@@ -21,7 +21,7 @@ from vmfstream.estimators.base import (
 )
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator, Vector
 from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole
-from vmfstream.mixtures import movmf
+from vmfstream.mixtures import steps
 from vmfstream.mixtures.columns import Floats
 
 
@@ -160,7 +160,19 @@ class BayesianVMFMixture(BayesianEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> BayesianVMFMixture:
-        """Fit the mixture to the rows of ``X``."""
+        """Fit the mixture to the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D), or rows in parts (`parted`)
+        y : ignored
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction.
+        """
         documents = self._read(X)
         run = {"variational": self._ascend, "gibbs": self._draw, "map": self._climb}[self.inference]
         run(documents)
@@ -223,5 +235,5 @@ class BayesianVMFMixture(BayesianEstimator):
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], Vector]:
         if self.inference == "map":
-            return movmf.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
+            return steps.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
         return super()._posterior(rows)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from vmfstream.bayes import flat
 from vmfstream.bayes.best import STARTS, best_of
 from vmfstream.bayes.concentration import KappaFactor, exact_partition
+from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.bayes.uncertainty import Uncertainty, angular_radius, of_factors
 from vmfstream.bayes.weights import WeightsPrior
@@ -52,15 +53,27 @@ class BayesianEstimator(MixtureEstimator):
     _factor: KappaFactor
 
     def concentration_interval(self, mass: float = 0.95) -> Vector:
-        """Return central credible intervals of the concentrations, (K, 2), that hold the probability ``mass``."""
+        """Return central credible intervals of the concentrations, (K, 2), that hold the probability ``mass``.
+
+        Raises
+        ------
+        ValueError
+            If ``mass`` is outside (0, 1), or the fit is a mode.
+        """
         return np.broadcast_to(self._known().concentrations(mass), (self.n_components, 2)).copy()
 
     def weight_interval(self, mass: float = 0.95) -> Vector:
-        """Return central credible intervals of the weights, (K, 2), that hold the probability ``mass``."""
+        """Return central credible intervals of the weights, (K, 2), that hold the probability ``mass``.
+
+        Errors as of `concentration_interval`.
+        """
         return self._known().weights(mass)
 
     def mean_radius(self, mass: float = 0.95) -> Vector:
-        """Return the angles about the means, (K,) in radians, that hold the directions with probability ``mass``."""
+        """Return the angles about the means, (K,) in radians, that hold the directions with probability ``mass``.
+
+        Errors as of `concentration_interval`.
+        """
         self._known()
         return angular_radius(self.n_features_in_, self.certainties_, mass)
 
@@ -117,4 +130,4 @@ class BayesianEstimator(MixtureEstimator):
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], Vector]:
         f = padded_columns(self.means_ * self.certainties_[:, None], rows.dtype)
-        return flat.memberships(rows, f, self.certainties_, self._factor, np.log(self.weights_))
+        return memberships(rows, f, self.certainties_, self._factor, np.log(self.weights_))

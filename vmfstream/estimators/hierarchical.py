@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.bayes.concentration import RULES
-from vmfstream.bayes.flat import memberships
 from vmfstream.bayes.hierarchical import TreeFit, fit_hierarchy, leaf_vectors
+from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.trees import Tree, read_tree, regular_tree, resultants
 from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
@@ -129,7 +129,19 @@ class HierarchicalVMFMixture(MixtureEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> HierarchicalVMFMixture:
-        """Fit the hierarchy to the rows of ``X``."""
+        """Fit the hierarchy to the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        y : ignored
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than leaves have a
+            direction.
+        """
         rows, empty, _ = self._read(X)
         tree = self._shape()
         fit = fit_hierarchy(

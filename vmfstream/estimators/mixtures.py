@@ -18,7 +18,7 @@ from vmfstream.estimators.base import (
     means_given,
 )
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
-from vmfstream.mixtures import movmf
+from vmfstream.mixtures import movmf, steps
 from vmfstream.mixtures.columns import Floats
 from vmfstream.mixtures.seeding import one_hot
 
@@ -151,6 +151,12 @@ class VMFMixture(MixtureEstimator):
         sample_weight : array-like, shape (N,), optional
             How often each row was seen, at least 0; fractions are allowed. ``debiased`` takes a row of weight w for one
             row seen w times, not for w independent ones.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction and a weight.
         """
         documents = self._read(X, sample_weight)
         warm = self.warm_start and hasattr(self, "means_")
@@ -176,10 +182,10 @@ class VMFMixture(MixtureEstimator):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the label of every row, (N,) int64: its most probable component, -1 for rows without direction."""
         rows, _ = self._rows(X)
-        return movmf.labels(rows, self._mixture(rows.dtype), threads=self._threads())
+        return steps.labels(rows, self._mixture(rows.dtype), threads=self._threads())
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        return movmf.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
+        return steps.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
 
 
 def start_given(

@@ -15,32 +15,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.bessel import vmf_terms
-from vmfstream.directional.kernels import dots, posterior
 from vmfstream.directional.params import Mixture, Rows
-from vmfstream.mixtures.columns import Floats, column_dots, dense_rows, directed, softmax_rows
-from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
+from vmfstream.mixtures.annealing import ANNEAL, FROZEN_BELOW, melting, temperatures
+from vmfstream.mixtures.columns import Floats, column_dots
+from vmfstream.mixtures.concentration import Treatment
 from vmfstream.mixtures.kmeans import eligible
 from vmfstream.mixtures.options import Assignment, Concentration, Options, check
 from vmfstream.mixtures.seeding import one_hot, start_from
-from vmfstream.mixtures.sums import Scored, Sums, Vector, directions, gather, move, score
-
-MELTING = (0.001, 0.3)
-"""Limits of the temperature at which annealing starts."""
-
-ANNEAL = 0.5
-"""Where annealing starts, as a multiple of the inverse temperature at which topics melt."""
-
-FROZEN_BELOW = 0.3
-"""While the inverse temperature is below this, the concentration stays as it was: soft labels say nothing about it."""
+from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
+from vmfstream.mixtures.sums import Sums, Vector, move
 
 TIED_SWEEPS = 5
 """Sweeps after a start from labels during which own concentrations are still shared."""
 
 DEAD = 0.5
 """Weight, in documents, below which a cluster is dead and starts again from the document explained worst."""
-
-_BLOCK = 8192  # documents whose scores are held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,119 +53,6 @@ class MixtureFit:
     def resp(self) -> Floats:
         """Responsibilities of the documents it was fitted to, (N, kp); computed anew whenever they are asked for."""
         return e_step(self.x, self.mixture)[0]
-
-
-def e_step(x: Rows, mixture: Mixture, beta: float = 1.0, *, threads: int = 1) -> tuple[Floats, Vector]:
-    """Compute responsibilities softmax_k( beta (log pi_k + kappa_k x_i'mu_k - ell(kappa_k)) ).
-
-    Parameters
-    ----------
-    x : (N, D) CSR or dense unit rows
-    mixture : Mixture
-    beta : float in (0, 1], inverse temperature
-    threads : int
-
-    Returns
-    -------
-    resp : (N, kp), rows sum to one; zero in padded columns and for rows without direction
-    loglik : (N,) float64, log-sum-exp of the tempered scores (for beta = 1 the log-density relative to uniform); zero
-        for rows without direction
-
-    References
-    ----------
-    [BDGS05] eq. (3.11), [GY14] section 3.
-    """
-    resp = dots(x, mixture.mu, threads=threads)
-    loglik = softmax_rows(resp, *_line(mixture), beta)
-    blank = ~directed(x)
-    resp[blank] = 0
-    loglik[blank] = 0
-    return resp, loglik
-
-
-def labels(x: Rows, mixture: Mixture, *, threads: int = 1) -> NDArray[np.int64]:
-    """Return the topic of the largest score of every row, -1 for rows without direction: the labels of a fit."""
-    slope, offset = _line(mixture)
-    k = mixture.k
-    found = posterior(x, mixture.mu, np.vstack([offset, slope]), np.zeros(k), np.ones(k), k, threads=threads)
-    return found.label.astype(np.int64)
-
-
-def sweep(
-    x: Rows,
-    mixture: Mixture,
-    beta: float = 1.0,
-    *,
-    hard: bool = False,
-    weights: Vector | None = None,
-    threads: int = 1,
-) -> Scored:
-    """Do an E-step and the sums that follow it in one pass, without keeping responsibilities.
-
-    Parameters
-    ----------
-    x, mixture, beta, threads
-        As in `e_step`.
-    hard : whether documents belong wholly to the topic of their largest score
-    weights : (N,) float64, what each document weighs in the sums; 1 by default
-    """
-    slope, offset = _line(mixture)
-    return score(x, mixture.mu, beta * slope, beta * offset, hard=hard, weights=weights, threads=threads)
-
-
-def m_step(
-    x: Rows,
-    resp: Floats,
-    k: int,
-    *,
-    concentration: Concentration = "shared",
-    estimator: Treatment = "marginal",
-    kappa: float | Vector | None = None,
-    previous: Mixture | None = None,
-    threads: int = 1,
-) -> Mixture:
-    """Estimate the mixture from responsibilities: pi_k = n_k / N, mu_k = S_k / |S_k|, kappa by ``estimator``.
-
-    Parameters
-    ----------
-    x : (N, D) CSR or dense unit rows
-    resp : (N, kp), zero for rows without direction; multiplied by the weights of the documents, if they have any
-    k : int, number of topics
-    concentration : one concentration for all topics or one each
-    estimator : see `vmfstream.mixtures.concentration`
-    kappa : the concentration (a number, or one per topic) if it is not to be estimated
-    previous : gives the direction of topics whose resultant vanishes; without it they point to one of their documents
-    threads : int
-
-    References
-    ----------
-    [BDGS05] eqs. (3.12)-(3.14), [Sra] section 4.
-    """
-    otherwise = np.zeros((x.shape[1], resp.shape[1]), x.dtype) if previous is None else previous.mu
-    if previous is None:
-        otherwise[:, :k] = dense_rows(x, resp[:, :k].argmax(axis=0)).T
-    return estimate(gather(x, resp, k, threads), otherwise, concentration, estimator, kappa)
-
-
-def estimate(
-    sums: Sums,
-    otherwise: Floats,
-    concentration: Concentration = "shared",
-    estimator: Treatment = "marginal",
-    kappa: float | Vector | None = None,
-) -> Mixture:
-    """Estimate the mixture from sums over documents; see `m_step`.
-
-    ``otherwise`` (D, kp) gives the directions of topics whose resultant vanishes.
-    """
-    d, k, (_, nk, qk) = len(sums.s), len(sums.nk), sums
-    if kappa is None:
-        if concentration == "shared":
-            kappa = shared_concentration(d, sums.norms, nk, float(nk.sum()), estimator, qk=qk)
-        else:
-            kappa = own_concentration(d, sums.norms, nk, estimator, qk=qk)
-    every = np.broadcast_to(np.asarray(kappa, np.float64), k).copy()
-    return Mixture(pi=nk / nk.sum(), mu=directions(sums, otherwise), kappa=every)
 
 
 def fit(
@@ -261,22 +137,6 @@ def annealed_start(x: Rows, k: int, rng: np.random.Generator, *, heat: float = A
     return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter).resp
 
 
-def melting(x: Rows, mixture: Mixture, *, threads: int = 1) -> float:
-    """Inverse temperature at which the scores kappa x'mu_k of a mixture spread by one nat: colder, topics differ.
-
-    1 / sd_ik(kappa x_i'mu_k), within [0.001, 0.3].
-    """
-    count, total, squares = 0, 0.0, 0.0
-    for low in range(0, x.shape[0], _BLOCK):
-        rows = x[low : low + _BLOCK]
-        scores = dots(rows, mixture.mu, threads=threads)[directed(rows), : mixture.k] * mixture.kappa
-        count += scores.size
-        total += float(scores.sum())
-        squares += float(np.square(scores).sum())
-    variance = squares / count - (total / count) ** 2
-    return float(np.clip(variance**-0.5, *MELTING)) if variance > 0.0 else MELTING[1]
-
-
 class _Climb(NamedTuple):
     mixture: Mixture
     label: NDArray[np.int32]
@@ -312,7 +172,7 @@ def _annealed(x: Rows, start: Floats | Mixture, k: int, options: Options) -> tup
     if isinstance(start, Mixture):  # its concentration says nothing about the documents yet
         sums = sweep(x, mixture, weights=weights, threads=threads).sums
         mixture = estimate(sums, mixture.mu, "shared", options.estimator, options.kappa)
-    betas = _temperatures(ANNEAL * melting(x, mixture, threads=threads) if beta0 is None else beta0, factor)
+    betas = temperatures(ANNEAL * melting(x, mixture, threads=threads) if beta0 is None else beta0, factor)
     for beta in betas:
         sums = sweep(x, mixture, beta, weights=weights, threads=threads).sums
         kappa = mixture.kappa if beta < FROZEN_BELOW else options.kappa
@@ -356,7 +216,7 @@ def _weighted(values: Vector, weights: Vector | None) -> float:
 
 def _hard_objective(mixture: Mixture, sums: Sums) -> float:
     """sum_i max_k (log pi_k + kappa_k x_i'mu_k - ell(kappa_k)) from the sums of the hard assignments."""
-    slope, offset = _line(mixture)
+    slope, offset = line(mixture)
     along = column_dots(mixture.mu, sums.s)[: mixture.k]
     held = sums.nk > 0
     return float((slope * along)[held].sum() + (offset[held] * sums.nk[held]).sum())
@@ -377,15 +237,3 @@ def _restart(
     if weights is not None:
         resp *= weights[rows, None].astype(resp.dtype)
     move(x, sums, rows, resp, dead[: len(rows)])
-
-
-def _line(mixture: Mixture) -> tuple[Vector, Vector]:
-    """Slope and offset (k,) of the scores kappa_k x'mu_k + log pi_k - ell(kappa_k)."""
-    kappa = np.asarray(mixture.kappa, np.float64)
-    with np.errstate(divide="ignore"):
-        return kappa, np.log(mixture.pi) - vmf_terms(mixture.d, kappa).ell
-
-
-def _temperatures(beta0: float, factor: float) -> list[float]:
-    steps = int(np.ceil(-np.log(beta0) / np.log(factor)))
-    return [beta0 * factor**j for j in range(steps)]

@@ -19,7 +19,7 @@ from numba import njit
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from vmfstream.bayes.flat import topic_densities
+from vmfstream.bayes.predictive import topic_densities
 from vmfstream.directional import kernels
 from vmfstream.directional.bessel import ell
 from vmfstream.directional.kernels import accumulate, posterior_accumulate

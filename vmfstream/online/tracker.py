@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.beliefs import learn
 from vmfstream.bayes.concentration import point_kappa
-from vmfstream.bayes.flat import expected_cosines, topic_densities
+from vmfstream.bayes.directions import expected_cosines
+from vmfstream.bayes.predictive import topic_densities
 from vmfstream.bayes.temporal import smooth
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros

@@ -18,8 +18,9 @@ from vmfstream.bayes.priors import Prior, moment_prior
 from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import padded
+from vmfstream.mixtures.annealing import melting
 from vmfstream.mixtures.columns import directed
-from vmfstream.mixtures.movmf import m_step, melting
+from vmfstream.mixtures.steps import m_step
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 
 REHEAT = 1.3
