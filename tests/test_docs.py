@@ -59,6 +59,11 @@ def test_every_command_says_what_it_does(name: str) -> None:
     assert said.strip().split("\n")[0].endswith(".")
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_shows_itself_used(name: str) -> None:
+    assert re.search(rf"^vmfstream {name}\b", known()[name].help, re.MULTILINE)
+
+
 @pytest.mark.parametrize(("command", "parameter"), parameters())
 def test_every_option_says_what_it_means(command: str, parameter: Any) -> None:
     said = getattr(parameter, "help", None)
@@ -145,3 +150,12 @@ def test_public_classes_explain_their_parameters(name: str) -> None:
     )
     for parameter in inspect.signature(public).parameters:
         assert re.search(rf"\b{parameter}\b", said), f"{name}: {parameter}"
+
+
+def test_every_source_that_is_named_is_in_the_list() -> None:
+    mark = re.compile(r"\[([A-Z][A-Za-z]{0,5}\d\d|Sra|Li|MC2)\]")
+    files = [file for folder in ("vmfstream", "replay") for file in (ROOT / folder).rglob("*.py")]
+    named = {found for file in files for found in mark.findall(file.read_text(encoding="utf-8"))}
+    listed = re.findall(r"^\[(\w+)\]", vmfstream.__doc__ or "", re.MULTILINE)
+    assert named == set(listed)
+    assert listed == sorted(listed)

@@ -1,4 +1,40 @@
-"""Follows topics in a stream of documents and shows how their words change."""
+"""Follows topics in a stream of documents and shows how their words change.
+
+``TopicTracker`` takes texts with times; the other classes are scikit-learn estimators of rows of unit length, and the
+two distributions behind them. ``datasets`` has rows with known classes, ``metrics`` scores, ``plot`` draws.
+
+References
+----------
+Docstrings name their sources by these marks:
+
+[AV07]    Arthur, Vassilvitskii: k-means++: the advantages of careful seeding. SODA 2007.
+[BBG07]   Bijral, Breitenbach, Grudic: Mixture of Watson distributions. AISTATS 2007.
+[BDGS05]  Banerjee, Dhillon, Ghosh, Sra: Clustering on the unit hypersphere using von Mises-Fisher distributions.
+          Journal of Machine Learning Research 6, 2005.
+[BG02]    Banerjee, Ghosh: Frequency sensitive competitive learning for clustering on high-dimensional hyperspheres.
+          IJCNN 2002.
+[BG04]    Banerjee, Ghosh: Frequency-sensitive competitive learning for scalable balanced clustering on
+          high-dimensional hyperspheres. IEEE Transactions on Neural Networks 15, 2004.
+[BJ06]    Blei, Jordan: Variational inference for Dirichlet process mixtures. Bayesian Analysis 1, 2006.
+[DM01]    Dhillon, Modha: Concept decompositions for large sparse text data using clustering. Machine Learning 42, 2001.
+[DMR03]   Dhillon, Marcotte, Roshan: Diametrical clustering for identifying anti-correlated gene clusters.
+          Bioinformatics 19, 2003.
+[GY14]    Gopal, Yang: Von Mises-Fisher clustering models. ICML 2014.
+[Li]      Li: Dirichlet-vMF mixture model. arXiv:1702.07495, 2017.
+[MC2]     Nguyen, Phung, Nguyen, Venkatesh, Bui: Bayesian nonparametric multilevel clustering with group-level contexts.
+          ICML 2014.
+[MJ00]    Mardia, Jupp: Directional statistics. Wiley 2000.
+[S12]     Sra: A short note on parameter approximation for von Mises-Fisher distributions. Computational Statistics 27,
+          2012.
+[SK13]    Sra, Karp: The multivariate Watson distribution. Journal of Multivariate Analysis 114, 2013.
+[Sra]     Sra: Directional statistics in machine learning: a brief review. arXiv:1605.00316, 2016.
+[T07]     Tanabe, Fukumizu, Oba, Takenouchi, Ishii: Parameter estimation for von Mises-Fisher distributions.
+          Computational Statistics 22, 2007.
+[U84]     Ulrich: Computer generation of distributions on the m-sphere. Applied Statistics 33, 1984.
+[UN98]    Ueda, Nakano: Deterministic annealing EM algorithm. Neural Networks 11, 1998.
+[W94]     Wood: Simulation of the von Mises Fisher distribution. Communications in Statistics - Simulation and
+          Computation 23, 1994.
+"""
 
 from __future__ import annotations
 

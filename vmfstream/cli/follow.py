@@ -51,7 +51,12 @@ def demo(
     seed: Seed = 0,
     verbose: Verbose = False,
 ) -> None:
-    """Run the built-in newswire, whose truth is known: a page, a log, and how well the truth was recovered."""
+    """Run the built-in newswire, whose truth is known: a page, a log, and how well the truth was recovered.
+
+    \b
+    vmfstream demo --out demo
+    vmfstream show demo/planted.duckdb
+    """
     from vmfstream.log.writer import Log
     from vmfstream.replay.run import replay_planted
 
@@ -169,7 +174,9 @@ def run(
     stem: Stem = "",
     linger: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Seconds after which a part-filled epoch is written; topics: 5, else it waits."),
+        typer.Option(
+            min=0.0, help="Seconds after which a part-filled epoch is written; by default 5 for Kafka, else it waits."
+        ),
     ] = None,
     time: TimeField = None,
     text: TextField = None,

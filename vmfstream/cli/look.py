@@ -36,16 +36,27 @@ def dashboard(
 def export(
     log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
     page: Annotated[
-        Path | None, typer.Argument(help="The HTML file, or with --still the picture, to write.", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="The HTML file to write, or with --still the picture; a picture is named after its view by default.",
+            show_default=False,
+        ),
     ] = None,
     max_mb: Annotated[float, typer.Option("--max-mb", min=3.0, help="Largest size of the page in megabytes.")] = 8.0,
     still: Annotated[
-        str | None, typer.Option("--still", help="Write this view as a picture for print (extra: stills).")
+        str | None,
+        typer.Option("--still", help="Write this view, such as river, words or lines, for print (extra: stills)."),
     ] = None,
-    topic: Annotated[int | None, typer.Option("--topic", "-t", help="The topic of the picture.")] = None,
+    topic: Annotated[
+        int | None, typer.Option("--topic", "-t", help="The topic of the picture; by default the one that turned most.")
+    ] = None,
     word: Annotated[str | None, typer.Option("--word", help="The word of the picture of a search.")] = None,
-    date: Annotated[str | None, typer.Option("--date", help="The date of the picture, such as 1999.")] = None,
-    other: Annotated[str | None, typer.Option("--other", help="The date to compare with.")] = None,
+    date: Annotated[
+        str | None, typer.Option("--date", help="The date of the picture, such as 1999; by default the newest.")
+    ] = None,
+    other: Annotated[
+        str | None, typer.Option("--other", help="The date to compare with; by default the topic's first.")
+    ] = None,
     then: Annotated[bool, typer.Option("--then", help="As known then, instead of in hindsight.")] = False,
     format: Annotated[str | None, typer.Option("--format", help="svg, pdf or png; by default the file's.")] = None,
     width: Annotated[str, typer.Option("--width", help="Width in print.")] = "170mm",
@@ -74,10 +85,18 @@ def show(
     log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show one topic's words over time.")] = None,
     words: Annotated[int, typer.Option(min=1, max=60, help="Words per topic.")] = 8,
-    hindsight: Annotated[bool, typer.Option("--hindsight", help="Use documents of later slices too.")] = False,
+    hindsight: Annotated[
+        bool, typer.Option("--hindsight", help="Use documents of later slices too, as far as they reach.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line instead of a table.")] = False,
 ) -> None:
-    """Print the topics of the newest slice, or the words of one topic over time."""
+    """Print the topics of the newest slice, or the words of one topic over time.
+
+    \b
+    vmfstream show run.duckdb --words 4
+    vmfstream show run.duckdb --topic 8 --hindsight
+    vmfstream show run.duckdb --json
+    """
     from vmfstream.engine.show import newest_topics, one_topic
 
     rows = one_topic(log, topic, words, hindsight) if topic is not None else newest_topics(log, words, hindsight)
@@ -101,7 +120,12 @@ def corpora(
     get: Annotated[str | None, typer.Argument(help="Write 'get' to download a corpus into the cache.")] = None,
     name: Annotated[str | None, typer.Argument(help="The corpus to download.")] = None,
 ) -> None:
-    """List the corpora that replay knows and where each was found; `vmfstream corpora get NAME` downloads one."""
+    """List the corpora that replay knows and where each was found, or download one.
+
+    \b
+    vmfstream corpora
+    vmfstream corpora get newsgroups
+    """
     from vmfstream.replay.run import describe_corpora, fetch_corpus
 
     if get is None:
@@ -122,7 +146,14 @@ def doctor(
     id: IdField = None,
     config: Config = None,
 ) -> None:
-    """Check the installation, and a log or topics if they are named: versions, kernels, last epoch, lag, a message."""
+    """Check the installation, and a log or topics if they are named: versions, kernels, last epoch, lag, a message.
+
+    Ends with code 1 if something is not as it should be.
+
+    \b
+    vmfstream doctor
+    vmfstream doctor run.duckdb kafka://localhost:9092/news
+    """
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.kafka_options import read_options
     from vmfstream.engine.doctor import examine

@@ -18,7 +18,12 @@ LivingTopics = Annotated[
 ]
 SlicesOption = Annotated[
     str | None,
-    typer.Option("--slices", "-s", help="year, quarter, month, week, day, hour, or a number of documents per slice."),
+    typer.Option(
+        "--slices",
+        "-s",
+        help="year, quarter, month, week, day, hour, or a number of documents per slice; by default the corpus's own, "
+        "for a file replayed year, for a source day.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
 Window = Annotated[int, typer.Option(min=0, help="Documents refitted together at slice ends; 0: max(1500, 50 K).")]

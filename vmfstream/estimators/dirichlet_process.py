@@ -90,7 +90,19 @@ class DirichletProcessVMFMixture(BayesianEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> DirichletProcessVMFMixture:
-        """Fit the mixture to the rows of ``X``."""
+        """Fit the mixture to the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        y : ignored
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction.
+        """
         documents = self._read(X)
         shape, rate, rng = self.process_shape, self.process_rate, self._rng()
         options: dict[str, Any] = {name: getattr(self, name) for name in ("kappa", "concentration", "max_iter", "tol")}

@@ -54,6 +54,12 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         y : ignored
         sample_weight : array-like, shape (N,), optional
             How often each row was seen, at least 0; fractions are allowed.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction and a weight.
         """
         documents = self._read(X, sample_weight)
         rng = self._rng()

@@ -134,6 +134,12 @@ class TemporalVMFMixture(MixtureEstimator):
         X : array-like or sparse, shape (N, D)
         slices : (N,) integers, optional
             Slice of every row, in any order; numbers that are left out are slices without documents. Default one slice.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction.
         """
         rows, empty, _ = self._read(X)
         numbers = _slice_numbers(slices, len(empty), 0)

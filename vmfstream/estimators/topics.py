@@ -29,7 +29,7 @@ class TopicTracker:
     Parameters
     ----------
     topics : int
-        Number of topics.
+        Most topics at one time, at least 1.
     slices : str
         ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour``, or a number of documents per slice.
     seed : int
@@ -42,9 +42,18 @@ class TopicTracker:
         Let topics be born, split, merge and sleep at the ends of slices, as in all commands; ``topics`` then bounds the
         number of those awake. Without, the topics of the first fits stay for ever.
 
+    Raises
+    ------
+    InputError
+        If an argument is outside its domain; says what was expected.
+
     Notes
     -----
     A tracker can be pickled, and copied by ``sklearn.base.clone`` (which forgets what it has learnt).
+
+    References
+    ----------
+    [GY14] section 4: the temporal mixture, followed by a filter in one pass.
 
     Examples
     --------
@@ -108,6 +117,11 @@ class TopicTracker:
         times : one moment per text, or one for all; years may be plain numbers
         ids : sequence of str, optional
             A repeated id is left out; by default every text is a new document.
+
+        Raises
+        ------
+        InputError
+            If the tracker was finished, or times or ids are not one per text.
         """
         if self._feed.closed:
             raise InputError("this tracker was finished; make a new one to read more")

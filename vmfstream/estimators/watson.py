@@ -118,6 +118,12 @@ class WatsonMixture(MixtureEstimator):
         y : ignored
         sample_weight : array-like, shape (N,), optional
             How often each row was seen, at least 0; fractions are allowed.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction and a weight.
         """
         documents = self._read(X, sample_weight)
         warm = self.warm_start and hasattr(self, "means_")
