@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -84,7 +85,8 @@ class Broker:
         self._make_certificate()
         (folder / "server.properties").write_text(self._properties(secure, behind, proxied))
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        self._java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", "server.properties").wait()
+        # in one word: it may begin with a hyphen
+        self._java("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties").wait()
 
     def start(self) -> None:
         """Start, or start again after a kill, and wait until it answers."""
@@ -184,6 +186,7 @@ def main() -> None:
     given = parser.parse_args()
     if MISSING:
         parser.exit(1, f"a broker needs {' and '.join(MISSING)} on the path\n")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # or the broker would outlive us
     with tempfile.TemporaryDirectory() as folder:
         broker = Broker(Path(folder) / "kafka", given.port)
         try:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import distributed
 import pytest
 
 from tests.broker.cluster import free_ports
@@ -78,6 +80,29 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("vmfstream.engine.cluster.FIRST_PATIENCE", 0.0)
     with pytest.raises(InputError, match="there is no Dask scheduler at tcp://127"):
         DaskCluster(f"dask://127.0.0.1:{free_ports(1)[0]}")
+
+
+@pytest.mark.parametrize("times", [1, 10**9])
+def test_a_scheduler_that_goes_away_while_it_is_asked_is_waited_for(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    failures, asked = itertools.count(), distributed.Client.run
+
+    def run(self: Any, *given: Any) -> Any:
+        if next(failures) < times:
+            raise OSError("Timed out trying to connect")
+        return asked(self, *given)
+
+    grid.start(1)
+    monkeypatch.setattr(distributed.Client, "run", run)
+    if times == 1:
+        cluster = DaskCluster(grid.address)
+        assert cluster.workers == 1
+        cluster.close()
+        return
+    monkeypatch.setattr("vmfstream.engine.cluster.FIRST_PATIENCE", 0.0)
+    with pytest.raises(InputError, match=r"there is no Dask scheduler at tcp.*Timed out"):
+        DaskCluster(grid.address)
 
 
 def test_without_dask_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ PATIENCE = 300.0
 FIRST_PATIENCE = 30.0
 """Seconds for which a scheduler is waited for at the start."""
 
+_LOST = (OSError, CancelledError, RuntimeError)  # what is raised where a scheduler goes away
 _LOOK = 10.0  # seconds between two looks whether there are workers
 
 
@@ -146,9 +147,9 @@ class DaskCluster:
         try:
             self._client.nthreads()
             return
-        except (OSError, CancelledError, ValueError, RuntimeError):
+        except (*_LOST, ValueError):
             log.warning("the scheduler %s does not answer; waiting", self._address)
-        self._client.close(timeout=1)
+        self._disconnect()
         self._connect(PATIENCE)
 
     def _connect(self, patience: float) -> None:
@@ -158,14 +159,21 @@ class DaskCluster:
         while True:
             try:
                 self._client = Client(self._address, timeout=5, set_as_default=False)
+                self._wait_for_workers()
+                found = self._client.run(versions)
                 break
-            except (OSError, TimeoutError) as error:
+            except _LOST as error:
                 if time.monotonic() > deadline:
                     raise InputError(f"there is no Dask scheduler at {self._address}: {error}") from error
+                self._disconnect()
                 time.sleep(0.5)
-        self._wait_for_workers()
-        for name, found in self._client.run(versions).items():
-            check_versions(self._versions, found, f"the worker {name}")
+        for name, theirs in found.items():
+            check_versions(self._versions, theirs, f"the worker {name}")
+
+    def _disconnect(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close(timeout=1)
 
     def _wait_for_workers(self) -> None:
         if not self._client.nthreads():
