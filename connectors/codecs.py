@@ -29,6 +29,7 @@ _NAMED = 20  # keys named in a reason
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # seconds, milliseconds, microseconds and nanoseconds since 1970 from 1973 to 5138: from, below, units in a second
 _SINCE_1970 = tuple((10**power, 10 ** (power + 3), 10 ** (power - 8)) for power in (8, 11, 14, 17))
+_SECONDS = _SINCE_1970[0]
 _SHAPES = 256  # sets of fields whose names are remembered, and fields of the largest
 _LARGE = 2.0**63  # the quick reader makes a float of an integer that has more than 64 bits
 
@@ -38,13 +39,17 @@ class _Unfit(ValueError):
 
 
 class _Names(NamedTuple):
-    """Which fields of a message go by the names of a codec, those to look at first in front."""
+    """Which fields of a message go by the names of a codec, those to look at first in front.
+
+    ``usual`` tells that there are a time, a text and an id, and nothing is wanted besides but a title.
+    """
 
     time: list[str]
     text: list[str]
     id: list[str]
     title: list[str]
     meta: list[str]
+    usual: bool
 
 
 class FieldCodec:
@@ -112,13 +117,38 @@ class FieldCodec:
             if type(fields) is not dict:
                 return None
             names = self._names(fields)
+            if names.usual and (document := self._usual(fields, names, message)) is not None:
+                return document
             for keys in (names.time, names.id, names.title, names.meta):
                 for key in keys:
                     if not _exact(fields[key]):
                         return None
             return self._document(fields, names, message)
-        except (ValueError, RecursionError):
+        except (ValueError, OverflowError, RecursionError):
             return None
+
+    def _usual(self, fields: dict[str, Any], names: _Names, message: Message) -> Document | None:
+        """Return the document of what nearly all messages are, a text with a time and an id; None of anything else.
+
+        The quick reader lets no text pass that could not be encoded.
+        """
+        time, text, id = fields[names.time[0]], fields[names.text[0]], fields[names.id[0]]
+        if type(text) is not str or type(id) is not str or not id or text.isspace():
+            return None
+        if not 0 < len(text) <= self._max_characters:
+            return None
+        meta = {}
+        if names.title:
+            title = meta["title"] = fields[names.title[0]]
+            if type(title) is not str:
+                return None
+        if type(time) is int:
+            moment = _from_number(time)
+        elif type(time) is str:
+            moment = _from_text(time.strip())
+        else:
+            return None
+        return Document(message.part, message.offset, id, moment, text, None, meta)
 
     def _decode_carefully(self, message: Message) -> Document | Rejected:
         try:
@@ -146,13 +176,10 @@ class FieldCodec:
         shape = tuple(fields)
         known = self._shapes.get(shape)
         if known is None:
-            known = _Names(
-                _named(shape, self._time),
-                _named(shape, self._text),
-                _named(shape, self._id),
-                _named(shape, self._title),
-                [name for name in self._meta if name in fields],
-            )
+            time, text, id = (_named(shape, names) for names in (self._time, self._text, self._id))
+            title, meta = _named(shape, self._title), [name for name in self._meta if name in fields]
+            usual = bool(time and text and id) and not meta and self._vector is None
+            known = _Names(time, text, id, title, meta, usual)
             if len(shape) <= _SHAPES:
                 if len(self._shapes) == _SHAPES:
                     self._shapes.clear()
@@ -250,6 +277,8 @@ def _from_text(text: str) -> datetime:
 
 
 def _from_number(number: int | float) -> datetime:
+    if type(number) is int and _SECONDS[0] <= number < _SECONDS[1]:
+        return _EPOCH + timedelta(0, number)
     if 1 <= number <= 9999 and number == int(number):
         return datetime(int(number), 1, 1, tzinfo=UTC)
     if 10_000_101 <= number <= 99_991_231 and number == int(number):
@@ -277,6 +306,8 @@ def _exact(value: Any) -> bool:
 
 
 def _utc(time: datetime) -> datetime:
+    if time.tzinfo is UTC:
+        return time
     if time != time:  # the missing time of pandas
         raise ValueError
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

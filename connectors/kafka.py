@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import logging
 import time
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from kafka import TopicPartition
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
+from vmfstream.connectors.kafka_blocks import blocks_of, in_blocks
 from vmfstream.connectors.kafka_client import Complaints, explained, open_consumer
 from vmfstream.connectors.kafka_options import ClientOptions, Place, parse_place, read_options
+from vmfstream.connectors.kafka_order import Partition, in_order
 from vmfstream.connectors.kafka_ranges import KafkaRanges
-from vmfstream.connectors.kafka_record import as_message
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position, Range
@@ -32,11 +32,8 @@ OnGap: TypeAlias = Literal["fail", "earliest", "latest"]
 
 _ALL = 10**9
 _LOOK = 5.0  # seconds between two looks for new partitions
-_PATIENCE = 2.0  # seconds to wait for a partition that should have messages and gives none
 _GONE = 15.0  # seconds after which a missing topic is taken for deleted and not for a cluster that begins
 _COMPLAIN = 30.0  # seconds between two warnings of the same trouble
-
-Entry: TypeAlias = tuple[int, int, int, Message]
 
 
 class KafkaSource:
@@ -84,15 +81,14 @@ class KafkaSource:
         self._options = read_options() if options is None else options
         self._text, self._on_gap, self._group = format == "text", on_gap, group
         self._max_message_bytes, self._buffer_bytes = max_message_bytes, buffer_bytes
-        self._parts: dict[TopicPartition, _Partition] = {}
-        self._order: list[_Partition] = []
-        self._pending: list[Entry] = []
+        self._parts: dict[TopicPartition, Partition] = {}
+        self._order: list[Partition] = []
         self._begun = self._closed = False
         self._looked = self._complained = 0.0
         self._missing: dict[str, float] = {}
         self._complaints = Complaints()
         with explained(self.place, self._options):
-            self._consumer = open_consumer(self.place, self._options, group_id=group)
+            self._consumer = in_blocks(open_consumer(self.place, self._options, group_id=group))
         try:
             self._discover()
         except BaseException:
@@ -132,19 +128,11 @@ class KafkaSource:
         if not self._begun:
             self.seek({})
         deadline = time.monotonic() + timeout
-        ready = self._ready()
-        while not ready:
+        while not (messages := in_order(self._order, limit)):
             left = deadline - time.monotonic()
             self._fill(max(left, 0.0))
-            ready = self._ready()
             if left <= 0:
-                break
-        taken, self._pending = self._pending[: min(ready, limit)], self._pending[min(ready, limit) :]
-        messages = [entry[3] for entry in taken]
-        for _, at, _, message in taken:
-            part = self._order[at]
-            part.held -= 1
-            part.bytes -= message.size
+                return in_order(self._order, limit)
         return messages
 
     def seek(self, position: Position) -> None:
@@ -155,9 +143,9 @@ class KafkaSource:
         InputError
             If the messages of an offset are gone and ``on_gap`` is "fail".
         """
-        self._pending, self._begun = [], True
-        for part in self._parts.values():
-            part.held = part.bytes = 0
+        self._begun = True
+        for part in self._order:
+            part.forget()
         self._place_all(self._parts, position)
 
     def extents(self, position: Position) -> Sequence[Range]:
@@ -197,7 +185,6 @@ class KafkaSource:
         if self._closed:
             return
         self._closed = True
-        self._pending = []
         self._complaints.close()
         self._consumer.close(autocommit=False, timeout_ms=1000)
 
@@ -218,18 +205,10 @@ class KafkaSource:
                 return
         now = int(time.time() * 1000)
         for tp, records in found.items():
-            self._pending += self._parts[tp].entries(records, now, self._text, self._max_message_bytes)
+            for block in blocks_of(records):
+                self._parts[tp].add(block, now, self._text, self._max_message_bytes)
         for tp, part in self._parts.items():
             part.end = max(part.end, self._consumer.highwater(tp) or 0)
-        if found:
-            self._pending.sort(key=_rank)
-
-    def _ready(self) -> int:
-        """Return how many of the messages held can be handed out: none earlier may still come from another part."""
-        now = time.monotonic()
-        waited = [part.seen for part in self._parts.values() if part.awaited(now)]
-        horizon = min(waited) if waited else None
-        return len(self._pending) if horizon is None else bisect_right(self._pending, horizon, key=lambda e: e[0])
 
     def _balance(self) -> None:
         """Pause partitions that hold more than their share: memory is bounded however far they are apart."""
@@ -243,7 +222,7 @@ class KafkaSource:
     def _discover(self) -> None:
         """Assign partitions that are new; an unknown topic is an error once it is certain."""
         self._looked = time.monotonic()
-        fresh: dict[TopicPartition, _Partition] = {}
+        fresh: dict[TopicPartition, Partition] = {}
         with explained(self.place, self._options):
             for topic in self.place.topics:
                 numbers = self._consumer.partitions_for_topic(topic)
@@ -251,13 +230,11 @@ class KafkaSource:
                 for number in sorted(numbers):
                     tp = TopicPartition(topic, number)
                     if tp not in self._parts:
-                        fresh[tp] = _Partition(f"{topic}:{number}")
+                        fresh[tp] = Partition(f"{topic}:{number}")
         if not fresh:
             return
         self._parts |= fresh
         self._order = list(self._parts.values())
-        for at, part in enumerate(self._order):
-            part.at = at
         self._consumer.assign(list(self._parts))
         if self._begun:
             log.info("%s: %d new partitions", self.place.url, len(fresh))
@@ -274,7 +251,7 @@ class KafkaSource:
         if time.monotonic() - since > _GONE:
             raise InputError(f"the topic {topic} at {self.place.url} was deleted")
 
-    def _place_all(self, parts: Mapping[TopicPartition, _Partition], position: Position) -> None:
+    def _place_all(self, parts: Mapping[TopicPartition, Partition], position: Position) -> None:
         """Set where to read on, after a look whether it is still there."""
         with explained(self.place, self._options):
             oldest = self._consumer.beginning_offsets(list(parts))
@@ -307,52 +284,3 @@ class KafkaSource:
         if self._complaints.last and time.monotonic() - self._complained > _COMPLAIN:
             self._complained = time.monotonic()
             log.warning("%s: %s; waiting", self.place.url, self._options.cleaned(self._complaints.take()))
-
-
-class _Partition:
-    """Where one partition is read.
-
-    ``start`` is where reading began, ``next`` what to fetch, ``end`` what it has, ``seen`` its latest time in ms;
-    ``held`` and ``bytes`` count its messages in the ordered buffer.
-    """
-
-    __slots__ = ("at", "bytes", "end", "held", "name", "next", "paused", "seen", "since", "start")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.at = self.start = self.next = self.end = self.held = self.bytes = 0
-        self.paused = False
-        self.seen = -1
-        self.since = time.monotonic()
-
-    def place(self, offset: int, end: int) -> None:
-        """Begin to read here; messages already held stay."""
-        self.start = self.next = offset
-        self.end, self.seen = end, -1
-        self.since = time.monotonic()
-
-    def entries(self, records: Sequence[Any], now: int, text: bool, max_bytes: int) -> list[Entry]:
-        """Return records with what they are ordered by: time, which never runs back or ahead of now, and offset."""
-        out: list[Entry] = []
-        name, at, seen, held = self.name, self.at, self.seen, 0
-        for record in records:
-            timestamp = record.timestamp
-            if timestamp > seen:
-                seen = min(timestamp, now) if now > seen else seen
-            made = as_message(name, record, text, max_bytes)
-            held += made.size
-            out.append((seen, at, made.offset, made))
-        self.seen = seen
-        self.bytes += held
-        self.next = records[-1].offset + 1
-        self.held += len(out)
-        self.since = time.monotonic()
-        return out
-
-    def awaited(self, now: float) -> bool:
-        """Tell whether this partition should have more; one that gives nothing for a while is not waited for."""
-        return self.next < self.end and (self.held > 0 or now - self.since < _PATIENCE)
-
-
-def _rank(entry: Entry) -> tuple[int, int, int]:
-    return entry[:3]
