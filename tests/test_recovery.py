@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from vmfstream.engine import writing
 from vmfstream.log import writer
 from vmfstream.log.writer import Log
 from vmfstream.records import Commit
@@ -29,19 +30,26 @@ _servers.set_forkserver_preload(["tests.warmed"])
 
 
 class Killed(Log):
-    """A log whose process dies at one commit: before it, in the middle of it, or right after it."""
+    """A log whose process dies at one commit: before it, in the middle of it, or right after it.
 
-    def __init__(self, path: Path, epoch: int, moment: str) -> None:
+    Epochs that come together are written one by one, unless ``together``.
+    """
+
+    def __init__(self, path: Path, epoch: int, moment: str, *, together: bool = False) -> None:
         super().__init__(path)
-        self._fatal, self._moment = epoch, moment
+        self._fatal, self._moment, self._together = epoch, moment, together
 
-    def commit(self, commit: Commit) -> None:
-        fatal = commit.epoch.epoch == self._fatal
+    def commit(self, *commits: Commit) -> None:
+        for some in [commits] if self._together else [(one,) for one in commits]:
+            self._commit(*some)
+
+    def _commit(self, *commits: Commit) -> None:
+        fatal = self._fatal in [one.epoch.epoch for one in commits]
         if fatal and self._moment == "before":
             os.kill(os.getpid(), signal.SIGKILL)
         if fatal and self._moment == "inside":
             self._die_before_the_end()
-        super().commit(commit)
+        super().commit(*commits)
         if fatal and self._moment == "after":
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -68,13 +76,15 @@ class Killed(Log):
         vars(writer)["connected"] = connected
 
 
-def follow_planted(path: str, epoch: int = 0, moment: str = "") -> None:
-    """Run (or continue) a small planted stream into a log, in a process of its own."""
+def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool = False) -> None:
+    """Run (or continue) a small planted stream into a log, in a process of its own; with ``together`` epochs wait."""
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.engine.follow import RunSettings, follow
     from vmfstream.replay.planted import PlantedSource, PlantedStream
 
-    store = Killed(Path(path), epoch, moment) if moment else Log(path)
+    if together:
+        vars(writing)["SHARE"] = 10**9
+    store = Killed(Path(path), epoch, moment, together=together) if moment else Log(path)
     settings = RunSettings(
         topics=6, slices="month", threads=1, window=400, epoch_documents=EPOCH_DOCUMENTS, living_topics=True
     )
@@ -133,6 +143,22 @@ def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: 
         child.join()
         assert child.exitcode == -signal.SIGKILL, f"epoch {epoch} was not reached"
     child = process(path)
+    child.join()
+    assert child.exitcode == 0
+    equal(whole, path)
+
+
+@pytest.mark.parametrize("moment", ["before", "inside", "after"])
+def test_killed_while_several_epochs_are_written(
+    undisturbed: tuple[Path, int, float], tmp_path: Path, moment: str
+) -> None:
+    whole, epochs, _ = undisturbed
+    path = tmp_path / "run.duckdb"
+    for epoch in range(4, epochs + 1, 4):
+        child = process(path, epoch, moment, True)
+        child.join()
+        assert child.exitcode in (-signal.SIGKILL, 0)  # 0: it was among those that came after the last kill
+    child = process(path, 0, "", True)
     child.join()
     assert child.exitcode == 0
     equal(whole, path)

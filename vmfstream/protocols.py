@@ -126,8 +126,8 @@ class Store(Protocol):
         """Record the run's settings in a new store; in an old one return those it was made with."""
         ...
 
-    def commit(self, commit: Commit) -> None:
-        """Write one epoch, all or nothing; an epoch number is accepted once and in order."""
+    def commit(self, *commits: Commit) -> None:
+        """Write epochs that follow each other, all or nothing; an epoch number is accepted once and in order."""
         ...
 
     def close(self) -> None:

@@ -64,9 +64,9 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     class Timed(Log):
         """Notes how long commits take."""
 
-        def commit(self, commit: Any) -> None:
+        def commit(self, *written: Any) -> None:
             began = time.perf_counter()
-            super().commit(commit)
+            super().commit(*written)
             commits.append(time.perf_counter() - began)
 
     with tempfile.TemporaryDirectory() as folder:

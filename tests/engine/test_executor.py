@@ -110,8 +110,8 @@ def test_a_run_that_is_stopped_at_any_commit_goes_on_as_if_nothing_had_been(undi
     class Stopped(MemoryLog):
         """Stops the process after each commit."""
 
-        def commit(self, commit: Commit) -> None:
-            super().commit(commit)
+        def commit(self, *commits: Commit) -> None:
+            super().commit(*commits)
             raise KeyboardInterrupt
 
     log, engine = Stopped(), None

@@ -18,6 +18,7 @@ from vmfstream.engine.follow import RunSettings, agree, evaluate, follow
 from vmfstream.errors import InputError
 from vmfstream.log.memory import MemoryLog
 from vmfstream.log.writer import Log
+from vmfstream.records import Commit
 from vmfstream.text.encoders import TextEncoder, VectorEncoder
 
 SETTINGS = RunSettings(topics=3, threads=1, window=60, epoch_documents=25)
@@ -106,9 +107,9 @@ def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:
     class Both(Log):
         copy = MemoryLog()
 
-        def commit(self, commit):  # type: ignore[no-untyped-def]
-            super().commit(commit)
-            self.copy.commit(commit)
+        def commit(self, *commits: Commit) -> None:
+            super().commit(*commits)
+            self.copy.commit(*commits)
 
     memory = MemoryLog()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), memory, SETTINGS)

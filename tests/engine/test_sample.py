@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.engine import documents
 from tests.engine.documents import engine, years
@@ -19,16 +21,20 @@ from vmfstream.records import Document, Sampled
 from vmfstream.text.encoders import VectorEncoder
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
+ENCODER = VectorEncoder(2)
 
 
 def some(first: int, last: int, part: str = "a") -> list[Document]:
     return [Document(part, i, str(i), NOW, vector=np.ones(2, np.float32)) for i in range(first, last)]
 
 
+def keys_of(docs: list[Document], seed: int) -> NDArray[np.uint64]:
+    return position_keys([one.part for one in docs], np.array([one.offset for one in docs]), seed)
+
+
 def feed(sampler: Sampler, docs: list[Document], batch: int = 7) -> None:
-    encoder = VectorEncoder(2)
     for i in range(0, len(docs), batch):
-        sampler.add(docs[i : i + batch], encoder.count(docs[i : i + batch]), encoder)
+        sampler.add(docs[i : i + batch], ENCODER.count(docs[i : i + batch]))
 
 
 class Table:
@@ -56,9 +62,9 @@ def sampled(limit: int, sizes: list[int], batch: int = 7, epoch: int = 50, seed:
         for first in range(0, size, epoch):
             feed(sampler, some(at + first, at + min(first + epoch, size)), batch)
             if first + epoch < size:
-                table.apply(sampler.take(index))
+                table.apply(sampler.take(index, ENCODER))
         sampler.close(index)
-        table.apply(sampler.take(index))
+        table.apply(sampler.take(index, ENCODER))
         assert len(table.rows) <= limit
         at += size
     return table
@@ -85,7 +91,7 @@ def test_more_slices_than_places_lets_the_oldest_go() -> None:
 def test_those_with_the_smallest_keys_stay() -> None:
     table = sampled(100, [300, 200, 400])
     for index, (first, last) in enumerate([(0, 300), (300, 500), (500, 900)]):
-        keys = np.sort(position_keys(some(first, last), 0))
+        keys = np.sort(keys_of(some(first, last), 0))
         assert sorted(key for at, key in table.rows.items() if at[0] == index) == keys[:25].tolist()
 
 
@@ -94,12 +100,27 @@ def test_batches_and_epochs_do_not_matter(batch: int, epoch: int) -> None:
     assert sampled(60, [120, 90, 200], batch, epoch).rows == sampled(60, [120, 90, 200]).rows
 
 
+def test_only_those_that_stay_in_the_sample_are_packed() -> None:
+    class Counting(VectorEncoder):
+        packed = 0
+
+        def pack(self, counts: Any) -> list[bytes]:
+            self.packed += len(counts)
+            return super().pack(counts)
+
+    sampler, encoder = Sampler(50, 0), Counting(2)
+    feed(sampler, some(0, 1000), 10)
+    change = sampler.take(0, encoder)
+    assert change is not None
+    assert len(change.key) == encoder.packed == 50
+
+
 def test_another_seed_chooses_others() -> None:
     assert sampled(20, [200]).rows.keys() != sampled(20, [200], seed=1).rows.keys()
 
 
 def test_keys_are_uniform_whatever_the_parts() -> None:
-    keys = np.concatenate([position_keys(some(0, 5000, part), 3) for part in ("topic:0", "topic:1")])
+    keys = np.concatenate([keys_of(some(0, 5000, part), 3) for part in ("topic:0", "topic:1")])
     assert len(np.unique(keys)) == 10_000
     share = np.histogram(keys / 2.0**64, 20, (0, 1))[0] / 500
     assert np.abs(share - 1).max() < 0.2
@@ -116,7 +137,7 @@ def test_without_a_limit_there_is_nothing() -> None:
     sampler = Sampler(0, 0)
     feed(sampler, some(0, 20))
     sampler.close(0)
-    assert sampler.take(0) is None
+    assert sampler.take(0, ENCODER) is None
     assert sampler.open_arrays() == {} == sampler.slice_arrays()
 
 

@@ -18,7 +18,7 @@ from vmfstream.engine.admission import beyond, read_before
 from vmfstream.engine.duplicates import digest
 from vmfstream.engine.held import Kept
 from vmfstream.engine.novel import MostNovel, topics_of
-from vmfstream.engine.sample import Offer, offered
+from vmfstream.engine.sample import Candidates, Offer
 from vmfstream.engine.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.online.shares import Gathering, Share, merged, shared
@@ -176,7 +176,8 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
         out.kept.extend(Kept.of(document) for document in documents[: choice.keep])
         out.rejected.extend(refused)
         if lesson.sample and documents:
-            out.offers.append(offered(documents, counted, encoder, lesson.seed, errand.largest, lesson.sample))
+            found = Candidates.among(documents, counted, lesson.seed, errand.largest, lesson.sample)
+            out.offers.append(found.packed(encoder))
         if errand.so_far is not None and lesson.topics is not None:
             x = encoder.encode(counted)
             share, scored = shared(x, lesson.topics.base, errand.so_far, choice.keep, lesson.threads)

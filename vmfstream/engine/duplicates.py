@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from hashlib import blake2b
 
 import numpy as np
@@ -23,7 +24,7 @@ class RecentIds:
     def __init__(self, capacity: int = 65_536) -> None:
         if capacity < 1:
             raise ValueError(f"capacity: expected at least 1, got {capacity}")
-        self._ring = np.zeros(capacity, np.uint64)
+        self._ring = array("Q", bytes(8 * capacity))  # of which single items are taken faster than of numpy's
         self._next = 0
         self._filled = 0
         self._known: set[int] = set()
@@ -37,24 +38,24 @@ class RecentIds:
         if known in self._known:
             return True
         if self._filled == len(self._ring):
-            self._known.discard(int(self._ring[self._next]))
+            self._known.discard(self._ring[self._next])
+        else:
+            self._filled += 1
         self._ring[self._next] = known
         self._known.add(known)
         self._next = (self._next + 1) % len(self._ring)
-        self._filled = min(self._filled + 1, len(self._ring))
         return False
 
     def state(self) -> NDArray[np.uint64]:
         """The remembered ids from oldest to newest."""
-        if self._filled < len(self._ring):
-            return self._ring[: self._filled].copy()
-        return np.roll(self._ring, -self._next)
+        ring = np.array(self._ring, np.uint64)
+        return ring[: self._filled] if self._filled < len(ring) else np.roll(ring, -self._next)
 
     def restore(self, ids: NDArray[np.uint64]) -> None:
         """Continue from `state`, of which the newest are kept if it held more."""
         ids = ids[-len(self._ring) :]
         count = len(ids)
-        self._ring[:count] = ids
+        self._ring[:count] = array("Q", ids.tobytes())
         self._next = count % len(self._ring)
         self._filled = count
         self._known = {int(i) for i in ids}

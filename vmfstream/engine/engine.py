@@ -148,7 +148,7 @@ class Engine:
     def _learn(self, documents: list[Document], epoch: Epoch) -> None:
         """Count, encode, score and add a batch, or hold it until there is enough for the first topics."""
         counts = self._encoder.count(documents)
-        self._sample.add(documents, counts, self._encoder)
+        self._sample.add(documents, counts)
         if self._state is None:
             self._held.add([Kept.of(document) for document in documents], counts)
             self._start_when_full(epoch)
@@ -222,7 +222,7 @@ class Engine:
             slice_state=slice_state,
             smoothed=smoothed,
             finished=self.finished,
-            sampled=self._sample.take(described.index),
+            sampled=self._sample.take(described.index, self._encoder),
         )
 
     def _commit(self, commit: Commit, epoch: Epoch, observe: Observer | None, stop: Callable[[], bool]) -> None:
@@ -235,7 +235,7 @@ class Engine:
             self._reader.committed(commit.position)
             self._tell(commit.epoch.slice, epoch, observe, finished=commit.finished)
 
-        self._writer.write(commit, told, stop)
+        self._writer.write(commit, told, stop, urgent=commit.epoch.lag == 0)
 
     def _tell(self, described: Slice, epoch: Epoch, observe: Observer | None, *, finished: bool) -> None:
         if observe is not None:
@@ -274,6 +274,7 @@ class Engine:
         return _NOT_BEGUN if self._reach.slice is None else self._settings.slices.slice(self._reach.slice)
 
     def _grow(self) -> Growth:
+        self._sample.pack(self._encoder)
         growth = self._encoder.close_slice()
         self._held.remap(growth.terms)
         return growth

@@ -33,25 +33,44 @@ class Offer:
     offset: NDArray[np.int64]
     packed: list[bytes]
 
-    def take(self, rows: NDArray[np.integer]) -> Offer:
-        """Choose documents by their numbers."""
+    def up_to(self, largest: int) -> Offer:
+        """Return those with keys up to this one."""
+        rows = np.flatnonzero(self.key <= np.uint64(largest))
         chosen = rows.tolist()
         parts, packed = [self.part[i] for i in chosen], [self.packed[i] for i in chosen]
         return Offer(self.key[rows], parts, self.offset[rows], packed)
 
 
-def offered(
-    documents: Sequence[Document], counts: Counted, encoder: Encoder, seed: int, largest: int, room: int
-) -> Offer:
-    """Return the documents whose keys are at most ``largest``, and of those at most the ``room`` smallest."""
-    keys = position_keys(documents, seed)
-    if len(keys) > room:
-        largest = min(largest, int(np.partition(keys, room - 1)[room - 1]))
-    rows = np.flatnonzero(keys <= np.uint64(largest))
-    chosen = [documents[i] for i in rows.tolist()]
-    offsets = np.array([document.offset for document in chosen], np.int64)
-    packed = encoder.pack(counts.take(rows)) if len(rows) else []
-    return Offer(keys[rows], [document.part for document in chosen], offsets, packed)
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Documents that may join the sample, with their counts still."""
+
+    key: Keys
+    part: list[str]
+    offset: NDArray[np.int64]
+    counts: Counted
+
+    @classmethod
+    def among(cls, documents: Sequence[Document], counts: Counted, seed: int, largest: int, room: int) -> Candidates:
+        """Return the documents whose keys are at most ``largest``, and of those at most the ``room`` smallest."""
+        parts = [document.part for document in documents]
+        offsets = np.array([document.offset for document in documents], np.int64)
+        keys = position_keys(parts, offsets, seed)
+        if len(keys) > room:
+            largest = min(largest, int(np.partition(keys, room - 1)[room - 1]))
+        return cls(keys, parts, offsets, counts).up_to(largest)
+
+    def up_to(self, largest: int) -> Candidates:
+        """Return those with keys up to this one."""
+        rows = np.flatnonzero(self.key <= np.uint64(largest))
+        if len(rows) == len(self.key):
+            return self
+        parts = [self.part[i] for i in rows.tolist()]
+        return Candidates(self.key[rows], parts, self.offset[rows], self.counts.take(rows))
+
+    def packed(self, encoder: Encoder) -> Offer:
+        """Pack them."""
+        return Offer(self.key, self.part, self.offset, encoder.pack(self.counts) if len(self.key) else [])
 
 
 class Sampler:
@@ -69,6 +88,7 @@ class Sampler:
         self._slices: dict[int, Keys] = {}
         self._open = _NONE
         self._room = limit
+        self._candidates: list[Candidates] = []
         self._offers: list[Offer] = []
         self._cut: dict[int, int] = {}
 
@@ -79,15 +99,25 @@ class Sampler:
             return -1
         return int(self._open[-1]) if len(self._open) == self._room else _LARGEST
 
-    def add(self, documents: Sequence[Document], counts: Counted, encoder: Encoder) -> None:
-        """Look at documents of the open slice."""
+    def add(self, documents: Sequence[Document], counts: Counted) -> None:
+        """Look at documents of the open slice; they are not packed before it is known which of them stay."""
         if self._limit and documents:
-            self.receive(offered(documents, counts, encoder, self._seed, self.largest, self._room))
+            found = Candidates.among(documents, counts, self._seed, self.largest, self._room)
+            self._candidates.append(found)
+            self._join(found.key)
 
     def receive(self, offer: Offer) -> None:
         """Take in what is offered of the open slice, as far as there is room."""
-        self._open = np.sort(np.concatenate([self._open, offer.key]))[: self._room]
         self._offers.append(offer)
+        self._join(offer.key)
+
+    def pack(self, encoder: Encoder) -> None:
+        """Pack what was added, which has to be done before its words get other numbers."""
+        self._offers += [one.up_to(self.largest).packed(encoder) for one in self._candidates]
+        self._candidates = []
+
+    def _join(self, keys: Keys) -> None:
+        self._open = np.sort(np.concatenate([self._open, keys]))[: self._room]
 
     def close(self, index: int) -> None:
         """End the open slice, and make room for the next one."""
@@ -107,12 +137,13 @@ class Sampler:
                 self._slices[old] = keys[: self._room]
                 self._cut[old] = int(keys[self._room - 1])
 
-    def take(self, index: int) -> Sampled | None:
-        """Return what changed since the last call; what was received is of the slice ``index``."""
+    def take(self, index: int, encoder: Encoder) -> Sampled | None:
+        """Return what changed since the last call; what was added and received is of the slice ``index``."""
+        self.pack(encoder)
         if not self._offers and not self._cut:
             return None
-        most = np.uint64(self._cut.get(index, self.largest))
-        rows = [offer.take(np.flatnonzero(offer.key <= most)) for offer in self._offers]
+        most = self._cut.get(index, self.largest)
+        rows = [offer.up_to(most) for offer in self._offers]
         sampled = Sampled(
             slice=index,
             key=np.concatenate([_NONE, *(offer.key for offer in rows)]),
@@ -148,13 +179,12 @@ class Sampler:
             self._room = int(slice_part["sample.room"][0])
 
 
-def position_keys(documents: Sequence[Document], seed: int) -> Keys:
-    """Return hashes of the documents' positions, uniform over 64 bits."""
-    names = [document.part for document in documents]
-    codes = {name: crc32(name.encode("utf-8", "surrogatepass")) for name in set(names)}
-    offsets = np.array([document.offset for document in documents], np.int64).astype(np.uint64)
-    part = np.array([codes[name] for name in names], np.uint64)
-    return mixed64(mixed64(offsets) ^ (part << np.uint64(32)) ^ np.uint64(crc32(f"sample {seed}".encode())))
+def position_keys(parts: Sequence[str], offsets: NDArray[np.int64], seed: int) -> Keys:
+    """Return hashes of documents' positions, uniform over 64 bits."""
+    codes = {name: crc32(name.encode("utf-8", "surrogatepass")) for name in set(parts)}
+    part = np.array([codes[name] for name in parts], np.uint64)
+    mixed = mixed64(offsets.astype(np.uint64)) ^ (part << np.uint64(32))
+    return mixed64(mixed ^ np.uint64(crc32(f"sample {seed}".encode())))
 
 
 def _level(sizes: Sequence[int], limit: int) -> int:

@@ -67,7 +67,8 @@ def _open(path: Path, read_only: bool, timeout: float) -> duckdb.DuckDBPyConnect
     deadline = time.monotonic() + timeout
     while True:
         try:
-            return duckdb.connect(path, read_only=read_only)
+            # a transaction is too small to be shared among threads
+            return duckdb.connect(path, read_only=read_only, config={} if read_only else {"threads": 1})
         except duckdb.Error as error:
             if not _is_held(error):
                 raise _unusable(path, error) from error

@@ -47,22 +47,26 @@ class MemoryLog:
             self._settings = dict(wanted)
         return dict(self._settings)
 
-    def commit(self, commit: Commit) -> None:
-        """Keep one epoch.
+    def commit(self, *commits: Commit) -> None:
+        """Keep epochs, all or none.
 
         Raises
         ------
         InputError
-            If the epoch does not follow the last one, or the store is closed.
+            If an epoch does not follow the one before, or the store is closed.
         """
         if self._closed:
             raise InputError("the log is closed")
-        check_order(commit.epoch.epoch, self.commits[-1].epoch.epoch if self.commits else None, "the log in memory")
-        open_state = _copied(commit.open_state)
-        slice_state = self._slice_state if commit.slice_state is None else _copied(commit.slice_state)
-        self.commits.append(replace(commit, position=dict(commit.position), open_state={}, slice_state=None))
-        self._position |= commit.position
-        self._open_state, self._slice_state = open_state, slice_state
+        last = self.commits[-1].epoch.epoch if self.commits else None
+        for one in commits:
+            check_order(one.epoch.epoch, last, "the log in memory")
+            last = one.epoch.epoch
+        for one in commits:
+            self.commits.append(replace(one, position=dict(one.position), open_state={}, slice_state=None))
+            self._position |= one.position
+            self._open_state = _copied(one.open_state)
+            if one.slice_state is not None:
+                self._slice_state = _copied(one.slice_state)
 
     def plain(self, arrays: Arrays) -> Any:
         """Return all that is kept as a value for JSON; arrays in it are put into ``arrays``, see `log.plain`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,15 +36,15 @@ def check_order(epoch: int, last: int | None, where: str) -> None:
         raise InputError(f"{where} ends with epoch {last} and must go on with {last + 1}, got {epoch}")
 
 
-def frames(commit: Commit) -> dict[str, Frame]:
-    """Return the rows of one commit as columns per table, tables without rows left out."""
+def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
+    """Return the rows of an epoch that was begun then as columns per table, tables without rows left out."""
     report = commit.epoch
     tables: dict[str, Frame] = {
         "epoch": {
             "epoch": _ints([report.epoch]),
             "slice": _ints([report.slice.index]),
             "label": as_texts([report.slice.label]),
-            "begun": _times([datetime.now(UTC) - timedelta(seconds=report.seconds)]),
+            "begun": _times([begun]),
             "n": _ints([report.n]),
             "rejected": _ints([report.rejected]),
             "late": _ints([report.late]),

@@ -1,9 +1,9 @@
-"""The only writer of the log: opens the file, writes one epoch in one transaction, closes it."""
+"""The only writer of the log: opens the file, writes epochs in one transaction, closes it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -12,9 +12,10 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.log.arrays import pack, unpack
 from vmfstream.log.connection import connected, explain
-from vmfstream.log.rows import Frame, check_order, frames
+from vmfstream.log.rows import Frame, check_order
 from vmfstream.log.schema import CREATE_CHECKPOINT, check, prepare
-from vmfstream.records import Arrays, Checkpoint, Commit, Sampled
+from vmfstream.log.together import written
+from vmfstream.records import Arrays, Checkpoint, Commit
 
 _logger = logging.getLogger(__name__)
 
@@ -112,18 +113,20 @@ class Log:
                 raise InputError(f"cannot write the settings into the log {self.path}: {explain(error)}") from error
         return {key: str(value) for key, value in wanted.items()}
 
-    def commit(self, commit: Commit) -> None:
-        """Write one epoch: rows, position and states, all or nothing.
+    def commit(self, *commits: Commit) -> None:
+        """Write epochs: rows, position and states, all or nothing.
+
+        What the log then holds is what it held if they had been written one by one.
 
         Parameters
         ----------
-        commit : Commit
-            Its epoch must be one more than the last (0 or 1 in a new log).
+        *commits : Commit
+            One or more; the first epoch must be one more than the last stored (0 or 1 in a new log), the others follow.
 
         Raises
         ------
         InputError
-            If the epoch does not follow, the log is closed or gone, or the disk refuses; nothing was written then.
+            If an epoch does not follow, the log is closed or gone, or the disk refuses; nothing was written then.
         StoreLocked
             If another process did not release the file in time; the commit may be tried again.
         ValueError
@@ -134,60 +137,68 @@ class Log:
         if not self.path.exists():
             raise InputError(f"the log {self.path} is gone: somebody moved or deleted it during the run")
         # all the work that needs no file comes first: nobody else can open it meanwhile
-        tables = frames(commit)
-        open_state = pack(commit.open_state)
-        slice_state = None if commit.slice_state is None else pack(commit.slice_state)
-        epoch = commit.epoch.epoch
+        writing = written(commits)
+        states = _packed_states(commits)
+        epochs = [one.epoch.epoch for one in commits]
         with connected(self.path, read_only=False, timeout=self.timeout) as connection:
             try:
                 connection.begin()
                 last = connection.execute("select max(epoch) from epoch").fetchall()[0][0]
-                check_order(epoch, last, f"the log {self.path}")
-                _forget_hindsight(connection, [one.slice for one in commit.smoothed])
-                if commit.sampled is not None:
-                    _thin(connection, commit.sampled)
-                for table, frame in tables.items():
+                for epoch in epochs:
+                    check_order(epoch, last, f"the log {self.path}")
+                    last = epoch
+                _forget_hindsight(connection, writing.renewed)
+                _thin(connection, writing.cut)
+                for table, frame in writing.tables.items():
                     insert(connection, table, frame)
-                for part, offset in commit.position.items():
+                for part, offset in writing.position.items():
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
-                if commit.closed and slice_state is not None:
-                    _set_aside(connection)
-                _keep(connection, "open", open_state)
-                if slice_state is not None:
-                    _keep(connection, "slice", slice_state)
+                for kind, body in states:
+                    _keep(connection, kind, body)
                 connection.commit()
             except duckdb.Error as error:
                 raise InputError(
-                    f"nothing of epoch {epoch} could be written into the log {self.path}: {explain(error)}; "
+                    f"nothing of epoch {epochs[0]} could be written into the log {self.path}: {explain(error)}; "
                     "if the disk is full make room, then continue the run"
                 ) from error
-        _logger.debug("epoch %d written, %d bytes of state", epoch, len(open_state))
+        _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
 
     def close(self) -> None:
         """Refuse further commits. The file is not open between calls, so there is nothing to release."""
         self._closed = True
 
 
-def _forget_hindsight(connection: duckdb.DuckDBPyConnection, slices: list[int]) -> None:
+def _packed_states(commits: Sequence[Commit]) -> list[tuple[str, bytes | None]]:
+    """Return the states that stay, by the names of their tables in the order of writing; None sets the last one aside.
+
+    The states from before the newest slice ended stay too: they judge others by that slice.
+    """
+    ends = [at for at, one in enumerate(commits) if one.closed and one.slice_state is not None]
+    newest = ends[-1] if ends else 0
+    before, after = _newest_states(commits[:newest]), _newest_states(commits[newest:])
+    aside: list[tuple[str, bytes | None]] = [("open", None), ("slice", None)] if ends else []
+    return [*before, *aside, *after]
+
+
+def _newest_states(commits: Sequence[Commit]) -> list[tuple[str, bytes | None]]:
+    opened = [("open", one.open_state) for one in commits][-1:]
+    closed = [("slice", one.slice_state) for one in commits if one.slice_state is not None][-1:]
+    return [(kind, pack(state)) for kind, state in opened + closed]
+
+
+def _forget_hindsight(connection: duckdb.DuckDBPyConnection, slices: Sequence[int]) -> None:
     if slices:
         for table in ("smoothed", "smoothed_word", "smoothed_angle", "smoothed_sketch"):
             connection.execute(f"delete from {table} where slice in (select unnest(?::integer[]))", [slices])
 
 
-def _thin(connection: duckdb.DuckDBPyConnection, sampled: Sampled) -> None:
-    if sampled.cut:
+def _thin(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:
+    if cut:
         connection.execute(
             "delete from sample using (select unnest(?::integer[]) as cut, unnest(?::ubigint[]) as largest) "
             "where slice = cut and key > largest",
-            [list(sampled.cut), list(sampled.cut.values())],
+            [list(cut), list(cut.values())],
         )
-
-
-def _set_aside(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep the states from before a slice ended, which judge others by that slice; renamed, they cost nothing."""
-    for kind in ("open", "slice"):
-        connection.execute(f"drop table checkpoint_{kind}_before")
-        connection.execute(f"alter table checkpoint_{kind} rename to checkpoint_{kind}_before")
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
@@ -198,14 +209,18 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> N
     connection.unregister("incoming")
 
 
-def _keep(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes) -> None:
-    """Replace a state.
+def _keep(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes | None) -> None:
+    """Replace a state, or set it aside as the one from before a slice ended; renamed, it costs nothing.
 
     Rows of one growing table would be written again whenever DuckDB folds its journal into the file; a table that is
     replaced costs the same for ever and keeps the file at a few times the state. As a column of numbers a state goes
     straight to its place in the file, as one large value it would pass through the journal: 14 MB take 40 ms instead
     of 90.
     """
+    if body is None:
+        connection.execute(f"drop table checkpoint_{kind}_before")
+        connection.execute(f"alter table checkpoint_{kind} rename to checkpoint_{kind}_before")
+        return
     connection.execute(CREATE_CHECKPOINT.format(kind=kind))
     insert(connection, f"checkpoint_{kind}", {"body": np.frombuffer(body, np.uint64)})
 
