@@ -9,8 +9,9 @@ the labels given on arrival stands beside, so that speed bought with quality is 
 tells no labels on arrival). ``memory_mib`` is what a process of its own that has already loaded the data and the code
 needs besides; ``cpu`` are documents per second of processor time, which other work disturbs less than the clock.
 
-With ``--curve``: one line for every number of topics and of words, each from a process of its own; ``ns`` is the
-processor time per non-zero and topic. With ``--starts``: seconds of a first and a second start, with code and topics.
+With ``--curve``: one line for every number of topics, of words and of words in a document, each from a process of its
+own; ``ns`` is the processor time per non-zero and topic. With ``--starts``: seconds of a first and a second start, with
+code and topics.
 
 Idle threads of OpenMP wait without spinning: on a machine with other work, scikit-learn's two threads are else several
 times slower than its single one.
@@ -55,7 +56,12 @@ from vmfstream.online.state import TrackerSettings, TrackState
 
 BATCH = 5000
 
-CURVE = [(k, 30_000) for k in (10, 30, 100, 300, 1000)] + [(30, d) for d in (10_000, 100_000, 500_000)]
+CURVE = [
+    *((k, 30_000, 100) for k in (10, 30, 100, 300, 1000)),
+    *((30, d, 100) for d in (10_000, 100_000, 500_000)),
+    *((30, 30_000, words) for words in (30, 300, 1000)),
+]
+"""Topics, words of the vocabulary, words of a document."""
 
 Labels = NDArray[np.int64]
 
@@ -436,9 +442,9 @@ def _self(*arguments: str, **environment: str) -> str:
     return subprocess.run(call, check=True, capture_output=True, text=True, env=os.environ | environment).stdout
 
 
-def point(k: int, d: int, threads: int) -> None:
-    """Print one point of the curve: 20,000 documents in batches, after a first fit on 4,000."""
-    counts, _ = counted(24_000, d, k, 100, 0.2)
+def point(k: int, d: int, words: int, threads: int) -> None:
+    """Print one point of the curve: 20,000 documents in batches, fewer long ones, after a first fit on 4,000."""
+    counts, _ = counted(4000 + 2_000_000 // max(words, 100), d, k, words, 0.2)
     x = weighted(counts)
     settings = TrackerSettings(topics=k, window=4000, cold_starts=1, threads=threads)
     state = tracker.start(settings, [], 0, x[:4000])
@@ -457,6 +463,7 @@ def point(k: int, d: int, threads: int) -> None:
         "method": "tracker, one slice",
         "topics": k,
         "dimension": d,
+        "non_zeros": round(nnz / n, 1),
         "threads": threads,
         "documents_per_second": round(n / best.seconds),
         "cpu": round(n / best.cpu),
@@ -489,23 +496,23 @@ def main() -> None:
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--starts", action="store_true")
     parser.add_argument("--memory-of", nargs=2, metavar=("FILE", "METHOD"), help=argparse.SUPPRESS)
-    parser.add_argument("--point", type=int, nargs=2, metavar=("TOPICS", "WORDS"), help=argparse.SUPPRESS)
+    parser.add_argument("--point", type=int, nargs=3, metavar=("TOPICS", "DIMENSION", "WORDS"), help=argparse.SUPPRESS)
     parser.add_argument("--start", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.memory_of:
         path, method = given.memory_of
         print(added_memory(path, method, given.topics[0], given.threads[0]))
     elif given.point:
-        k, d = given.point
-        point(k, d, given.threads[0])
+        k, d, words = given.point
+        point(k, d, words, given.threads[0])
     elif given.start:
         x = weighted(counted(3000, 2000, 2, 30, 0.2)[0])
         FAST["tracker, one slice"](x[:1000], [x[1000:2000], x[2000:]], 2, 1)
     elif given.starts:
         starts()
     elif given.curve:
-        for k, d in CURVE:
-            print(_self("--point", str(k), str(d)), end="", flush=True)
+        for place in CURVE:
+            print(_self("--point", *map(str, place)), end="", flush=True)
     else:
         compare(given)
 

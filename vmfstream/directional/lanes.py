@@ -26,7 +26,7 @@ WIDEST = 128 if binding.get_host_cpu_features().get("avx512f") else 64
 WIDTHS = tuple(range(NARROW, WIDEST + 1, NARROW))
 """Topics whose sums fit the vector registers."""
 
-_GATHERED, _ADDED = 16, 32  # words between asking for a row and its turn, to be read and to be added to
+_GATHERED, _ADDED = 16, 64  # words between asking for a row and its turn, to be read and to be added to
 _LINE = 64  # bytes that come into the cache together
 
 # contract: a product and a sum may be one instruction. Nothing else is relaxed, so that sums keep their order.
