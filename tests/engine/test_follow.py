@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,19 @@ def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
     assert (again.documents, again.epoch) == (160, first.epoch)
     with pytest.raises(InputError, match="topics"):
         follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
+
+
+def test_the_garbage_collector_is_left_as_it_was() -> None:
+    spared: list[int] = []
+    follow(
+        MemorySource(FOUR_YEARS),
+        FieldCodec(),
+        MemoryLog(),
+        SETTINGS,
+        observe=lambda _: spared.append(gc.get_freeze_count()),
+    )
+    assert min(spared) > 1000
+    assert gc.get_freeze_count() == 0
 
 
 def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -172,12 +173,25 @@ def follow(
     A log that another run is writing raises StoreLocked. With an ``executor`` its workers read the source in ranges
     (`vmfstream.engine.ranged`), and ``assigned`` is told nothing.
     """
-    with lease(store.path) if isinstance(store, Log) else nullcontext():
+    with lease(store.path) if isinstance(store, Log) else nullcontext(), _older_objects_left_alone():
         settings = agree(settings, store.settings(settings.as_text()))
         parts = settings.parts(source, codec, store, linger, ahead if executor is None else 0)
         engine = Engine(*parts, assigned) if executor is None else RangedEngine(*parts, settings.encoder, executor)
         engine.run(observe, stop)
     return engine
+
+
+@contextmanager
+def _older_objects_left_alone() -> Iterator[None]:
+    """Have the garbage collector pass over what lives already, the loaded libraries above all.
+
+    It would look through all of that again with every fifty thousand documents, which costs as much as to encode them.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:

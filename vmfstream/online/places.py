@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes.beliefs import learn
 from vmfstream.bayes.temporal import convolve
 from vmfstream.directional.bessel import log_partition
-from vmfstream.directional.kernels import accumulate, copied, padded
+from vmfstream.directional.kernels import accumulate, copied, padded, zeros
 from vmfstream.online import chain
 from vmfstream.online.state import NEVER, Life, Matrix, Sample, TrackerSettings, TrackState
 
@@ -61,20 +61,27 @@ def _chosen(a: NDArray[Any], columns: NDArray[np.int64], missing: float = 0) -> 
     return out
 
 
-@njit(cache=True, nogil=True)
 def _columns_at(a: Matrix, columns: NDArray[np.int64]) -> Matrix:
     """Return the columns of a matrix with these numbers, zeros for -1."""
-    out = np.zeros((a.shape[0], len(columns)), a.dtype)
+    out = zeros(len(a), len(columns))
+    as_before = int(np.argmin(np.append(columns == np.arange(len(columns)), False)))
+    out[:, :as_before] = a[:, :as_before]
+    _put_columns(a, columns, as_before, out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _put_columns(a: Matrix, columns: NDArray[np.int64], first: int, out: Matrix) -> None:
+    """Put the columns with these numbers, from the ``first`` on, into a matrix of zeros."""
     for i in range(a.shape[0]):
-        for j in range(len(columns)):
+        for j in range(first, len(columns)):
             if columns[j] >= 0:
                 out[i, j] = a[i, columns[j]]
-    return out
 
 
 def added(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
     """Add a topic that holds the given documents: in the window by memberships, before it as a past of its own."""
-    k = state.k
+    k, before = state.k, state.past
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
     window = []
     for w in state.window:
@@ -96,7 +103,7 @@ def added(state: TrackState, members: Sample, settings: TrackerSettings) -> Trac
         h = np.zeros((state.dim, 1), np.float32)
         for s in sums:
             h = convolve(learn(h, s, weight)[0], omega)
-        past[j] = copied(past[j])
+        past[j] = copied(past[j]) if before is not None and past[j] is before[j] else past[j]
         past[j][:, k] = h[:, 0]
     n_past = state.n_past.copy()
     n_past[k] = len(early)

@@ -262,7 +262,10 @@ def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
     """
     old, new = len(h), len(columns)
     out = zeros(new, h.shape[1])
-    before, after = column_norms(h), _put_rows(h, columns, out)
+    after = _put_rows(h, columns, out)
+    gone = np.ones(old, np.bool_)
+    gone[columns[columns >= 0]] = False
+    before = np.hypot(after, column_norms(h[gone]))
     held = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
     wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(held, 1.0)))
     return chain.shrink(out, after, wanted)
