@@ -228,6 +228,17 @@ def test_a_template_holds_the_past_as_seen_from_every_date() -> None:
     assert meta["others"].tolist() == frame.others.tolist()
 
 
+def test_every_chart_is_drawn_to_its_own_rim() -> None:
+    rows = Moment(gazette(slices=6, topics=5))
+    shared = rays.columns(rows, history_of(rows, "hindsight"))["layout"]
+    assert not {"xaxis", "yaxis", "shapes"} & set(shared)  # topics far from all others have a wider rim
+    for topic in range(5):
+        layout = rays.draw(rows, f"rays/hindsight/{topic}")["layout"]
+        reach = layout["meta"]["reach"]
+        assert layout["xaxis"]["range"] == layout["yaxis"]["range"] == [-reach, reach]
+        assert max(shape["x1"] for shape in layout["shapes"]) == layout["meta"]["rim"] < reach
+
+
 def test_a_long_past_is_thinned_to_few_bytes() -> None:
     meta = rays.draw(Moment(gazette(slices=500, topics=2, stored=8)), "rays/then/1")["layout"]["meta"]
     assert meta["at"][0] == 2

@@ -33,8 +33,9 @@ def section(parts: Parts) -> str:
         f'<button data-turn="{step}" aria-label="{for_html(label)}">{arrow}</button>'
         for step, label, arrow in ((-40, texts.TURN_LEFT, "←"), (40, texts.TURN_RIGHT, "→"))
     )
-    period = wording.period(parts.history.labels)
-    caption = texts.PAGE["globe"].replace("{n}", str(BACK)).replace("{periods}", f"{period}s")
+    labels = parts.history.labels
+    back = min(BACK, len(labels))
+    caption = texts.PAGE["globe"].replace("{n}", str(back)).replace("{periods}", f"{wording.period(labels)}s")
     return chart("globe", texts.GLOBE, caption, controls=turns) + '<p class="muted" id="globe-note"></p>'
 
 

@@ -18,6 +18,7 @@ from vmfstream.dashboards.views.rays.frame import seen_from_here
 from vmfstream.dashboards.views.rays.view import RaysView
 
 _SIZE = Size(400, 400)
+_OWN = ("meta", "shapes", "xaxis", "yaxis")  # what the layout of each topic's chart has of its own
 
 
 def section(parts: Parts) -> str:
@@ -29,7 +30,7 @@ def columns(rows: LogRows, history: History) -> dict[str, Any]:
     """Return what the charts of all topics share."""
     view = RaysView()
     empty = view.drawing(view.frame(rows, Selection(reading=readings_of(rows)[0])), _SIZE, "light")
-    layout = {key: value for key, value in empty["layout"].items() if key not in ("template", "meta", "shapes")}
+    layout = {key: value for key, value in empty["layout"].items() if key not in ("template", *_OWN)}
     return {"data": [_style(trace) for trace in empty["data"]], "layout": layout}
 
 
@@ -53,7 +54,7 @@ def draw(rows: LogRows, key: str) -> dict[str, Any]:
         "unit": past.unit,
         "past": past.values[~np.isnan(frame.past.degrees)],
     }
-    return {"data": [], "layout": {"meta": layout["meta"], "shapes": layout["shapes"]}}
+    return {"data": [], "layout": {name: layout[name] for name in _OWN}}
 
 
 def _style(trace: dict[str, Any]) -> dict[str, Any]:
