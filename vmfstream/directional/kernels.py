@@ -352,7 +352,7 @@ def _cuts(indices: NDArray[Any], threads: int) -> NDArray[np.int32]:
     """
     if threads == 1 or not len(indices):
         return np.empty(0, np.int32)
-    sample = np.sort(indices[:: max(1, len(indices) // 4096)])
+    sample = np.sort(indices[:: max(1, len(indices) // 1024)])
     again = sample[1:] == sample[:-1]
     frequent = np.append(again, False) | np.append(False, again)
     cost = np.cumsum(np.where(frequent, 1.0, 2.0))

@@ -32,8 +32,6 @@ TOLERANCE = 1e-3
 DEGREES = (4, 8, 16, 32)
 """Degrees that are tried; beyond, powers lose more digits by cancelling than the degree gains."""
 
-_ENDS = np.array([-1.0, 1.0])
-
 
 class Belief(NamedTuple):
     """What documents are scored under.
@@ -136,10 +134,7 @@ def score_polynomial(belief: Belief) -> ScorePolynomial:
     """
     d, low = len(belief.f), belief.lowest_cosine
     for degree in DEGREES:
-        nodes, transform, powers = _interpolation(degree)
-        coef = powers @ (transform @ _log_predictive(belief, d, _cosines(nodes, low)).T)
-        gap = np.polynomial.polynomial.polyval(_ENDS, coef) - _log_predictive(belief, d, _cosines(_ENDS, low))
-        error = float(np.abs(gap).max())
+        coef, error = _expanded(float(d), belief.gamma, float(belief.kappa), low, *_interpolation(degree))
         if error <= TOLERANCE:
             break
     coef[0] += belief.log_weights
@@ -166,26 +161,44 @@ def _interpolation(degree: int) -> tuple[Vector, NDArray[np.float64], NDArray[np
     return np.cos(angles), transform, powers
 
 
-def _cosines(u: Vector, lowest: float) -> Vector:
-    return lowest + (1.0 - lowest) * (u + 1.0) / 2.0
-
-
-def _log_predictive(belief: Belief, d: int, cosine: Vector) -> NDArray[np.float64]:
-    return _log_predictive_each(float(d), belief.gamma, float(belief.kappa), cosine)
+@njit(cache=True)
+def _expanded(
+    d: float,
+    gamma: Vector,
+    kappa: float,
+    lowest: float,
+    nodes: Vector,
+    transform: NDArray[np.float64],
+    powers: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:
+    """Return coefficients (nodes, k) of log-densities relative to uniform, and their largest error at both ends."""
+    n = len(nodes)
+    coef, error = np.zeros((n, len(gamma))), 0.0
+    values, series = np.empty(n), np.empty(n)
+    for k in range(len(gamma)):
+        known = ell(d, gamma[k]) + ell(d, kappa)
+        for a in range(n):
+            values[a] = _joint(d, gamma[k], kappa, lowest, nodes[a]) - known
+        for j in range(n):
+            series[j] = 0.0
+            for a in range(n):
+                series[j] += transform[j, a] * values[a]
+        for p in range(n):
+            for j in range(p, n):
+                coef[p, k] += powers[p, j] * series[j]
+        for end in (-1.0, 1.0):
+            value = 0.0
+            for p in range(n - 1, -1, -1):
+                value = value * end + coef[p, k]
+            error = max(error, abs(value - (_joint(d, gamma[k], kappa, lowest, end) - known)))
+    return coef, error
 
 
 @njit(cache=True)
-def _log_predictive_each(d: float, gamma: Vector, kappa: float, cosine: Vector) -> NDArray[np.float64]:
-    """Log-densities relative to uniform for topics (k,) at cosines (c,), as (k, c)."""
-    out = np.empty((len(gamma), len(cosine)))
-    of_kappa = ell(d, kappa)
-    for k in range(len(gamma)):
-        g = gamma[k]
-        of_gamma = ell(d, g)
-        for c in range(len(cosine)):
-            joint = math.sqrt(max(g * g + kappa * kappa + 2.0 * g * kappa * cosine[c], 0.0))
-            out[k, c] = ell(d, joint) - of_gamma - of_kappa
-    return out
+def _joint(d: float, gamma: float, kappa: float, lowest: float, u: float) -> float:
+    """ell(|gamma psi + kappa x|) at the cosine that u from -1 to 1 stands for."""
+    cosine = lowest + (1.0 - lowest) * (u + 1.0) / 2.0
+    return ell(d, math.sqrt(max(gamma * gamma + kappa * kappa + 2.0 * gamma * kappa * cosine, 0.0)))
 
 
 def _exact(x: Rows, belief: Belief) -> tuple[Matrix, Vector, NDArray[np.int32]]:
