@@ -173,7 +173,11 @@ NIPS_NOTES = (
     "Papers of a thousand words hardly share weights of topics, so that nearly every one becomes a cluster by itself: "
     "MC2 is an HDP then, and a context, of which each cluster has one, says nothing about words. A chain that starts "
     "from 20 clusters stays near 20 for scores of sweeps, at a smaller density, before it breaks up: a small number of "
-    "clusters, as printed, is a chain that has not mixed. Of 50 words papers do form clusters.",
+    "clusters, as printed, is a chain that has not mixed.",
+    "Of 50 words papers do form clusters; titles and authors help a little, years do not. Tried there without finding "
+    "the printed order (perplexity with titles, authors, years known; none: 2,861): contexts of 5 times the weight "
+    "(2,976, 2,955, 2,992) and of 20 times (3,023, 2,988, 3,131), years that spread by half of one in a cluster "
+    "(2,868), and at most 20 clusters (2,898, 2,905, 2,899; none: 2,896).",
     "PNAS is not at hand; npTOT is not computed.",
 )
 

@@ -79,7 +79,13 @@ def test_a_long_group_unlike_all_clusters_is_one_by_itself() -> None:
     topics = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]], np.float32)
     tokens, shares = np.array([[600.0, 400.0, 0.0], [700.0, 300.0, 0.0]]), np.array([0.7, 0.29, 0.01])
     mixing = (np.vstack([tokens, np.zeros(3)]) + 0.5 * shares) / (np.append(tokens.sum(axis=1), 0.0)[:, None] + 0.5)
-    given = {"members": np.ones(2), "alpha": 1.0, "spread": 0.5, "tokens": tokens[:, :2], "mixing": mixing}
+    given: dict[str, Any] = {
+        "members": np.ones(2),
+        "alpha": 1.0,
+        "spread": 0.5,
+        "tokens": tokens[:, :2],
+        "mixing": mixing,
+    }
     draw = replace(tiny_draw(), topics=topics, contexts=(), **given)
     like, odds = mp.words_given_topics(draw), mp.cluster_odds(draw, (), 1000)
     bags = many(np.ones(200, np.int64), 1000)
