@@ -20,7 +20,8 @@ function drawTree() {
     trace.values = [0, ...tree.area];
     // fewer words where a cell is small: plotly would write none if it had no room for all
     const total = under(tree.level).reduce((sum, k) => sum + tree.area[k], 0), pixels = w * tree.el.clientHeight;
-    const lines = (k) => leaf[k] ? 1 + fig.layout.meta.sides.filter((side) => Math.sqrt(tree.area[k] / total * pixels) >= side).length : 3;
+    const whole = (k) => leaf[k] ? tree.area[k] : under(String(k)).reduce((sum, j) => sum + tree.area[j], 0);
+    const lines = (k) => 1 + fig.layout.meta.sides[leaf[k]].filter((side) => Math.sqrt(whole(k) / total * pixels) >= side).length;
     trace.labels = [W.treeTop, ...tree.named.map((list, k) => list.slice(0, lines(k)).map(shownText).join(leaf[k] ? "<br>" : " "))];
     trace.marker.line = { color: ["", ...topic.map((t) => (t >= 0 && t === st.t ? D.colours.light.text : D.colours.light.page))], width: [0, ...topic.map((t) => (t >= 0 && t === st.t ? 2 : 1))] };
     Object.assign(trace, { level: tree.level, hoverinfo: "none" });

@@ -102,6 +102,19 @@ def test_the_single_node_on_top_is_the_root_of_the_drawing() -> None:
     np.testing.assert_allclose(trace["values"], [0, *found.area], rtol=1e-6)
 
 
+def test_a_small_group_is_called_by_fewer_words() -> None:
+    found = frame(log())
+    groups = np.flatnonzero(~found.leaf)
+
+    def words(width: int) -> list[int]:
+        labels = TreeView().drawing(found, Size(width, 480), "light")["data"][0]["labels"]
+        return [len(labels[1 + k].split()) for k in groups]
+
+    assert words(1240) == [3] * groups.size
+    assert words(362) == [2, 3, 3]
+    assert words(100) == [1, 2, 2]
+
+
 def test_a_group_has_the_faded_colour_of_its_largest_topic() -> None:
     made = {6: [[0, 1], [2, STRANGER]]}
     rows = with_trees(gazette(slices=12, topics=4, settling=0), made)

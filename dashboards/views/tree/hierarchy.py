@@ -9,9 +9,9 @@ import numpy as np
 
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
-from vmfstream.dashboards.rows.likeness import order_by_likeness
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.rows.naming import distinct
+from vmfstream.dashboards.rows.steady import arrangement
 from vmfstream.log.queries import SnapshotTopicFrame
 
 WORDS = 3
@@ -72,7 +72,7 @@ def trees(rows: LogRows, history: History) -> list[tuple[int, int]]:
 def read_tree(rows: LogRows, history: History, snapshot: int, made: int) -> TreeFrame:
     """Read a tree as the snapshot found it."""
     nodes, words = rows.snapshot_topics(snapshot), rows.snapshot_words(snapshot, 4 * WORDS)
-    place = {int(history.topic[t]): k for k, t in enumerate(order_by_likeness(history))}
+    place = {topic: k for k, topic in enumerate(arrangement(rows))}
     order, parent = _depth_first(nodes, place)
     number = {int(node): k for k, node in enumerate(nodes.node)}
     at = np.array([number[node] for node in order], dtype=np.int64)

@@ -21,6 +21,9 @@ ROOT = "root"
 SIDES = (52.0, 74.0)
 """Sides in pixels of a square cell from which on there is room for a second and a third word."""
 
+GROUPS = (120.0, 200.0)
+"""The same for a group, whose words stand beside each other."""
+
 _LONGEST = 11  # font sizes
 _SMALLEST_TEXT = 10
 
@@ -52,8 +55,12 @@ def _traces(frame: TreeFrame, pixels: float, name: ThemeName) -> list[dict[str, 
     if frame.made is None:
         return []
     colours = theme(name)
-    sides = np.sqrt(frame.area / max(float(frame.area.sum()), 1e-12) * pixels)
-    lines = 1 + np.searchsorted(SIDES, sides, "right")
+    whole = frame.area.astype(np.float64)
+    for k in range(frame.parent.size - 1, -1, -1):  # what lies in a group comes after it
+        if frame.parent[k] >= 0:
+            whole[frame.parent[k]] += whole[k]
+    sides = np.sqrt(whole / max(float(frame.area.sum()), 1e-12) * pixels)
+    shown = 1 + np.where(frame.leaf, np.searchsorted(SIDES, sides, "right"), np.searchsorted(GROUPS, sides, "right"))
     return [
         {
             "type": "treemap",
@@ -61,7 +68,7 @@ def _traces(frame: TreeFrame, pixels: float, name: ThemeName) -> list[dict[str, 
             "hoverinfo": "skip",
             "ids": [ROOT, *(str(k) for k in range(frame.parent.size))],
             "parents": ["", *(str(p) if p >= 0 else ROOT for p in frame.parent)],
-            "labels": [texts.PAGE["treeTop"], *(_text(frame, k, int(lines[k])) for k in range(frame.parent.size))],
+            "labels": [texts.PAGE["treeTop"], *(_text(frame, k, int(shown[k])) for k in range(frame.parent.size))],
             "values": np.append(0.0, frame.area).astype(np.float32),
             "branchvalues": "remainder",
             "textinfo": "label",
@@ -80,9 +87,8 @@ def _traces(frame: TreeFrame, pixels: float, name: ThemeName) -> list[dict[str, 
     ]
 
 
-def _text(frame: TreeFrame, k: int, lines: int) -> str:
-    told = frame.words[k][:lines] if frame.leaf[k] else frame.words[k]
-    words = [for_plotly(shortened(word, _LONGEST)) for word in told]
+def _text(frame: TreeFrame, k: int, shown: int) -> str:
+    words = [for_plotly(shortened(word, _LONGEST)) for word in frame.words[k][:shown]]
     return ("<br>" if frame.leaf[k] else " ").join(words) or for_plotly(wording.numbered(int(frame.topic[k])))
 
 
@@ -122,7 +128,7 @@ def _layout(frame: TreeFrame, size: Size, name: ThemeName) -> dict[str, Any]:
         "annotations": [] if frame.made is not None else [empty],
         "meta": {
             "view": "tree",
-            "sides": list(SIDES),
+            "sides": [list(GROUPS), list(SIDES)],
             "topic": frame.topic.tolist(),
             "share": [round(float(share), 5) for share in frame.share],
             "leaf": frame.leaf.astype(int).tolist(),
