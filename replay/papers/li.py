@@ -27,7 +27,7 @@ _COLLECTIONS = (
 
 _VECTORS = (
     "Our vectors are smaller than the paper's, whose size it does not print: sets of {words}, cut to frequent words. "
-    "What share of the words of the texts (stop words aside) has a vector is in the second table; what the others tell "
+    "What share of the words of the texts (stop words aside) has a vector is in the last table; what the others tell "
     "of the classes is the difference between BOW and BOW of the words with vectors. VMFMix is to be held against "
     "MeanWV of the same vectors."
 )
@@ -58,23 +58,21 @@ def _plan(effort: Effort) -> list[Task]:
 def _show(done: Done) -> Shown:
     words = ", ".join(f"{name} ({share})" for name, share in _sizes(done).items())
     notes = (_COLLECTIONS, _VECTORS.format(words=words), _METHODS)
-    return Shown(
-        "table1", "Classes of documents by linear support vector machines", (_scores(done), _others(done)), (), notes
-    )
+    tables = (*(_scores(done, data) for data in printed.SETS), _others(done))
+    return Shown("table1", "Classes of documents by linear support vector machines", tables, (), notes)
 
 
-def _scores(done: Done) -> Table:
+def _scores(done: Done, data: str) -> Table:
     cells = []
     for method in dict.fromkeys((*printed.CLASSIFICATION, *METHODS)):
-        for data in printed.SETS:
-            for measure in printed.MEASURES:
-                paper = printed.CLASSIFICATION[method][data][measure] if method in printed.CLASSIFICATION else None
-                ours: tuple[float | None, float | None] = (None, None)
-                if method in METHODS:
-                    source = MAIN if method in OF_VECTORS else ""
-                    ours = mean_and_spread(done.values(measure, data=data, method=method, source=source))
-                cells.append(Cell(method, f"{data} {measure}", paper, *ours))
-    return Table(f"Macro averages, in percent; vectors of {MAIN}", tuple(cells), digits=1, corner="features")
+        for measure in printed.MEASURES:
+            paper = printed.CLASSIFICATION[method][data][measure] if method in printed.CLASSIFICATION else None
+            ours: tuple[float | None, float | None] = (None, None)
+            if method in METHODS:
+                source = MAIN if method in OF_VECTORS else ""
+                ours = mean_and_spread(done.values(measure, data=data, method=method, source=source))
+            cells.append(Cell(method, measure, paper, *ours))
+    return Table(f"{data}: macro averages, in percent; vectors of {MAIN}", tuple(cells), digits=1, corner="features")
 
 
 def _others(done: Done) -> Table:
@@ -83,10 +81,10 @@ def _others(done: Done) -> Table:
         for data in printed.SETS:
             for method in COMPARED:
                 found = mean_and_spread(done.values("F1", data=data, method=method, source=source))
-                cells.append(Cell(source, f"{data} {method} F1", None, *found))
+                cells.append(Cell(source, f"{data} {method}", None, *found))
             share = done.values("share", data=data, method=COMPARED[0], source=source)[0]
-            cells.append(Cell(source, f"{data} words covered, %", None, 100 * share))
-    return Table("Other vectors", tuple(cells), digits=1, corner="vectors")
+            cells.append(Cell(source, f"{data} covered, %", None, 100 * share))
+    return Table("Other vectors: F1, and words that have a vector", tuple(cells), digits=1, corner="vectors")
 
 
 def _sizes(done: Done) -> dict[str, str]:
