@@ -3,11 +3,12 @@
 One topic of four partitions holds documents of 1.3 KB; one process reads it from its beginning. ``bare`` polls with
 kafka-python and decodes JSON; ``vmfstream`` reads, decodes, tokenises, weighs, follows 30 topics and commits.
 ``steady`` leaves out the first slice, whose annealed fits take as long however long the stream is; ``steady_cpu_us`` is
-what a message costs of one core, which others on the machine disturb less than the clock. Also: how long a
-commit takes, how long after a kill the first new epoch is in the log, and how long a lone message takes from its being
-sent to its row. Rounds are interleaved, every run has a process of its own; prints one JSON line per measure.
+what a message costs of one core, which others on the machine disturb less than the clock. Also: how long a transaction
+takes and how many epochs it holds, how long after a kill the first new epoch is in the log, and how long a lone message
+takes from its being sent to its row. Rounds are interleaved, every run has a process of its own; prints one JSON line
+per measure.
 
-    python tests/benchmarks/bench_kafka.py [--messages 60000] [--slice 5000] [--rounds 3]
+    python tests/benchmarks/bench_kafka.py [--messages 120000] [--slice 5000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     from vmfstream.log.writer import Log
 
     marks: list[tuple[int, float, float]] = []
-    commits: list[float] = []
+    commits: list[tuple[float, int]] = []
 
     class Timed(Log):
         """Notes how long commits take."""
@@ -67,7 +68,7 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
         def commit(self, *written: Any) -> None:
             began = time.perf_counter()
             super().commit(*written)
-            commits.append(time.perf_counter() - began)
+            commits.append((time.perf_counter() - began, len(written)))
 
     with tempfile.TemporaryDirectory() as folder:
         store = Timed(Path(folder) / "run.duckdb")
@@ -87,7 +88,8 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
         "seconds": end[1] - began,
         "steady_per_second": (end[0] - ready[0]) / (end[1] - ready[1]),
         "steady_cpu_us": 1e6 * (end[2] - ready[2]) / (end[0] - ready[0]),
-        "commit_seconds": statistics.median(commits),
+        "commit_seconds": statistics.median(seconds for seconds, _ in commits),
+        "epochs_per_commit": sum(epochs for _, epochs in commits) / len(commits),
     }
 
 
@@ -145,7 +147,7 @@ def one(measure: str, url: str, messages: int, size: int) -> None:
 def main() -> None:
     """Fill a topic, then measure all in turn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--messages", type=int, default=60_000)
+    parser.add_argument("--messages", type=int, default=120_000)
     parser.add_argument("--slice", type=int, default=5000, help="documents per slice")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)

@@ -27,11 +27,14 @@ Row = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
 def batch(rows: list[Row], first: int = 0, packed: int = 0, magic: int = 2) -> bytes:
     """A batch of (time, key, value, headers), as a producer sends it."""
-    builder = MemoryRecordsBuilder(magic=magic, compression_type=packed, batch_size=10**7, offset=first)
+    builder = MemoryRecordsBuilder(magic=magic, compression_type=packed, batch_size=10**7)
     for time, key, value, headers in rows:
         assert builder.append(time, key, value, headers) is not None
     builder.close()
-    return bytes(builder.buffer())
+    body = bytearray(builder.buffer())
+    if magic == 2:
+        body[:8] = first.to_bytes(8, "big")  # which the broker does
+    return bytes(body)
 
 
 def fetched(body: bytes, *, first: int = 0, blocks: bool, **how: Any) -> Any:
