@@ -214,7 +214,7 @@ HOW_TO_READ: Sequence[tuple[str, str]] = (
     ),
     ("Life lines", "One line per topic from its first date to its last; a curve is where one flowed into another."),
     ("Globe and tree", "Which topics are alike. Near is roughly right on the globe; the tree joins topics in groups."),
-    ("As known then", "Uses only documents up to that date."),
+    ("As known then", "Uses only documents up to that date. At first, topics are tried that are replaced later."),
     ("In hindsight", "Uses all documents, also later ones."),
     ("Sure of its words", "How well a topic's words are known; it falls when documents stay away."),
 )
