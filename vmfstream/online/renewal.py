@@ -53,7 +53,7 @@ def _mark(indices: NDArray[Any], held: NDArray[np.bool_]) -> None:
 
 @njit(cache=True, nogil=True)
 def _renew_all(low: int, high: int, square: Vector, base: Matrix, s: Matrix, kappa: float, f: Matrix) -> None:
-    for i in range(high - 1, low - 1, -1):  # first words, the frequent ones, come last and are near for the next batch
+    for i in range(low, high):
         for j in range(f.shape[1]):
             v = base[i, j] + kappa * s[i, j]
             f[i, j] = v
