@@ -137,9 +137,9 @@ def _perplexities(done: Done, words: int, *, printed: bool = True) -> tuple[Cell
         if found["topics"] is not None:
             counts = f"{found.get('clusters', '-')}, {found['topics']}"
         cells.append(Cell(row, "all words", perplexity if printed else None, found["unseen"]))
-        cells.append(Cell(row, "knowing its context", None, found.get("own context")))
+        cells.append(Cell(row, "context known", None, found.get("own context")))
         cells.append(Cell(row, "second half", None, found["half"]))
-        cells.append(Cell(row, "weights of its cluster", None, found.get("mean")))
+        cells.append(Cell(row, "cluster mean", None, found.get("mean")))
         cells.append(Cell(row, "clusters, topics", numbers if printed else None, counts))
         if context in without["most"]:
             gain = _gain(perplexity, PERPLEXITY[WITHOUT][0]) if printed else None
@@ -161,8 +161,8 @@ def _sweeps(chain: dict[str, Any]) -> int:
 
 NIPS_NOTES = (
     "All words: p(w), the cluster and the topics of all tokens summed out, a new cluster among those possible; an "
-    "estimate that errs towards larger perplexities. Knowing its context: the same given the held-out paper's own. "
-    "Second half: given that context and half of the words. Weights of its cluster: the weights of topics at their "
+    "estimate that errs towards larger perplexities. Context known: the same given the held-out paper's own. "
+    "Second half: given that context and half of the words. Cluster mean: the weights of topics at their "
     "mean in each cluster, as if a paper told nothing about its own. The paper's is in a supplement not at hand.",
     "Gain: of papers whose context is known, against none without contexts. At most: log p(w | x) - log p(w) = "
     "log p(x | w) - log p(x) is no more than the surprise at the contexts x of all papers, given the clusters found "
