@@ -132,12 +132,13 @@ def test_what_a_lock_kept_out_is_tried_again_until_the_run_is_stopped(caplog: py
     store.error = StoreLocked("held by somebody")
     with Writer(store, beside=True) as writer:
         put(writer, told, range(2))
-        store.free.release(9)
+        store.free.release(3)
         writer.settle(never)
         assert store.groups == [[0], [1]]
         assert caplog.messages.count("held by somebody; epoch 0 waits") == 1
         store.error = StoreLocked("held by somebody")
         put(writer, told, range(2, 4))
+        store.free.release(1)
         with pytest.raises(StoreLocked):
             writer.settle(lambda: True)
     assert store.groups == [[0], [1]]
