@@ -66,7 +66,7 @@ def test_a_group_that_is_new_is_found() -> None:
     groups = find(recent, half, control, anchor(), KAPPA)
     first = groups[0]
     assert first.joins[:20].all()
-    assert first.joins[20:].sum() <= 3  # a few by chance
+    assert first.joins[20:].sum() < 10  # some by chance; two thirds are of the group
     assert first.gain > 10
     assert first.chance < 1e-5
     assert len(first.recent) == 170

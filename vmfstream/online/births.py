@@ -1,14 +1,14 @@
 """Births: groups of documents that the topics explain badly, that explain each other, and that are new.
 
-Groups are proposed on one half of the recent documents and tested on the other. A group is news only if its kind is
-more frequent now than it was; finer structure that was always there explains documents better too. Documents of both
+Groups that one half of the recent documents proposes are tested on the other. A group is news only if its kind is more
+frequent now than it was; finer structure that was always there explains documents better too. Documents of both
 times are compared by their scores on arrival, before they were learnt; what was learnt looks well explained.
 
 With a group's sum S its topic has the belief f = B + kappa S, B being the anchor, and a document the gain
 
     delta = log pi + log p(x | f) - s
 
-over its score s under the mixture.
+over its score s under the mixture, or under a topic that nobody has seen yet where that is larger.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LEAST_GAIN = 10.0
 REFINING_GAIN = 200.0
 """The same for a group that is not new; it refines the topics, and there is no end of finer structure."""
 
-CHANCE = 1e-4
+CHANCE = 1e-5
 """Probability with which as many recent documents may join if the group was always as frequent; a slice tests many."""
 
 CLEARLY = 3.0
@@ -126,12 +126,15 @@ def _clenshaw(u: Vector, coef: Vector) -> Vector:
 
 
 def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:
-    """Look for groups among recent documents and test them, best first.
+    """Look for groups among recent documents and test them; those that are news first, then by gain.
+
+    Each half of the recent documents proposes groups that the other tests. A document is explained by the mixture or as
+    the first of its kind, whichever is better: what nothing explains does not make a group by that alone.
 
     Parameters
     ----------
     recent : documents of the last slices
-    half : (N,) which of them propose; the others test
+    half : (N,) one half of them
     control : older documents, uniform over the stream
     anchor : (D,) natural vector of the common prior
     kappa : concentration of documents
@@ -140,6 +143,18 @@ def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
     -------
     Groups that gain at least `LEAST_GAIN` nats on the testing half, whatever their chance.
     """
+    recent, control = (_or_unseen(known, anchor, kappa) for known in (recent, control))
+    groups = [g for proposing in (half, ~half) for g in _found(recent, proposing, control, anchor, kappa)]
+    return sorted(groups, key=lambda g: (g.chance >= CHANCE, -g.gain))
+
+
+def _or_unseen(known: Known, anchor: Matrix, kappa: float) -> Known:
+    """Scores under the mixture and a topic that nobody has seen yet, of the share that groups begin with."""
+    return Known(known.x, np.logaddexp(known.s, LOG_SHARE + unseen(known.x, anchor, kappa)))
+
+
+def _found(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:
+    """Groups that one half proposes and that pass the test on the other."""
     proposing = np.flatnonzero(half)
     worst = proposing[np.argsort(recent.s[proposing], kind="stable")]
     worst = np.sort(worst[: min(PROPOSING, int(np.ceil(BADLY_EXPLAINED * len(worst))))])
@@ -151,7 +166,7 @@ def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
     proposals = _stars(gram, np.asarray(x @ anchor, np.float64), norm * norm, kappa, len(anchor), recent.s[worst])
     tested = (_tested(worst[members], recent, half, control, anchor, kappa) for members in proposals)
-    return sorted((g for g in tested if g is not None), key=lambda g: -g.gain)
+    return [g for g in tested if g is not None]
 
 
 def _stars(gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector) -> Iterator[Mask]:
@@ -201,16 +216,13 @@ def _tested(
         np.log(share) + log_density(d, kappa, square, np.asarray(known.x @ f, np.float64))
         for known in (recent, control)
     )
-    inner = np.asarray(own @ f, np.float64)
-    left_out = log_density(d, kappa, square - 2.0 * kappa * inner + kappa * kappa, inner - kappa)  # f - kappa x
-    clearly = max(0.5 * float(np.median(np.log(share) + left_out - recent.s[members])), CLEARLY)
     delta = now - recent.s
     testing = delta[~half]
     gain = float(np.logaddexp(np.log1p(-share), testing).sum())
-    joining = int(np.count_nonzero(testing > clearly))
+    joining = int(np.count_nonzero(testing > CLEARLY))
     if joining < LEAST_JOINING or gain <= LEAST_GAIN:
         return None
-    earlier = int(np.count_nonzero(then - control.s > clearly))
+    earlier = int(np.count_nonzero(then - control.s > CLEARLY))
     part = len(testing) / (len(testing) + len(control.s))
     chance = float(bdtrc(joining - 1, joining + earlier, part))
     return Group(delta > 0.0, gain, chance, now, then)

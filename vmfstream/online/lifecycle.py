@@ -140,7 +140,8 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
         kin = _kin(known, members, settings, SAME if new else ALIKE)
         if kin is not None and life.asleep[kin] > NEVER:
             return _roused(known, members, kin, settings)
-        roomy, events = (None, []) if kin is not None else _place(known, settings, group.gain)
+        worth = 2.0 * group.gain  # the half that tests stands for both
+        roomy, events = (None, []) if kin is not None else _place(known, settings, worth)
         if roomy is not None:
             born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
             born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
