@@ -16,8 +16,8 @@ from kafka import TopicPartition
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
-from vmfstream.connectors.kafka_blocks import blocks_of, in_blocks
 from vmfstream.connectors.kafka_client import Complaints, explained, open_consumer
+from vmfstream.connectors.kafka_columns import Columns
 from vmfstream.connectors.kafka_options import ClientOptions, Place, parse_place, read_options
 from vmfstream.connectors.kafka_order import Partition, in_order
 from vmfstream.connectors.kafka_ranges import KafkaRanges
@@ -88,7 +88,7 @@ class KafkaSource:
         self._missing: dict[str, float] = {}
         self._complaints = Complaints()
         with explained(self.place, self._options):
-            self._consumer = in_blocks(open_consumer(self.place, self._options, group_id=group))
+            self._consumer = open_consumer(self.place, self._options, group_id=group)
         try:
             self._discover()
         except BaseException:
@@ -205,8 +205,7 @@ class KafkaSource:
                 return
         now = int(time.time() * 1000)
         for tp, records in found.items():
-            for block in blocks_of(records):
-                self._parts[tp].add(block, now, self._text, self._max_message_bytes)
+            self._parts[tp].add(Columns.of(records), now, self._text, self._max_message_bytes)
         for tp, part in self._parts.items():
             part.end = max(part.end, self._consumer.highwater(tp) or 0)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.connectors.kafka_blocks import Block
+from vmfstream.connectors.kafka_columns import Columns
 from vmfstream.records import Message
 
 _PATIENCE = 2.0  # seconds to wait for a partition that should have messages and gives none
@@ -40,16 +40,16 @@ class Partition:
         self._waiting: list[Message] = []
         self._times = self._sizes = np.zeros(0, np.int64)
 
-    def add(self, block: Block, now: int, text: bool, max_bytes: int) -> None:
+    def add(self, records: Columns, now: int, text: bool, max_bytes: int) -> None:
         """Take in records, whose times are taken for ones that never run back or ahead of ``now``."""
-        block = block.between(self.next, 2**63 - 1)
-        if not len(block):
+        records = records.between(self.next, 2**63 - 1)
+        if not len(records):
             return
-        times = np.maximum.accumulate(np.maximum(np.minimum(block.time, now), self.seen))
-        sizes = block.sizes(max_bytes)
-        self._waiting += block.messages(self.name, text, max_bytes)
+        times = np.maximum.accumulate(np.maximum(np.minimum(records.time, now), self.seen))
+        sizes = records.sizes(max_bytes)
+        self._waiting += records.messages(self.name, text, max_bytes)
         self._times, self._sizes = np.concatenate([self._times, times]), np.concatenate([self._sizes, sizes])
-        self.seen, self.next = int(times[-1]), int(block.offset[-1]) + 1
+        self.seen, self.next = int(times[-1]), int(records.offset[-1]) + 1
         self.bytes += int(sizes.sum())
         self.since = time.monotonic()
 

@@ -9,8 +9,8 @@ import numpy as np
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import OffsetOutOfRangeError
 
-from vmfstream.connectors.kafka_blocks import blocks_of, in_blocks
 from vmfstream.connectors.kafka_client import explained, open_consumer
+from vmfstream.connectors.kafka_columns import Columns
 from vmfstream.connectors.kafka_options import ClientOptions, Place
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Range
@@ -60,14 +60,13 @@ class KafkaRanges:
                         f"messages of {wanted.part} between offset {wanted.first} and {wanted.last} are gone: "
                         "somebody deleted them while they were read"
                     ) from None
-                for block in blocks_of(found.get(tp, ())):
-                    part = block.between(wanted.first, wanted.last)
-                    total = held + np.cumsum(part.sizes(self._max_message_bytes))
-                    enough = int(np.searchsorted(total, limit)) + 1
-                    messages += part.messages(wanted.part, self._text, self._max_message_bytes)[:enough]
-                    if enough <= len(part):
-                        return messages, messages[-1].offset + 1
-                    held = int(total[-1]) if len(part) else held
+                part = Columns.of(found.get(tp, ())).between(wanted.first, wanted.last)
+                total = held + np.cumsum(part.sizes(self._max_message_bytes))
+                enough = int(np.searchsorted(total, limit)) + 1
+                messages += part.messages(wanted.part, self._text, self._max_message_bytes)[:enough]
+                if enough <= len(part):
+                    return messages, messages[-1].offset + 1
+                held = int(total[-1]) if len(part) else held
         return messages, wanted.last
 
 
@@ -89,4 +88,4 @@ class _Options:
 def _consumer(place: Place, options: _Options) -> KafkaConsumer:
     """Connect, once per process; connecting takes as long as reading thousands of messages."""
     with explained(place, options.options):
-        return in_blocks(open_consumer(place, options.options, group_id=None))
+        return open_consumer(place, options.options, group_id=None)
