@@ -32,6 +32,7 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import chain, tracker
+from vmfstream.online.growth import moved
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, to_arrays
 from vmfstream.online.window import Refit, refit
 
@@ -512,7 +513,7 @@ def test_dropped_words_leave_what_the_others_hold() -> None:
 def test_moved_keeps_zero_columns() -> None:
     h = np.zeros((10, 16), np.float32)
     h[2, 0] = h[3, 1] = 5.0
-    out = tracker.moved(h, np.array([2, -1, 0], np.int32))
+    out = moved(h, np.array([2, -1, 0], np.int32))
     assert bessel_ratio(3, out[0, 0]) == pytest.approx(bessel_ratio(10, 5.0), rel=1e-6)
     assert not out[:, 1:].any()
 

@@ -15,6 +15,7 @@ from vmfstream.directional.kernels import accumulate
 from vmfstream.engine.engine import Engine
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import tracker
+from vmfstream.online.growth import moved
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.online.window import from_static, static_fits, topics_for
 from vmfstream.records import SliceReport, SmoothedSlice
@@ -110,7 +111,7 @@ def _regrown(state: TrackState, growth: Growth) -> TrackState:
     new = len(growth.columns)
     return replace(
         state,
-        base=tracker.moved(state.base, growth.columns),
+        base=moved(state.base, growth.columns),
         kappa=float(inv_bessel_ratio(new, bessel_ratio(state.dim, state.kappa))),
         window=(),
         past=None,

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.beliefs import learn
@@ -28,6 +27,7 @@ from vmfstream.online.adoption import adopted
 from vmfstream.online.births import unseen
 from vmfstream.online.chain import anchored, counts, statistics
 from vmfstream.online.drift import with_alarms
+from vmfstream.online.growth import carried, moved, put_rows
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
 from vmfstream.online.renewal import renew
@@ -40,7 +40,6 @@ from vmfstream.online.state import (
     TrackState,
     Vector,
     WindowSlice,
-    columns_of,
     rows_of,
     stack,
 )
@@ -224,7 +223,7 @@ def regrow(
     new = len(columns)
     n, kept_parts = state.open.n, state.open.kept
     s = zeros(new, state.kp)
-    _put_rows(state.open.s, columns, s)
+    put_rows(state.open.s, columns, s)
     if kept_parts:
         resp = _masked(kept, np.concatenate([r for _, r in kept_parts]))
         kept_parts = ((kept, resp),)
@@ -240,48 +239,9 @@ def regrow(
         window=parts,
         open=OpenSlice(s, n, state.open.documents, kept_parts, state.open.fitted),
         base=np.zeros((new, state.kp), np.float32),
-        life=None if state.life is None else _carried(state.life, columns, state.dim),
+        life=None if state.life is None else carried(state.life, columns, state.dim),
     )
     return _predicted(moved_state, settings)
-
-
-def _carried(life: Life, columns: NDArray[np.int32], old: int) -> Life:
-    """Move the samples of documents to a new vocabulary; densities relative to uniform grow like the dimension."""
-    factor = len(columns) / old
-    parts: dict[str, Any] = {
-        name: replace(sample, x=columns_of(sample.x, columns), gain=sample.gain * factor)
-        for name, sample in (("recent", life.recent), ("control", life.control))
-    }
-    return replace(life, **parts, heard=life.heard * factor)
-
-
-def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
-    """Move natural vectors (D, kp) to a new vocabulary.
-
-    A_D of their lengths is kept, times the share of the length that the remaining words hold.
-    """
-    old, new = len(h), len(columns)
-    out = zeros(new, h.shape[1])
-    after = _put_rows(h, columns, out)
-    gone = np.ones(old, np.bool_)
-    gone[columns[columns >= 0]] = False
-    before = np.hypot(after, column_norms(h[gone]))
-    held = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
-    wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(held, 1.0)))
-    return chain.shrink(out, after, wanted)
-
-
-@njit(cache=True, nogil=True)
-def _put_rows(h: Matrix, columns: NDArray[np.int32], out: Matrix) -> Vector:
-    """Put the rows ``columns`` of a matrix into one of zeros, and return the norms of its columns."""
-    square = np.zeros(h.shape[1])
-    for i in range(len(columns)):
-        if columns[i] >= 0:
-            for j in range(h.shape[1]):
-                v = h[columns[i], j]
-                out[i, j] = v
-                square[j] += np.float64(v) * np.float64(v)
-    return np.sqrt(square)
 
 
 def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tuple[TrackState, Closed]:
