@@ -114,7 +114,7 @@ def test_ctrl_c_and_again(topics: Topics, start: Start, tmp_path: Path) -> None:
     topic.fill(rows, times=times(rows))
     way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 600)
     one = start(*way)
-    wait_for(lambda: log.exists() and ask(log, "select count(*) from slice")[0][0] == 2)
+    wait_for(lambda: log.exists() and ask(log, "select count(*) from slice")[0][0] >= 2)
     code, out, _, _ = ended(one, signal.SIGINT)
     assert code == 130
     assert "700 documents, 0 rejected" in out  # the open epoch, which would linger, too
@@ -173,7 +173,7 @@ def test_a_run_ends_while_the_broker_is_away(broker: Broker, topics: Topics, sta
     topic, told, log = topics(1), topics(1), tmp_path / "run.duckdb"
     topic.fill(documents(900))
     one = start("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 60, "--publish", told.url)
-    wait_for(lambda: log.exists() and ask(log, "select count(*) from slice")[0][0] == 2)
+    wait_for(lambda: log.exists() and ask(log, "select count(*) from slice")[0][0] >= 2)
     broker.kill()
     try:
         time.sleep(1.0)
