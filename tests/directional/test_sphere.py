@@ -123,3 +123,10 @@ def test_no_rows_no_seeds() -> None:
     assert cosine_plus_plus(np.zeros((0, 4)), 2, rng).shape == (0,)
     with pytest.raises(ValueError, match="k: expected at least one row, got 0"):
         cosine_plus_plus(np.eye(2), 0, rng)
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+def test_squares_of_single_precision_neither_overflow_nor_vanish(scale: float) -> None:
+    rows, empty = unit_rows(np.array([[3.0, 4.0]], np.float32) * np.float32(scale))
+    np.testing.assert_allclose(rows, [[0.6, 0.8]], rtol=1e-6)
+    assert not empty.any()

@@ -79,13 +79,13 @@ def _normalise(values: Any, bounds: Any, empty: Any) -> None:
                     row[j] = row[j] / largest
         total = 0.0
         for value in row:
-            total += float(value) ** 2
+            total += np.float64(value) ** 2  # float() would keep single precision, whose squares overflow
         if total == 0.0:
             empty[i] = True
             continue
         norm = np.sqrt(total)
         for j in range(row.size):
-            row[j] = float(row[j]) / norm
+            row[j] = np.float64(row[j]) / norm
 
 
 def place_around(
