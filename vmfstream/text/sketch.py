@@ -9,6 +9,7 @@ digits of noise.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.text.bits import crc32s, mixed32
+from vmfstream.text.bits import mixed32
 
 SIZE = 512
 _PLACES = 4
@@ -28,11 +29,7 @@ Projection: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 def projection(names: Iterable[bytes]) -> Projection:
     """Return how vectors whose columns have these D names are sketched."""
-    return projection_of(crc32s(list(names)))
-
-
-def projection_of(hashes: NDArray[np.uint32]) -> Projection:
-    """Return how vectors are sketched whose columns have D names with these CRC-32."""
+    hashes = np.fromiter(map(zlib.crc32, names), np.uint32)
     block = SIZE // _PLACES
     rows = np.empty((hashes.size, _PLACES), np.int32)
     signs = np.empty((hashes.size, _PLACES), np.float32)

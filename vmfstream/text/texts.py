@@ -13,7 +13,7 @@ from vmfstream.directional.lanes import lowest_bit
 from vmfstream.records import Arrays, Document
 from vmfstream.text.counts import Counts
 from vmfstream.text.protocol import Counted, Place, TopWords
-from vmfstream.text.sketch import Projection, projection_of, sketch
+from vmfstream.text.sketch import Projection, projection, sketch
 from vmfstream.text.strongest import check_matrix, strongest_words
 from vmfstream.text.tokens import Tokeniser
 from vmfstream.text.vocabulary import Growth, Vocabulary
@@ -143,7 +143,7 @@ class TextEncoder:
     def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
         """Return the columns of ``m`` (dim, k) as few numbers, (k, 512), see `vmfstream.text.sketch`."""
         if self._projection is None or self._projection[0] != self.digest:
-            self._projection = self.digest, projection_of(self.vocabulary.hashes())
+            self._projection = self.digest, projection(self.vocabulary.keys())
         return sketch(self._projection[1], m)
 
     def state(self) -> Arrays:

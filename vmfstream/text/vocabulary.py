@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Arrays
 from vmfstream.text.bags import pack_bags, unpack_bags
-from vmfstream.text.bits import crc32_each
 from vmfstream.text.counts import Counts
 from vmfstream.text.table import WordTable
 from vmfstream.text.tokens import Tokeniser
@@ -200,9 +200,11 @@ class Vocabulary:
             for column in chosen
         ]
 
-    def hashes(self) -> NDArray[np.uint32]:
-        """Return the CRC-32 of what each column is known by in every vocabulary: its word, or the stem of its words."""
-        return np.asarray(crc32_each(*self._terms.take(self._columns.astype(np.int64))))
+    def keys(self) -> Iterator[bytes]:
+        """Return what each column is known by in every vocabulary: its word, or the stem of its words, in UTF-8."""
+        starts, pool = self._terms.take(self._columns.astype(np.int64))
+        letters = pool.tobytes()
+        return (letters[a:b] for a, b in pairwise(starts.tolist()))
 
     def pack(self, counts: Counts) -> list[bytes]:
         """Return documents in a form that holds their terms by name, see `vmfstream.text.bags`."""
