@@ -7,8 +7,7 @@ registers, which is several times faster and compiles in a fraction of the time 
 The rows of a document's words lie far apart, mostly outside the nearest caches. Every loop asks for the row of a word
 some words ahead of the one it works on, so that it is at hand when its turn comes; asking changes no result.
 
-``numba`` does not see changes of this file when it looks up compiled callers in its cache: after an edit, delete
-``__pycache__``.
+After an edit, delete ``__pycache__`` (see `vmfstream.directional.emitters`).
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from typing import Any
 from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+
+from vmfstream.directional.emitters import emit_prefetch, emitted
 
 NARROW = 16
 WIDEST = 128 if binding.get_host_cpu_features().get("avx512f") else 64
@@ -31,12 +31,6 @@ _LINE = 64  # bytes that come into the cache together
 
 # contract: a product and a sum may be one instruction. Nothing else is relaxed, so that sums keep their order.
 _FUSE = ("contract",)
-
-
-def _emitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give numba a function that emits code; the type of what numba returns would be that of the emitter."""
-    compiled: Callable[..., Any] = intrinsic(function)
-    return compiled
 
 
 class _Row:
@@ -81,13 +75,10 @@ class _Row:
 
 def _ask(row: _Row, word: Any, column: Any, width: int, *, write: bool) -> None:
     """Emit requests for ``width`` columns of a word's row, which is soon read or written."""
-    builder, byte, flag = row.builder, ir.IntType(8), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
-    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
-    first = builder.bitcast(row.at(word, column), byte.as_pointer())
+    builder = row.builder
+    first = builder.bitcast(row.at(word, column), ir.IntType(8).as_pointer())
     for offset in range(0, row.align * width, _LINE):
-        line = builder.gep(first, [ir.Constant(flag, offset)])
-        builder.call(prefetch, [line, ir.Constant(flag, int(write)), ir.Constant(flag, 3), ir.Constant(flag, 1)])
+        emit_prefetch(builder, builder.gep(first, [ir.Constant(ir.IntType(32), offset)]), write=write)
 
 
 def _element(context: Any, builder: Any, kind: Any, value: Any, position: Any) -> Any:
@@ -101,7 +92,7 @@ def _word(context: Any, builder: Any, kind: Any, value: Any, position: Any) -> A
     return context.cast(builder, word, kind.dtype, types.intp)
 
 
-@_emitted
+@emitted
 def dot_block(typingctx, indices, data, start, stop, m, column, width, out):  # type: ignore[no-untyped-def]
     """out[column : column + width] = sum_j data[j] m[indices[j], column : column + width], start <= j < stop.
 
@@ -147,7 +138,7 @@ def _emit_dot(context: Any, builder: Any, kinds: Any, args: Any, width: int) -> 
         target.store(builder.load(total), target.beside(first, lane))
 
 
-@_emitted
+@emitted
 def add_entry(typingctx, indices, data, start, stop, s, column, weight, then, end, beside):  # type: ignore[no-untyped-def]
     """s[indices[j], column] += data[j] weight, start <= j < stop; ``weight`` is of the dtype of s.
 
@@ -170,7 +161,7 @@ def add_entry(typingctx, indices, data, start, stop, s, column, weight, then, en
     return types.void(indices, data, *where), emit
 
 
-@_emitted
+@emitted
 def add_rows(typingctx, indices, data, start, stop, s, column, weight, then, end, beside):  # type: ignore[no-untyped-def]
     """s[indices[j], column : column + NARROW] += data[j] weight[column : column + NARROW], start <= j < stop.
 
@@ -216,7 +207,7 @@ def _emit_sum(
         add(j, _word(context, builder, kinds[0], args[0], j))
 
 
-@_emitted
+@emitted
 def score_lanes(typingctx, c, column, coef, centre, slope, score):  # type: ignore[no-untyped-def]
     """Score `NARROW` topics by Horner's scheme in u = (c - centre) slope, and return the largest score.
 
@@ -252,7 +243,7 @@ def score_lanes(typingctx, c, column, coef, centre, slope, score):  # type: igno
     return types.float64(c, types.intp, coef, centre, slope, score), emit
 
 
-@_emitted
+@emitted
 def above(typingctx, score, column, level):  # type: ignore[no-untyped-def]
     """Return which of `NARROW` scores from ``column`` on are above ``level``, as bits of a number."""
 
@@ -262,13 +253,3 @@ def above(typingctx, score, column, level):  # type: ignore[no-untyped-def]
         return builder.zext(builder.bitcast(found, ir.IntType(NARROW)), ir.IntType(64))
 
     return types.int64(score, types.intp, types.float64), emit
-
-
-@_emitted
-def lowest_bit(typingctx, bits):  # type: ignore[no-untyped-def]
-    """Return the place of the lowest bit that is set; ``bits`` must not be zero."""
-
-    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), emit

@@ -1,22 +1,18 @@
 """Bytes many at a time: the words of ASCII texts, and eight bytes as one number.
 
-``numba`` does not see changes of emitted code when it looks up compiled callers in its cache: after an edit, delete
-``__pycache__``.
+After an edit, delete ``__pycache__`` (see `vmfstream.directional.emitters`).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from vmfstream.directional.lanes import lowest_bit
+from vmfstream.directional.emitters import address_of, emit_prefetch, emitted, lowest_bit
 
 BLOCK = 64
 """Bytes that are looked at together; as many must follow the last text."""
@@ -33,24 +29,7 @@ COPIED = 8
 """Bytes that are copied at once."""
 
 
-def _emitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give numba a function that emits code; the type of what numba returns would be that of the emitter."""
-    compiled: Callable[..., Any] = intrinsic(function)
-    return compiled
-
-
-def _address(context: Any, builder: Any, kind: Any, value: Any, position: Any, found: Any) -> Any:
-    """Address of what is ``found`` from a position of an array on."""
-    data = context.make_array(kind)(context, builder, value).data
-    return builder.bitcast(builder.gep(data, [position]), found.as_pointer())
-
-
-def _called(builder: Any, kind: Any, name: str, args: list[Any]) -> Any:
-    """Call what the compiler knows by a name."""
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)  # type: ignore[no-untyped-call]
-
-
-@_emitted
+@emitted
 def _lowered(typingctx, text, position):  # type: ignore[no-untyped-def]
     """Lower the letters of a block in place; return as bits which bytes are letters or digits, which not ASCII."""
 
@@ -64,7 +43,7 @@ def _lowered(typingctx, text, position):  # type: ignore[no-untyped-def]
         def among(values: Any, first: str, count: int) -> Any:
             return builder.icmp_unsigned("<", builder.sub(values, each(ord(first))), each(count))
 
-        address = _address(context, builder, signature.args[0], args[0], args[1], vector)
+        address = address_of(context, builder, signature.args[0], args[0], args[1], vector)
         found = builder.load(address, align=1)
         lowered = builder.or_(found, builder.select(among(found, "A", 26), each(ord("a") - ord("A")), each(0)))
         builder.store(lowered, address, align=1)
@@ -76,28 +55,28 @@ def _lowered(typingctx, text, position):  # type: ignore[no-untyped-def]
     return types.UniTuple(types.int64, 2)(text, types.intp), emit  # type: ignore[no-untyped-call]
 
 
-@_emitted
+@emitted
 def eight(typingctx, text, position):  # type: ignore[no-untyped-def]
     """Return the eight bytes from ``position`` on as one number, the first the highest."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         number = ir.IntType(64)
-        found = builder.load(_address(context, builder, signature.args[0], args[0], args[1], number), align=1)
+        found = builder.load(address_of(context, builder, signature.args[0], args[0], args[1], number), align=1)
         if sys.byteorder == "big":
             return found
-        return _called(builder, ir.FunctionType(number, [number]), "llvm.bswap.i64", [found])
+        return builder.bswap(found)
 
     return types.uint64(text, types.intp), emit
 
 
-@_emitted
+@emitted
 def _copy_eight(typingctx, source, position, target, place):  # type: ignore[no-untyped-def]
     """Copy the eight bytes from ``position`` on to ``place``."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         number = ir.IntType(64)
-        found = builder.load(_address(context, builder, signature.args[0], args[0], args[1], number), align=1)
-        builder.store(found, _address(context, builder, signature.args[2], args[2], args[3], number), align=1)
+        found = builder.load(address_of(context, builder, signature.args[0], args[0], args[1], number), align=1)
+        builder.store(found, address_of(context, builder, signature.args[2], args[2], args[3], number), align=1)
         return context.get_dummy_value()
 
     return types.void(source, types.intp, target, types.intp), emit
@@ -114,15 +93,14 @@ def copy(source, begin, end, target, place):  # type: ignore[no-untyped-def]
         target[place + i - begin] = source[i]
 
 
-@_emitted
+@emitted
 def fetch(typingctx, numbers, position):  # type: ignore[no-untyped-def]
     """Have the processor bring an element of an array of numbers near, without waiting for it."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        flag, byte = ir.IntType(32), ir.IntType(8).as_pointer()
-        address = _address(context, builder, signature.args[0], args[0], args[1], ir.IntType(8))
-        call = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-        _called(builder, call, "llvm.prefetch.p0i8", [address, *(ir.Constant(flag, value) for value in (0, 3, 1))])
+        emit_prefetch(
+            builder, address_of(context, builder, signature.args[0], args[0], args[1], ir.IntType(8)), write=False
+        )
         return context.get_dummy_value()
 
     return types.void(numbers, types.intp), emit

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.directional.lanes import lowest_bit
+from vmfstream.directional.emitters import lowest_bit
 from vmfstream.records import Arrays, Document
 from vmfstream.text.counts import Counts
 from vmfstream.text.protocol import Counted, Place, TopWords

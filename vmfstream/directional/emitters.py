@@ -1,0 +1,44 @@
+"""What functions that emit code for the compiler share, where numba's own would be slower.
+
+``numba`` does not see changes of emitted code when it looks up compiled callers in its cache: after an edit, delete
+``__pycache__``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+
+def emitted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give numba a function that emits code; the type of what numba returns would be that of the emitter."""
+    compiled: Callable[..., Any] = intrinsic(function)
+    return compiled
+
+
+def address_of(context: Any, builder: Any, kind: Any, value: Any, position: Any, found: Any) -> Any:
+    """Address of what is ``found`` from a position of an array on."""
+    data = context.make_array(kind)(context, builder, value).data
+    return builder.bitcast(builder.gep(data, [position]), found.as_pointer())
+
+
+def emit_prefetch(builder: Any, address: Any, *, write: bool) -> None:
+    """Have the processor bring what lies at an address of bytes near, without waiting for it."""
+    byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    builder.call(prefetch, [address, *(ir.Constant(flag, value) for value in (int(write), 3, 1))])  # data, to stay
+
+
+@emitted
+def lowest_bit(typingctx, bits):  # type: ignore[no-untyped-def]
+    """Return the place of the lowest bit that is set; ``bits`` must not be zero."""
+
+    def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), emit
