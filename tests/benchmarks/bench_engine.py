@@ -1,9 +1,11 @@
 """Documents per second from ready CSR batches: the tracker, beside its bare kernel and what people use instead.
 
-The fast methods take turns in every round, and the medians over rounds are compared: ``times_kmeans`` and ``of_bare``
-are the medians of the rounds' ratios to MiniBatchKMeans and to the bare kernel, with as many threads. The bare kernel
-is what no pass can do without: scores under fixed topics, softmax, and sums of the documents, by the same compiled
-loops; with two threads each half of the documents has sums of its own, which are not put together. The slow methods,
+The fast methods take turns in every round, and the medians over rounds are compared: ``times_kmeans``, ``of_bare`` and
+``of_plain`` are the medians of the rounds' ratios to MiniBatchKMeans, to the bare kernel and to the plain one, with as
+many threads. Both kernels are what no pass can do without: scores under fixed topics, softmax, and sums of the
+documents; with two threads each half of the documents has sums of its own, which are not put together. The plain one is
+what numba makes of Python: sums over words in written-out scalars, which it keeps in registers, and one document after
+another. The bare one uses the loops of the tracker, which fetch rows ahead. The slow methods,
 fed with counts instead of weights, run once over the first documents only. Agreement with the known topics (NMI) of
 the labels given on arrival stands beside, so that speed bought with quality is seen (tomotopy makes one sweep, and
 tells no labels on arrival). ``memory_mib`` is what a process of its own that has already loaded the data and the code
@@ -39,8 +41,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 from river.cluster import TextClust
 from scipy.sparse import csr_array, load_npz, save_npz
@@ -176,27 +179,39 @@ def mixture(first: csr_array, batches: list[csr_array], k: int, threads: int) ->
 
 
 def bare(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run the kernel alone under the first topics."""
+    """Run the loops of the tracker alone, under the first topics."""
+    m, kappa, log_weight = directions(first, k, threads, kernels.padded(k))
+    line = np.stack([log_weight, kappa]).astype(np.float64)
+    slope = (kappa > 0.0).astype(np.float64)
+    sums = [kernels.zeros(*m.shape) for _ in range(threads)]
+    return kernel_pass(bare_chunk, batches, (m, line, np.zeros(len(slope)), slope), sums)
+
+
+def directions(first: csr_array, k: int, threads: int, kp: int) -> tuple[Any, Any, Any]:
+    """Means (D, kp) of the first topics, their concentrations and logarithms of their weights, padded."""
     state, settings = fitted(first, k, threads)
     known = tracker.belief(state, settings)
-    d, kp = known.f.shape
-    m = kernels.zeros(d, kp)
+    m = kernels.zeros(len(known.f), kp)
     m[:, :k] = known.f[:, :k] / np.maximum(known.gamma, 1e-12).astype(np.float32)
-    line = np.zeros((2, kp))
-    line[0, k:], line[0, :k], line[1, :k] = -np.inf, known.log_weights, known.kappa
-    slope = np.append(np.ones(k), np.zeros(kp - k))
-    sums = [kernels.zeros(d, kp) for _ in range(threads)]
+    kappa, log_weight = np.zeros(kp, np.float32), np.full(kp, -np.inf, np.float32)
+    kappa[:k], log_weight[:k] = known.kappa, known.log_weights
+    return m, kappa, log_weight
+
+
+def kernel_pass(chunk: Any, batches: list[csr_array], law: tuple[Any, ...], sums: list[Any]) -> Pass:
+    """Run a kernel over all batches, one thread for each of the matrices of sums."""
+    threads = len(sums)
     labels = []
     with ThreadPoolExecutor(threads) as pool:
         clock = Clock()
         for x in batches:
             label = np.empty(x.shape[0], np.int32)
             parts = [x.shape[0] * c // threads for c in range(threads + 1)]
-            shared = x.indptr, x.indices, x.data, m, line, np.zeros(kp), slope, label
+            shared = x.indptr, x.indices, x.data, *law, label
             if threads == 1:
-                bare_chunk(0, x.shape[0], *shared, sums[0])
+                chunk(0, x.shape[0], *shared, sums[0])
             else:
-                running = [pool.submit(bare_chunk, parts[c], parts[c + 1], *shared, sums[c]) for c in range(threads)]
+                running = [pool.submit(chunk, parts[c], parts[c + 1], *shared, sums[c]) for c in range(threads)]
                 for part in running:
                     part.result()
             labels.append(label)
@@ -242,6 +257,59 @@ def bare_chunk(
             then = indptr[after], indptr[after + 1], topic[min(a + 1, at - 1)]
             lanes.add_entry(indices, data, indptr[i], indptr[i + 1], s, topic[a], share[a], *then)
             a += 1
+
+
+ROOM = 32
+"""Topics whose sums are written out; they fill the registers."""
+
+
+def written_out() -> Any:
+    """Return the plain kernel, for any number of topics that `ROOM` divides."""
+    each = range(ROOM)
+    lines = [
+        "def plain_chunk(low, high, indptr, indices, data, m, kappa, log_weight, label, s):",
+        "    kp = m.shape[1]",
+        "    r = np.empty(kp, np.float32)",
+        "    for i in range(low, high):",
+        f"        for column in range(0, kp, {ROOM}):",
+        *(f"            a{t} = np.float32(0.0)" for t in each),
+        "            for j in range(indptr[i], indptr[i + 1]):",
+        "                word, x = np.uint64(indices[j]), data[j]",
+        *(f"                a{t} += x * m[word, np.uint64(column) + np.uint64({t})]" for t in each),
+        *(f"            r[column + {t}] = a{t}" for t in each),
+        "        best = 0",
+        "        for t in range(kp):",
+        "            r[t] = kappa[t] * r[t] + log_weight[t]",
+        "            if r[t] > r[best]:",
+        "                best = t",
+        "        highest, total = r[best], np.float32(0.0)",
+        "        for t in range(kp):",
+        "            r[t] = np.exp(r[t] - highest)",
+        "            total += r[t]",
+        "        label[i] = best",
+        "        for t in range(kp):",
+        "            share = r[t] / total",
+        "            if share > np.float32(1e-3):",
+        "                for j in range(indptr[i], indptr[i + 1]):",
+        "                    s[indices[j], t] += share * data[j]",
+    ]
+    room: dict[str, Any] = {"np": np}
+    exec("\n".join(lines), room)
+    rows, numbers = types.float32[:, ::1], types.float32[::1]
+    words = types.int32[::1]
+    numba.config.SLP_VECTORIZE = 1  # the scalars become vectors
+    try:
+        given = types.intp, types.intp, words, words, numbers, rows, numbers, numbers, words, rows
+        return njit(types.void(*given), nogil=True, fastmath={"contract"})(room["plain_chunk"])
+    finally:
+        numba.config.SLP_VECTORIZE = 0
+
+
+def plain(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
+    """Run what numba makes of the kernel alone, under the first topics."""
+    law = directions(first, k, threads, -(-k // ROOM) * ROOM)
+    chunk = FITTED.get("plain") or FITTED.setdefault("plain", written_out())
+    return kernel_pass(chunk, batches, law, [np.zeros_like(law[0]) for _ in range(threads)])
 
 
 # --- the others -----------------------------------------------------------------------------------------------------
@@ -324,6 +392,7 @@ def _bags(x: csr_array) -> list[list[tuple[int, float]]]:
 FAST: dict[str, Method] = {
     "MiniBatchKMeans": kmeans,
     "bare kernel": bare,
+    "plain kernel": plain,
     "tracker, one slice": lambda first, batches, k, threads: follow(first, batches, k, threads, 0),
     "OnlineVMFMixture": mixture,
     "tracker, 4 slices": lambda first, batches, k, threads: follow(first, batches, k, threads, 4),
@@ -421,7 +490,11 @@ def _ratios(rates: dict[str, list[float]], name: str) -> dict[str, float]:
     own = rates[name] if name in FAST else rates[name][0]
     return {
         key: _rounded(float(np.median(np.divide(own, rates[other]))), 4 if name in SLOW else 2)
-        for key, other in (("times_kmeans", "MiniBatchKMeans"), ("of_bare", "bare kernel"))
+        for key, other in (
+            ("times_kmeans", "MiniBatchKMeans"),
+            ("of_bare", "bare kernel"),
+            ("of_plain", "plain kernel"),
+        )
     }
 
 
