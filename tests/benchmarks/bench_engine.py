@@ -41,9 +41,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import njit, types
+from numba.core import config
 from numpy.typing import NDArray
 from river.cluster import TextClust
 from scipy.sparse import csr_array, load_npz, save_npz
@@ -208,12 +208,11 @@ def kernel_pass(chunk: Any, batches: list[csr_array], law: tuple[Any, ...], sums
             label = np.empty(x.shape[0], np.int32)
             parts = [x.shape[0] * c // threads for c in range(threads + 1)]
             shared = x.indptr, x.indices, x.data, *law, label
+            jobs = [(parts[c], parts[c + 1], *shared, sums[c]) for c in range(threads)]
             if threads == 1:
-                chunk(0, x.shape[0], *shared, sums[0])
+                chunk(*jobs[0])
             else:
-                running = [pool.submit(chunk, parts[c], parts[c + 1], *shared, sums[c]) for c in range(threads)]
-                for part in running:
-                    part.result()
+                list(pool.map(lambda job: chunk(*job), jobs))
             labels.append(label)
         return clock.read(labels)
 
@@ -297,12 +296,12 @@ def written_out() -> Any:
     exec("\n".join(lines), room)
     rows, numbers = types.float32[:, ::1], types.float32[::1]
     words = types.int32[::1]
-    numba.config.SLP_VECTORIZE = 1  # the scalars become vectors
+    vars(config)["SLP_VECTORIZE"] = 1  # the scalars become vectors
     try:
         given = types.intp, types.intp, words, words, numbers, rows, numbers, numbers, words, rows
         return njit(types.void(*given), nogil=True, fastmath={"contract"})(room["plain_chunk"])
     finally:
-        numba.config.SLP_VECTORIZE = 0
+        vars(config)["SLP_VECTORIZE"] = 0
 
 
 def plain(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
