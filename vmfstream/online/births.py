@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.polynomial import chebyshev
+from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
@@ -103,26 +102,12 @@ def _interpolated(d: int, squares: Vector) -> Vector:
 
     It is analytic in the square, with singularities on the negative axis only, beyond -(d/2 - 1)^2 [DLMF 10.21].
     """
-    low, high = squares.min(), squares.max()
-    half = (high - low) / 2.0
-    if half > 0.0:
-        nodes = log_partition(d, np.sqrt(np.maximum(low + half * (chebyshev.chebpts1(DEGREE + 1) + 1.0), 0.0)))
-        coef = np.asarray(chebyshev.chebfit(chebyshev.chebpts1(DEGREE + 1), nodes, DEGREE), np.float64)
-        if np.abs(coef[-2:]).max() < ROUNDING * max(np.abs(coef).max(), 1.0):
-            out = _clenshaw((squares.ravel() - low) / half - 1.0, coef)
-            return np.asarray(out.reshape(squares.shape))
+    low, high = float(squares.min()), float(squares.max())
+    if high > low:
+        series = Chebyshev.interpolate(lambda q: log_partition(d, np.sqrt(np.maximum(q, 0.0))), DEGREE, (low, high))
+        if np.abs(series.coef[-2:]).max() < ROUNDING * max(np.abs(series.coef).max(), 1.0):
+            return np.asarray(series(squares))
     return np.asarray(log_partition(d, np.sqrt(squares)))
-
-
-@njit(cache=True, nogil=True)
-def _clenshaw(u: Vector, coef: Vector) -> Vector:
-    """Sums of Chebyshev polynomials at points of [-1, 1]."""
-    last, out = np.zeros_like(u), np.zeros_like(u)
-    for c in coef[::-1]:
-        for i in range(len(u)):
-            now = 2.0 * u[i] * out[i] - last[i] + c
-            last[i], out[i] = out[i], now
-    return out - u * last
 
 
 def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:
