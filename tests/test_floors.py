@@ -11,6 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
+MODELS = ("temporal", "hierarchical", "admixture", "multilevel")
+"""Models that do not know of each other."""
+
 FLOORS = {
     "vmfstream": -1,
     "vmfstream.records": 0,
@@ -19,7 +22,10 @@ FLOORS = {
     "vmfstream.folders": 0,
     "vmfstream.directional": 0,
     "vmfstream.mixtures": 1,
-    "vmfstream.bayes": 1.5,
+    "vmfstream.bayes.factors": 1.1,
+    "vmfstream.bayes": 1.2,
+    "vmfstream.bayes.flat": 1.3,
+    **{f"vmfstream.bayes.{model}": 1.4 for model in MODELS},
     "vmfstream.online": 2,
     "vmfstream.log": 3,
     "vmfstream.text": 3,
@@ -39,7 +45,10 @@ ONLY = {
     "vmfstream.connectors": ("vmfstream.connectors", "vmfstream.records", "vmfstream.protocols", "vmfstream.errors"),
     "vmfstream.dashboards": ("vmfstream.dashboards", "vmfstream.records", "vmfstream.errors", "vmfstream.log.queries"),
 }
-NEVER = {"vmfstream.replay": ("vmfstream.dashboards",)}
+NEVER = {
+    "vmfstream.replay": ("vmfstream.dashboards",),
+    **{f"vmfstream.bayes.{one}": tuple(f"vmfstream.bayes.{two}" for two in MODELS if two != one) for one in MODELS},
+}
 NUMERIC = {"numpy", "scipy", "numba", "llvmlite"}  # llvmlite is how numba writes intrinsics
 
 

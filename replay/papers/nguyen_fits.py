@@ -10,12 +10,12 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from vmfstream import metrics
-from vmfstream.bayes.multilevel import Chain
-from vmfstream.bayes.multilevel_content import WORD_PRIOR, word_content
-from vmfstream.bayes.multilevel_contexts import ITEM, gaussian, log_marginals
-from vmfstream.bayes.multilevel_prediction import Bags, averaged, further, log_probabilities, memberships
-from vmfstream.bayes.multilevel_prediction import words_given_topics as likelihoods
-from vmfstream.bayes.multilevel_state import Draw, State
+from vmfstream.bayes.multilevel.content import WORD_PRIOR, word_content
+from vmfstream.bayes.multilevel.contexts import ITEM, gaussian, log_marginals
+from vmfstream.bayes.multilevel.prediction import Bags, averaged, further, log_probabilities, memberships
+from vmfstream.bayes.multilevel.prediction import words_given_topics as likelihoods
+from vmfstream.bayes.multilevel.sampler import Chain
+from vmfstream.bayes.multilevel.state import Draw, State
 from vmfstream.estimators.multilevel import MultilevelClustering
 from vmfstream.estimators.multilevel_named import Named
 from vmfstream.replay.papers.nguyen_data import (

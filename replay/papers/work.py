@@ -176,7 +176,7 @@ def _code() -> str:
     """Return a digest of the source that results depend on."""
     home = Path(inspect.getfile(vmfstream)).parent
     parts = [home / name for name in _COMPUTES]
-    files = sorted(file for part in parts for file in ([part] if part.is_file() else part.glob("*.py")))
+    files = sorted(file for part in parts for file in ([part] if part.is_file() else part.rglob("*.py")))
     return hashlib.sha256("".join(_content(file) for file in files).encode()).hexdigest()
 
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.bayes import flat, gibbs
-from vmfstream.bayes.concentration import RULES
-from vmfstream.bayes.dirichlet_process import fit_process
-from vmfstream.bayes.priors import moment_kappa_prior, moment_prior
+from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
+from vmfstream.bayes.flat import gibbs, variational
+from vmfstream.bayes.flat.dirichlet_process import fit_process
 from vmfstream.datasets import twenty_newsgroups
 from vmfstream.mixtures.movmf import annealed_start
 
@@ -53,7 +53,7 @@ def main() -> None:
 
     def ascend(sweeps: int, **options: Any) -> None:
         rng = np.random.default_rng(0)
-        flat.fit(x, resp, k, prior, kappa_prior=law, rng=rng, max_iter=sweeps, tol=0.0, **options)
+        variational.fit(x, resp, k, prior, kappa_prior=law, rng=rng, max_iter=sweeps, tol=0.0, **options)
 
     def process(sweeps: int) -> None:
         fit_process(x, resp, k, prior, kappa_prior=law, max_iter=sweeps, tol=0.0)

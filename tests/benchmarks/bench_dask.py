@@ -32,7 +32,7 @@ from scipy.sparse import csr_array
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from vmfstream.bayes.beliefs import learn  # noqa: E402
+from vmfstream.bayes.factors.beliefs import learn  # noqa: E402
 from vmfstream.directional.kernels import padded, posterior_accumulate  # noqa: E402
 from vmfstream.directional.parted import blocks  # noqa: E402
 from vmfstream.engine.engine import EngineSettings  # noqa: E402

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.bayes.admixture import directed_bags, visited
-from vmfstream.bayes.admixture_topics import point_topics
-from vmfstream.bayes.multilevel import Chain
-from vmfstream.bayes.multilevel_content import WORD_PRIOR, word_content
+from vmfstream.bayes.admixture.topics import point_topics
+from vmfstream.bayes.admixture.variational import directed_bags, visited
+from vmfstream.bayes.multilevel.content import WORD_PRIOR, word_content
+from vmfstream.bayes.multilevel.sampler import Chain
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.mixtures.seeding import start_from
 from vmfstream.replay.papers.li_features import VECTORS, bags, vectors

@@ -25,18 +25,18 @@ from scipy.sparse import csr_array
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from vmfstream.bayes.beliefs import anchored
-from vmfstream.bayes.concentration import point_factor
-from vmfstream.bayes.filtering import filter_fit
-from vmfstream.bayes.flat import fit
-from vmfstream.bayes.hierarchical import fit_tree
-from vmfstream.bayes.kappa_model import KappaModel
-from vmfstream.bayes.meanfield import Links, fit_chain, started
-from vmfstream.bayes.priors import Prior, moment_prior
-from vmfstream.bayes.proportions import ProportionRule, proportions
-from vmfstream.bayes.smoother import fit_smoother
-from vmfstream.bayes.tree_prior import moment_tree_prior
-from vmfstream.bayes.trees import regular_tree
+from vmfstream.bayes.factors.beliefs import anchored
+from vmfstream.bayes.factors.concentration import point_factor
+from vmfstream.bayes.factors.kappa_model import KappaModel
+from vmfstream.bayes.factors.priors import Prior, moment_prior
+from vmfstream.bayes.flat.variational import fit
+from vmfstream.bayes.hierarchical.prior import moment_tree_prior
+from vmfstream.bayes.hierarchical.trees import regular_tree
+from vmfstream.bayes.hierarchical.variational import fit_tree
+from vmfstream.bayes.temporal.filtering import filter_fit
+from vmfstream.bayes.temporal.meanfield import Links, fit_chain, started
+from vmfstream.bayes.temporal.proportions import ProportionRule, proportions
+from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import inv_bessel_ratio
 from vmfstream.mixtures.seeding import one_hot
 

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.mixtures.planted import directions, nmi, vmf_rows
-from vmfstream.bayes import flat
-from vmfstream.bayes.concentration import RULES
+from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.priors import moment_prior
+from vmfstream.bayes.flat import variational
 from vmfstream.bayes.predictive import predictive
-from vmfstream.bayes.priors import moment_prior
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.estimators.bayesian import BayesianVMFMixture
 from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
@@ -101,7 +101,7 @@ def test_a_fit_is_the_function_below() -> None:
     labels = resp[:, :3].argmax(axis=1)
     fitted = BayesianVMFMixture(3, init=labels, alpha=2.0, prior_cosine=0.5, empirical_bayes=()).fit(x)
     start = one_hot(labels, 3, np.float64)
-    run = flat.fit(x, start, 3, moment_prior(x, start, 3, alpha=2.0, cosine=0.5))
+    run = variational.fit(x, start, 3, moment_prior(x, start, 3, alpha=2.0, cosine=0.5))
     assert fitted.lower_bounds_ == pytest.approx(run.trace, rel=1e-12)
     assert fitted.certainties_ == pytest.approx(run.gamma, rel=1e-12)
     density = predictive(x, run.f, run.gamma, run.kappa, np.log(run.rho / run.rho.sum()))

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 import vmfstream as vs
 from tests.mixtures.planted import nmi
-from vmfstream.bayes.multilevel import Chain
-from vmfstream.bayes.multilevel_content import word_content
+from vmfstream.bayes.multilevel.content import word_content
+from vmfstream.bayes.multilevel.sampler import Chain
 from vmfstream.estimators.multilevel import MultilevelClustering
 
 GROUPS = 45

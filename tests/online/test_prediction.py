@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.mixtures.planted import directions
 from tests.online.streams import sparse, texts
 from vmfstream.bayes.predictive import predictive, topic_densities
-from vmfstream.bayes.temporal import next_slice_density
+from vmfstream.bayes.temporal.chain import next_slice_density
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import prediction

@@ -24,10 +24,10 @@ from tests.online.streams import (
     sparse,
     texts,
 )
-from vmfstream.bayes.flat import fit
+from vmfstream.bayes.factors.priors import Prior
+from vmfstream.bayes.flat.variational import fit
 from vmfstream.bayes.predictive import predictive
-from vmfstream.bayes.priors import Prior
-from vmfstream.bayes.temporal import convolve
+from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.online.streams import PLAIN, begun, follow, learn, sparse, texts
-from vmfstream.bayes.smoother import fit_smoother
+from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.online import tracker, window
 from vmfstream.online.adoption import adopted, match
 from vmfstream.online.state import TrackerSettings, TrackState

@@ -1,1 +1,10 @@
-"""Bayesian mixtures of von Mises-Fisher distributions: flat, and along a chain of slices."""
+"""Bayesian models of directions, a folder each, and ``factors``, what the posteriors of all of them consist of.
+
+``flat``          every document has one topic
+``temporal``      topics turn from slice to slice
+``hierarchical``  topics are the leaves of a tree
+``admixture``     documents mix topics
+``multilevel``    groups are clustered by their tokens and their contexts
+
+``starts`` says where fits begin, ``sweeps`` when they are over, ``predictive`` what they tell about documents.
+"""

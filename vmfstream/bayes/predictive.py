@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.bayes.concentration import KappaFactor, point_factor
+from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import dots
 from vmfstream.directional.params import Rows

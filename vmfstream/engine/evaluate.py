@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vmfstream.bayes.predictive import predictive
-from vmfstream.bayes.temporal import convolve, forward, next_slice_density
+from vmfstream.bayes.temporal.chain import convolve, forward, next_slice_density
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.engine.engine import Engine

@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from vmfstream.bayes import flat
-from vmfstream.bayes.beliefs import anchored
-from vmfstream.bayes.concentration import KappaFactor
-from vmfstream.bayes.hierarchical import fit_tree
-from vmfstream.bayes.kappa_model import KappaModel
+from vmfstream.bayes.factors.beliefs import anchored
+from vmfstream.bayes.factors.concentration import KappaFactor
+from vmfstream.bayes.factors.kappa_model import KappaModel
+from vmfstream.bayes.factors.priors import moment_prior
+from vmfstream.bayes.flat import variational
+from vmfstream.bayes.hierarchical.prior import moment_tree_prior
+from vmfstream.bayes.hierarchical.trees import Tree, arrange, read_tree, resultants
+from vmfstream.bayes.hierarchical.variational import fit_tree
 from vmfstream.bayes.predictive import predictive
-from vmfstream.bayes.priors import moment_prior
-from vmfstream.bayes.smoother import fit_smoother
 from vmfstream.bayes.starts import annealed_starts
-from vmfstream.bayes.temporal import convolve
-from vmfstream.bayes.tree_prior import moment_tree_prior
-from vmfstream.bayes.trees import Tree, arrange, read_tree, resultants
+from vmfstream.bayes.temporal.chain import convolve
+from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.engine.follow import RunSettings
@@ -154,7 +154,7 @@ def fitted(material: Material, kinds: Sequence[Kind], rng: np.random.Generator) 
     fits = []
     for resp in annealed_starts(x, k, rng, STARTS):
         prior = moment_prior(x, resp, k, alpha=material.track.alpha)
-        fits.append(flat.fit(x, resp, k, prior))
+        fits.append(variational.fit(x, resp, k, prior))
     best = max(fits, key=lambda fit: float(fit.trace[-1]))
     makers = {"flat": _flat, "tree": _tree, "smoothed": _smoothed}
     return [makers[kind](material, x, best, rng) for kind in kinds]
@@ -224,12 +224,12 @@ def two_levels(k: int) -> Tree:
     return read_tree([None, *[0] * groups, *np.repeat(np.arange(1, groups + 1), sizes).tolist()])
 
 
-def _flat(material: Material, x: Rows, fit: flat.FlatFit, rng: np.random.Generator) -> Found:
+def _flat(material: Material, x: Rows, fit: variational.FlatFit, rng: np.random.Generator) -> Found:
     weights = np.log(fit.rho / fit.rho.sum())
     return _found("flat", material, fit.f, fit.gamma, fit.kappa, weights, fit.resp, float(fit.trace[-1]))
 
 
-def _tree(material: Material, x: Rows, fit: flat.FlatFit, rng: np.random.Generator) -> Found:
+def _tree(material: Material, x: Rows, fit: variational.FlatFit, rng: np.random.Generator) -> Found:
     k, d = material.k, x.shape[1]
     tree, resp = two_levels(k), fit.resp.copy()
     resp[:, :k] = resp[:, arrange(tree, accumulate(x, resp), fit.nk, rng)]
@@ -256,7 +256,7 @@ def _tree(material: Material, x: Rows, fit: flat.FlatFit, rng: np.random.Generat
     )
 
 
-def _smoothed(material: Material, x: Rows, fit: flat.FlatFit, rng: np.random.Generator) -> Found:
+def _smoothed(material: Material, x: Rows, fit: variational.FlatFit, rng: np.random.Generator) -> Found:
     k, d, track = material.k, x.shape[1], material.track
     kp, omega = padded(k), track.persistences[material.state.leader]
     anchor = np.asarray(fit.prior.b, np.float32)

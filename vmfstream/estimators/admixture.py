@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from vmfstream.bayes.admixture import SWEEPS, AdmixtureFit, Visit, best_fit, directed_bags, visited
-from vmfstream.bayes.admixture_stream import Stream, batches, begun, learned
+from vmfstream.bayes.admixture.stream import Stream, batches, begun, learned
+from vmfstream.bayes.admixture.variational import SWEEPS, AdmixtureFit, Visit, best_fit, directed_bags, visited
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows

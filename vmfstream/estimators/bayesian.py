@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.bayes import flat, gibbs
-from vmfstream.bayes.concentration import RULES, point_factor
-from vmfstream.bayes.modes import ModeFit, fit_modes
-from vmfstream.bayes.priors import Prior, moment_kappa_prior
-from vmfstream.bayes.uncertainty import of_draws
+from vmfstream.bayes.factors.concentration import RULES, point_factor
+from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
+from vmfstream.bayes.flat import gibbs, variational
+from vmfstream.bayes.flat.modes import ModeFit, fit_modes
+from vmfstream.bayes.flat.uncertainty import of_draws
 from vmfstream.directional.params import Parted, Rows
 from vmfstream.estimators.base import (
     Documents,
@@ -184,9 +184,9 @@ class BayesianVMFMixture(BayesianEstimator):
         }
         rng = self._rng()
 
-        def run(resp: Floats, prior: Prior) -> flat.FlatFit:
+        def run(resp: Floats, prior: Prior) -> variational.FlatFit:
             learn: Any = self.empirical_bayes
-            return flat.fit(documents.rows, resp, self.n_components, prior, learn=learn, rng=rng, **options)
+            return variational.fit(documents.rows, resp, self.n_components, prior, learn=learn, rng=rng, **options)
 
         self._take(self._best(documents, run, self.alpha), self.kappa, documents.empty)
 

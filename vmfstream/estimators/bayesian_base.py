@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from vmfstream.bayes import flat
-from vmfstream.bayes.best import STARTS, best_of
-from vmfstream.bayes.concentration import KappaFactor, exact_partition
+from vmfstream.bayes.factors.concentration import KappaFactor, exact_partition
+from vmfstream.bayes.factors.priors import Prior, moment_prior
+from vmfstream.bayes.factors.weights import WeightsPrior
+from vmfstream.bayes.flat import variational
+from vmfstream.bayes.flat.best import STARTS, best_of
+from vmfstream.bayes.flat.uncertainty import Uncertainty, angular_radius, of_factors
 from vmfstream.bayes.predictive import memberships
-from vmfstream.bayes.priors import Prior, moment_prior
-from vmfstream.bayes.uncertainty import Uncertainty, angular_radius, of_factors
-from vmfstream.bayes.weights import WeightsPrior
 from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import (
     ITERATION,
@@ -104,7 +104,7 @@ class BayesianEstimator(MixtureEstimator):
             weights=weights,
         )
 
-    def _take(self, found: flat.FlatFit, rule: Any, empty: NDArray[np.bool_]) -> None:
+    def _take(self, found: variational.FlatFit, rule: Any, empty: NDArray[np.bool_]) -> None:
         """Take the fitted attributes from a variational fit."""
         factor = exact_partition(self.n_features_in_, found.kappa) if rule == "bounding" else found.kappa
         self._believe(found.f, found.gamma, factor, found.weights.mean)

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, cast
 
 from numpy.typing import ArrayLike
 
-from vmfstream.bayes import flat
-from vmfstream.bayes.concentration import RULES
-from vmfstream.bayes.dirichlet_process import Sticks, StickWeights, fit_process
-from vmfstream.bayes.priors import Prior
+from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.priors import Prior
+from vmfstream.bayes.flat import variational
+from vmfstream.bayes.flat.dirichlet_process import Sticks, StickWeights, fit_process
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
 from vmfstream.estimators.parameters import Choice, Domain, Number
 from vmfstream.mixtures.columns import Floats
@@ -107,11 +107,11 @@ class DirichletProcessVMFMixture(BayesianEstimator):
         shape, rate, rng = self.process_shape, self.process_rate, self._rng()
         options: dict[str, Any] = {name: getattr(self, name) for name in ("kappa", "concentration", "max_iter", "tol")}
 
-        def run(resp: Floats, prior: Prior) -> flat.FlatFit:
+        def run(resp: Floats, prior: Prior) -> variational.FlatFit:
             options["learn"], options["rng"] = self.empirical_bayes, rng
             return fit_process(documents.rows, resp, self.n_components, prior, shape=shape, rate=rate, **options)
 
-        found: flat.FlatFit = self._best(documents, run, weights=Sticks(shape, rate))
+        found: variational.FlatFit = self._best(documents, run, weights=Sticks(shape, rate))
         self.n_active_ = int((found.nk > 1).sum())
         self.process_concentration_ = cast(StickWeights, found.weights).concentration
         self._take(found, self.kappa, documents.empty)

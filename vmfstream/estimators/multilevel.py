@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from vmfstream.bayes.multilevel import Chain, fit
-from vmfstream.bayes.multilevel_levels import Laws
-from vmfstream.bayes.multilevel_prediction import (
+from vmfstream.bayes.multilevel.concentrations import Laws
+from vmfstream.bayes.multilevel.prediction import (
     Bags,
     averaged,
     cluster_odds,
@@ -23,7 +22,8 @@ from vmfstream.bayes.multilevel_prediction import (
     vectors_given_topics,
     words_given_topics,
 )
-from vmfstream.bayes.multilevel_state import Draw
+from vmfstream.bayes.multilevel.sampler import Chain, fit
+from vmfstream.bayes.multilevel.state import Draw
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators import multilevel_input as read

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from vmfstream.bayes.multilevel_content import Content, vector_content, word_content
-from vmfstream.bayes.multilevel_prediction import Bags
+from vmfstream.bayes.multilevel.content import Content, vector_content, word_content
+from vmfstream.bayes.multilevel.prediction import Bags
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from vmfstream.bayes import multilevel_contexts as kernels
-from vmfstream.bayes.multilevel_contexts import Context
+from vmfstream.bayes.multilevel import contexts as kernels
+from vmfstream.bayes.multilevel.contexts import Context
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.multilevel_input import counts, numbers
 

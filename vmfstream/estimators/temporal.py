@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.bayes.concentration import RULES
-from vmfstream.bayes.evolution import Evolution, Options, evolve, extended
+from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.temporal.evolution import Evolution, Options, evolve, extended
 from vmfstream.directional.params import Parted, Rows
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number, Whole
@@ -31,7 +31,7 @@ class TemporalVMFMixture(MixtureEstimator):
     lag : int >= 0, optional
         So many later slices speak about a slice (smoother); default all.
     proportions : {"static", "logistic-normal", "dirichlet"}
-        Weights that are the same in all slices, or walk, see `vmfstream.bayes.proportions`.
+        Weights that are the same in all slices, or walk, see `vmfstream.bayes.temporal.proportions`.
     weight_step : float > 0
         Variance of a step of the log-weights.
     strength : float > 0, optional

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vmfstream.bayes import beliefs
-from vmfstream.bayes.beliefs import learn, resized
+from vmfstream.bayes.factors import beliefs
+from vmfstream.bayes.factors.beliefs import learn, resized
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, conv_concentration, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms

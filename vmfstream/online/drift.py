@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes.beliefs import turned
+from vmfstream.bayes.factors.beliefs import turned
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.online.state import Life, Matrix, Sample, TrackState, Vector
 from vmfstream.records import Event

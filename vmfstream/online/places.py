@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.bayes.beliefs import learn
-from vmfstream.bayes.temporal import convolve
+from vmfstream.bayes.factors.beliefs import learn
+from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros
 from vmfstream.online import chain

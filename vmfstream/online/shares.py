@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.bayes.beliefs import learn
+from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.online import tracker
 from vmfstream.online.prediction import Belief, ScorePolynomial, gather, score_polynomial
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes.beliefs import learn
-from vmfstream.bayes.concentration import point_kappa
-from vmfstream.bayes.directions import expected_cosines
+from vmfstream.bayes.factors.beliefs import learn
+from vmfstream.bayes.factors.concentration import point_kappa
+from vmfstream.bayes.factors.directions import expected_cosines
 from vmfstream.bayes.predictive import topic_densities
-from vmfstream.bayes.temporal import smooth
+from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros
 from vmfstream.mixtures.columns import column_norms, directed
@@ -302,7 +302,7 @@ def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[
 def scores(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:
     """Log weight and log-density of every topic for documents, (N, K), under what is known in the open slice.
 
-    Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.uncertainty.tempered`.
+    Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.flat.uncertainty.tempered`.
     """
     known = belief(state, settings)
     return topic_densities(x, known.f, known.gamma, known.kappa) + known.log_weights

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes import flat
-from vmfstream.bayes.priors import Prior, moment_prior
-from vmfstream.bayes.smoother import fit_smoother
+from vmfstream.bayes.factors.priors import Prior, moment_prior
+from vmfstream.bayes.flat import variational
 from vmfstream.bayes.starts import annealed_starts
+from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.annealing import melting
 from vmfstream.mixtures.columns import directed
@@ -61,14 +61,16 @@ def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: floa
 
 def static_fits(
     x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator, starts: int
-) -> Iterator[tuple[flat.FlatFit, Prior]]:
+) -> Iterator[tuple[variational.FlatFit, Prior]]:
     """Fit variational B-vMFmix to rows of all times, once per start: annealed EM, then the Bayesian sweeps."""
     for resp in annealed_starts(x, k, rng, starts):
         prior = moment_prior(x, resp, k, alpha=settings.alpha)
-        yield flat.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior
+        yield variational.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior
 
 
-def from_static(xs: Sequence[Rows], fit: flat.FlatFit, prior: Prior, settings: TrackerSettings, omega: float) -> Refit:
+def from_static(
+    xs: Sequence[Rows], fit: variational.FlatFit, prior: Prior, settings: TrackerSettings, omega: float
+) -> Refit:
     """Link a static fit over slices by the smoother, with its prior as the anchor."""
     k = len(fit.rho)
     anchor = np.asarray(prior.b, np.float32)

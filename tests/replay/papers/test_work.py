@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -113,6 +114,28 @@ def test_the_key_changes_with_all_that_determines_the_result(tmp_path: Path, mon
     work._content.cache_clear()
     keys.add(task.key())
     assert len(keys) == 5
+
+
+def test_the_code_is_that_of_all_folders_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("vmfstream")
+    module.__file__ = str(tmp_path / "__init__.py")
+    monkeypatch.setattr(work, "vmfstream", module)
+    deep = tmp_path / "bayes" / "flat" / "fit.py"
+    deep.parent.mkdir(parents=True)
+    digests = set()
+    for path, text in (
+        (deep, "one"),
+        (deep, "two"),
+        (tmp_path / "bayes" / "start.py", ""),
+        (tmp_path / "metrics.py", ""),
+        (tmp_path / "cli" / "main.py", ""),
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        work._content.cache_clear()
+        digests.add(work._code.__wrapped__())
+    work._content.cache_clear()
+    assert len(digests) == 4  # a command is no part of what results depend on
 
 
 def test_missing_data_is_told_before_anything_is_computed(tmp_path: Path) -> None:

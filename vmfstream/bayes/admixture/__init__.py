@@ -1,0 +1,1 @@
+"""The Dirichlet admixture: documents that mix topics."""

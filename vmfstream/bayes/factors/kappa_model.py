@@ -1,0 +1,69 @@
+"""How the concentrations of a model are inferred: by which rule, one or one each, given what earlier documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, kappa_factor, point_factor
+from vmfstream.bayes.factors.empirical import learned_kappa_prior
+
+Vector: TypeAlias = NDArray[np.float64]
+
+Concentration: TypeAlias = Literal["shared", "own"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KappaModel:
+    """How concentrations are inferred: the ``rule`` or known values, one for all topics or one each.
+
+    All rules but ``"point"`` need the ``prior``, ``"sampling"`` the ``rng`` too. ``n_seen``, ``t_seen``: statistics of
+    earlier documents, (1,) if shared, (k,) if own.
+    """
+
+    rule: KappaRule | float | Vector = "point"
+    prior: KappaPrior | None = None
+    concentration: Concentration = "shared"
+    n_seen: Vector = field(default_factory=lambda: np.zeros(1))
+    t_seen: Vector = field(default_factory=lambda: np.zeros(1))
+    rng: np.random.Generator | None = None
+
+    @property
+    def known(self) -> Vector | None:
+        """The values, if they are not to be inferred."""
+        return None if isinstance(self.rule, str) else np.atleast_1d(np.asarray(self.rule, np.float64))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether bounds carry the noise of draws."""
+        return isinstance(self.rule, str) and self.rule == "sampling"
+
+    def grouped(self, per_topic: Vector) -> Vector:
+        """Sum over topics that share a concentration."""
+        return per_topic.sum(keepdims=True) if self.concentration == "shared" else per_topic
+
+    def factor(self, d: int, n: Vector, t: Vector) -> KappaFactor:
+        """q(kappa) given documents ``n`` (k,) and T = S'E[mu] (k,) of the topics."""
+        n_total, t_total = self.n_seen + self.grouped(n), self.t_seen + self.grouped(t)
+        if not isinstance(self.rule, str):
+            return point_factor(d, np.broadcast_to(np.asarray(self.rule, np.float64), n_total.shape))
+        return kappa_factor(d, n_total, t_total, self.prior, self.rule, self.rng)
+
+    def cost(self, factor: KappaFactor) -> float:
+        """What the bound loses to the prior and gains from earlier documents."""
+        return float((factor.kl + self.n_seen * factor.ell - self.t_seen * factor.mean).sum())
+
+    def learned(self, d: int, n: Vector, t: Vector, factor: KappaFactor) -> tuple[KappaModel, KappaFactor]:
+        """Learn the prior, unless topics left out of the estimate would lose more than the others gain."""
+        if self.prior is None:
+            return self, factor
+        after = replace(self, prior=learned_kappa_prior(factor, n, self.prior))
+        renewed = after.factor(d, n, t)
+
+        def worth(q: KappaFactor) -> float:
+            return float(self.grouped(t) @ q.mean - self.grouped(n) @ q.ell) - self.cost(q)
+
+        return (after, renewed) if worth(renewed) >= worth(factor) else (self, factor)

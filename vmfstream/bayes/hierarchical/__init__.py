@@ -1,0 +1,1 @@
+"""The mixture whose topics are the leaves of a tree."""

@@ -1,0 +1,45 @@
+"""How the multilevel sampler draws concentrations: of Dirichlet processes, and of kernels of directions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from vmfstream.bayes.factors.densities import ConcentrationTarget, located_grid
+from vmfstream.bayes.multilevel.contexts import Vector, concentration_range
+
+Gamma: TypeAlias = tuple[float, float]
+"""Shape and rate."""
+
+ALPHA, SPREAD, ETA, REST = 0, 1, 2, 3
+"""Places in ``levels``: concentrations of clusters, of topics in a cluster and of topics, and the share of new ones."""
+
+
+class Laws(NamedTuple):
+    """Gamma priors of the concentrations of clusters (alpha), of topics in a cluster (v) and of topics (eta)."""
+
+    alpha: Gamma = (1.0, 1.0)
+    spread: Gamma = (1.0, 1.0)
+    eta: Gamma = (1.0, 1.0)
+
+
+def resampled(level: float, n: float, parts: int, law: Gamma, rng: np.random.Generator) -> float:
+    """Draw the concentration of a Dirichlet process that put ``n`` things into ``parts`` (Escobar and West 1995)."""
+    shape, rate = law
+    rate -= np.log(rng.beta(level + 1.0, n))
+    below = rng.random() * (shape + parts - 1.0 + n * rate) > shape + parts - 1.0
+    return float(max(rng.gamma(shape + parts - below) / rate, 1e-8))
+
+
+def drawn_kappa(law: Vector, count: Vector, square: Vector, cross: Vector, rng: np.random.Generator) -> float:
+    """Draw a shared concentration given the sums of its blocks, mean directions integrated out."""
+    held = count > 0
+    if not held.any():
+        return float(law[1])
+    low, high = concentration_range(law[0])
+    c0 = np.full(int(held.sum()), law[2])
+    target = ConcentrationTarget(int(law[0]), float(count.sum()), 0.0, 0.0, np.inf, square[held], cross[held], c0)
+    u, f = located_grid(target, low, high)
+    mass = np.cumsum(np.exp(f - f.max()))
+    return float(np.exp(u[np.searchsorted(mass, rng.random() * mass[-1])]))
