@@ -11,7 +11,7 @@ import pytest
 
 from tests.engine.documents import closed, document, engine, run, years
 from vmfstream import TopicTracker
-from vmfstream.bayes.flat.uncertainty import angular_radius, share_intervals
+from vmfstream.bayes.factors.credible import angular_radius, share_intervals
 from vmfstream.engine import tempering
 from vmfstream.engine.novel import MostNovel
 from vmfstream.log.queries import Reader

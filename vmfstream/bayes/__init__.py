@@ -6,5 +6,6 @@
 ``admixture``     documents mix topics
 ``multilevel``    groups are clustered by their tokens and their contexts
 
-``starts`` says where fits begin, ``sweeps`` when they are over, ``predictive`` what they tell about documents.
+Beside them: ``starts``, where fits begin; ``sweeps``, when they are over; ``predictive``, densities of documents under
+beliefs; ``tempering``, probabilities that are right as often as they say.
 """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vmfstream.bayes.flat.uncertainty import fitted_temper
+from vmfstream.bayes.tempering import fitted_temper
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain, tracker
 from vmfstream.online.state import TrackerSettings, TrackState, rows_of, stack

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes.flat.uncertainty import fitted_temper, tempered
+from vmfstream.bayes.tempering import fitted_temper, tempered
 from vmfstream.engine.engine import Engine
 from vmfstream.engine.follow import RunSettings
 from vmfstream.errors import InputError

@@ -302,7 +302,7 @@ def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[
 def scores(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:
     """Log weight and log-density of every topic for documents, (N, K), under what is known in the open slice.
 
-    Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.flat.uncertainty.tempered`.
+    Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.tempering.tempered`.
     """
     known = belief(state, settings)
     return topic_densities(x, known.f, known.gamma, known.kappa) + known.log_weights

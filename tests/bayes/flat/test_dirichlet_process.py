@@ -12,10 +12,11 @@ from tests.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors
 from vmfstream.bayes.factors.kappa_model import KappaModel
+from vmfstream.bayes.factors.labels import assigned
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.factors.weights import Dirichlet
 from vmfstream.bayes.flat.dirichlet_process import Sticks, StickWeights, fit_process
-from vmfstream.bayes.flat.variational import assigned, fit
+from vmfstream.bayes.flat.variational import fit
 from vmfstream.directional.bessel import inv_bessel_ratio
 from vmfstream.mixtures.seeding import random_responsibilities
 

@@ -20,9 +20,10 @@ from vmfstream.bayes.factors.concentration import KappaPrior, KappaRule, point_f
 from vmfstream.bayes.factors.directions import expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.factors.empirical import learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.labels import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.factors.weights import expected_log_weights
-from vmfstream.bayes.flat.variational import Assignment, assigned, divergence, elbo, fit, responsibilities
+from vmfstream.bayes.flat.variational import divergence, elbo, fit
 from vmfstream.bayes.predictive import predictive, topic_densities
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform, log_partition
 from vmfstream.directional.kernels import padded

@@ -1,1 +1,1 @@
-"""What the posteriors of all models consist of: factors of directions, concentrations, weights; their priors."""
+"""What posteriors of all models consist of: factors of labels, directions, concentrations, weights; their priors."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from vmfstream.bayes.factors.concentration import point_factor
 from vmfstream.bayes.factors.directions import natural_vectors
+from vmfstream.bayes.factors.labels import responsibilities
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.factors.weights import Dirichlet, WeightsPrior
-from vmfstream.bayes.flat.variational import responsibilities
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Rows

@@ -16,8 +16,8 @@ from scipy.special import gammaln, xlogy
 from vmfstream.bayes.factors.concentration import KappaPrior, mode_kappa
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.labels import Assignment
 from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
-from vmfstream.bayes.flat.variational import Assignment
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Mixture, Rows

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, Kappa
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.factors.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.labels import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.priors import Prior, masked, moment_kappa_prior
 from vmfstream.bayes.factors.weights import (
     Dirichlet,
@@ -34,16 +35,13 @@ from vmfstream.bayes.factors.weights import (
 from vmfstream.bayes.sweeps import Sweeps
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed, softmax_rows
+from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
-from vmfstream.mixtures.seeding import one_hot
 
 Vector: TypeAlias = NDArray[np.float64]
 
 AT_REST = 1e-5
 """Largest 1 - cosine by which directions turn in the last sweep when the bound is too noisy to tell."""
-
-Assignment: TypeAlias = Literal["soft", "hard"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,42 +168,6 @@ def fit(
         s, nk = _statistics(x, resp, k)
     t = model.grouped(t)
     return FlatFit(f, gamma, factor, posterior, resp, nk, t, prior, model.prior, sweeps.trace, sweeps.converged)
-
-
-def assigned(
-    x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, assignment: Assignment = "soft"
-) -> tuple[Floats, float]:
-    """E-step, soft (see `responsibilities`) or hard (all to the best topic), and what it adds to the bound.
-
-    Returns
-    -------
-    resp : (N, kp), zero for rows without direction
-    gain : float, sum_i log-sum-exp of the scores, or the sum of the largest scores
-    """
-    if assignment == "soft":
-        resp, lse = responsibilities(x, f, gamma, kappa, log_weights)
-        return resp, float(lse.sum())
-    k, held = len(gamma), directed(x)
-    scores = dots(x, f)[:, :k] * (kappa.mean * shrinkage(f.shape[0], gamma)) + (log_weights - kappa.ell)
-    labels = np.where(held, scores.argmax(axis=1), -1)
-    return one_hot(labels, k, x.dtype), float(scores.max(axis=1)[held].sum())
-
-
-def responsibilities(
-    x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, beta: float = 1.0
-) -> tuple[Floats, Vector]:
-    """E-step: softmax_k( beta (E[log pi_k] + E[kappa] x_i'E[mu_k] - E[ell(kappa)]) ), E[mu_k] = A(gamma_k) psi_k.
-
-    Returns
-    -------
-    resp : (N, kp), zero for rows without direction; lse : (N,) log-sum-exp of the tempered scores, zero for these rows
-    """
-    scores = dots(x, f)
-    lse = softmax_rows(scores, kappa.mean * shrinkage(f.shape[0], gamma), log_weights - kappa.ell, beta)
-    blank = ~directed(x)
-    scores[blank] = 0
-    lse[blank] = 0
-    return scores, lse
 
 
 def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prior: Prior) -> float:

@@ -27,8 +27,8 @@ from vmfstream.bayes.factors.empirical import (
     learned_mean,
 )
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
+from vmfstream.bayes.factors.labels import responsibilities
 from vmfstream.bayes.factors.weights import DirichletWeights
-from vmfstream.bayes.flat.variational import responsibilities
 from vmfstream.bayes.hierarchical.branches import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.hierarchical.prior import TreePrior, moment_tree_prior
 from vmfstream.bayes.hierarchical.trees import Indices, Tree, arrange, levels

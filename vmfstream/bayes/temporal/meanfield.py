@@ -31,7 +31,7 @@ from vmfstream.bayes.factors.empirical import (
     learned_mean,
 )
 from vmfstream.bayes.factors.kappa_model import KappaModel
-from vmfstream.bayes.flat.variational import responsibilities
+from vmfstream.bayes.factors.labels import responsibilities
 from vmfstream.bayes.sweeps import Sweeps
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
 from vmfstream.directional.bessel import log_partition

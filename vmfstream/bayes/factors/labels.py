@@ -1,0 +1,55 @@
+"""The factor of the labels: responsibilities of the topics for each document, in the E-step of a mixture."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.bayes.factors.concentration import KappaFactor
+from vmfstream.bayes.factors.directions import shrinkage
+from vmfstream.directional.kernels import dots
+from vmfstream.directional.params import Rows
+from vmfstream.mixtures.columns import Floats, directed, softmax_rows
+from vmfstream.mixtures.seeding import one_hot
+
+Vector: TypeAlias = NDArray[np.float64]
+
+Assignment: TypeAlias = Literal["soft", "hard"]
+
+
+def responsibilities(
+    x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, beta: float = 1.0
+) -> tuple[Floats, Vector]:
+    """E-step: softmax_k( beta (E[log pi_k] + E[kappa] x_i'E[mu_k] - E[ell(kappa)]) ), E[mu_k] = A(gamma_k) psi_k.
+
+    Returns
+    -------
+    resp : (N, kp), zero for rows without direction; lse : (N,) log-sum-exp of the tempered scores, zero for these rows
+    """
+    scores = dots(x, f)
+    lse = softmax_rows(scores, kappa.mean * shrinkage(f.shape[0], gamma), log_weights - kappa.ell, beta)
+    blank = ~directed(x)
+    scores[blank] = 0
+    lse[blank] = 0
+    return scores, lse
+
+
+def assigned(
+    x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, assignment: Assignment = "soft"
+) -> tuple[Floats, float]:
+    """E-step, soft (see `responsibilities`) or hard (all to the best topic), and what it adds to the bound.
+
+    Returns
+    -------
+    resp : (N, kp), zero for rows without direction
+    gain : float, sum_i log-sum-exp of the scores, or the sum of the largest scores
+    """
+    if assignment == "soft":
+        resp, lse = responsibilities(x, f, gamma, kappa, log_weights)
+        return resp, float(lse.sum())
+    k, held = len(gamma), directed(x)
+    scores = dots(x, f)[:, :k] * (kappa.mean * shrinkage(f.shape[0], gamma)) + (log_weights - kappa.ell)
+    labels = np.where(held, scores.argmax(axis=1), -1)
+    return one_hot(labels, k, x.dtype), float(scores.max(axis=1)[held].sum())
