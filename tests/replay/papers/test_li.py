@@ -121,7 +121,7 @@ def test_the_table_shows_both_values_and_says_what_differs() -> None:
     tasks = exhibit.plan(Effort(2))
     assert len(tasks) == len({repr(task.given) for task in tasks})
     shown = exhibit.show(Done([(task.given, invented(task)) for task in tasks]))
-    posts, stories, others = shown.tables
+    posts, stories, others, _ = shown.tables
     assert stories.text("VMFMix", "F1", "paper") == "88.0"
     assert stories.text("VMFMix", "F1", "ours") == "62.5 ± 0.7"
     assert posts.text("BOW", "F1", "ours") == "62.0"
@@ -129,7 +129,7 @@ def test_the_table_shows_both_values_and_says_what_differs() -> None:
     assert posts.text("VMFMix without the classes", "F1", "paper") == ""
     assert set(printed.CLASSIFICATION) | set(features.METHODS) == set(posts.rows()) == set(stories.rows())
     assert others.rows() == list(features.VECTORS)
-    assert others.text(SOURCE, "20News covered, %", "ours") == "75.0"
+    assert others.text(SOURCE, "words covered, %", "ours") == "75.0"
     assert any("smaller than the paper's" in note and "300 of 400" in note for note in shown.notes)
 
 
