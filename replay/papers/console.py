@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vmfstream.replay.papers.shown import Shown, Table, tables_of
+from vmfstream.replay.papers.shown import Images, Shown, Table, tables_of
 
 _UNBOUNDED = 10_000
+
+_SHADES = " ░▒▓█"
 
 
 def print_shown(shown: Shown, console: Console) -> None:
     """Print the tables of an exhibit, the numbers of its panels, and its notes."""
     console.print()
     console.print(Text(f"{shown.name}: {shown.title}", style="bold"))
+    for images in shown.images:
+        _print_images(images, console)
     for table in (*shown.tables, *(tables_of(panel) for panel in shown.panels)):
         if table.cells:
             console.print()
@@ -25,6 +30,21 @@ def print_shown(shown: Shown, console: Console) -> None:
             console.print(wide if needed <= console.width else _long(table))
             _print_notes(table.notes, console)
     _print_notes(shown.notes, console)
+
+
+def _print_images(images: Images, console: Console) -> None:
+    """Draw every pixel as two characters, which are about a square."""
+    console.print()
+    console.print(Text(images.title))
+    drawn = [
+        Text(f"{one.name}\n" + "\n".join("".join(_shade(value) for value in row) for row in one.pixels))
+        for one in images.images
+    ]
+    console.print(Columns(drawn, padding=(1, 2)))
+
+
+def _shade(value: float) -> str:
+    return 2 * _SHADES[round(value * (len(_SHADES) - 1))]
 
 
 def _print_notes(notes: tuple[str, ...], console: Console) -> None:

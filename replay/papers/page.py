@@ -8,7 +8,7 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from vmfstream.replay.papers.shown import Panel, Series, Shown, Table
+from vmfstream.replay.papers.shown import Image, Images, Panel, Series, Shown, Table
 
 COLOURS = ("#0b6fb8", "#d1495b", "#2a8c57", "#8a5fbf", "#b8740b", "#4c7a89", "#a0527a", "#6b6b6b")
 """Of the series, in the order in which their names first appear; told apart with any colour vision."""
@@ -56,6 +56,10 @@ thead th { border-bottom-color: #9aa4ad; font-weight: 600; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem; }
 .panels.small { grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }
 .panels > div { min-width: 0; }
+p.images { margin: .75rem 0 .3rem; font-size: .92rem; }
+ul.images { display: flex; flex-wrap: wrap; gap: .8rem; list-style: none; margin: 0; padding: 0; }
+ul.images li { text-align: center; color: #55606a; font-size: .85rem; }
+ul.images svg { display: block; margin: 0 auto .2rem; fill: #1d2329; background: #f3f5f7; }
 """
 
 
@@ -100,12 +104,29 @@ def build_page(title: str, about: str, shown: Sequence[Shown]) -> str:
 
 def _section(shown: Shown) -> str:
     parts = [f'<h2 id="{escape(shown.name)}">{escape(shown.name)}: {escape(shown.title)}</h2>']
+    parts += [_images(images) for images in shown.images]
     parts += [_table(table) for table in shown.tables]
     places = "".join(f'<div id="{escape(shown.name)}-{i}"></div>' for i in range(len(shown.panels)))
     kind = "panels small" if all(panel.square for panel in shown.panels) else "panels"
     parts += [f'{_legend(shown)}<div class="{kind}">{places}</div>'] if places else []
     parts += [f'<p class="note">{escape(note)}</p>' for note in shown.notes]
     return "<section>" + "\n".join(parts) + "</section>"
+
+
+def _images(images: Images) -> str:
+    drawn = "".join(f"<li>{_image(one)}{escape(one.name)}</li>" for one in images.images)
+    return f'<p class="images">{escape(images.title)}</p><ul class="images">{drawn}</ul>'
+
+
+def _image(image: Image) -> str:
+    """Draw pixels as squares, darker for more."""
+    squares = "".join(
+        f'<path d="M{x} {y}h1v1h-1z" fill-opacity="{value:.2f}"/>'
+        for y, row in enumerate(image.pixels)
+        for x, value in enumerate(row)
+    )
+    width, height = len(image.pixels[0]), len(image.pixels)
+    return f'<svg viewBox="0 0 {width} {height}" height="{8 * height}" aria-hidden="true">{squares}</svg>'
 
 
 def _table(table: Table) -> str:

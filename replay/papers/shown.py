@@ -97,6 +97,22 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A small picture with a name: rows of pixels, from 0 (paper) to 1 (ink)."""
+
+    name: str
+    pixels: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Small pictures beside each other, with a title."""
+
+    title: str
+    images: tuple[Image, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """One table or figure of a paper, recomputed."""
 
@@ -105,6 +121,7 @@ class Shown:
     tables: tuple[Table, ...] = ()
     panels: tuple[Panel, ...] = ()
     notes: tuple[str, ...] = ()
+    images: tuple[Images, ...] = ()
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:

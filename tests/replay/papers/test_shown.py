@@ -10,7 +10,7 @@ from rich.console import Console
 
 from vmfstream.replay.papers.console import print_shown
 from vmfstream.replay.papers.page import build_page, write_page
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table, mean_and_spread, tables_of
+from vmfstream.replay.papers.shown import Cell, Image, Images, Panel, Series, Shown, Table, mean_and_spread, tables_of
 
 TABLE = Table(
     "Scores",
@@ -52,6 +52,18 @@ def test_values_stay_whole_where_names_are_long() -> None:
     assert sum("0.125" in line and "123.45 ± 67.89 †" in line for line in lines) == 1
     told = " ".join(line for line in lines if "…" not in line)
     assert all(word in told for name in names for word in name.split())
+
+
+def test_images_are_drawn_on_both() -> None:
+    ell = Image("L & l", ((1.0, 0.0, 0.0), (1.0, 0.5, 0.25)))
+    shown = Shown("t", "t", images=(Images("Letters", (ell, ell)),))
+    console = Console(width=80, record=True, force_terminal=False)
+    print_shown(shown, console)
+    lines = [line.split() for line in console.export_text().splitlines() if line.strip()]
+    assert lines[1:] == [["Letters"], ["L", "&", "l"] * 2, ["██", "██"], ["██▒▒░░", "██▒▒░░"]]
+    page = build_page("t", "t", [shown])
+    assert page.count("L &amp; l") == page.count('viewBox="0 0 3 2"') == 2
+    assert page.count('d="M1 1h1v1h-1z" fill-opacity="0.50"') == 2
 
 
 def test_mean_and_spread() -> None:
