@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -104,17 +105,22 @@ def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
         follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
 
 
-def test_the_garbage_collector_is_left_as_it_was() -> None:
-    spared: list[int] = []
+def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() -> None:
+    seen: list[tuple[int, int, float]] = []
+    before = gc.get_threshold(), sys.getswitchinterval()
     follow(
         MemorySource(FOUR_YEARS),
         FieldCodec(),
         MemoryLog(),
         SETTINGS,
-        observe=lambda _: spared.append(gc.get_freeze_count()),
+        observe=lambda _: seen.append((gc.get_freeze_count(), gc.get_threshold()[0], sys.getswitchinterval())),
     )
-    assert min(spared) > 1000
+    frozen, allocations, turns = zip(*seen, strict=True)
+    assert min(frozen) > 1000
+    assert min(allocations) > before[0][0]
+    assert max(turns) < before[1]
     assert gc.get_freeze_count() == 0
+    assert (gc.get_threshold(), sys.getswitchinterval()) == before
 
 
 def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from vmfstream.records import Document, Position, Rejected
 
 Decoded: TypeAlias = Sequence[Document | Rejected]
 
-PATIENCE = 0.2
+PATIENCE = 0.05
 """Seconds that are waited for messages before somebody is asked whether to stop."""
 
 CHUNK = 1000
