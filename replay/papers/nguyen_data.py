@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from vmfstream.datasets import count_words
+from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.folders import need_data
 
 SENTENCE = ("INTERNATIONAL", "CONFERENCE", "MACHINE", "LEARNING")
@@ -35,6 +36,9 @@ LETTERS: Mapping[str, str] = {
 
 CENTRES, DEVIATIONS = (2.0, 4.0, 6.0, 8.0), (0.3, 0.5, 0.4, 0.6)
 """Contexts of the four clusters; the paper gives the means, and says that variances differ."""
+
+CLEARNESS = 200.0
+"""Concentration of the images of a letter."""
 
 NIPS_FILES = ("nips_1987_1999/counts.npz", "nips_1987_1999/meta.parquet", "nips_1987_1999/vocab.txt")
 COREL_FILES = ("corel5k/counts.npz", "corel5k/meta.parquet")
@@ -67,16 +71,20 @@ def letters(seed: int, documents: int = 100, tokens: int = 50) -> Collection:
     return Collection(csr_array(counts), {"number": numbers}, {}, [str(i) for i in range(35)], [], y)
 
 
-def letter_images(seed: int, documents: int = 100, tokens: int = 50, pixels: int = 35) -> tuple[list[Any], Any, Any]:
-    """Draw the same documents, every word an image of so many drawn ``pixels``: square roots of counts, as directions.
+def letter_images(seed: int, documents: int = 100, tokens: int = 50) -> tuple[list[Any], Any, Any]:
+    """Draw the same documents, every word an image: a direction about that of its letter, of `CLEARNESS`.
 
     Returns contents, numbers and the word of the sentence, (J,) each.
     """
     rng = np.random.default_rng(seed)
     images, mixing, y = _letter_laws(documents)
-    chosen = [rng.choice(len(images), tokens, p=mixing[k]) for k in y]
-    contents = [np.sqrt(rng.multinomial(pixels, images[letters])) for letters in chosen]
-    return contents, rng.normal(np.array(CENTRES)[y], np.array(DEVIATIONS)[y]), y
+    letter = _drawn_by_row(mixing[np.repeat(y, tokens)], rng)
+    rows = np.empty((len(letter), images.shape[1]))
+    for i, image in enumerate(images):
+        law = VonMisesFisher(image / np.linalg.norm(image), CLEARNESS)
+        rows[letter == i] = law.rvs(int((letter == i).sum()), rng)
+    numbers = rng.normal(np.array(CENTRES)[y], np.array(DEVIATIONS)[y])
+    return np.split(rows, len(y)), numbers, y
 
 
 def labelled_letters(seed: int) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:

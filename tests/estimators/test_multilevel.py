@@ -38,7 +38,7 @@ def contexts() -> dict[str, Any]:
 
 
 def model(**given: Any) -> MultilevelClustering:
-    settings: dict[str, Any] = {"start_clusters": 6, "draws": 3, "burn_in": 40, "thin": 5, "random_state": 0}
+    settings: dict[str, Any] = {"start_clusters": 6, "draws": 3, "burn_in": 40, "thin": 5, "random_state": 18}
     settings |= {"kernels": {"place": "vmf"}, **given}
     return MultilevelClustering(**settings)
 

@@ -65,7 +65,8 @@ class MultilevelClustering(SphereEstimator):
         one after the other. Chains on long documents hardly ever open a topic: let them start with about as many as
         are wanted.
     settle : int
-        Sweeps over the topics alone, while clusters stay as they began.
+        Sweeps over the topics alone, while clusters stay as they began and no two topics join: those that were dealt
+        out at random are alike at first.
     draws, burn_in, thin : int
         States kept, sweeps before the first, and sweeps from one to the next.
     n_init : int

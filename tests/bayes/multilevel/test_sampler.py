@@ -297,7 +297,7 @@ def test_names_of_clusters_and_topics_do_not_matter() -> None:
 
 def test_the_chain_visits_clusterings_as_often_as_they_are_likely() -> None:
     """Three groups of two words of one type: by enumeration of topics, clusters and a grid of shares."""
-    law = (2.0, 2.0)
+    law = (1e9, 1e9)
     chain = ml.Chain(
         word_content(csr_array(np.array([[1, 0], [1, 0], [0, 1]])), 0.3),
         (),
@@ -310,9 +310,7 @@ def test_the_chain_visits_clusterings_as_often_as_they_are_likely() -> None:
         chain.draw_groups()
         chain.draw_tokens()
         chain.compact()
-        kept = chain.levels[[ALPHA, SPREAD, ETA]].copy()
         chain.draw_shares()
-        chain.levels[ETA] = kept[2]
         chain.levels[:3] = 1.0
         z = chain.groups.z
         alone += [z[0] == z[1], z[0] == z[2], chain.content.l[0] == chain.content.l[1]]
@@ -378,6 +376,21 @@ def test_concentrations_have_their_posterior() -> None:
     log_p = (6 + law[0] - 1) * np.log(a) - law[1] * a + gammaln(a) - gammaln(a + 50)
     p = np.exp(log_p - log_p.max())
     assert np.mean(drawn) == pytest.approx((a * p).sum() / p.sum(), rel=0.03)
+
+
+def test_shares_go_with_the_concentration_that_is_drawn() -> None:
+    """Three clusters of one token of each of two topics have six tables: rest given eta is Beta(eta, 6)."""
+    content = word_content(csr_array(np.ones((3, 2))))
+    content.l[:] = [0, 1, 0, 1, 0, 1]
+    chain = ml.Chain(content, (), np.arange(3), np.random.default_rng(0))
+    drawn = np.empty((4000, 2))
+    for row in drawn:
+        chain.draw_shares()
+        row[:] = chain.levels[[ETA, REST]]
+    eta, rest = drawn.T
+    left = rest - eta / (eta + 6.0)
+    assert left.mean() == pytest.approx(0.0, abs=0.006)
+    assert (left * eta).mean() == pytest.approx(0.0, abs=0.006)
 
 
 def test_the_spread_has_its_posterior() -> None:

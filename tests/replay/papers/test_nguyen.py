@@ -51,7 +51,7 @@ def test_contexts_find_the_four_words() -> None:
 def test_letters_are_told_from_images_of_them() -> None:
     contents, numbers, y = letter_images(0, documents=20, tokens=20)
     assert len(contents) == len(numbers) == len(y) == 80
-    assert np.square(contents[0]).sum(axis=1) == pytest.approx(35.0)
+    assert np.square(contents[0]).sum(axis=1) == pytest.approx(1.0)
     counts, _, y, letter = labelled_letters(0)
     used = [{sorted(LETTERS).index(name) for name in word} for word in SENTENCE]
     assert list(LETTERS) == sorted(LETTERS)

@@ -94,7 +94,7 @@ def score_group(
     new, size = True, number[held].sum()
     opened = np.empty(len(held))
     for e in range(len(held)):
-        opened[e] = _rising(levels[SPREAD] * content.share[held[e]], number[held[e]])
+        opened[e] = rising(levels[SPREAD] * content.share[held[e]], number[held[e]])
     for k in range(len(score)):
         weight = groups.members[k]
         if weight == 0:
@@ -106,14 +106,14 @@ def score_group(
         value = math.log(weight) + math.lgamma(before) - math.lgamma(before + size)
         for e, m in enumerate(held):
             n = groups.of[k, m]
-            value += _rising(levels[SPREAD] * content.share[m] + n, number[m]) if n > 0 else opened[e]
+            value += rising(levels[SPREAD] * content.share[m] + n, number[m]) if n > 0 else opened[e]
         for context in contexts:
             value += predictive(context, j, k)
         score[k] = value
 
 
 @njit(cache=True)
-def _rising(a: float, n: float) -> float:
+def rising(a: float, n: float) -> float:
     """log of a (a + 1) ... (a + n - 1)."""
     if n > FEW:
         return math.lgamma(a + n) - math.lgamma(a)

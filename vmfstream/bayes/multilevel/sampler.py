@@ -4,7 +4,7 @@
     x_j ~ phi_{z_j},   l_ji ~ tau_{z_j},   w_ji ~ psi_{l_ji}
 
 Both numbers are found. Weights, topics and context parameters are integrated out; z, l, the shares eps and the three
-concentrations are drawn ([MC2] section 3.2).
+concentrations are drawn ([MC2] section 3.2); topics also join and part as wholes (`merging`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from vmfstream.bayes.multilevel.concentrations import ALPHA, ETA, REST, SPREAD, 
 from vmfstream.bayes.multilevel.content import VECTOR, Content
 from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, Context, Vector
 from vmfstream.bayes.multilevel.groups import sweep_groups
+from vmfstream.bayes.multilevel.merging import PAIRS, sweep_pairs
 from vmfstream.bayes.multilevel.state import Draw, State
 from vmfstream.bayes.multilevel.tokens import sweep_tokens, tables
 from vmfstream.directional.bessel import log_partition
@@ -65,6 +66,7 @@ class Chain(State):
         """Draw clusters, topics, shares and concentrations; return the log joint density."""
         self.draw_groups()
         self.draw_tokens()
+        self.draw_pairs()
         self.compact()
         if self._rounds:
             self.recount()
@@ -75,7 +77,10 @@ class Chain(State):
         return self.log_joint()
 
     def settle(self, sweeps: int) -> None:
-        """Draw topics, their shares and the concentrations while clusters stay."""
+        """Draw topics, their shares and the concentrations while clusters stay; topics do not join yet.
+
+        Those that were dealt out at random are all the same at first, and part token by token.
+        """
         for _ in range(sweeps):
             self.draw_tokens()
             self.compact()
@@ -101,15 +106,21 @@ class Chain(State):
         while (done := sweep_tokens(done, self.groups, self.content, self.levels, self.rng)) < len(self.content.l):
             self.make_room(len(self.groups.members), 2 * len(self.content.tokens))
 
+    def draw_pairs(self) -> None:
+        """Let pairs of topics become one, or topics two."""
+        done = 0
+        while (done := sweep_pairs(done, self.groups, self.content, self.levels, self.rng)) < PAIRS:
+            self.make_room(len(self.groups.members), 2 * len(self.content.tokens))
+
     def draw_shares(self) -> None:
-        """Draw the shares of the topics and of new ones given the tables, then the concentration of topics."""
+        """Draw the concentration of topics given the tables, then the shares of the topics and of new ones."""
         held = self.content.tokens > 0
         opened = tables(self.groups, self.content, self.levels, self.rng)
+        self._tables = float(opened.sum())
+        self.levels[ETA] = resampled(self.levels[ETA], self._tables, self.m, self.laws.eta, self.rng)
         parts = self.rng.dirichlet([*opened[held], self.levels[ETA]])
         self.content.share[:] = 0.0
         self.content.share[held], self.levels[REST] = parts[:-1], parts[-1]
-        self._tables = float(opened.sum())
-        self.levels[ETA] = resampled(self.levels[ETA], self._tables, self.m, self.laws.eta, self.rng)
 
     def draw_levels(self) -> None:
         """Draw the concentrations of clusters and of topics in a cluster; `draw_shares` comes before."""
