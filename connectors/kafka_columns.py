@@ -18,7 +18,10 @@ _OVERHEAD = 100  # what a message takes besides its bytes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Records in the order of their offsets: times in ms since 1970, values and their lengths, none being empty."""
+    """Records in the order of their offsets: times in ms since 1970, values and their lengths.
+
+    One without a value has an empty one.
+    """
 
     offset: NDArray[np.int64]
     time: NDArray[np.int64]

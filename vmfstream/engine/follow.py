@@ -138,7 +138,7 @@ AHEAD = 2**25
 """Bytes of messages that are read ahead of what is learnt."""
 
 _ALLOCATIONS = 50_000  # new objects between two rounds of the garbage collector
-_TURN = 0.001  # seconds that a thread waits before it asks another one for its turn
+_TURN = 0.0001  # seconds that a thread waits before it asks another one for its turn
 
 _MAY_DIFFER = {"title", "licence", "source"}
 
@@ -196,7 +196,7 @@ def _unhindered() -> Iterator[None]:
     """
     thresholds, turn = gc.get_threshold(), sys.getswitchinterval()
     gc.freeze()
-    gc.set_threshold(max(thresholds[0], _ALLOCATIONS), *thresholds[1:])
+    gc.set_threshold(thresholds[0] and max(thresholds[0], _ALLOCATIONS), *thresholds[1:])  # 0 is never
     sys.setswitchinterval(min(turn, _TURN))
     try:
         yield
