@@ -26,7 +26,7 @@ from vmfstream.replay.papers.nguyen_fits import (
     pictures_once,
     wander_once,
 )
-from vmfstream.replay.papers.shown import Cell, Panel, Series, Shown, Table, Value, mean_and_spread
+from vmfstream.replay.papers.shown import Cell, Image, Images, Panel, Series, Shown, Table, Value, mean_and_spread
 from vmfstream.replay.papers.work import Done, Task
 
 __all__ = ["PAPER"]
@@ -87,7 +87,15 @@ def _show_letters(done: Done) -> Shown:
             "there are 88 topics, at a density far above that of the true letters.",
             f"Chains of {_sweeps(LETTER_CHAIN)} sweeps; the paper's of 100. Letters and variances are ours.",
         ),
+        images=tuple(_drawn(row, done) for row in (IMAGES, WITH)),
     )
+
+
+def _drawn(row: str, done: Done) -> Images:
+    """Draw the topics of the first chain as pictures."""
+    pictures = done.where(context=row)[0]["pictures"]
+    title = f"{row}: topics of the first chain, named after the letters that they are most like"
+    return Images(title, tuple(Image(name, tuple(map(tuple, pixels))) for name, pixels in pictures))
 
 
 def _wandering(done: Done) -> tuple[Cell, ...]:

@@ -55,6 +55,9 @@ HDP_SWEEPS = (200, 20)
 REDRAWS, PART_REDRAWS = 30, 3
 """Tokens of a held-out paper, or of a part of one, whose topics are drawn anew after each."""
 
+SHAPE = 7, 5
+"""Rows and columns of a letter."""
+
 ALIKE = 0.95
 """Cosine from which on a topic is a letter, and two topics are one."""
 
@@ -116,7 +119,15 @@ def _compared(
         "different topics": int((~np.tril(alike, -1).any(axis=1)).sum()),
         "nmi": metrics.normalized_mutual_information(model.labels_, y),
         "letters": int(((images @ found.T).max(axis=1) > ALIKE).sum()),
+        "pictures": [[list(LETTERS)[best], rows.tolist()] for best, rows in _pictures(found, images)],
     }
+
+
+def _pictures(found: NDArray[np.float64], images: NDArray[np.float64]) -> list[tuple[int, NDArray[np.float64]]]:
+    """Topics as pictures, (7, 5) from 0 to 1, and the letter that each is most like, in the order of the letters."""
+    best = (found @ images.T).argmax(axis=1)
+    shown = np.clip(found / found.max(axis=1, keepdims=True), 0.0, 1.0).reshape(-1, *SHAPE)
+    return [(int(best[m]), shown[m]) for m in np.argsort(best, kind="stable")]
 
 
 def split(seed: int, words: int) -> tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]:

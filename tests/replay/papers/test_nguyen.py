@@ -61,6 +61,15 @@ def test_letters_are_told_from_images_of_them() -> None:
     assert images[letter, of].all()
 
 
+def test_all_letters_are_found_in_images_of_them() -> None:
+    found = fits.images_once(1)
+    assert (found["clusters"], found["topics"], found["letters"]) == (4, 13, 13)
+    assert found["nmi"] == pytest.approx(1.0)
+    assert [name for name, _ in found["pictures"]] == list(LETTERS)
+    drawn_ = np.array([pixels for _, pixels in found["pictures"]])
+    assert ((drawn_ > 0.5) == [[[c == "1" for c in row] for row in LETTERS[name].split()] for name in LETTERS]).all()
+
+
 def test_a_chain_from_the_truth_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fits, "WANDERING", 60)
     truth, chance = (fits.wander_once(start, 0) for start in (fits.TRUTH, fits.RANDOM))
@@ -127,8 +136,11 @@ def test_tables_show_printed_values_beside_ours() -> None:
     assert shown("table3", scores).tables[0].text("75 % missing", "RI", "paper") == "0.860"
     assert shown("table3", scores).tables[0].text("75 % missing", "RI", "ours") == "0.900 ± 0.000"
     assert shown("table2", scores).tables[0].text("MC2, with context", "perplexity", "paper") == "152.32"
-    drawn_ = {"clusters": 4, "topics": 5, "different topics": 5, "nmi": 0.9, "letters": 0, "perplexity": None}
-    simulation = shown("simulation", drawn_).tables[0]
+    counted = {"clusters": 4, "topics": 5, "different topics": 5, "nmi": 0.9, "letters": 0, "perplexity": None}
+    letters_ = shown("simulation", counted | {"pictures": [["A", [[0.0, 1.0]]]]})
+    assert [one.images[0].name for one in letters_.images] == ["A", "A"]
+    assert letters_.images[0].images[0].pixels == ((0.0, 1.0),)
+    simulation = letters_.tables[0]
     assert simulation.text("with context", "topics", "paper") == "13.00"
     assert simulation.text("with context", "perplexity", "ours") == ""
 
