@@ -222,7 +222,7 @@ def hdp_once(words: int, seed: int, version: str) -> Result:
         alone[:, -1] = 0.0
         like = likelihoods(draw)
         unseen.append(log_probabilities(draw, like, _bags(counts[test]), alone, rng, steps=REDRAWS))
-        half.append(further(like, rest, memberships(draw, like, seen, alone, rng)[0]))
+        half.append(further(like, rest, memberships(draw, like, seen, alone, rng)))
     return {
         "unseen": metrics.perplexity(averaged(unseen), counts[test].sum(axis=1)),
         "half": metrics.perplexity(averaged(half), np.diff(rest.indptr)),

@@ -14,6 +14,7 @@ from vmfstream.bayes.multilevel.prediction import (
     Bags,
     averaged,
     cluster_odds,
+    cluster_scores,
     context_by_cluster,
     context_by_topic,
     further,
@@ -192,8 +193,9 @@ class MultilevelClustering(SphereEstimator):
         bags, rows = self._tokens("contents", contents)
         like, _ = self._likelihoods(self._best, rows)
         odds = cluster_odds(self._best, self._named.fresh(contexts, len(bags.indptr) - 1), len(bags.indptr) - 1)
-        _, clusters = memberships(self._best, like, bags, odds, np.random.default_rng(0))
-        return np.asarray(clusters[:, :-1].argmax(axis=1), np.int64)
+        odds[:, -1] = -np.inf
+        scores = cluster_scores(self._best, like, bags, odds, np.random.default_rng(0), steps=REDRAWS)
+        return np.asarray(scores.argmax(axis=1), np.int64)
 
     def score_samples(self, contents: Any, contexts: Any = None, *, seen: Any = None, redraws: int = REDRAWS) -> Vector:
         """Return the log-probability of the content of new groups, (J,), averaged over draws inside the logarithm.
@@ -227,7 +229,7 @@ class MultilevelClustering(SphereEstimator):
             if known is None:
                 found = log_probabilities(draw, like, bags, odds, rng, steps=redraws)
             else:
-                topics, _ = memberships(draw, self._likelihoods(draw, more)[0], known, odds, rng)
+                topics = memberships(draw, self._likelihoods(draw, more)[0], known, odds, rng)
                 found = further(like, bags, topics)
             group = np.repeat(np.arange(groups), np.diff(bags.indptr))
             log_p.append(found + np.bincount(group, top[bags.tokens], groups))

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, GAUSSIAN, Context, Vector, score_rows
 from vmfstream.bayes.multilevel.state import Draw
-from vmfstream.bayes.multilevel.unseen import Known, follow_groups, mixed_likelihoods, settle_groups
+from vmfstream.bayes.multilevel.unseen import Known, mixed_likelihoods, score_groups, settle_groups
 from vmfstream.directional.bessel import log_partition
 
 
@@ -69,15 +69,25 @@ def log_probabilities(
     rng : numpy.random.Generator
     steps : tokens whose topics are drawn anew after each; see `vmfstream.bayes.multilevel.unseen`
     """
+    scores = cluster_scores(draw, like, bags, odds, rng, steps=steps)
+    return np.asarray(logsumexp(scores, axis=1) - logsumexp(odds, axis=1))
+
+
+def cluster_scores(
+    draw: Draw, like: Vector, bags: Bags, odds: Vector, rng: np.random.Generator, *, steps: int
+) -> Vector:
+    """Estimate log p(tokens of a group, z_j = k), (J, K + 1), up to the constant of ``odds``; see `log_probabilities`.
+
+    -inf stands for clusters of small odds.
+    """
     group = np.repeat(np.arange(len(odds)), np.diff(bags.indptr))
     tokens = bags.tokens[np.lexsort((rng.random(len(group)), group))]
-    return np.asarray(follow_groups(bags.indptr, tokens, like, _known(draw), odds, steps, rng))
+    return np.asarray(score_groups(bags.indptr, tokens, like, _known(draw), odds, steps, rng))
 
 
-def memberships(draw: Draw, like: Vector, bags: Bags, odds: Vector, rng: np.random.Generator) -> tuple[Vector, Vector]:
-    """Return p(topic of a further token | tokens of the group), (J, M + 1), and p(cluster | tokens), (J, K + 1)."""
-    topics, clusters = settle_groups(bags.indptr, bags.tokens, like, _known(draw), odds, rng)
-    return np.asarray(topics), np.asarray(clusters)
+def memberships(draw: Draw, like: Vector, bags: Bags, odds: Vector, rng: np.random.Generator) -> Vector:
+    """Return p(topic of a further token | tokens of the group), (J, M + 1)."""
+    return np.asarray(settle_groups(bags.indptr, bags.tokens, like, _known(draw), odds, rng))
 
 
 def further(like: Vector, bags: Bags, topics: Vector) -> Vector:
