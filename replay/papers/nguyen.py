@@ -83,8 +83,8 @@ def _show_letters(done: Done) -> Shown:
             "Where every word is an image of its letter, with noise in all pixels, the letters are in the data and all "
             "are found. Chains join topics that are the same and part those that are two, so that they keep 13 from "
             "whatever number they start; 'different topics' counts those within a cosine of .95 once. Images of 35 "
-            "drawn pixels are not von Mises-Fisher, and a chain parts letters of those on and on: after 125 sweeps "
-            "there are 88 topics, at a density far above that of the true letters.",
+            "drawn pixels are not von Mises-Fisher, and a chain parts letters of those on and on, to densities far "
+            "above that of the true letters.",
             f"Chains of {_sweeps(LETTER_CHAIN)} sweeps; the paper's of 100. Letters and variances are ours.",
         ),
         images=tuple(_drawn(row, done) for row in (IMAGES, WITH)),
@@ -185,9 +185,8 @@ NIPS_NOTES = (
     "from 20 clusters stays near 20 for scores of sweeps, at a smaller density, before it breaks up: a small number of "
     "clusters, as printed, is a chain that has not mixed.",
     "Of 50 words papers do form clusters; titles and authors help a little, years do not. Tried there without finding "
-    "the printed order (perplexity with titles, authors, years known; none: 2,861): contexts of 5 times the weight "
-    "(2,976, 2,955, 2,992) and of 20 times (3,023, 2,988, 3,131), years that spread by half of one in a cluster "
-    "(2,868), and at most 20 clusters (2,898, 2,905, 2,899; none: 2,896).",
+    "the printed order: contexts of 5 and of 20 times the weight, years that spread by half of one in a cluster, and "
+    "at most 20 clusters.",
     "PNAS is not at hand; npTOT is not computed.",
 )
 

@@ -119,15 +119,15 @@ def _compared(
         "different topics": int((~np.tril(alike, -1).any(axis=1)).sum()),
         "nmi": metrics.normalized_mutual_information(model.labels_, y),
         "letters": int(((images @ found.T).max(axis=1) > ALIKE).sum()),
-        "pictures": [[list(LETTERS)[best], rows.tolist()] for best, rows in _pictures(found, images)],
+        "pictures": _pictures(found, images),
     }
 
 
-def _pictures(found: NDArray[np.float64], images: NDArray[np.float64]) -> list[tuple[int, NDArray[np.float64]]]:
-    """Topics as pictures, (7, 5) from 0 to 1, and the letter that each is most like, in the order of the letters."""
+def _pictures(found: NDArray[np.float64], images: NDArray[np.float64]) -> list[Any]:
+    """Letters that topics are most like, in alphabetical order, each with the topic as rows of pixels, 0 to 1."""
     best = (found @ images.T).argmax(axis=1)
     shown = np.clip(found / found.max(axis=1, keepdims=True), 0.0, 1.0).reshape(-1, *SHAPE)
-    return [(int(best[m]), shown[m]) for m in np.argsort(best, kind="stable")]
+    return [[list(LETTERS)[best[m]], shown[m].tolist()] for m in np.argsort(best, kind="stable")]
 
 
 def split(seed: int, words: int) -> tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from vmfstream.bayes.factors.labels import products
+
 _LARGE = 10.0  # argument from which the asymptotic series of digamma is exact to double precision
 _FAINT = 1e-30  # a sum of products below which factors may have vanished in single precision
 
@@ -63,16 +65,6 @@ def _log_weights(phi: Any, k: int, e: Any, w: Any) -> float:
     return top
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _products(w: Any, likeness: Any, r: Any) -> float:
-    """r = w likeness; return the sum. The order of the sum is left to the compiler, so that it runs in registers."""
-    total = 0.0
-    for t in range(len(w)):
-        r[t] = w[t] * likeness[t]
-        total += r[t]
-    return total
-
-
 @njit(cache=True)
 def _careful(e: Any, scores: Any, k: int, r: Any) -> tuple[float, float]:
     """Fill r with exp(e + score - top); return its sum and top: for products that vanish where weights are extreme."""
@@ -89,7 +81,7 @@ def _careful(e: Any, scores: Any, k: int, r: Any) -> tuple[float, float]:
 @njit(cache=True)
 def _responsibilities(likeness: Any, scores: Any, w: Any, e: Any, top: float, k: int, r: Any) -> tuple[float, float]:
     """Fill r in proportion to exp(e + score) of one vector; return its sum and what was taken off the exponents."""
-    total = _products(w, likeness, r)
+    total = products(w, likeness, r)
     if total < _FAINT:
         return _careful(e, scores, k, r)
     return total, top

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.concentration import KappaFactor
@@ -17,6 +18,19 @@ from vmfstream.mixtures.seeding import one_hot
 Vector: TypeAlias = NDArray[np.float64]
 
 Assignment: TypeAlias = Literal["soft", "hard"]
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def products(weight: Any, likelihood: Any, out: Any) -> float:
+    """out = weight likelihood, topic by topic; return the sum.
+
+    The order of the sum is left to the compiler, so that it runs in registers.
+    """
+    total = 0.0
+    for t in range(len(out)):
+        out[t] = weight[t] * likelihood[t]
+        total += out[t]
+    return total
 
 
 def responsibilities(

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from vmfstream.bayes.factors.labels import products
 from vmfstream.bayes.multilevel.contexts import Indices, Vector
 from vmfstream.bayes.multilevel.slots import drawn_slot
 
@@ -96,25 +97,16 @@ def _followed(k: int, tokens: Indices, like: Vector, known: Known, steps: int, r
     had, size, out = known.of[k] + known.prior, known.size[k], 0.0
     label, weight = np.empty(len(tokens), np.int64), np.empty(len(had))
     for i in range(len(tokens)):
-        out += math.log(_weigh(had, like[tokens[i]], weight) / (size + i))
+        out += math.log(products(had, like[tokens[i]], weight) / (size + i))
         label[i] = drawn_slot(weight, rng.random())
         had[label[i]] += 1.0
         for _ in range(min(steps, i)):
             r = int(rng.random() * (i + 1))
             had[label[r]] -= 1.0
-            _weigh(had, like[tokens[r]], weight)
+            products(had, like[tokens[r]], weight)
             label[r] = drawn_slot(weight, rng.random())
             had[label[r]] += 1.0
     return out
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _weigh(had: Vector, like: Vector, weight: Vector) -> float:
-    total = 0.0
-    for m in range(len(weight)):
-        weight[m] = had[m] * like[m]
-        total += weight[m]
-    return total
 
 
 @njit(cache=True)
