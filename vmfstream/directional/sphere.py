@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def unit_rows(x: Any) -> tuple[Rows, NDArray[np.bool_]]:
 
     Notes
     -----
-    Rows of double precision are divided by their largest entry first, so that squares neither overflow nor vanish.
+    Rows of double precision are scaled by a power of two first, so that squares neither overflow nor vanish.
 
     Examples
     --------
@@ -56,36 +57,50 @@ def unit_rows(x: Any) -> tuple[Rows, NDArray[np.bool_]]:
     else:
         rows = np.array(x, dtype=dtype, order="C")
         values, bounds = rows.reshape(-1), np.arange(rows.shape[0] + 1) * rows.shape[1]
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        row = int(np.searchsorted(bounds, bad[0], side="right")) - 1
-        column = rows.indices[bad[0]] if issparse(x) else bad[0] - bounds[row]
-        raise ValueError(f"x: expected finite values, got {values[bad[0]]} in row {row}, column {column}")
     empty = np.zeros(rows.shape[0], np.bool_)
-    _normalise(values, bounds, empty)
+    row = _normalise(values, bounds, empty)
+    if row < len(empty):
+        at = int(bounds[row] + np.argmin(np.isfinite(values[bounds[row] : bounds[row + 1]])))
+        column = rows.indices[at] if issparse(x) else at - bounds[row]
+        raise ValueError(f"x: expected finite values, got {values[at]} in row {row}, column {column}")
     return rows, empty
 
 
 @njit(cache=True)
-def _normalise(values: Any, bounds: Any, empty: Any) -> None:
+def _normalise(values: Any, bounds: Any, empty: Any) -> int:
+    """Scale rows to unit length; return how many, fewer than there are if the next holds a value that is not finite."""
     for i in range(empty.size):
         row = values[bounds[i] : bounds[i + 1]]
-        largest = 0.0
-        if row.itemsize > 4:
+        scale = 1.0
+        if row.itemsize > 4:  # squares of single precision neither overflow nor vanish in double
+            largest = 0.0
             for value in row:
                 largest = max(largest, abs(float(value)))
-            if largest > 0.0:
-                for j in range(row.size):
-                    row[j] = row[j] / largest
-        total = 0.0
-        for value in row:
-            total += np.float64(value) ** 2  # float() would keep single precision, whose squares overflow
-        if total == 0.0:
+            scale = math.ldexp(1.0, min(1000, -math.frexp(largest)[1]))
+        norm = math.sqrt(_squares(row, scale))
+        if not norm < math.inf:
+            return i
+        if norm == 0.0:
             empty[i] = True
             continue
-        norm = np.sqrt(total)
-        for j in range(row.size):
-            row[j] = np.float64(row[j]) / norm
+        if row.itemsize > 4:
+            for j in range(row.size):
+                row[j] = row[j] * scale / norm
+        else:
+            inverse = 1.0 / norm
+            for j in range(row.size):
+                row[j] = np.float64(row[j]) * inverse
+    return int(empty.size)
+
+
+@njit(cache=True, fastmath={"reassoc"})
+def _squares(row: Any, scale: float) -> float:
+    """Sum of the squares of scale * row, in any order: a single sum would wait for itself."""
+    total = 0.0
+    for j in range(row.size):
+        value = np.float64(row[j]) * scale
+        total += value * value
+    return total
 
 
 def place_around(

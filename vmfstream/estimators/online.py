@@ -20,7 +20,7 @@ from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Who
 from vmfstream.online.counted import CountedStream
 from vmfstream.online.state import TrackerSettings, TrackState
 
-WINDOW = 6000
+WINDOW = 16_000
 """Least documents fitted together by default: labels then agree with classes as well as those of a batch fit do."""
 
 
@@ -41,7 +41,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     slice_size : int
         Documents after which topics may turn.
     window : int, optional
-        Documents that are fitted together until the topics have settled; by default max(6000, 50 n_components).
+        Documents that are fitted together until the topics have settled; by default max(16000, 50 n_components).
     persistence : float, optional
         Expected cosine of a topic's means in consecutive slices, in (0, 1); by default the best of a grid leads.
     alpha : float

@@ -56,7 +56,7 @@ CLEARLY = 3.0
 """Least gain in nats of a document that counts as one of the group."""
 
 DEGREE, ROUNDING = 24, 1e-11
-"""Degree of the polynomial that stands for the Bessel functions of all pairs, and its largest relative error."""
+"""Highest degree of the polynomial that stands for the Bessel functions of all pairs, and its relative error."""
 
 
 class Known(NamedTuple):
@@ -105,8 +105,9 @@ def _interpolated(d: int, squares: Vector) -> Vector:
     low, high = float(squares.min()), float(squares.max())
     if high > low:
         series = Chebyshev.interpolate(lambda q: log_partition(d, np.sqrt(np.maximum(q, 0.0))), DEGREE, (low, high))
-        if np.abs(series.coef[-2:]).max() < ROUNDING * max(np.abs(series.coef).max(), 1.0):
-            return np.asarray(series(squares))
+        negligible = ROUNDING * max(np.abs(series.coef).max(), 1.0)
+        if np.abs(series.coef[-2:]).max() < negligible:
+            return np.asarray(series.trim(0.1 * negligible)(squares))
     return np.asarray(log_partition(d, np.sqrt(squares)))
 
 

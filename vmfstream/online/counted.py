@@ -97,7 +97,8 @@ class CountedStream:
     def _keep(self, part: Rows, state: TrackState) -> None:
         """Keep as many rows of the open slice as the tracker does, for a time when they have more dimensions."""
         room = sum(rows_of(rows) for rows, _ in state.open.kept) - sum(map(rows_of, self._open))
-        self._open.append(part[:room].copy())
+        if room > 0:
+            self._open.append(part[:room].copy())
 
     def _closed(self, state: TrackState) -> TrackState:
         state, predicted = tracker.judge(state, self.settings)
