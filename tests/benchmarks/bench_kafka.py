@@ -5,11 +5,11 @@ kafka-python, decodes with ``json.loads`` and drops what it gets; ``bare with or
 used here too; ``vmfstream`` reads, decodes, tokenises, weighs, follows 30 topics and commits.
 ``steady`` leaves out the first slice, whose annealed fits take as long however long the stream is; ``steady_cpu_us`` is
 what a message costs of one core, which others on the machine disturb less than the clock. Also: how long a transaction
-takes and how many epochs it holds, how long after a kill the first new epoch is in the log, and how long a lone message
-takes from its being sent to its row. Rounds are interleaved, every run has a process of its own; prints one JSON line
-per measure.
+takes and how many epochs it holds, and, with the last of the sizes of slices, how long after a kill the first new epoch
+is in the log, and how long a lone message takes from its being sent to its row. Rounds are interleaved, every run has a
+process of its own; prints one JSON line per measure.
 
-    python tests/benchmarks/bench_kafka.py [--messages 120000] [--slice 5000] [--rounds 3]
+    python tests/benchmarks/bench_kafka.py [--messages 240000] [--slices 20000 5000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -153,15 +153,16 @@ def one(measure: str, url: str, messages: int, size: int) -> None:
 def main() -> None:
     """Fill a topic, then measure all in turn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--messages", type=int, default=120_000)
-    parser.add_argument("--slice", type=int, default=5000, help="documents per slice")
+    parser.add_argument("--messages", type=int, default=240_000)
+    parser.add_argument("--slices", type=int, nargs="+", default=[20_000, 5000], help="documents per slice")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         measure, url = given.one
-        one(measure, url, given.messages, given.slice)
+        one(measure, url, given.messages, given.slices[0])
         return
+    runs = [*((measure, 0) for measure in BARE), *(("vmfstream", size) for size in given.slices)]
     with tempfile.TemporaryDirectory() as folder:
         broker = Broker(Path(folder) / "kafka")
         try:
@@ -169,32 +170,32 @@ def main() -> None:
             topic = Topic(broker, "bench", 4)
             rows = long_documents(given.messages)
             topic.fill(rows, times=[row["time"] * 1000 for row in rows])
-            told: dict[str, list[dict[str, float]]] = {measure: [] for measure in (*BARE, "vmfstream")}
+            told: dict[tuple[str, int], list[dict[str, float]]] = {run: [] for run in runs}
             for _ in range(given.rounds):
-                for measure, runs in told.items():
-                    words = [
-                        "--one",
-                        measure,
-                        topic.url,
-                        "--messages",
-                        str(given.messages),
-                        "--slice",
-                        str(given.slice),
-                    ]
-                    out = subprocess.run([sys.executable, __file__, *words], check=True, capture_output=True, text=True)
-                    runs.append(json.loads(out.stdout.splitlines()[-1]))
+                for measure, size in runs:
+                    told[measure, size].append(apart(measure, topic.url, given.messages, size))
             middle = {
-                measure: {name: statistics.median(run[name] for run in runs) for name in runs[0]}
-                for measure, runs in told.items()
+                run: {name: statistics.median(one[name] for one in found) for name in found[0]}
+                for run, found in told.items()
             }
-            for measure, figures in middle.items():
+            for (measure, size), figures in middle.items():
                 rate, pace = round(given.messages / figures["seconds"]), figures["steady_per_second"]
-                shares = {f"share of {loop}": pace / middle[loop]["steady_per_second"] for loop in BARE}
-                print(json.dumps({"measure": measure, "messages_per_second": rate, **_rounded(figures | shares)}))
-            print(json.dumps({"measure": "recovery after a kill", **_rounded(recovery(topic.url, given.slice))}))
-            print(json.dumps({"measure": "from message to row", **_rounded(arrival(topic, given.slice))}))
+                shares = {f"share of {loop}": pace / middle[loop, 0]["steady_per_second"] for loop in BARE}
+                line = {"measure": measure} | ({"slice": size} if size else {}) | {"messages_per_second": rate}
+                print(json.dumps(line | _rounded(figures | shares)), flush=True)
+            size = given.slices[-1]
+            print(json.dumps({"measure": "recovery after a kill", **_rounded(recovery(topic.url, size))}), flush=True)
+            print(json.dumps({"measure": "from message to row", **_rounded(arrival(topic, size))}))
         finally:
             broker.stop()
+
+
+def apart(measure: str, url: str, messages: int, size: int) -> dict[str, float]:
+    """Measure once in a process of its own."""
+    words = ["--one", measure, url, "--messages", str(messages), "--slices", str(size)]
+    out = subprocess.run([sys.executable, __file__, *words], check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(out.stdout.splitlines()[-1])
+    return found
 
 
 def _rounded(figures: dict[str, float]) -> dict[str, float]:
