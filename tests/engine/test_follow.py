@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
 from vmfstream.engine.evaluate import METHODS, WARM_UP, Compared, Comparison
 from vmfstream.engine.follow import RunSettings, agree, evaluate, follow
+from vmfstream.engine.unhindered import UNHINDERED
 from vmfstream.errors import InputError
 from vmfstream.log.memory import MemoryLog
 from vmfstream.log.writer import Log
@@ -121,6 +123,18 @@ def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() 
     assert max(turns) < before[1]
     assert gc.get_freeze_count() == 0
     assert (gc.get_threshold(), sys.getswitchinterval()) == before
+
+
+def test_of_runs_beside_each_other_the_last_one_leaves_the_interpreter_as_it_was() -> None:
+    before = gc.get_threshold(), sys.getswitchinterval()
+    with ExitStack() as second:
+        with UNHINDERED:
+            during = gc.get_threshold(), sys.getswitchinterval()
+            second.enter_context(UNHINDERED)
+        assert (gc.get_threshold(), sys.getswitchinterval()) == during != before
+        assert gc.get_freeze_count() > 0
+    assert (gc.get_threshold(), sys.getswitchinterval()) == before
+    assert gc.get_freeze_count() == 0
 
 
 def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:

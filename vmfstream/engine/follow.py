@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,6 +12,7 @@ from vmfstream.engine.engine import Assigned, Engine, EngineSettings, Observer
 from vmfstream.engine.evaluate import Comparison, Evaluator
 from vmfstream.engine.ranged import RangedEngine
 from vmfstream.engine.slices import Slicing
+from vmfstream.engine.unhindered import UNHINDERED
 from vmfstream.errors import InputError
 from vmfstream.log.lease import lease
 from vmfstream.log.memory import MemoryLog
@@ -137,9 +136,6 @@ def _read(text: str, kind: type) -> Any:
 AHEAD = 2**25
 """Bytes of messages that are read ahead of what is learnt."""
 
-_ALLOCATIONS = 50_000  # new objects between two rounds of the garbage collector
-_TURN = 0.0001  # seconds that a thread waits before it asks another one for its turn
-
 _MAY_DIFFER = {"title", "licence", "source"}
 
 
@@ -177,33 +173,12 @@ def follow(
     A log that another run is writing raises StoreLocked. With an ``executor`` its workers read the source in ranges
     (`vmfstream.engine.ranged`), and ``assigned`` is told nothing.
     """
-    with lease(store.path) if isinstance(store, Log) else nullcontext(), _unhindered():
+    with lease(store.path) if isinstance(store, Log) else nullcontext(), UNHINDERED:
         settings = agree(settings, store.settings(settings.as_text()))
         parts = settings.parts(source, codec, store, linger, ahead if executor is None else 0)
         engine = Engine(*parts, assigned) if executor is None else RangedEngine(*parts, settings.encoder, executor)
         engine.run(observe, stop)
     return engine
-
-
-@contextmanager
-def _unhindered() -> Iterator[None]:
-    """Have the interpreter see less often to what costs a run more than it brings.
-
-    The garbage collector passes over what lives already, the loaded libraries above all: to look through that with
-    every fifty thousand documents costs as much as to encode them. New objects it looks at less often: documents would
-    outlive many of its rounds, and are freed without it. And a thread that comes back from compiled code, which needs
-    no turn, waits less for its next one.
-    """
-    thresholds, turn = gc.get_threshold(), sys.getswitchinterval()
-    gc.freeze()
-    gc.set_threshold(thresholds[0] and max(thresholds[0], _ALLOCATIONS), *thresholds[1:])  # 0 is never
-    sys.setswitchinterval(min(turn, _TURN))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(turn)
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
 
 
 def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:
