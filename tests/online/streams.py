@@ -144,3 +144,9 @@ def assert_same(a: Any, b: Any, *, leave_out: str = "\0") -> None:
             assert left == right, name
         else:
             assert np.array_equal(left, right, equal_nan=True), name
+
+
+def unit(f: NDArray[np.float32], k: int = 3) -> NDArray[np.float64]:
+    """Directions of the first topics as rows."""
+    m = f[:, :k].T.astype(np.float64)
+    return np.asarray(m / np.linalg.norm(m, axis=1, keepdims=True))
