@@ -1,10 +1,13 @@
 """The page of a large log: queries and figures of each view, and drawing in Chromium; one JSON line each.
 
-``python tests/benchmarks/bench_dashboard.py [topics] [slices]`` fails if a picture takes more than twice its budget.
+    python tests/benchmarks/bench_dashboard.py [--topics 100] [--slices 500]
+
+Fails if a picture takes more than twice its budget.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
@@ -33,12 +36,16 @@ WORDS, OWN = 60, 120
 BUDGET_MS = {"first picture": 2000, "river": 2500, "words": 500, "cursor": 16, "topic change": 500}
 
 
-def main(topics: int = 100, slices: int = 500) -> int:
+def main() -> int:
     """Print the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--slices", type=int, default=500)
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "run.duckdb"
         began = time.perf_counter()
-        write(log, topics, slices)
+        write(log, given.topics, given.slices)
         say(what="log", seconds=time.perf_counter() - began, mb=log.stat().st_size / 1e6)
         views(log)
         copy(log, Path(folder) / "copy.duckdb")
@@ -247,4 +254,4 @@ def say(**line: object) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    sys.exit(main())

@@ -28,7 +28,6 @@ import os
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import argparse
-import copy
 import ctypes
 import importlib.util
 import json
@@ -37,27 +36,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.core import config
-from numpy.typing import NDArray
-from river.cluster import TextClust
 from scipy.sparse import csr_array, load_npz, save_npz
-from sklearn.cluster import MiniBatchKMeans
-from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.metrics import normalized_mutual_info_score
-from threadpoolctl import threadpool_limits
 
-from vmfstream.directional import kernels, lanes, loops
-from vmfstream.estimators.online import OnlineVMFMixture
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.benchmarks import engine_peers as peers
+from tests.benchmarks.engine_kernels import bare, plain
+from tests.benchmarks.engine_passes import BATCH, Clock, Labels, Pass, follow, mixture
 from vmfstream.online import tracker
-from vmfstream.online.state import TrackerSettings, TrackState
-
-BATCH = 5000
+from vmfstream.online.state import TrackerSettings
 
 CURVE = [
     *((k, 30_000, 100) for k in (10, 30, 100, 300, 1000)),
@@ -65,16 +56,6 @@ CURVE = [
     *((30, 30_000, words) for words in (30, 300, 1000)),
 ]
 """Topics, words of the vocabulary, words of a document."""
-
-Labels = NDArray[np.int64]
-
-
-class Pass(NamedTuple):
-    """One pass over all batches after the first fit: seconds, of the processor too, and labels given on arrival."""
-
-    seconds: float
-    cpu: float
-    labels: Labels | None
 
 
 Method = Callable[[csr_array, list[csr_array], int, int], Pass]
@@ -119,277 +100,8 @@ def split(x: csr_array, k: int) -> tuple[csr_array, list[csr_array]]:
     return x[:first], [x[i : i + BATCH] for i in range(first, x.shape[0], BATCH)]
 
 
-FITTED: dict[Any, Any] = {}
-
-
-class Clock:
-    """Begins when made."""
-
-    def __init__(self) -> None:
-        self.began = time.perf_counter(), time.process_time()
-
-    def read(self, labels: list[Any] | None) -> Pass:
-        """Return the times since then."""
-        spent = time.perf_counter() - self.began[0], time.process_time() - self.began[1]
-        return Pass(*spent, None if labels is None else np.concatenate(labels).astype(np.int64))
-
-
-# --- the tracker ----------------------------------------------------------------------------------------------------
-
-
-def fitted(first: csr_array, k: int, threads: int) -> tuple[TrackState, TrackerSettings]:
-    """Topics of the first documents, fitted once and copied for every pass."""
-    settings = TrackerSettings(topics=k, threads=threads)
-    key = (settings, first.nnz)
-    if key not in FITTED:
-        FITTED[key] = tracker.start(settings, [], 0, first)
-    return copy.deepcopy(FITTED[key]), settings
-
-
-def follow(first: csr_array, batches: list[csr_array], k: int, threads: int, slices: int) -> Pass:
-    """Run the tracker; slice ends are in the time."""
-    state, settings = fitted(first, k, threads)
-    ends = {len(batches) * (s + 1) // slices for s in range(slices)} if slices else set()
-    labels = []
-    clock = Clock()
-    for i, batch in enumerate(batches, 1):
-        state, info = tracker.step(state, batch, settings, spend=True)
-        labels.append(info.label)
-        if i in ends:
-            state, predicted = tracker.judge(state, settings)
-            state, _ = tracker.close(state, predicted, settings)
-    return clock.read(labels)
-
-
-def mixture(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run OnlineVMFMixture.partial_fit over the same batches, without ends of slices.
-
-    The first documents are given twice before: until then a slice ends when there are twice as many documents.
-    """
-    key = ("mixture", k, threads, first.nnz)
-    if key not in FITTED:
-        model = OnlineVMFMixture(k, slice_size=10**9, window=first.shape[0], random_state=0, n_jobs=threads)
-        FITTED[key] = model.partial_fit(first).partial_fit(first)
-    model = copy.deepcopy(FITTED[key])
-    labels = []
-    clock = Clock()
-    for batch in batches:
-        labels.append(model.partial_fit(batch).labels_)
-    return clock.read(labels)
-
-
-def bare(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run the loops of the tracker alone, under the first topics."""
-    m, kappa, log_weight = directions(first, k, threads, kernels.padded(k))
-    line = np.stack([log_weight, kappa]).astype(np.float64)
-    slope = (kappa > 0.0).astype(np.float64)
-    sums = [kernels.zeros(*m.shape) for _ in range(threads)]
-    return kernel_pass(bare_chunk, batches, (m, line, np.zeros(len(slope)), slope), sums)
-
-
-def directions(first: csr_array, k: int, threads: int, kp: int) -> tuple[Any, Any, Any]:
-    """Means (D, kp) of the first topics, their concentrations and logarithms of their weights, padded."""
-    state, settings = fitted(first, k, threads)
-    known = tracker.belief(state, settings)
-    m = kernels.zeros(len(known.f), kp)
-    m[:, :k] = known.f[:, :k] / np.maximum(known.gamma, 1e-12).astype(np.float32)
-    kappa, log_weight = np.zeros(kp, np.float32), np.full(kp, -np.inf, np.float32)
-    kappa[:k], log_weight[:k] = known.kappa, known.log_weights
-    return m, kappa, log_weight
-
-
-def kernel_pass(chunk: Any, batches: list[csr_array], law: tuple[Any, ...], sums: list[Any]) -> Pass:
-    """Run a kernel over all batches, one thread for each of the matrices of sums."""
-    threads = len(sums)
-    labels = []
-    with ThreadPoolExecutor(threads) as pool:
-        clock = Clock()
-        for x in batches:
-            label = np.empty(x.shape[0], np.int32)
-            parts = [x.shape[0] * c // threads for c in range(threads + 1)]
-            shared = x.indptr, x.indices, x.data, *law, label
-            jobs = [(parts[c], parts[c + 1], *shared, sums[c]) for c in range(threads)]
-            if threads == 1:
-                chunk(*jobs[0])
-            else:
-                list(pool.map(lambda job: chunk(*job), jobs))
-            labels.append(label)
-        return clock.read(labels)
-
-
-@njit(cache=True, nogil=True)
-def bare_chunk(
-    low: int,
-    high: int,
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    m: Any,
-    line: Any,
-    zero: Any,
-    slope: Any,
-    label: Any,
-    s: Any,
-) -> None:
-    """Scores and softmax of all documents, then the sums: faster than both for one document after another."""
-    kp = m.shape[1]
-    together = loops._TOGETHER
-    dots = np.empty((together, kp), m.dtype)
-    score, r, active = loops._scratch(kp)
-    topic, share = np.empty((high - low) * kp, np.int32), np.empty((high - low) * kp, m.dtype)
-    ends = np.empty(high - low, np.int64)
-    at = 0
-    for first in range(low, high, together):
-        last = min(first + together, high)
-        loops._dot_rows(first, last, indptr, indices, data, m, dots)
-        for i in range(first, last):
-            best = loops._score(dots[i - first], line, zero, slope, score)
-            count, label[i], _ = loops._softmax(score, best, r, active)
-            for a in range(loops._truncate(r, active, count, label[i], 1e-3)):
-                topic[at], share[at] = active[a], r[active[a]]
-                at += 1
-            ends[i - low] = at
-    a = 0
-    for i in range(low, high):
-        while a < ends[i - low]:
-            after = min(i + (a + 1 == ends[i - low]), high - 1)
-            then = indptr[after], indptr[after + 1], topic[min(a + 1, at - 1)]
-            lanes.add_entry(indices, data, indptr[i], indptr[i + 1], s, topic[a], share[a], *then)
-            a += 1
-
-
-ROOM = 32
-"""Topics whose sums are written out; they fill the registers."""
-
-
-def written_out() -> Any:
-    """Return the plain kernel, for any number of topics that `ROOM` divides."""
-    each = range(ROOM)
-    lines = [
-        "def plain_chunk(low, high, indptr, indices, data, m, kappa, log_weight, label, s):",
-        "    kp = m.shape[1]",
-        "    r = np.empty(kp, np.float32)",
-        "    for i in range(low, high):",
-        f"        for column in range(0, kp, {ROOM}):",
-        *(f"            a{t} = np.float32(0.0)" for t in each),
-        "            for j in range(indptr[i], indptr[i + 1]):",
-        "                word, x = np.uint64(indices[j]), data[j]",
-        *(f"                a{t} += x * m[word, np.uint64(column) + np.uint64({t})]" for t in each),
-        *(f"            r[column + {t}] = a{t}" for t in each),
-        "        best = 0",
-        "        for t in range(kp):",
-        "            r[t] = kappa[t] * r[t] + log_weight[t]",
-        "            if r[t] > r[best]:",
-        "                best = t",
-        "        highest, total = r[best], np.float32(0.0)",
-        "        for t in range(kp):",
-        "            r[t] = np.exp(r[t] - highest)",
-        "            total += r[t]",
-        "        label[i] = best",
-        "        for t in range(kp):",
-        "            share = r[t] / total",
-        "            if share > np.float32(1e-3):",
-        "                for j in range(indptr[i], indptr[i + 1]):",
-        "                    s[indices[j], t] += share * data[j]",
-    ]
-    room: dict[str, Any] = {"np": np}
-    exec("\n".join(lines), room)
-    rows, numbers = types.float32[:, ::1], types.float32[::1]
-    words = types.int32[::1]
-    vars(config)["SLP_VECTORIZE"] = 1  # the scalars become vectors
-    try:
-        given = types.intp, types.intp, words, words, numbers, rows, numbers, numbers, words, rows
-        return njit(types.void(*given), nogil=True, fastmath={"contract"})(room["plain_chunk"])
-    finally:
-        vars(config)["SLP_VECTORIZE"] = 0
-
-
-def plain(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run what numba makes of the kernel alone, under the first topics."""
-    law = directions(first, k, threads, -(-k // ROOM) * ROOM)
-    chunk = FITTED.get("plain") or FITTED.setdefault("plain", written_out())
-    return kernel_pass(chunk, batches, law, [np.zeros_like(law[0]) for _ in range(threads)])
-
-
-# --- the others -----------------------------------------------------------------------------------------------------
-
-
-def kmeans(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run MiniBatchKMeans.partial_fit over the same batches."""
-    model = MiniBatchKMeans(k, random_state=0, n_init=1, batch_size=BATCH)
-    labels = []
-    with threadpool_limits(threads):
-        model.partial_fit(first)
-        clock = Clock()
-        for batch in batches:
-            model.partial_fit(batch)
-            labels.append(model.labels_)
-        return clock.read(labels)
-
-
-def online_lda(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run scikit-learn's online LDA; its labels are those of the end, and not in the time."""
-    del threads
-    model = LatentDirichletAllocation(k, learning_method="online", random_state=0)
-    model.partial_fit(first)
-    clock = Clock()
-    for batch in batches:
-        model.partial_fit(batch)
-    return clock.read(None)._replace(labels=np.concatenate([model.transform(x).argmax(axis=1) for x in batches]))
-
-
-def gensim_lda(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run gensim's LdaModel, one pass."""
-    from gensim.models import LdaModel
-
-    del threads
-    model = LdaModel(_bags(first), num_topics=k, id2word={i: str(i) for i in range(first.shape[1])}, random_state=0)
-    bags = [_bags(batch) for batch in batches]
-    clock = Clock()
-    for some in bags:
-        model.update(some)
-    found = clock.read(None)
-    weights = (model.inference(some)[0] for some in bags)
-    return found._replace(labels=np.concatenate([one.argmax(axis=1) for one in weights]))
-
-
-def tomotopy_lda(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run one Gibbs sweep of tomotopy's LDA; a fit takes hundreds."""
-    import tomotopy
-
-    model = tomotopy.LDAModel(k=k, seed=0)
-    for batch in batches:
-        for bag in _bags(batch):
-            model.add_doc([str(word) for word, count in bag for _ in range(int(count))])
-    model.train(0, workers=threads)
-    clock = Clock()
-    model.train(1, workers=threads)
-    return clock.read(None)
-
-
-def textclust(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
-    """Run river's TextClust with the settings of its own example, fading by counts: there are no times."""
-    del first, k, threads
-    model: Any = TextClust(  # type: ignore[no-untyped-call]
-        radius=0.5, fading_factor=0.0005, tgap=100, num_macro=3, real_time_fading=False
-    )
-    bags = [{str(word): int(count) for word, count in bag} for batch in batches for bag in _bags(batch)]
-    clock = Clock()
-    labels = []
-    for bag in bags:
-        model.learn_one(bag)
-        labels.append([model.predict_one(bag) or 0])
-    return clock.read(labels)
-
-
-def _bags(x: csr_array) -> list[list[tuple[int, float]]]:
-    """Documents as lists of words and counts."""
-    ends = zip(x.indptr[:-1], x.indptr[1:], strict=True)
-    return [list(zip(x.indices[a:b].tolist(), x.data[a:b].tolist(), strict=True)) for a, b in ends]
-
-
 FAST: dict[str, Method] = {
-    "MiniBatchKMeans": kmeans,
+    "MiniBatchKMeans": peers.kmeans,
     "bare kernel": bare,
     "plain kernel": plain,
     "tracker, one slice": lambda first, batches, k, threads: follow(first, batches, k, threads, 0),
@@ -398,10 +110,10 @@ FAST: dict[str, Method] = {
 }
 
 SLOW: dict[str, tuple[Method, int, int]] = {
-    "online LDA": (online_lda, 5000, 1),
-    "gensim LdaModel": (gensim_lda, 5000, 1),
-    "tomotopy LDA, one sweep": (tomotopy_lda, 5000, 2),
-    "TextClust": (textclust, 300, 1),
+    "online LDA": (peers.online_lda, 5000, 1),
+    "gensim LdaModel": (peers.gensim_lda, 5000, 1),
+    "tomotopy LDA, one sweep": (peers.tomotopy_lda, 5000, 2),
+    "TextClust": (peers.textclust, 300, 1),
 }
 """Methods on counts, the documents that they get, and the most threads they can use."""
 

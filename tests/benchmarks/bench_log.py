@@ -1,9 +1,12 @@
-"""Time of a commit and of reading, one JSON line each: ``python tests/benchmarks/bench_log.py [epochs]``."""
+"""Time of a commit and of reading, one JSON line for each size of a log.
+
+python tests/benchmarks/bench_log.py [--epochs N]
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import tempfile
 import time
 from datetime import UTC, datetime
@@ -45,8 +48,11 @@ def commits(k: int, d: int, epochs: int, slice_every: int) -> list[Commit]:
     return made
 
 
-def main(epochs: int = 30) -> None:
+def main() -> None:
     """Print the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epochs", type=int, default=30)
+    epochs = parser.parse_args().epochs
     for k, d in [(10, 2_000), (30, 20_000), (50, 50_000)]:
         with tempfile.TemporaryDirectory() as folder:
             log = Log(Path(folder) / "run.duckdb")
@@ -86,4 +92,4 @@ def main(epochs: int = 30) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()
