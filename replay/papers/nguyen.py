@@ -182,8 +182,8 @@ NIPS_NOTES = (
     f"HDP: {sum(HDP_SWEEPS)} sweeps of tomotopy's HDPModel, where it is installed, judged by the same functions.",
     "Papers of a thousand words hardly share weights of topics, so that nearly every one becomes a cluster by itself: "
     "MC2 is an HDP then, and a context, of which each cluster has one, says nothing about words. A chain that starts "
-    "from 20 clusters stays near 20 for scores of sweeps, at a smaller density, before it breaks up: a small number of "
-    "clusters, as printed, is a chain that has not mixed.",
+    "from 20 clusters and settled topics breaks up within scores of sweeps, ever denser: a small number of clusters, "
+    "as printed, is a chain that has not mixed.",
     "Of 50 words papers do form clusters; titles and authors help a little, years do not. Tried there without finding "
     "the printed order: contexts of 5 and of 20 times the weight, years that spread by half of one in a cluster, and "
     "at most 20 clusters.",
