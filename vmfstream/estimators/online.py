@@ -21,7 +21,10 @@ from vmfstream.online.counted import CountedStream
 from vmfstream.online.state import TrackerSettings, TrackState
 
 WINDOW = 16_000
-"""Least documents fitted together by default: labels then agree with classes as well as those of a batch fit do."""
+"""Least documents fitted together by default: with fewer, topics in the end depend more on the order of documents.
+
+20 Newsgroups, ten seeds, NMI with classes: .584 +- .012 with 6,000, .589 +- .018 with 12,000, .592 +- .006 with 16,000.
+"""
 
 
 class OnlineVMFMixture(MixtureEstimator, Clusterer):
