@@ -15,6 +15,10 @@ def dense(x: Any) -> Any:
     return np.asarray(x.toarray() if hasattr(x, "toarray") else x)
 
 
+def stored(x: Any) -> Any:
+    return x if isinstance(x, np.ndarray) else x.data
+
+
 @pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix, coo_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_unit_rows(kind: Any, dtype: type) -> None:
@@ -30,6 +34,37 @@ def test_unit_rows_leaves_the_input_alone() -> None:
     for x in (np.array([[3.0, 4.0]]), csr_array([[3.0, 4.0]])):
         unit_rows(x)
         np.testing.assert_array_equal(dense(x), [[3.0, 4.0]])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_unit_length_need_no_copy(kind: Any, dtype: type) -> None:
+    x = kind(unit_rows(np.random.default_rng(0).random((50, 70)).astype(dtype))[0])
+    rows, empty = unit_rows(x, copy=False)
+    assert np.shares_memory(stored(rows), stored(x))
+    assert not empty.any()
+    assert not np.shares_memory(stored(unit_rows(x)[0]), stored(x))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("factor", [1.0 + 1e-5, 3.0, 0.0])
+def test_other_rows_are_scaled_in_a_copy(kind: Any, factor: float) -> None:
+    units = unit_rows(np.random.default_rng(0).random((5, 7)))[0]
+    given_rows = units.copy()
+    given_rows[3] *= factor
+    x = kind(given_rows)
+    rows, empty = unit_rows(x, copy=False)
+    np.testing.assert_array_equal(dense(x), given_rows)
+    np.testing.assert_array_equal(empty, np.arange(5) == (3 if factor == 0.0 else 9))
+    np.testing.assert_allclose(dense(rows)[~empty], units[~empty], rtol=1e-15)
+
+
+def test_rows_of_unit_length_out_of_order_are_sorted_in_a_copy() -> None:
+    x = csr_array((np.array([0.6, 0.8]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
+    rows: Any = unit_rows(x, copy=False)[0]
+    assert rows.indices.tolist() == [0, 1]
+    assert rows.data.tolist() == [0.8, 0.6]
+    assert x.indices.tolist() == [1, 0]
 
 
 def test_unit_rows_adds_duplicates_and_sorts() -> None:
@@ -64,7 +99,7 @@ def test_unit_rows_of_any_size(row: list[float]) -> None:
 def test_says_where_a_value_is_not_finite(kind: Any, value: float) -> None:
     x = np.eye(4)
     x[2, 3] = value
-    with pytest.raises(ValueError, match=f"x: expected finite values, got {value} in row 2, column 3"):
+    with pytest.raises(ValueError, match=f"finite values, neither NaN nor inf, got {value} in row 2, column 3"):
         unit_rows(kind(x))
 
 

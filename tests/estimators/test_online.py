@@ -104,6 +104,28 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     assert max(sizes[16:]) <= max(sizes[:16])
 
 
+def test_rows_may_be_overwritten_after_they_were_learnt() -> None:
+    x, _ = planted(600)
+    x = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+    kept, reused = (OnlineVMFMixture(4, slice_size=100, window=150, random_state=0) for _ in range(2))
+    room = np.empty((20, x.shape[1]), np.float32)
+    for batch in np.split(x, 30):
+        kept.partial_fit(batch)
+        room[:] = batch
+        reused.partial_fit(room)
+    np.testing.assert_array_equal(reused.means_, kept.means_)
+
+
+def test_no_row_is_learnt_if_one_is_not_finite() -> None:
+    x = np.eye(4).repeat(3000, axis=0)
+    model = OnlineVMFMixture(2, random_state=0).partial_fit(x[:100])
+    before = pickle.dumps(model)
+    x[-1, 2] = np.nan
+    with pytest.raises(ValueError, match="neither NaN nor inf, got nan in row 11999, column 2"):
+        model.partial_fit(x)
+    assert pickle.dumps(model) == before
+
+
 def test_topics_may_turn() -> None:
     rng = np.random.default_rng(0)
     means = directions(rng, 4, 200)

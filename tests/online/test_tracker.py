@@ -58,6 +58,27 @@ def test_a_state_that_is_given_up_is_learnt_in_place(words: int, threads: int) -
     assert (spent.base == kept.base).all()
 
 
+def test_a_belief_lags_behind_by_a_fifth_of_its_slice_at_most() -> None:
+    *before, x = drifting(d=20, a=0.8).xs[:3]
+    kept = begun(before, PLAIN)
+    spent = copy.deepcopy(kept)
+    lagged = 0
+    for low in range(0, x.shape[0], 3):
+        known = spent.known
+        kept, _ = tracker.step(kept, x[low : low + 3], PLAIN)
+        spent, _ = tracker.step(spent, x[low : low + 3], PLAIN, spend=True)
+        assert spent.known > 0.8 * spent.open.documents
+        lagged += spent.known == known
+        exact = tracker.up_to_date(spent)
+        assert np.abs(exact.f - kept.f).max() <= 1e-3 * kept.f.max()
+    assert lagged > 5
+    for a, b in zip(tracker.memberships(spent, x, PLAIN), tracker.memberships(exact, x, PLAIN), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(tracker.scores(spent, x, PLAIN), tracker.scores(exact, x, PLAIN))
+    np.testing.assert_array_equal(tracker.current(spent).f, tracker.current(exact).f)
+    assert tracker.close(spent, np.nan, PLAIN)[0].kappa == tracker.close(exact, np.nan, PLAIN)[0].kappa
+
+
 # --- one slice and the limits ---------------------------------------------------------------------------------------
 
 

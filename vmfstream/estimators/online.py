@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from river.base import Clusterer
 from scipy.sparse import csr_array
-from sklearn.utils.validation import validate_data
 
 from vmfstream.directional.params import Rows
+from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
 from vmfstream.online.counted import CountedStream
 from vmfstream.online.state import TrackerSettings, TrackState
+from vmfstream.online.tracker import up_to_date
 
 WINDOW = 16_000
 """Least documents fitted together by default: with fewer, topics in the end depend more on the order of documents.
@@ -145,9 +146,8 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         if first:
             self._begin()
         least = 2 if first else 1  # later rows are compared with the first
-        dtypes = [np.float32, np.float64]
-        given = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=first, ensure_min_features=least)
-        self._learn(given if isinstance(given, np.ndarray) else csr_array(given))
+        given = self._validated(X, reset=first, ensure_min_features=least, ensure_all_finite=False)
+        self._learn(unit_rows(given, copy=False)[0])
         if self._stream.state is None:
             raise ValueError(f"X: expected a row with a direction, got {len(self.labels_)} rows of zeros")
         return self
@@ -176,7 +176,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     def _predicted(self, documents: Sequence[Mapping[Any, float]]) -> NDArray[np.int64]:
         if not self.__sklearn_is_fitted__():
             return np.zeros(len(documents), np.int64)
-        resp, _ = self._stream.posterior(self._matrix([_numbers(x) for x in documents], learn=False))
+        resp, _ = self._posterior(self._matrix([_numbers(x) for x in documents], learn=False))
         return np.asarray(self.topic_ids_[resp[:, : self._state.k].argmax(axis=1)])
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -192,7 +192,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     @property
     def means_(self) -> NDArray[np.float32]:  # type: ignore[override]
         """Mean directions, (K, D); a topic that has none is zero."""
-        state = self._state
+        state = up_to_date(self._state)
         lengths = np.maximum(state.gamma[: state.k], np.finfo(np.float64).tiny)
         return np.asarray(components_by_rows(state.f[:, : state.k] / lengths.astype(np.float32), state.k))
 
@@ -235,10 +235,10 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     def _tell(self, density: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
         self._report_empty(labels < 0)
         self.labels_ = labels
-        self.lower_bound_ = float(density[labels >= 0].mean()) if (labels >= 0).any() else 0.0
+        self.lower_bound_ = float(density.sum() / max(1, len(labels) - self.n_empty_rows_))  # empty rows have 0
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        return self._stream.posterior(rows.astype(np.float32))
+        return self._stream.posterior(rows.astype(np.float32, copy=False))
 
     def _name_features(self) -> None:
         """Begin to number features; rows without names cannot be continued by rows with names."""
@@ -255,8 +255,8 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         if waiting:
             self._learn(self._matrix(waiting, learn=True))
 
-    def _matrix(self, documents: Sequence[Mapping[Any, float]], *, learn: bool) -> csr_array:
-        """Return documents as rows over the numbered features; new features get numbers if they are to be learnt."""
+    def _matrix(self, documents: Sequence[Mapping[Any, float]], *, learn: bool) -> Rows:
+        """Return documents as unit rows over the numbered features; to learn them gives new features numbers."""
         columns: list[int] = []
         values: list[float] = []
         ends = [0]
@@ -269,9 +269,8 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
                     values.append(value)
             ends.append(len(columns))
         width = max(2, len(self._features))
-        return csr_array(
-            (np.array(values, np.float32), np.array(columns, np.int32), ends), shape=(len(documents), width)
-        )
+        rows = csr_array((np.array(values), np.array(columns, np.int32), ends), shape=(len(documents), width))
+        return unit_rows(rows)[0]
 
     def _number(self, document: Mapping[Any, float]) -> None:
         """Give new features a column, in an order that does not depend on that of the document."""

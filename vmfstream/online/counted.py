@@ -39,7 +39,7 @@ class CountedStream:
         self._open: list[Rows] = []
 
     def learn(self, x: Rows) -> StepInfo:
-        """Read rows (N, D) in float32; a csr_array may have more columns than those before.
+        """Read unit rows (N, D) in float32; a csr_array may have more columns than those before.
 
         Returns log-densities and labels as they were on arrival; the very first rows are scored after they were fitted.
         """
@@ -60,6 +60,8 @@ class CountedStream:
 
     def _read(self, part: Rows) -> StepInfo:
         """Score and add rows that fit into the open slice."""
+        if self._kept() < self.settings.slice_limit:
+            part = part.copy()  # the caller may use the memory again
         rows = _directions(part, self.dim if self.state is None else self.state.dim)
         if self.state is not None:
             self.state, info = tracker.step(self.state, rows, self.settings, spend=True)
@@ -69,11 +71,11 @@ class CountedStream:
             info = StepInfo(loglik, np.where(resp.any(axis=1), resp.argmax(axis=1), -1).astype(np.int32))
         else:
             return StepInfo(np.zeros(rows_of(rows)), np.full(rows_of(rows), -1, np.int32))
-        self._keep(part, self.state)
+        self._keep(part)
         return info
 
     def posterior(self, x: Rows) -> tuple[Matrix, Vector]:
-        """Return memberships (N, kp) and log-densities (N,), relative to uniform, of rows under what is known now.
+        """Return memberships (N, kp) and log-densities (N,), relative to uniform, of unit rows under what is known now.
 
         Raises
         ------
@@ -94,11 +96,15 @@ class CountedStream:
         """Rows of the open slice at its end."""
         return max(1, sum(rows_of(w.x) for w in state.window)) if state.settling else self.size
 
-    def _keep(self, part: Rows, state: TrackState) -> None:
+    def _kept(self) -> int:
+        """Rows of the open slice that the tracker keeps."""
+        return 0 if self.state is None else sum(rows_of(rows) for rows, _ in self.state.open.kept)
+
+    def _keep(self, part: Rows) -> None:
         """Keep as many rows of the open slice as the tracker does, for a time when they have more dimensions."""
-        room = sum(rows_of(rows) for rows, _ in state.open.kept) - sum(map(rows_of, self._open))
+        room = self._kept() - sum(map(rows_of, self._open))
         if room > 0:
-            self._open.append(part[:room].copy())
+            self._open.append(part[:room])
 
     def _closed(self, state: TrackState) -> TrackState:
         state, predicted = tracker.judge(state, self.settings)
@@ -122,7 +128,7 @@ def _widened(x: Rows, dim: int) -> Rows:
 
 
 def _directions(x: Rows, dim: int) -> Rows:
-    """Unit rows of the first ``dim`` columns."""
+    """Directions of unit rows in the first ``dim`` columns."""
     if isinstance(x, csr_array) and x.shape[1] > dim:
-        x = csr_array(x[:, :dim])
-    return unit_rows(_widened(x, dim))[0]
+        return unit_rows(x[:, :dim])[0]
+    return _widened(x, dim)

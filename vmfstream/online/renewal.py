@@ -15,17 +15,19 @@ SURELY = 4
 """Non-zeros for every word from which on a batch is taken to hold most words, without a look."""
 
 
-def renew(f: Matrix, gamma: Vector, base: Matrix, s: Matrix, kappa: float, x: Rows, threads: int) -> Vector:
-    """Let f = base + kappa S again after documents ``x`` were added to S, and return the lengths of the columns of f.
+def renew(
+    f: Matrix, gamma: Vector, base: Matrix, s: Matrix, kappa: float, words: NDArray[np.intp] | None, threads: int
+) -> Vector:
+    """Let f = base + kappa S again after documents were added to S, and return the lengths of the columns of f.
 
-    Work and memory traffic are those of the words that ``x`` holds, or of all words where it holds most of them.
+    Work and memory traffic are those of the words named.
 
     Parameters
     ----------
     f : (D, kp), overwritten; gamma : (kp,) its lengths before.
     base, s : (D, kp), the prediction for the slice and what it has gathered.
+    words : whose rows of S have changed since; None for any.
     """
-    words = _words(x)
     squares = np.zeros((threads, len(gamma)))
     if words is None:
         in_parts(_renew_all, len(f), threads, base, s, kappa, f, own=squares)
@@ -34,7 +36,7 @@ def renew(f: Matrix, gamma: Vector, base: Matrix, s: Matrix, kappa: float, x: Ro
     return np.asarray(np.sqrt(np.maximum(gamma * gamma + squares.sum(axis=0), 0.0)))
 
 
-def _words(x: Rows) -> NDArray[np.intp] | None:
+def few_words(x: Rows) -> NDArray[np.intp] | None:
     """Return the words of documents, or None where they are most of all."""
     d = x.shape[1]
     if isinstance(x, np.ndarray) or x.nnz >= SURELY * d:

@@ -198,8 +198,8 @@ class TrackState:
     Each topic's mean has the natural vector ``anchor + h``: the anchor B = C_init mu_0 is common and permanent, the
     data part h follows the filter. ``past`` holds, for every persistence of the grid, the data part predicted to the
     first slice of the window from everything that has left it (None while nothing has). ``base`` is the prediction for
-    the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered.
-    ``life`` is None where the topics are fixed.
+    the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered from
+    its first ``known`` documents. ``life`` is None where the topics are fixed.
     """
 
     slice: int
@@ -220,6 +220,7 @@ class TrackState:
     lowest_cosine: float
     smoothed_speed: Vector
     life: Life | None = None
+    known: int = 0
 
     @property
     def dim(self) -> int:

@@ -30,7 +30,7 @@ from vmfstream.online.drift import with_alarms
 from vmfstream.online.growth import carried, moved, put_rows
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
-from vmfstream.online.renewal import renew
+from vmfstream.online.renewal import few_words, renew
 from vmfstream.online.state import (
     Life,
     Matrix,
@@ -54,6 +54,9 @@ SCORE_MEMORY = 0.8
 
 JUDGED_DOCUMENTS = 1000
 """Documents of a slice that judge the grid of persistences; their mean score is all that is needed."""
+
+LAG = 1.25
+"""How much a slice grows before its belief is made anew where that is work of the size of the vocabulary."""
 
 WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
@@ -121,7 +124,8 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, spend: bool =
     """Score a batch under the current belief, then add it to the open slice (one pass over its non-zeros).
 
     With ``spend`` the state given is used up: its matrices become those of the new one. Nothing of the size of the
-    vocabulary is copied then; without, two matrices of it are.
+    vocabulary is copied then; without, two matrices of it are. Where batches hold most words, their belief may then
+    lack the last fifth of the slice's documents; see `refreshed`.
     """
     if rows_of(x) == 0:
         return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
@@ -132,14 +136,22 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, spend: bool =
     opened = _more(state.open, s, state.open.n + out.n, rows_of(x), x[:room] if room else x, out.resp)
     if not spend:
         return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
+    words = few_words(x) if state.known == state.open.documents else None
+    if words is None and opened.documents < LAG * state.known:
+        return replace(state, open=opened), StepInfo(out.loglik, out.label)
     f = copied(state.f) if state.f is state.base else state.f
-    gamma = renew(f, state.gamma, state.base, s, state.kappa, x, settings.threads)
-    return replace(state, open=opened, f=f, gamma=gamma), StepInfo(out.loglik, out.label)
+    gamma = renew(f, state.gamma, state.base, s, state.kappa, words, settings.threads)
+    return replace(state, open=opened, f=f, gamma=gamma, known=opened.documents), StepInfo(out.loglik, out.label)
 
 
 def refreshed(state: TrackState) -> TrackState:
     """Return the state with its belief made anew: after steps in place it is then to the last bit what is restored."""
     return _gathered(state)
+
+
+def up_to_date(state: TrackState) -> TrackState:
+    """Return a state whose belief lacks no document: this one, where it lacks none."""
+    return state if state.known == state.open.documents else _gathered(state)
 
 
 def gathered(state: TrackState, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> TrackState:
@@ -253,7 +265,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         state = lifecycle.arrived(
             state, x, _belief(state, state.base, column_norms(state.base), state.n, settings), settings
         )
-    state = replace(state, kappa=_concentration(state, settings))
+    state = replace(state, kappa=_concentration(up_to_date(state), settings))
     smoothed: list[TopicView] = []
     events: list[Event] = []
     if gathered.documents == len(resp):
@@ -295,7 +307,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
 def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
     """Memberships (N, kp) and log-density (N,) of documents under what is known in the middle of the open slice."""
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
-    resp, loglik, _ = posterior(x, belief(state, settings), threads=settings.threads)
+    resp, loglik, _ = posterior(x, belief(up_to_date(state), settings), threads=settings.threads)
     return resp, loglik
 
 
@@ -304,12 +316,13 @@ def scores(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.
 
     Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.tempering.tempered`.
     """
-    known = belief(state, settings)
+    known = belief(up_to_date(state), settings)
     return topic_densities(x, known.f, known.gamma, known.kappa) + known.log_weights
 
 
 def current(state: TrackState) -> TopicView:
     """The topics in the middle of the open slice, with the documents it has so far."""
+    state = up_to_date(state)
     return view(state, state.slice, None if chain.first(state) else state.base, state.f, state.open.n)
 
 
@@ -393,9 +406,9 @@ def _predicted(state: TrackState, settings: TrackerSettings) -> TrackState:
 def _gathered(state: TrackState) -> TrackState:
     """Refresh f = prediction + kappa S of the open slice."""
     if not state.open.documents:
-        return replace(state, f=state.base, gamma=column_norms(state.base))
+        return replace(state, f=state.base, gamma=column_norms(state.base), known=0)
     f, gamma = learn(state.base, state.open.s, np.full(state.kp, state.kappa))
-    return replace(state, f=f, gamma=gamma)
+    return replace(state, f=f, gamma=gamma, known=state.open.documents)
 
 
 def _concentration(state: TrackState, settings: TrackerSettings) -> float:
