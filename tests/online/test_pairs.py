@@ -1,11 +1,21 @@
-"""Densities of all pairs of documents by a polynomial are those by Bessel functions."""
+"""Dot products of all pairs of documents, and their densities by a polynomial, are what they should be."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, random_array
 
-from vmfstream.online.births import log_density
+from vmfstream.online.births import _gram, log_density
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dot_products_of_all_pairs(dtype: type) -> None:
+    x = csr_array(random_array((30, 200), density=0.2, rng=np.random.default_rng(0), dtype=dtype))
+    rows = x.toarray().astype(np.float64)
+    np.testing.assert_allclose(_gram(x), rows @ rows.T, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(_gram(x), _gram(x).T)
+    np.testing.assert_allclose(_gram(x.toarray()), rows @ rows.T, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-13)
 
 
 @pytest.mark.parametrize(("d", "kappa"), [(50_000, 9000.0), (3000, 700.0), (200, 90.0), (3, 40.0)])

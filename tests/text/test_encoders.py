@@ -181,7 +181,7 @@ def test_taking_and_joining_counts() -> None:
     taken = counts.take(rows)
     np.testing.assert_array_equal(encoder.encode(taken).toarray(), x[rows])
     np.testing.assert_array_equal(taken.tokens, counts.tokens[rows])
-    halves = [counts.take(np.arange(41) < 20), counts.take(slice(20, None)), counts.take(slice(0, 0))]
+    halves = [counts.take(np.arange(41) < 20), counts.take(slice(20, 99)), counts.take(slice(9, 5))]
     np.testing.assert_array_equal(encoder.encode(Counts.concat(halves)).toarray(), x)
     assert counts.remap(None) is counts
 

@@ -20,7 +20,7 @@ def dimensions(d: ArrayLike) -> FloatArray:
     """Return the dimensions ``d``, all finite and at least 2, or raise ValueError."""
     values = np.asarray(d, dtype=np.float64)
     good = (values >= 2) & np.isfinite(values)
-    if not np.all(good):
+    if not good.all():
         raise ValueError(f"d: expected dimensions of at least 2, got {first_bad(values, good)}")
     return values
 
@@ -29,7 +29,7 @@ def not_negative(name: str, given: ArrayLike) -> FloatArray:
     """Return the values ``given``, all finite and at least 0, or raise ValueError."""
     values = np.asarray(given, dtype=np.float64)
     good = (values >= 0) & np.isfinite(values)
-    if not np.all(good):
+    if not good.all():
         raise ValueError(f"{name}: expected finite values of at least 0, got {first_bad(values, good)}")
     return values
 
@@ -38,11 +38,11 @@ def resultants(r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[Floa
     """Return the mean resultant lengths ``r`` in [0, 1) and 1 - r, or raise ValueError."""
     rs = np.asarray(r, dtype=np.float64)
     good = (rs >= 0) & (rs < 1) if one_minus_r is None else (rs >= 0) & (rs <= 1)
-    if not np.all(good):
+    if not good.all():
         raise ValueError(f"r: expected mean resultant lengths in [0, 1), got {first_bad(rs, good)}")
     omrs = 1.0 - rs if one_minus_r is None else np.asarray(one_minus_r, dtype=np.float64)
     good = (omrs > 0) & (omrs <= 1)
-    if not np.all(good):
+    if not good.all():
         raise ValueError(f"one_minus_r: expected values in (0, 1], got {first_bad(omrs, good)}")
     return rs, omrs
 
@@ -59,10 +59,11 @@ def elementwise(loop: Callable[..., None], rows: int, *arrays: FloatArray) -> li
 
     The loop is called with the arrays, broadcast, and an array of shape (rows, size) that it fills.
     """
-    together = np.broadcast_arrays(*arrays)
-    out = np.empty((rows, together[0].size))
-    loop(*(np.array(a, order="C").reshape(-1) for a in together), out)
-    return [shaped(row, together[0].shape) for row in out]
+    shape = np.broadcast(*arrays).shape
+    flat = [np.array(a if a.shape == shape else np.broadcast_to(a, shape), order="C").reshape(-1) for a in arrays]
+    out = np.empty((rows, flat[0].size))
+    loop(*flat, out)
+    return [shaped(row, shape) for row in out]
 
 
 def shaped(out: FloatArray, shape: tuple[int, ...]) -> Any:

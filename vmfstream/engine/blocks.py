@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vmfstream.directional.parted import along_the_tree
 from vmfstream.engine.admission import beyond, read_before
-from vmfstream.engine.duplicates import digest
+from vmfstream.engine.duplicates import digests
 from vmfstream.engine.held import Kept
 from vmfstream.engine.novel import MostNovel, topics_of
 from vmfstream.engine.sample import Candidates, Offer
@@ -203,12 +203,12 @@ def _gist(slicing: Slicing, piece: Piece) -> Gist:
     documents = [record for record in records if isinstance(record, Document)]
     held = np.array([isinstance(record, Document) for record in records], np.bool_)
     slices = np.full(len(records), NO_DOCUMENT, np.int64)
-    digests = np.zeros(len(records), np.uint64)
+    known = np.zeros(len(records), np.uint64)
     slices[held] = [0 if slicing.documents else slicing.index(document.time) for document in documents]
-    digests[held] = [digest(document.id) for document in documents]
+    known[held] = digests(document.id for document in documents)
     offsets = np.array([record.offset for record in records], np.int64)
     negative = any(d.vector is not None and d.vector.min(initial=0.0) < 0.0 for d in documents)
-    return Gist(piece.wanted, offsets, slices, digests, piece.next, -1.0 if negative else 0.0)
+    return Gist(piece.wanted, offsets, slices, known, piece.next, -1.0 if negative else 0.0)
 
 
 def _chosen(piece: Piece, choice: Choice, lesson: Lesson) -> tuple[list[Document], list[Rejected]]:

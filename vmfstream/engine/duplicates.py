@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-def digest(id: str) -> int:
-    """Return 64 bits that stand for an id."""
-    return int.from_bytes(blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+def digests(ids: Iterable[str]) -> list[int]:
+    """Return 64 bits that stand for each id."""
+    number, hashed = int.from_bytes, partial(blake2b, digest_size=8)
+    return [number(hashed(id.encode("utf-8", "surrogatepass")).digest(), "little") for id in ids]
 
 
 class RecentIds:
@@ -29,21 +32,19 @@ class RecentIds:
         self._filled = 0
         self._known: set[int] = set()
 
-    def seen(self, id: str) -> bool:
-        """Tell whether ``id`` is among the recent ones; remember it if it is not."""
-        return self.seen_digest(digest(id))
-
-    def seen_digest(self, known: int) -> bool:
-        """Do as `seen` with the `digest` of an id."""
-        if known in self._known:
+    def seen(self, digest: int) -> bool:
+        """Tell whether an id is among the recent ones, by its digest; remember it if it is not."""
+        known, ring, place = self._known, self._ring, self._next
+        if digest in known:
             return True
-        if self._filled == len(self._ring):
-            self._known.discard(self._ring[self._next])
+        if self._filled == len(ring):
+            known.discard(ring[place])
         else:
             self._filled += 1
-        self._ring[self._next] = known
-        self._known.add(known)
-        self._next = (self._next + 1) % len(self._ring)
+        ring[place] = digest
+        known.add(digest)
+        place += 1
+        self._next = place if place < len(ring) else 0
         return False
 
     def state(self) -> NDArray[np.uint64]:

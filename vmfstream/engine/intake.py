@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from vmfstream.engine.admission import beyond, read_before
-from vmfstream.engine.duplicates import RecentIds
+from vmfstream.engine.duplicates import RecentIds, digests
 from vmfstream.engine.reading import Reader
 from vmfstream.engine.settings import EngineSettings, Epoch
 from vmfstream.records import Document, Rejected
@@ -52,7 +52,7 @@ class Intake:
 
     def __init__(self, reader: Reader, reach: Reach, settings: EngineSettings) -> None:
         self._reader, self._reach, self._settings = reader, reach, settings
-        self._queue: deque[Document | Rejected] = deque()
+        self._queue: deque[tuple[Document | Rejected, int]] = deque()  # with the digests of their ids
         self._span: tuple[int, datetime, datetime] | None = None
 
     def batch(self, epoch: Epoch, stop: Callable[[], bool]) -> list[Document]:
@@ -60,6 +60,7 @@ class Intake:
         documents: list[Document] = []
         characters = 0
         settings, reach, queue = self._settings, self._reach, self._queue
+        position, seen, ends = reach.position, reach.recent.seen, settings.slices.documents
         room = min(settings.batch_documents, settings.epoch_documents - epoch.messages)
         while room > 0 and characters < settings.batch_characters:
             if not queue:
@@ -67,16 +68,18 @@ class Intake:
                 if epoch.over:
                     break
                 continue
-            record = queue[0]
+            record, digest = queue[0]
             ahead = self._ahead(record) if isinstance(record, Document) else 0
             if 0 < ahead <= settings.max_gap:
                 epoch.next_slice, epoch.over = (reach.slice or 0) + ahead, True
                 break
             queue.popleft()
             room -= 1
-            reach.position[record.part] = record.offset + 1
-            if isinstance(record, Document):
-                record = self._admit(record, ahead)
+            position[record.part] = record.offset + 1
+            if isinstance(record, Document) and ahead > 0:
+                record = beyond(record, ahead)
+            elif isinstance(record, Document) and seen(digest):
+                record = read_before(record)
             if isinstance(record, Rejected):
                 epoch.rejected.append(record)
                 reach.refused += 1
@@ -89,7 +92,7 @@ class Intake:
             if ahead < 0:
                 epoch.late += 1
                 reach.late += 1
-            if reach.in_slice == settings.slices.documents:
+            if reach.in_slice == ends:
                 epoch.next_slice, epoch.over = (reach.slice or 0) + 1, True
                 break
         return documents
@@ -101,7 +104,9 @@ class Intake:
         if epoch.stopped or epoch.end:
             epoch.over = True
             return
-        self._queue.extend(self._reader.read())
+        records = self._reader.read()
+        ids = (record.id if isinstance(record, Document) else "" for record in records)
+        self._queue.extend(zip(records, digests(ids), strict=True))
         if self._settings.linger is not None and epoch.messages:
             epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
             epoch.over = time.monotonic() > epoch.deadline
@@ -121,9 +126,3 @@ class Intake:
             span = slicing.slice(index)
             self._span = None if span.begins is None or span.ends is None else (index, span.begins, span.ends)
         return index - reach.slice
-
-    def _admit(self, document: Document, ahead: int) -> Document | Rejected:
-        """Refuse a document that lies too far ahead or was read before."""
-        if ahead > 0:
-            return beyond(document, ahead)
-        return read_before(document) if self._reach.recent.seen(document.id) else document

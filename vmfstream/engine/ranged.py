@@ -265,7 +265,7 @@ class RangedEngine(Engine):
         fate[gist.slice[:end] == NO_DOCUMENT] = Fate.REFUSED
         fate[ahead[:end] > 0] = Fate.BEYOND
         for i in np.flatnonzero(fate == Fate.LEARNT).tolist():
-            if self._reach.recent.seen_digest(int(gist.digest[i])):
+            if self._reach.recent.seen(int(gist.digest[i])):
                 fate[i] = Fate.REPEATED
         return fate
 

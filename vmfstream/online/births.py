@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 from scipy.special import bdtrc
@@ -147,12 +148,32 @@ def _found(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: flo
     if len(worst) < LEAST_MEMBERS:
         return []
     x = recent.x[worst]
-    dots = x @ x.T
-    gram = np.asarray(dots if isinstance(dots, np.ndarray) else dots.toarray(), np.float64)
+    gram = _gram(x)
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
     proposals = _stars(gram, np.asarray(x @ anchor, np.float64), norm * norm, kappa, len(anchor), recent.s[worst])
     tested = (_tested(worst[members], recent, half, control, anchor, kappa) for members in proposals)
     return [g for g in tested if g is not None]
+
+
+def _gram(x: Rows) -> NDArray[np.float64]:
+    """Dot products of all pairs of documents, (N, N)."""
+    if isinstance(x, np.ndarray):
+        return np.asarray(x @ x.T, np.float64)
+    words = x.tocsc()
+    gram = np.zeros((x.shape[0], x.shape[0]))
+    _add_words(words.indptr, words.indices, words.data, gram)
+    return np.asarray(gram + np.tril(gram, -1).T)
+
+
+@njit(cache=True, nogil=True)
+def _add_words(indptr: Any, documents: Any, data: Any, gram: NDArray[np.float64]) -> None:
+    """Add to the lower triangle what each word brings to the pairs of documents that hold it."""
+    for word in range(len(indptr) - 1):
+        low, high = indptr[word], indptr[word + 1]
+        for a in range(low, high):
+            row, value = gram[documents[a]], np.float64(data[a])
+            for b in range(low, a + 1):
+                row[documents[b]] += value * data[b]
 
 
 def _stars(gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector) -> Iterator[Mask]:

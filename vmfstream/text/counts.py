@@ -37,6 +37,12 @@ class Counts:
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Counts:
         """Return the documents ``rows`` (indices, a mask or a slice), in this order."""
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            first, last, _ = rows.indices(len(self))
+            last = max(first, last)
+            low, high = self.indptr[first], self.indptr[last]
+            terms, counts, tokens = self.terms[low:high], self.counts[low:high], self.tokens[first:last]
+            return Counts(self.indptr[first : last + 1] - low, terms.copy(), counts.copy(), tokens.copy())
         chosen = np.arange(len(self), dtype=np.int64)[rows]
         lengths = np.diff(self.indptr)[chosen]
         indptr = _pointers(lengths)
