@@ -6,10 +6,11 @@ one JSON line per stream, method and seed: NMI and ARI of the labels given befor
 (``prequential``; the first batch after it), of all documents under the final model (``final``), and processor seconds.
 
     python tests/benchmarks/bench_streams.py [--topics 30] [--seeds 0 1 2] [--streams newsgroups reuters]
-        [--first DOCUMENTS] [--slow]
+        [--first DOCUMENTS] [--slow METHOD...]
 
-``--slow`` includes river's TextClust, whose cost grows faster than its documents: 2,000 take more than a minute, the
-whole streams hours. ``--first 2000`` lets all methods see the same first documents only.
+``--slow METHOD...`` includes the soft mixture fitted anew to all documents so far before every batch (twenty fits; what a
+batch fit can tell on arrival), or river's TextClust, whose cost grows faster than its documents: 2,000 take more than a
+minute, the whole streams hours. ``--first 2000`` lets all methods see the same first documents only.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from river.cluster import TextClust
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
@@ -135,6 +137,26 @@ def batch_bayesian(stream: Stream, k: int, seed: int) -> Found:
     return Found(None, BayesianVMFMixture(k, random_state=seed).fit(stream.x).labels_)
 
 
+def refitted(stream: Stream, k: int, seed: int) -> Found:
+    """The soft mixture fitted anew to all rows so far before every batch, its clusters matched with those of before."""
+    arrival: list[Labels] = []
+    now = np.zeros(0, np.int64)
+    for batch in stream.batches:
+        past = stream.x[: max(batch[0], len(stream.batches[0]))]  # the first batch itself: nothing came before
+        model = VMFMixture(min(k, past.shape[0]), random_state=seed).fit(past)
+        names = _matched(model.labels_[: len(now)], now, k)
+        arrival.append(names[model.predict(stream.x[batch])])
+        now = np.concatenate([names[model.labels_], arrival[-1]]) if batch[0] else names[model.labels_]
+    return Found(np.concatenate(arrival), now)
+
+
+def _matched(labels: Labels, before: Labels, k: int) -> Labels:
+    """New names of labels such that most rows keep theirs."""
+    shared = np.zeros((k, k))
+    np.add.at(shared, (labels, before), 1.0)
+    return np.asarray(linear_sum_assignment(-shared)[1])
+
+
 def textclust(stream: Stream, k: int, seed: int) -> Found:
     """river, one pass over counts; it has no random choices."""
     del seed
@@ -160,7 +182,7 @@ METHODS = {
     "VMFMixture, batch": batch_vmf,
     "BayesianVMFMixture, batch": batch_bayesian,
 }
-SLOW = {"TextClust": textclust}
+SLOW = {"TextClust": textclust, "VMFMixture, refitted": refitted}
 
 
 def agreement(y: Labels, found: Labels | None) -> list[float] | None:
@@ -176,12 +198,12 @@ def main() -> None:
     arguments.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     arguments.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
     arguments.add_argument("--first", type=int, default=None)
-    arguments.add_argument("--slow", action="store_true")
+    arguments.add_argument("--slow", nargs="+", choices=SLOW, default=[])
     asked = arguments.parse_args()
     for name in asked.streams:
         for seed in asked.seeds:
             stream = STREAMS[name](seed) if asked.first is None else first(STREAMS[name](seed), asked.first)
-            for method, run in (METHODS | (SLOW if asked.slow else {})).items():
+            for method, run in (METHODS | {name: SLOW[name] for name in asked.slow}).items():
                 began = time.process_time()
                 with threadpool_limits(1):
                     found = run(stream, asked.topics, seed)
