@@ -8,8 +8,8 @@ one JSON line per stream, method and seed: NMI and ARI of the labels given befor
     python tests/benchmarks/bench_streams.py [--topics 30] [--seeds 0 1 2] [--streams newsgroups reuters]
         [--first DOCUMENTS] [--slow METHOD...]
 
-``--slow METHOD...`` includes the soft mixture fitted anew to all documents so far before every batch (twenty fits; what a
-batch fit can tell on arrival), or river's TextClust, whose cost grows faster than its documents: 2,000 take more than a
+``--slow METHOD...`` includes the soft mixture fitted anew to all documents so far before every batch, which shows what
+batch fits can tell on arrival, or river's TextClust, whose cost grows faster than its documents: 2,000 take more than a
 minute, the whole streams hours. ``--first 2000`` lets all methods see the same first documents only.
 """
 

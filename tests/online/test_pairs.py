@@ -15,7 +15,7 @@ def test_dot_products_of_all_pairs(dtype: type) -> None:
     rows = x.toarray().astype(np.float64)
     np.testing.assert_allclose(_gram(x), rows @ rows.T, rtol=0, atol=1e-13)
     np.testing.assert_array_equal(_gram(x), _gram(x).T)
-    np.testing.assert_allclose(_gram(x.toarray()), rows @ rows.T, rtol=10 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(_gram(x.toarray()), rows @ rows.T, rtol=10 * float(np.finfo(dtype).eps))
 
 
 @pytest.mark.parametrize(("d", "kappa"), [(50_000, 9000.0), (3000, 700.0), (200, 90.0), (3, 40.0)])
