@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.mixtures.planted import directions, vmf_rows
 from vmfstream.estimators.online import OnlineVMFMixture
+from vmfstream.estimators.parted import parted
 
 NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
 INAPPLICABLE = {
@@ -124,6 +125,11 @@ def test_no_row_is_learnt_if_one_is_not_finite() -> None:
     with pytest.raises(ValueError, match="neither NaN nor inf, got nan in row 11999, column 2"):
         model.partial_fit(x)
     assert pickle.dumps(model) == before
+
+
+def test_rows_in_parts_are_given_part_by_part() -> None:
+    with pytest.raises(ValueError, match="part by part"):
+        OnlineVMFMixture(2).fit(parted([np.eye(4), np.eye(4)]))
 
 
 def test_topics_may_turn() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from river.base import Clusterer
 from scipy.sparse import csr_array
 
-from vmfstream.directional.params import Rows
+from vmfstream.directional.params import Parted, Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
@@ -137,11 +137,13 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         Raises
         ------
         ValueError
-            If rows have another number of features than before, are not finite, none so far had a direction, or
-            features have names by now (``learn_one``).
+            If rows have another number of features than before, are not finite, come in parts, none so far had a
+            direction, or features have names by now (``learn_one``).
         """
         if hasattr(self, "_features"):
             raise ValueError("partial_fit: expected no named features, but learn_one or learn_many was called before")
+        if isinstance(X, Parted):
+            raise ValueError("X: expected rows in one piece; give rows in parts to partial_fit part by part")
         first = not hasattr(self, "_stream")
         if first:
             self._begin()
