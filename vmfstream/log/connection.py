@@ -12,6 +12,8 @@ from pathlib import Path
 import duckdb
 
 from vmfstream.errors import InputError, StoreLocked
+from vmfstream.log.lease import abandoned
+from vmfstream.log.torn import look, mend
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
@@ -65,17 +67,32 @@ def _check_place(path: Path, read_only: bool) -> None:
 
 def _open(path: Path, read_only: bool, timeout: float) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + timeout
+    doubtful = not read_only and abandoned(path)
     while True:
         try:
             # a transaction is too small to be shared among threads
-            return duckdb.connect(path, read_only=read_only, config={} if read_only else {"threads": 1})
+            connection = duckdb.connect(path, read_only=read_only, config={} if read_only else {"threads": 1})
+            if doubtful:
+                _looked_at(connection)
+            return connection
         except duckdb.Error as error:
+            if doubtful and mend(path, error):
+                continue
             if not _is_held(error):
                 raise _unusable(path, error) from error
             if time.monotonic() >= deadline:
                 raise StoreLocked(_held(path, timeout, error)) from error
         # the random part keeps two waiting processes from knocking at the same moments
         time.sleep(random.uniform(0.010, 0.020))
+
+
+def _looked_at(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close the connection of a file whose directory is damaged."""
+    try:
+        look(connection)
+    except duckdb.Error:
+        connection.close()
+        raise
 
 
 def _is_held(error: duckdb.Error) -> bool:
@@ -95,4 +112,6 @@ def _unusable(path: Path, error: duckdb.Error) -> InputError:
         return InputError(f"{path} is not a DuckDB file, so it is no log; choose another path")
     if "Permission denied" in message or "Read-only file system" in message:
         return InputError(f"no permission to open the log {path}: {message}; choose another path or change its rights")
+    if abandoned(path):
+        message += "; its run was killed: start that again, which mends what a killed write leaves"
     return InputError(f"cannot open the log {path}: {message}")

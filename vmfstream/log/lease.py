@@ -27,7 +27,7 @@ def lease(log: Path) -> Iterator[None]:
     except ImportError:  # Windows: an epoch that does not follow is still refused at the commit
         yield
         return
-    path = log.with_name(log.name + ".lock")
+    path = _lock_of(log)
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -54,13 +54,34 @@ def holder(log: Path) -> int | None:
     The lock itself is not touched: whoever tried it could be in the way of a run that begins at that moment.
     """
     try:
-        process = int(log.with_name(log.name + ".lock").read_text())
+        process = int(_lock_of(log).read_text())
         os.kill(process, 0)
     except PermissionError:  # there it is, but it belongs to somebody else
         return process
     except (OSError, ValueError):
         return None
     return process
+
+
+def abandoned(log: Path) -> bool:
+    """Tell whether a run was killed that was writing a log: its lock is left, and nobody holds it."""
+    try:
+        import fcntl
+
+        descriptor = os.open(_lock_of(log), os.O_RDONLY)
+    except (ImportError, OSError):
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _lock_of(log: Path) -> Path:
+    return log.with_name(log.name + ".lock")
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
