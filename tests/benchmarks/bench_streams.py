@@ -151,10 +151,11 @@ def refitted(stream: Stream, k: int, seed: int) -> Found:
 
 
 def _matched(labels: Labels, before: Labels, k: int) -> Labels:
-    """New names of labels such that most rows keep theirs."""
+    """New names of labels such that most rows keep theirs; -1, of a row without words, stays."""
     shared = np.zeros((k, k))
-    np.add.at(shared, (labels, before), 1.0)
-    return np.asarray(linear_sum_assignment(-shared)[1])
+    named = (labels >= 0) & (before >= 0)
+    np.add.at(shared, (labels[named], before[named]), 1.0)
+    return np.append(linear_sum_assignment(-shared)[1], -1)
 
 
 def textclust(stream: Stream, k: int, seed: int) -> Found:

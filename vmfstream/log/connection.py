@@ -73,7 +73,7 @@ def _open(path: Path, read_only: bool, timeout: float) -> duckdb.DuckDBPyConnect
             # a transaction is too small to be shared among threads
             connection = duckdb.connect(path, read_only=read_only, config={} if read_only else {"threads": 1})
             if doubtful:
-                _looked_at(connection)
+                look(connection)
             return connection
         except duckdb.Error as error:
             if doubtful and mend(path, error):
@@ -84,15 +84,6 @@ def _open(path: Path, read_only: bool, timeout: float) -> duckdb.DuckDBPyConnect
                 raise StoreLocked(_held(path, timeout, error)) from error
         # the random part keeps two waiting processes from knocking at the same moments
         time.sleep(random.uniform(0.010, 0.020))
-
-
-def _looked_at(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close the connection of a file whose directory is damaged."""
-    try:
-        look(connection)
-    except duckdb.Error:
-        connection.close()
-        raise
 
 
 def _is_held(error: duckdb.Error) -> bool:

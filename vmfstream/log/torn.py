@@ -32,10 +32,14 @@ def look(connection: duckdb.DuckDBPyConnection) -> None:
     Raises
     ------
     duckdb.Error
-        If a block of it is damaged.
+        If a block of it is damaged; the connection is closed then.
     """
-    for (table,) in connection.execute("select table_name from duckdb_tables()").fetchall():
-        connection.execute("select count(*) from pragma_storage_info(?)", [table]).fetchall()
+    try:
+        for table in _tables(connection):
+            connection.execute("select count(*) from pragma_storage_info(?)", [table]).fetchall()
+    except duckdb.Error:
+        connection.close()
+        raise
 
 
 def mend(log: Path, error: duckdb.Error) -> bool:
@@ -66,6 +70,9 @@ def _put(file: int, checksum: bytes, at: int) -> None:
 def _read_all(log: Path) -> None:
     """Read every row; the blocks of rows have checksums of their own."""
     with duckdb.connect(log, read_only=True) as connection:
-        look(connection)
-        for (table,) in connection.execute("select table_name from duckdb_tables()").fetchall():
+        for table in _tables(connection):
             connection.execute(f'select bit_xor(hash(row)) from "{table}" as row').fetchall()
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    return [name for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()]

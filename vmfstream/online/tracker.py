@@ -116,7 +116,7 @@ def start(
         gathered = OpenSlice(
             s, resp.sum(axis=0, dtype=np.float64), rows_of(open_rows), ((open_rows, resp),), fitted=True
         )
-        state = _gathered(replace(state, open=gathered))
+        state = refreshed(replace(state, open=gathered))
     return state
 
 
@@ -135,7 +135,7 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, spend: bool =
     out = gather(x, belief(state, settings), threads=settings.threads, keep=room, into=s)
     opened = _more(state.open, s, state.open.n + out.n, rows_of(x), x[:room] if room else x, out.resp)
     if not spend:
-        return _gathered(replace(state, open=opened)), StepInfo(out.loglik, out.label)
+        return refreshed(replace(state, open=opened)), StepInfo(out.loglik, out.label)
     words = few_words(x) if state.known == state.open.documents else None
     if words is None and opened.documents < LAG * state.known:
         return replace(state, open=opened), StepInfo(out.loglik, out.label)
@@ -145,18 +145,24 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, spend: bool =
 
 
 def refreshed(state: TrackState) -> TrackState:
-    """Return the state with its belief made anew: after steps in place it is then to the last bit what is restored."""
-    return _gathered(state)
+    """Return the state with f = prediction + kappa S of the open slice made anew.
+
+    After steps in place it is then to the last bit what is restored.
+    """
+    if not state.open.documents:
+        return replace(state, f=state.base, gamma=column_norms(state.base), known=0)
+    f, gamma = learn(state.base, state.open.s, np.full(state.kp, state.kappa))
+    return replace(state, f=f, gamma=gamma, known=state.open.documents)
 
 
 def up_to_date(state: TrackState) -> TrackState:
     """Return a state whose belief lacks no document: this one, where it lacks none."""
-    return state if state.known == state.open.documents else _gathered(state)
+    return state if state.known == state.open.documents else refreshed(state)
 
 
 def gathered(state: TrackState, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> TrackState:
     """Let the open slice have the sums ``s`` and ``n``, so many documents more, and of these some to keep."""
-    return _gathered(replace(state, open=_more(state.open, s, n, documents, kept, resp)))
+    return refreshed(replace(state, open=_more(state.open, s, n, documents, kept, resp)))
 
 
 def _more(opened: OpenSlice, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> OpenSlice:
@@ -301,7 +307,7 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         p = chain.past(state, state.leader)
     n = state.n_past + counts(state.window, state.kp)
     state = replace(state, slice=state.slice + 1, n=n, open=_nothing(state.dim, state.kp), base=anchored(state, p))
-    return _gathered(state), Closed(predicted, filtered, smoothed, resp, typicality(x, filtered), events)
+    return refreshed(state), Closed(predicted, filtered, smoothed, resp, typicality(x, filtered), events)
 
 
 def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
@@ -400,15 +406,7 @@ def from_arrays(
 def _predicted(state: TrackState, settings: TrackerSettings) -> TrackState:
     """Recompute the prediction for the open slice from the past and the window under the leading persistence."""
     _, _, p = chain.run(state, statistics(state, settings), state.leader, settings)
-    return _gathered(replace(state, base=anchored(state, p)))
-
-
-def _gathered(state: TrackState) -> TrackState:
-    """Refresh f = prediction + kappa S of the open slice."""
-    if not state.open.documents:
-        return replace(state, f=state.base, gamma=column_norms(state.base), known=0)
-    f, gamma = learn(state.base, state.open.s, np.full(state.kp, state.kappa))
-    return replace(state, f=f, gamma=gamma, known=state.open.documents)
+    return refreshed(replace(state, base=anchored(state, p)))
 
 
 def _concentration(state: TrackState, settings: TrackerSettings) -> float:
