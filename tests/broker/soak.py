@@ -85,23 +85,32 @@ def soak(minutes: float, size: int) -> bool:
 
 
 def judged(seen: list[dict[str, float]], seconds: list[float]) -> bool:
-    """Compare the last quarter with the second one, after what starting up takes."""
+    """Compare the last quarter with the second one, after what starting up takes, and print what was found.
+
+    Parameters
+    ----------
+    seen : what was looked at from minute to minute.
+    seconds : what each epoch took.
+    """
     quarter = max(len(seen) // 4, 1)
     early, late = seen[quarter : 2 * quarter] or seen, seen[-quarter:]
     # the least is the level between commits, the most that of a commit
     memory = [[extreme(one["resident_mib"] for one in part) for part in (early, late)] for extreme in (min, max)]
     tenth = max(len(seconds) // 10, 1)
-    pace = [statistics.median(seconds[:tenth]), statistics.median(seconds[-tenth:])]
+    pace = [statistics.median(part) for part in (seconds[:tenth], seconds[-tenth:])]
+    slowest = [max(part) for part in (seconds[:tenth], seconds[-tenth:])]
     growth = [
         (b["file_mib"] - a["file_mib"]) / max(b["slices"] - a["slices"], 1)
         for a, b in ((seen[0], seen[len(seen) // 2]), (seen[len(seen) // 2], seen[-1]))
     ]
-    good = all(after < 1.1 * before for before, after in memory) and pace[1] < 1.3 * pace[0]
+    good = all(after < 1.1 * before for before, after in memory)
+    good = good and pace[1] < 1.3 * pace[0] and growth[1] < 1.2 * growth[0]
     told = {
         "documents_per_minute": round(seen[-1]["documents"] / seen[-1]["minutes"]),
         "least_resident_mib": memory[0],
         "most_resident_mib": memory[1],
         "median_epoch_seconds": [round(value, 3) for value in pace],
+        "slowest_epoch_seconds": [round(value, 3) for value in slowest],
         "mib_per_slice": [round(value, 4) for value in growth],
         "flat": good,
     }

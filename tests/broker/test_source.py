@@ -18,7 +18,7 @@ from tests.broker.cluster import PASSWORD, USER, Broker
 from tests.broker.conftest import Topic, Topics
 from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import MESSAGE_TIME, FieldCodec
-from vmfstream.connectors.kafka import KafkaSource
+from vmfstream.connectors.kafka import KafkaSource, OnGap
 from vmfstream.connectors.kafka_options import ClientOptions
 from vmfstream.errors import InputError
 from vmfstream.protocols import Live, Source
@@ -174,25 +174,43 @@ def test_a_group_is_told_for_monitoring_only(topics: Topics, opened: Opened) -> 
     assert numbers(take(opened(topic, group="watchers"), 5)) == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("stored", "gone"), [(2, "3 messages of {}:0 are gone"), (99, "{}:0 ends at offset 8")])
-def test_a_gap_is_never_passed_in_silence(
-    topics: Topics, opened: Opened, caplog: pytest.LogCaptureFixture, stored: int, gone: str
-) -> None:
+GAPS = pytest.mark.parametrize(("stored", "gone"), [(2, "3 messages of {}:0 are gone"), (99, "{}:0 ends at offset 8")])
+
+
+def with_a_gap(topics: Topics) -> Topic:
+    """Return a topic of eight messages whose first five are gone."""
     topic = topics(1)
     topic.fill([{"n": n} for n in range(8)])
     topic.forget(0, 5)
-    position = {f"{topic.name}:0": stored}
+    return topic
+
+
+@GAPS
+def test_a_gap_is_an_error(topics: Topics, opened: Opened, stored: int, gone: str) -> None:
+    topic = with_a_gap(topics)
     with pytest.raises(InputError, match=gone.format(topic.name)):
-        opened(topic).seek(position)
-    for policy, left in (("earliest", [5, 6, 7]), ("latest", [])):
-        caplog.clear()
-        source = opened(topic, on_gap=policy)
-        with caplog.at_level(logging.WARNING):
-            source.seek(position)
-        assert gone.format(topic.name) in caplog.text
-        topic.fill([{"n": 8}])
-        assert numbers(take(source, len(left) + 1)) == [*left, 8]
-        return
+        opened(topic).seek({f"{topic.name}:0": stored})
+
+
+@GAPS
+@pytest.mark.parametrize(("policy", "left"), [("earliest", [5, 6, 7]), ("latest", [])])
+def test_a_gap_is_passed_where_that_is_asked_but_not_in_silence(
+    topics: Topics,
+    opened: Opened,
+    caplog: pytest.LogCaptureFixture,
+    stored: int,
+    gone: str,
+    policy: OnGap,
+    left: list[int],
+) -> None:
+    topic = with_a_gap(topics)
+    source = opened(topic, on_gap=policy)
+    with caplog.at_level(logging.WARNING):
+        source.seek({f"{topic.name}:0": stored})
+    assert gone.format(topic.name) in caplog.text
+    assert f"going on with the {'oldest' if policy == 'earliest' else 'newest'}" in caplog.text
+    topic.fill([{"n": 8}])
+    assert numbers(take(source, len(left) + 1)) == [*left, 8]
 
 
 def test_a_gap_that_opens_while_reading(topics: Topics, opened: Opened) -> None:

@@ -70,8 +70,8 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
 
 
 def tracker(path: Path, url: str, until: Position | None = None, **settings: Any) -> Any:
-    """Start one."""
-    child = _servers.Process(target=follow_topic, args=(str(path), url, until, settings))
+    """Start one, which ends with the tests at the latest."""
+    child = _servers.Process(target=follow_topic, args=(str(path), url, until, settings), daemon=True)
     child.start()
     return child
 
