@@ -4,6 +4,7 @@
 
 A producer keeps a topic of four partitions ahead of one tracker (30 topics, documents of 1.3 KB); old messages are
 deleted behind it. Prints one JSON line per minute and one at the end; ends with code 1 if something grows.
+``waiting`` are messages that the tracker had not committed: while there are some, it is never idle.
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
+
+from kafka import KafkaProducer
 
 from tests.broker.cluster import Broker
 from tests.broker.conftest import Topic
 from tests.broker.trackers import ask, long_documents, stored, tracker
 
-AHEAD = 40_000  # messages
+AHEAD = 60_000  # messages
+TEXTS = 20_000  # that differ
 
 
 def resident(process: int) -> float:
@@ -31,21 +36,36 @@ def resident(process: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def feed(topic: Topic, sent: int, path: Path) -> int:
-    """Keep the topic ahead of the tracker and forget what was read long ago."""
-    position = stored(path) if path.exists() else {}
-    while sent - sum(position.values()) < AHEAD:
-        topic.fill(long_documents(5000, sent))
-        sent += 5000
-    for part, offset in position.items():
-        if offset > AHEAD:
-            topic.forget(int(part.rpartition(":")[2]), offset - AHEAD // 2)
-    return sent
+class Feeder:
+    """Keeps a topic ahead of a tracker; its documents have ids of their own, their texts come again after a while."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._texts = [json.dumps(row["text"]).encode() for row in long_documents(TEXTS)]
+        self._producer = KafkaProducer(bootstrap_servers=topic.broker.address, linger_ms=20, batch_size=200_000)
+        self.sent = 0
+
+    def feed(self, position: dict[str, int]) -> None:
+        """Send until enough messages lie behind a position, and forget those that were read long ago."""
+        while self.sent - sum(position.values()) < AHEAD:
+            numbers = range(self.sent, self.sent + 5000)
+            for future in [self._producer.send(self._topic.name, self._body(n), partition=n % 4) for n in numbers]:
+                future.get(timeout=30)
+            self.sent = numbers.stop
+        for part, offset in position.items():
+            if offset > AHEAD:
+                self._topic.forget(int(part.rpartition(":")[2]), offset - AHEAD // 2)
+
+    def _body(self, n: int) -> bytes:
+        return b'{"id": "d%d", "time": %d, "text": %b}' % (n, 1_600_000_000 + n, self._texts[n % TEXTS])
+
+    def close(self) -> None:
+        self._producer.close()
 
 
 def soak(minutes: float, size: int) -> bool:
     """Run, print what is seen, and tell whether nothing grew."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
         broker = Broker(Path(folder) / "kafka")
         path = Path(folder) / "run.duckdb"
         child: Any = None
@@ -53,13 +73,14 @@ def soak(minutes: float, size: int) -> bool:
         try:
             broker.start()
             topic = Topic(broker, "soak", 4, **{"segment.bytes": str(32 * 2**20)})
-            sent = feed(topic, 0, path)
+            feeder = opened.enter_context(closing(Feeder(topic)))
+            feeder.feed({})
             wish: dict[str, Any] = {"topics": 30, "slices": str(size), "window": 0, "epoch_documents": 5000}
             child = tracker(path, topic.url, None, **wish)
             began = told = time.monotonic()
             while time.monotonic() - began < 60 * minutes:
                 assert child.is_alive(), "the tracker ended"
-                sent = feed(topic, sent, path)
+                feeder.feed(stored(path) if path.exists() else {})
                 time.sleep(0.2)
                 if time.monotonic() - told >= min(60.0, 10 * minutes):
                     told = time.monotonic()
@@ -69,6 +90,7 @@ def soak(minutes: float, size: int) -> bool:
                             "minutes": round((told - began) / 60, 1),
                             "documents": documents or 0,
                             "slices": slices,
+                            "waiting": feeder.sent - sum(stored(path).values()),
                             "resident_mib": round(resident(child.pid), 1),
                             "file_mib": round(path.stat().st_size / 2**20, 1),
                         }
