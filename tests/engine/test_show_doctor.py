@@ -97,7 +97,14 @@ def test_a_log_is_examined(log: Path) -> None:
     assert "Reports" in found[str(log)]
     assert "finished" in found[str(log)]
     assert "newest closed slice 2003" in found["epochs"]
-    assert found["rejected"].startswith("3 (2 x not JSON")
+    assert found["rejected"] == "3 (2 x not JSON; 1 x not a JSON object)"
+
+
+def test_rejected_messages_of_rare_kinds_are_counted_too(tmp_path: Path) -> None:
+    bad = [b"{", b"[]", b"", b"\xff", b'{"text": "", "time": 2001}']
+    follow(MemorySource([*years({2001: 40}), *bad, *bad[:3]]), FieldCodec(), Log(tmp_path / "run.duckdb"), SETTINGS)
+    found = {check.what: check.found for check in examine(tmp_path / "run.duckdb")}
+    assert found["rejected"] == "8 (2 x empty; 2 x not JSON; 2 x not a JSON object; 2 others)"
 
 
 def test_what_is_no_log_fails(tmp_path: Path) -> None:

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vmfstream.errors import VmfstreamError
+
+if TYPE_CHECKING:
+    from vmfstream.log.queries import Rejections
 
 PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "river", "kafka-python")
 
@@ -57,5 +61,12 @@ def _log(log: Path) -> Iterator[Check]:
     state = "finished" if newest.finished else "can be continued"
     yield Check(str(log), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
     yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest.slice}")
-    worst = "; ".join(f"{count:,} x {reason}" for reason, count in list(rejections.reasons.items())[:3])
-    yield Check("rejected", f"{rejections.total:,}" + (f" ({worst})" if worst else ""))
+    yield Check("rejected", _counted(rejections))
+
+
+def _counted(rejections: Rejections) -> str:
+    """How many messages were rejected, and the most frequent reasons."""
+    first = list(rejections.reasons.items())[:3]
+    others = rejections.total - sum(count for _, count in first)
+    reasons = [f"{count:,} x {reason}" for reason, count in first] + ([f"{others:,} others"] if others else [])
+    return f"{rejections.total:,}" + (f" ({'; '.join(reasons)})" if reasons else "")
