@@ -22,12 +22,12 @@ bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
 
 broker: $(VENV)/.installed-test  ## a Kafka to try things out, until Ctrl-C; needs Java and Maven
-	$(BIN)/python -m tests.broker.cluster
+	$(BIN)/python -m tests.system.broker.cluster
 
 soak: $(VENV)/.installed-test  ## 200 kills with one partition and with four, 10 outages, 100 kills of a cluster, 30 minutes at full speed; needs Java and Maven
-	VMFSTREAM_SOAK_KILLS=200 VMFSTREAM_SOAK_OUTAGES=10 $(BIN)/pytest -q --durations=0 tests/broker/test_exactly_once.py
-	VMFSTREAM_DASK_KILLS=100 $(BIN)/pytest -q --durations=0 tests/broker/test_dask.py
-	$(BIN)/python -m tests.broker.soak
+	VMFSTREAM_SOAK_KILLS=200 VMFSTREAM_SOAK_OUTAGES=10 $(BIN)/pytest -q --durations=0 tests/system/broker/test_exactly_once.py
+	VMFSTREAM_DASK_KILLS=100 $(BIN)/pytest -q --durations=0 tests/system/broker/test_dask.py
+	$(BIN)/python -m tests.system.broker.soak
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "vmfstream needs Python 3.11 or newer, this is " + sys.version.split()[0])'

@@ -36,7 +36,7 @@ def _open_stdin(url: str, **options: Any) -> Source:
 
 
 def _open_kafka(url: str, **options: Any) -> Source:
-    from vmfstream.connectors.kafka import KafkaSource
+    from vmfstream.connectors.kafka.source import KafkaSource
 
     return KafkaSource(url, **options)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.log.queries import (
+from vmfstream.runfile.queries import (
     SKETCH_SIZE,
     AngleFrame,
     EpochFrame,
@@ -44,7 +44,7 @@ TABLES: Mapping[str, type] = {
     "snapshot_topics": SnapshotTopicFrame,
     "snapshot_words": SnapshotWordFrame,
 }
-"""Names of the tables, each with the frame of ``vmfstream.log.queries`` whose columns it has."""
+"""Names of the tables, each with the frame of ``vmfstream.runfile.queries`` whose columns it has."""
 
 _NAMES = {kind: name for name, kind in TABLES.items()}
 _ORDER: Mapping[str, tuple[str, ...]] = {

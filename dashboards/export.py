@@ -18,7 +18,7 @@ from vmfstream.dashboards.rows.log import LogRows, Moment, readings_of
 from vmfstream.dashboards.rows.opening import opening_measure
 from vmfstream.dashboards.view import Measure
 from vmfstream.errors import InputError
-from vmfstream.log.queries import Reader
+from vmfstream.runfile.queries import Reader
 
 REFUSED_MB = 25.0
 

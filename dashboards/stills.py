@@ -22,7 +22,7 @@ from vmfstream.dashboards.rows.log import LogRows, Moment
 from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError, MissingExtra
-from vmfstream.log.queries import Reader
+from vmfstream.runfile.queries import Reader
 
 Format = Literal["svg", "pdf", "png"]
 

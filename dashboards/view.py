@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.log.queries import Reading
+from vmfstream.runfile.queries import Reading
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.engine.engine import Engine, Observer
-from vmfstream.engine.follow import RunSettings, follow
+from vmfstream.engine.loop.engine import Engine, Observer
+from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.protocols import Codec, Source, Store
 from vmfstream.records import Document

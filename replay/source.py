@@ -16,7 +16,7 @@ from vmfstream.connectors.codecs import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position
 from vmfstream.replay.corpus import Columns, Corpus, Progress, get
-from vmfstream.replay.relation import column, literal, optional_column, quoted, reason, relation_of
+from vmfstream.replay.sql_table import column, literal, optional_column, quoted, reason, relation_of
 
 __all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
 

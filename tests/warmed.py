@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.engine.follow import RunSettings, follow
-from vmfstream.log import writer  # noqa: F401
-from vmfstream.log.memory import MemoryLog
+from vmfstream.engine.run import RunSettings, follow
 from vmfstream.replay.planted import PlantedSource, PlantedStream
+from vmfstream.runfile import writer  # noqa: F401
+from vmfstream.runfile.memory import MemoryLog
 
 follow(
     PlantedSource(PlantedStream(slices=12, documents_per_slice=20)),

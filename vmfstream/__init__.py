@@ -48,16 +48,16 @@ if TYPE_CHECKING:
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
     from vmfstream.estimators.bayesian import BayesianVMFMixture
+    from vmfstream.estimators.chunked import parted
     from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
     from vmfstream.estimators.mixtures import VMFMixture
     from vmfstream.estimators.multilevel import MultilevelClustering
     from vmfstream.estimators.online import OnlineVMFMixture
-    from vmfstream.estimators.parted import parted
     from vmfstream.estimators.temporal import TemporalVMFMixture
-    from vmfstream.estimators.topics import TopicTracker
     from vmfstream.estimators.watson import DiametricalKMeans, WatsonMixture
+    from vmfstream.topic_tracker.tracker import TopicTracker
 
 __version__ = _version("vmfstream")
 
@@ -95,12 +95,12 @@ _HOMES = {
     "OnlineVMFMixture": "vmfstream.estimators.online",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
     "TemporalVMFMixture": "vmfstream.estimators.temporal",
-    "TopicTracker": "vmfstream.estimators.topics",
+    "TopicTracker": "vmfstream.topic_tracker.tracker",
     "VMFMixture": "vmfstream.estimators.mixtures",
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",
     "WatsonMixture": "vmfstream.estimators.watson",
-    "parted": "vmfstream.estimators.parted",
+    "parted": "vmfstream.estimators.chunked",
 }
 
 _MODULES = ("datasets", "metrics", "plot")

@@ -1,6 +1,6 @@
 """The views of the dashboard as plotly figures, for notebooks.
 
-``log`` is the path of a log, a ``vmfstream.log.queries.Reader``, a ``TopicTracker`` that has read something, or a
+``log`` is the path of a log, a ``vmfstream.runfile.queries.Reader``, a ``TopicTracker`` that has read something, or a
 mapping of tables such as pandas DataFrames (see `vmfstream.dashboards.dataframes.TableRows`).
 
 Examples
@@ -32,8 +32,8 @@ from vmfstream.dashboards.rows.log import LogRows, Moment
 from vmfstream.dashboards.rows.opening import opening_measure
 from vmfstream.dashboards.view import Form, Measure, Selection, Size
 from vmfstream.errors import InputError
-from vmfstream.estimators.topics import TopicTracker
-from vmfstream.log.queries import Reader, Reading
+from vmfstream.runfile.queries import Reader, Reading
+from vmfstream.topic_tracker.tracker import TopicTracker
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

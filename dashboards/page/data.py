@@ -17,7 +17,7 @@ from vmfstream.dashboards.panels import Parts
 from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of, topics_of
 from vmfstream.dashboards.rows.log import LogRows, readings_of
 from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
-from vmfstream.dashboards.rows.steady import arrangement
+from vmfstream.dashboards.rows.stable_layout import arrangement
 from vmfstream.dashboards.views.river.panel import many
 
 

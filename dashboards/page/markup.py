@@ -35,7 +35,7 @@ SCRIPTS = (
     "documents.js",
     "health.js",
     "table.js",
-    "rays.js",
+    "neighbours.js",
     "globe.js",
     "lineage.js",
     "search.js",

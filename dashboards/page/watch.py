@@ -23,9 +23,9 @@ from vmfstream.dashboards.page.data import page_data
 from vmfstream.dashboards.page.drawings import Drawings, Plan
 from vmfstream.dashboards.page.packing import Arrays
 from vmfstream.dashboards.rows.log import Moment
-from vmfstream.dashboards.rows.steady import Steady
+from vmfstream.dashboards.rows.stable_layout import Steady
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
-from vmfstream.log.queries import OpenSlice, Pulse, Reader
+from vmfstream.runfile.queries import OpenSlice, Pulse, Reader
 
 _PATIENCE = 0.2  # seconds a look waits for a file that is being written; the next look is not far
 _COPY_PATIENCE = 5.0

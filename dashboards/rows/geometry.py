@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
 from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.log.queries import Reading
+from vmfstream.runfile.queries import Reading
 
 UNKNOWN = 255
 """An angle in a column of bytes that the log does not hold."""

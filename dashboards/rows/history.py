@@ -15,7 +15,7 @@ from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.looks.wording import unlabelled
 from vmfstream.dashboards.rows.log import LogRows, once, readings_of
 from vmfstream.errors import InputError
-from vmfstream.log.queries import Reading, SliceFrame
+from vmfstream.runfile.queries import Reading, SliceFrame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

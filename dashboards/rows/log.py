@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from vmfstream.log.queries import (
+from vmfstream.runfile.queries import (
     AngleFrame,
     EpochFrame,
     EventFrame,
@@ -23,14 +23,14 @@ from vmfstream.log.queries import (
 )
 
 if TYPE_CHECKING:
-    from vmfstream.dashboards.rows.steady import Steady
+    from vmfstream.dashboards.rows.stable_layout import Steady
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class LogRows(Protocol):
-    """The part of ``vmfstream.log.queries.Reader`` that views use."""
+    """The part of ``vmfstream.runfile.queries.Reader`` that views use."""
 
     def meta(self) -> dict[str, str]:
         """Return the settings of the run."""

@@ -28,9 +28,9 @@ from vmfstream.dashboards.page.drawings import Drawings
 from vmfstream.dashboards.page.packing import Arrays
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.log import Moment
-from vmfstream.log.queries import Reader
-from vmfstream.log.writer import Log
 from vmfstream.records import Commit, EpochReport, Slice, SliceReport, SmoothedSlice, TopicRows, Typical
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import Log
 
 WORDS, OWN = 60, 120
 BUDGET_MS = {"first picture": 2000, "river": 2500, "words": 500, "cursor": 16, "topic change": 500}

@@ -33,17 +33,17 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from vmfstream.bayes.factors.beliefs import learn  # noqa: E402
+from vmfstream.directional.chunked import blocks  # noqa: E402
 from vmfstream.directional.kernels import padded, posterior_accumulate  # noqa: E402
-from vmfstream.directional.parted import blocks  # noqa: E402
-from vmfstream.engine.engine import EngineSettings  # noqa: E402
-from vmfstream.engine.executor import InProcess, executor_of  # noqa: E402
-from vmfstream.engine.ranged import RANGE_MESSAGES, RangedEngine  # noqa: E402
-from vmfstream.engine.slices import Slicing  # noqa: E402
-from vmfstream.log.memory import MemoryLog  # noqa: E402
+from vmfstream.engine.loop.engine import EngineSettings  # noqa: E402
+from vmfstream.engine.loop.slices import Slicing  # noqa: E402
+from vmfstream.engine.scale.executor import InProcess, executor_of  # noqa: E402
+from vmfstream.engine.scale.ranged import RANGE_MESSAGES, RangedEngine  # noqa: E402
 from vmfstream.mixtures.columns import column_norms  # noqa: E402
 from vmfstream.online.shares import Share, merged  # noqa: E402
 from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState  # noqa: E402
 from vmfstream.records import Document, Message, Position, Range  # noqa: E402
+from vmfstream.runfile.memory import MemoryLog  # noqa: E402
 from vmfstream.text.encoders import TextEncoder  # noqa: E402
 
 Figures: TypeAlias = dict[str, float]

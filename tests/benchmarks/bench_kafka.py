@@ -30,9 +30,9 @@ import orjson
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.broker.cluster import Broker  # noqa: E402
-from tests.broker.conftest import Topic  # noqa: E402
-from tests.broker.trackers import ask, counts, long_documents, stored, wait_for  # noqa: E402
+from tests.system.broker.cluster import Broker  # noqa: E402
+from tests.system.broker.conftest import Topic  # noqa: E402
+from tests.system.broker.trackers import ask, counts, long_documents, stored, wait_for  # noqa: E402
 
 BARE: dict[str, Callable[[Any], Any]] = {"bare": json.loads, "bare with orjson": orjson.loads}
 
@@ -62,8 +62,8 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     """Follow into a log."""
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
-    from vmfstream.engine.follow import RunSettings, follow
-    from vmfstream.log.writer import Log
+    from vmfstream.engine.run import RunSettings, follow
+    from vmfstream.runfile.writer import Log
 
     marks: list[tuple[int, float, float]] = []
     commits: list[tuple[float, int]] = []

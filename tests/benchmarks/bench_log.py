@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vmfstream.log.queries import Reader
-from vmfstream.log.writer import Log
 from vmfstream.records import Arrays, Commit, EpochReport, Slice, SliceReport, TopicRows
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import Log
 
 _WORDS_PER_EPOCH, _WORDS_PER_SLICE = 20, 60
 

@@ -57,9 +57,9 @@ def vmfstream(given: list[bytes], size: int, *, written: bool = True, ahead: boo
     """Seconds of a whole run into a log (or memory), and of its part after the first slice."""
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.memory import MemorySource
-    from vmfstream.engine.follow import AHEAD, RunSettings, follow
-    from vmfstream.log.memory import MemoryLog
-    from vmfstream.log.writer import Log
+    from vmfstream.engine.run import AHEAD, RunSettings, follow
+    from vmfstream.runfile.memory import MemoryLog
+    from vmfstream.runfile.writer import Log
 
     settings = RunSettings(topics=TOPICS, slices=str(size), threads=1)
     with tempfile.TemporaryDirectory() as folder:

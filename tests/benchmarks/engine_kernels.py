@@ -11,7 +11,8 @@ from numba.core import config
 from scipy.sparse import csr_array
 
 from tests.benchmarks.engine_passes import FITTED, Clock, Pass, fitted
-from vmfstream.directional import kernels, lanes, loops
+from vmfstream.directional import kernels, loops
+from vmfstream.directional import simd as lanes
 from vmfstream.online import tracker
 
 

@@ -14,8 +14,8 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from vmfstream.engine import engine as loop
-    from vmfstream.engine.engine import Engine, Observer
+    from vmfstream.engine.loop import engine as loop
+    from vmfstream.engine.loop.engine import Engine, Observer
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""

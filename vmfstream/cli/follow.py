@@ -57,8 +57,8 @@ def demo(
     vmfstream demo --out demo
     vmfstream show demo/planted.duckdb
     """
-    from vmfstream.log.writer import Log
     from vmfstream.replay.run import replay_planted
+    from vmfstream.runfile.writer import Log
 
     start_logging(verbose)
     if out.is_file():
@@ -112,11 +112,11 @@ def replay(
     vmfstream replay nyt --slices quarter --topics 40 --html nyt.html
     vmfstream replay mine.csv --time published --text body --slices month --out mine.duckdb
     """
-    from vmfstream.engine.beside import beside
-    from vmfstream.engine.follow import evaluate as compare
-    from vmfstream.engine.follow import follow
-    from vmfstream.log.writer import Log
+    from vmfstream.engine.run import evaluate as compare
+    from vmfstream.engine.run import follow
+    from vmfstream.engine.snapshots.background import beside
     from vmfstream.replay.run import open_replay
+    from vmfstream.runfile.writer import Log
 
     start_logging(verbose)
     kinds = kinds_beside(kind, snapshot_every, sample)
@@ -225,14 +225,14 @@ def run(
     vmfstream run kafka://localhost:9092/news --slices hour --workers 4
     vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000
     """
+    from vmfstream.cli.observers import LINGER, observers
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
-    from vmfstream.connectors.kafka_options import parse_place, read_options
-    from vmfstream.engine.beside import beside
-    from vmfstream.engine.executor import executor_of
-    from vmfstream.engine.follow import follow
-    from vmfstream.live import LINGER, observers
-    from vmfstream.log.writer import Log
+    from vmfstream.connectors.kafka.options import parse_place, read_options
+    from vmfstream.engine.run import follow
+    from vmfstream.engine.scale.executor import executor_of
+    from vmfstream.engine.snapshots.background import beside
+    from vmfstream.runfile.writer import Log
 
     start_logging(verbose)
     kinds = kinds_beside(kind, snapshot_every, sample)
@@ -314,8 +314,8 @@ def publish(
     vmfstream publish planted kafka://localhost:9092/news
     vmfstream publish years.jsonl kafka://localhost:9092/news --rate 500
     """
-    from vmfstream.connectors.kafka_options import parse_place, read_options
-    from vmfstream.connectors.kafka_publisher import COMPRESSIONS, publish_documents
+    from vmfstream.connectors.kafka.options import parse_place, read_options
+    from vmfstream.connectors.kafka.publisher import COMPRESSIONS, publish_documents
     from vmfstream.replay.run import open_replay
 
     start_logging(verbose)

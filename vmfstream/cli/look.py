@@ -97,7 +97,7 @@ def show(
     vmfstream show run.duckdb --topic 8 --hindsight
     vmfstream show run.duckdb --json
     """
-    from vmfstream.engine.show import newest_topics, one_topic
+    from vmfstream.cli.topic_table import newest_topics, one_topic
 
     rows = one_topic(log, topic, words, hindsight) if topic is not None else newest_topics(log, words, hindsight)
     if as_json:
@@ -154,10 +154,10 @@ def doctor(
     vmfstream doctor
     vmfstream doctor run.duckdb kafka://localhost:9092/news
     """
+    from vmfstream.cli.diagnosis import examine
+    from vmfstream.cli.observers import examine_topics
     from vmfstream.connectors.codecs import FieldCodec
-    from vmfstream.connectors.kafka_options import read_options
-    from vmfstream.engine.doctor import examine
-    from vmfstream.live import examine_topics
+    from vmfstream.connectors.kafka.options import read_options
 
     start_logging(False)
     topics = [name for name in things or () if name.lower().startswith("kafka:")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from vmfstream.engine.follow import RunSettings
+    from vmfstream.engine.run import RunSettings
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="The log: one DuckDB file with everything the views show.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write the page here when the run is over.")]
@@ -70,6 +70,6 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more while 
 
 def settings_of(**given: Any) -> RunSettings:
     """Make the settings of a run; the engine is imported only here."""
-    from vmfstream.engine.follow import RunSettings
+    from vmfstream.engine.run import RunSettings
 
     return RunSettings(**given)

@@ -12,7 +12,7 @@ from vmfstream.cli.options import Kinds
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
-    from vmfstream.engine.snapshots import Kind
+    from vmfstream.engine.snapshots.batch import Kind
 
 
 def snapshot(
@@ -31,7 +31,7 @@ def snapshot(
     vmfstream snapshot run.duckdb --kind tree
     """
     kinds = check_kinds(kind)
-    from vmfstream.engine.snapshots import take_snapshots
+    from vmfstream.engine.snapshots.batch import take_snapshots
 
     if quiet:
         os.nice(10)
@@ -47,7 +47,7 @@ def snapshot(
 
 def check_kinds(kinds: list[str] | None) -> list[Kind]:
     """Return the kinds of snapshots that are wanted, all if none is named; InputError for others."""
-    from vmfstream.engine.snapshots import KINDS
+    from vmfstream.engine.snapshots.batch import KINDS
 
     unknown = [kind for kind in kinds or () if kind not in KINDS]
     if unknown:

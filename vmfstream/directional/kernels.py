@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.directional.lanes import NARROW
 from vmfstream.directional.loops import (
     TOP,
     dots_chunk,
@@ -43,6 +42,7 @@ from vmfstream.directional.loops import (
 )
 from vmfstream.directional.params import Parted
 from vmfstream.directional.params import Rows as Rows
+from vmfstream.directional.simd import NARROW
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
 _PAGE = 2**21  # bytes of a large page of memory

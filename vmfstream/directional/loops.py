@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from vmfstream.directional.emitters import lowest_bit
-from vmfstream.directional.lanes import NARROW, WIDEST, above, add_entry, add_rows, dot_block, score_lanes
+from vmfstream.directional.simd import NARROW, WIDEST, above, add_entry, add_rows, dot_block, score_lanes
 
 TOP = 4
 """How many topics the compact form of the responsibilities keeps."""

@@ -17,7 +17,7 @@ from vmfstream.directional.params import Parted, Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
-from vmfstream.online.counted import CountedStream
+from vmfstream.online.count_sliced import CountedStream
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.online.tracker import up_to_date
 

@@ -16,9 +16,9 @@ from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import CHANCE, REFINING_GAIN, Group, Known, find, unseen
 from vmfstream.online.drift import listened
 from vmfstream.online.mergers import ALIKE, likeliest, merged
-from vmfstream.online.places import added, dropped, joined, same_topic, with_columns
 from vmfstream.online.prediction import Belief, score
 from vmfstream.online.state import NEVER, Life, Rows, Sample, TrackerSettings, TrackState, Vector
+from vmfstream.online.topic_slots import added, dropped, joined, same_topic, with_columns
 from vmfstream.records import Event
 
 RECENT = 3

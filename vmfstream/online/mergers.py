@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import chain
-from vmfstream.online.places import joined, same_topic
 from vmfstream.online.prediction import Belief, score
 from vmfstream.online.state import TrackerSettings, TrackState, Vector
+from vmfstream.online.topic_slots import joined, same_topic
 from vmfstream.records import Event
 
 ALIKE = 0.3

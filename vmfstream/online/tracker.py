@@ -23,11 +23,11 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import chain, lifecycle
-from vmfstream.online.adoption import adopted
 from vmfstream.online.births import unseen
 from vmfstream.online.chain import anchored, counts, statistics
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.growth import carried, moved, put_rows
+from vmfstream.online.matching import adopted
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.prediction import Belief, gather, lowest_cosine, posterior, score
 from vmfstream.online.renewal import few_words, renew

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.text.bits import mixed32
+from vmfstream.text.hashing import mixed32
 
 SIZE = 512
 _PLACES = 4

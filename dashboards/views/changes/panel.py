@@ -9,7 +9,7 @@ from vmfstream.dashboards.panels import Panel, Parts
 from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.log import LogRows, readings_of
 from vmfstream.dashboards.views.changes.sentences import Change, what_changed
-from vmfstream.log.queries import Reading
+from vmfstream.runfile.queries import Reading
 
 _VISITS = 12
 

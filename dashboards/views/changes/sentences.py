@@ -11,7 +11,7 @@ from vmfstream.dashboards.looks import texts, wording
 from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.rows.naming import lifetime
-from vmfstream.log.queries import EventFrame, Reading
+from vmfstream.runfile.queries import EventFrame, Reading
 
 MOST = 6
 LEAST = 3

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vmfstream.dashboards.rows.geometry import unit
 from vmfstream.dashboards.rows.history import Floats, Ints
 from vmfstream.dashboards.rows.log import LogRows, once
-from vmfstream.log.queries import AngleFrame, SketchFrame, kept
+from vmfstream.runfile.queries import AngleFrame, SketchFrame, kept
 
 _POWER = 1.5  # weight of a pair: its target to this power, inverted
 _NEAREST = 0.15  # radians, below which weights grow no more

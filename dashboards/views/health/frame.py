@@ -11,7 +11,7 @@ import numpy as np
 from vmfstream.dashboards.looks import texts, wording
 from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of
 from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.log.queries import EpochFrame
+from vmfstream.runfile.queries import EpochFrame
 
 WARM_UP = 14
 

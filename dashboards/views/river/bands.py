@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
-from vmfstream.dashboards.rows.steady import Steady
+from vmfstream.dashboards.rows.stable_layout import Steady
 from vmfstream.dashboards.view import INSET, PHONE, Measure, Size
 
 REST = -1

@@ -13,7 +13,7 @@ from vmfstream.dashboards.looks.wording import binned, period, rest
 from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, ticks
 from vmfstream.dashboards.rows.likeness import telling_words
 from vmfstream.dashboards.rows.log import LogRows, Moment, once
-from vmfstream.dashboards.rows.steady import columns_in_order
+from vmfstream.dashboards.rows.stable_layout import columns_in_order
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.river.bands import REST, Bands, RiverFrame, stack
 from vmfstream.dashboards.views.river.labels import Label, place_labels

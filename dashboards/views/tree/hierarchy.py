@@ -11,8 +11,8 @@ from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
 from vmfstream.dashboards.rows.log import LogRows
 from vmfstream.dashboards.rows.naming import distinct
-from vmfstream.dashboards.rows.steady import arrangement
-from vmfstream.log.queries import SnapshotTopicFrame
+from vmfstream.dashboards.rows.stable_layout import arrangement
+from vmfstream.runfile.queries import SnapshotTopicFrame
 
 WORDS = 3
 

@@ -1,0 +1,1 @@
+"""Kafka: the source, the publisher and what they need."""

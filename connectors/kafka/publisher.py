@@ -1,0 +1,292 @@
+"""Writing to Kafka: documents of a file, and what a log holds, every epoch once."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaProducer, TopicPartition
+from kafka.errors import KafkaError, KafkaTimeoutError
+from kafka.structs import OffsetAndMetadata
+
+from vmfstream.connectors.kafka.client import explained, make_topics, open_consumer, open_producer
+from vmfstream.connectors.kafka.options import ClientOptions, Place
+from vmfstream.protocols import Codec, Source
+from vmfstream.records import Document
+
+COMPRESSIONS = ("gzip", "snappy", "lz4", "zstd")
+"""How messages can be packed."""
+
+_LARGEST = 900_000  # bytes of a value; brokers take a million by default, with key and headers
+_HEAD = 100_000  # bytes kept of a larger one
+_AWAY = 2000  # messages up to which reading on is quicker than asking anew
+_SILENCE = 10.0  # seconds after which a message that does not come is taken for gone
+_PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
+_PATIENCE = 10.0  # seconds for a step of a transaction
+# a run must be able to end while the cluster is away
+_PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letter:
+    """One message to send: bytes of a key and a value, and headers."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]] = ()
+
+
+class KafkaPublisher:
+    """Sends letters to one topic so that readers of committed messages see those of every epoch once.
+
+    The letters of an epoch and its number (as metadata of a consumer group of the publisher's own) are one transaction
+    of the broker: after a crash ``delivered`` tells what is already there.
+
+    Parameters
+    ----------
+    place : Place
+        With one topic.
+    options : ClientOptions
+    name : str
+        Of the transactions and the group; one for each log and topic.
+
+    Raises
+    ------
+    InputError
+        If the cluster cannot be used; every method.
+    """
+
+    def __init__(self, place: Place, options: ClientOptions, name: str) -> None:
+        (self._topic,) = place.topics
+        self._place, self._options, self._name = place, options, name
+        with explained(place, options):
+            self._producer = open_producer(place, options, transactional_id=name, linger_ms=20, **_PROMPT)
+            self._producer.init_transactions()
+
+    def delivered(self) -> int:
+        """Return the last epoch that was sent, 0 before the first."""
+        mark = TopicPartition(self._topic, 0)
+        with explained(self._place, self._options):
+            consumer = open_consumer(self._place, self._options, group_id=self._name)
+            try:
+                found = consumer.committed(mark, metadata=True, timeout_ms=30_000)
+            finally:
+                consumer.close(autocommit=False)
+        return 0 if found is None or found.offset < 0 else int(found.metadata)
+
+    def send(self, epoch: int, letters: Iterable[Letter]) -> int:
+        """Send the letters of an epoch, all or none; return how many there were."""
+        count = 0
+        with explained(self._place, self._options):
+            self._producer.begin_transaction()
+            try:
+                bounded = _Bounded(self._producer, self._topic, _PATIENCE)
+                for letter in letters:
+                    value, headers = _shortened(letter)
+                    bounded.send(value, key=letter.key, headers=headers)
+                    count += 1
+                bounded.wait()
+                offsets = {TopicPartition(self._topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
+                _within(_PATIENCE, self._producer.send_offsets_to_transaction, offsets, self._name)
+                _within(_PATIENCE, self._producer.commit_transaction)
+            except BaseException:
+                self._abandon()
+                raise
+        return count
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._producer.close(timeout=10)
+
+    def _abandon(self) -> None:
+        """Give up what is not sent; the next publisher of this name ends the transaction.
+
+        The client's ``close`` would first wait for messages that nobody takes, and fail again when it is collected.
+        """
+        self._producer._sender.force_close()
+        with suppress(KafkaError):
+            self._producer.close(timeout=1)
+
+
+class _Bounded:
+    """Sends to one topic and waits for confirmations now and then, since the client itself holds without limit.
+
+    Errors of messages are raised by the next ``wait``, which lasts at most ``patience`` seconds.
+    """
+
+    def __init__(self, producer: KafkaProducer, topic: str, patience: float) -> None:
+        self._producer, self._topic, self._patience = producer, topic, patience
+        self._open: list[Any] = []
+        self._bytes = 0
+
+    def send(self, value: bytes | None, **message: Any) -> None:
+        """Send a message."""
+        self._open.append(self._producer.send(self._topic, value, **message))
+        self._bytes += len(value or b"")
+        if self._bytes > _PENDING:
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until everything is confirmed."""
+        self._producer.flush(timeout=self._patience)
+        for future in self._open:
+            future.get(timeout=self._patience)
+        self._open.clear()
+        self._bytes = 0
+
+
+def _within(seconds: float, call: Callable[..., Any], *arguments: Any) -> None:
+    """Make a call that could wait for ever; KafkaTimeoutError if it does. What became of it, ``delivered`` tells."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call(*arguments)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise KafkaTimeoutError(f"no answer within {seconds:g} s")
+    if failures:
+        raise failures[0]
+
+
+def reread(
+    place: Place, options: ClientOptions, wanted: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, int, Any | None]]:
+    """Read single messages again.
+
+    Parameters
+    ----------
+    wanted : mapping of str to sequence of int
+        Offsets by part (``topic:partition``).
+
+    Yields
+    ------
+    part, offset, record
+        By part and offset; the record is None where the cluster no longer has it.
+    """
+    with explained(place, options), closing(_Rereader(place, options)) as reader:
+        for part, offsets in wanted.items():
+            for offset, record in reader.read(part, sorted(offsets)):
+                yield part, offset, record
+
+
+class _Rereader:
+    def __init__(self, place: Place, options: ClientOptions) -> None:
+        self._consumer = open_consumer(place, options, group_id=None)
+
+    def read(self, part: str, offsets: Sequence[int]) -> Iterator[tuple[int, Any | None]]:
+        """Yield the messages of one partition at these offsets, in order."""
+        topic, _, number = part.rpartition(":")
+        tp = TopicPartition(topic, int(number))
+        self._consumer.assign([tp])
+        oldest = self._consumer.beginning_offsets([tp])[tp]
+        yield from ((offset, None) for offset in offsets if offset < oldest)
+        left = [offset for offset in reversed(offsets) if offset >= oldest]
+        reached = -_AWAY - 1
+        since = time.monotonic()
+        while left and time.monotonic() - since < _SILENCE:
+            if left[-1] - reached > _AWAY:
+                reached = left[-1]
+                self._consumer.seek(tp, reached)
+            for record in self._consumer.poll(timeout_ms=1000, max_records=1000).get(tp, ()):
+                since = time.monotonic()
+                reached = record.offset + 1
+                while left and left[-1] < record.offset:
+                    yield left.pop(), None
+                if left and left[-1] == record.offset:
+                    yield left.pop(), record
+        yield from ((offset, None) for offset in reversed(left))
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+
+def publish_documents(
+    source: Source,
+    codec: Codec,
+    place: Place,
+    options: ClientOptions,
+    *,
+    rate: float | None = None,
+    partitions: int = 4,
+    compression: str | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[int, int]:
+    """Send the documents of a source as JSON messages, each with its id as key and its time as that of the message.
+
+    Parameters
+    ----------
+    source, codec : what is sent.
+    place : Place
+        With one topic, which is made if it does not exist.
+    rate : float, optional
+        Documents per second; as fast as possible without.
+    partitions : int
+        Of a topic that is made.
+    compression : one of ``COMPRESSIONS``, optional
+
+    Returns
+    -------
+    sent, rejected : int
+        ``rejected`` counts messages of the source that are no documents.
+
+    Raises
+    ------
+    InputError
+        If the cluster cannot be used or does not take a message.
+    """
+    (topic,) = place.topics
+    make_topics(place, options, partitions)
+    sent = rejected = 0
+    began = time.monotonic()
+    with explained(place, options, topic):
+        producer = open_producer(place, options, linger_ms=20, batch_size=256 * 1024, compression_type=compression)
+        try:
+            bounded = _Bounded(producer, topic, 150.0)
+            while not (source.exhausted or stop()):
+                for message in source.poll(500, 0.2):
+                    record = codec.decode(message)
+                    if not isinstance(record, Document):
+                        rejected += 1
+                        continue
+                    bounded.send(_as_json(record), key=record.id.encode(), timestamp_ms=_milliseconds(record))
+                    sent += 1
+                    if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
+                        time.sleep(ahead)
+            bounded.wait()
+        finally:
+            producer.close(timeout=10)
+    return sent, rejected
+
+
+def _as_json(document: Document) -> bytes:
+    fields: dict[str, Any] = {"id": document.id, "time": document.time.isoformat()}
+    if document.meta.get("title"):
+        fields["title"] = document.meta["title"]
+    if document.text is not None:
+        fields["text"] = document.text
+    if document.vector is not None:
+        fields["vector"] = [round(float(number), 6) for number in document.vector]
+    return json.dumps(fields, ensure_ascii=False).encode()
+
+
+def _milliseconds(document: Document) -> int:
+    """Return the time of a document as that of its message; times before 1970 Kafka cannot express."""
+    return max(int(document.time.timestamp() * 1000), 0)
+
+
+def _shortened(letter: Letter) -> tuple[bytes | None, list[tuple[str, bytes]]]:
+    headers = list(letter.headers)
+    if letter.value is None or len(letter.value) <= _LARGEST:
+        return letter.value, headers
+    return letter.value[:_HEAD], [*headers, ("vmfstream.bytes", str(len(letter.value)).encode())]

@@ -1,0 +1,161 @@
+"""What is written about the program is there, complete and true."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import typer
+
+import vmfstream
+from vmfstream import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+COMMANDS = (
+    "demo",
+    "replay",
+    "run",
+    "publish",
+    "dashboard",
+    "export",
+    "show",
+    "snapshot",
+    "corpora",
+    "reproduce",
+    "doctor",
+)
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+PYTHON = [block for language, block in BLOCKS if language == "python"]
+SHELL = "\n".join(block for language, block in BLOCKS if language != "python")
+
+
+def known() -> dict[str, Any]:
+    """The commands as the program knows them."""
+    return dict(getattr(typer.main.get_command(cli.app), "commands", {}))
+
+
+def parameters() -> list[Any]:
+    """All arguments and options, as (command, parameter)."""
+    every = [(name, parameter) for name, command in known().items() for parameter in command.params]
+    return [pytest.param(*pair, id=f"{pair[0]} {pair[1].name}") for pair in every if pair[1].name != "help"]
+
+
+def test_these_are_the_commands() -> None:
+    assert set(known()) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_it_does(name: str) -> None:
+    said = known()[name].help
+    assert said
+    assert said.strip().split("\n")[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_shows_itself_used(name: str) -> None:
+    assert re.search(rf"^vmfstream {name}\b", known()[name].help, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("command", "parameter"), parameters())
+def test_every_option_says_what_it_means(command: str, parameter: Any) -> None:
+    said = getattr(parameter, "help", None)
+    assert said, f"{command} {parameter.name} has no help"
+    assert said.endswith("."), f"{command} {parameter.name}: {said}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_readme_shows_every_command(name: str) -> None:
+    assert re.search(rf"\bvmfstream {name}\b", README)
+
+
+def test_the_readme_shows_only_commands_and_options_that_exist() -> None:
+    commands = known()
+    lines = re.findall(r"\bvmfstream ([^|#\n]+)", SHELL) + re.findall(r"`vmfstream ([^`]+)`", README)
+    assert len(lines) >= len(COMMANDS)
+    for line in lines:
+        words = line.split()
+        assert words[0] in commands, line
+        options = {option for parameter in commands[words[0]].params for option in parameter.opts} | {"--help", "-h"}
+        for word in words[1:]:
+            if re.fullmatch(r"--?[a-z][a-z-]*(=.*)?", word):
+                assert word.split("=")[0] in options, line
+
+
+def test_the_readme_speaks_python() -> None:
+    assert any("TopicTracker" in block for block in PYTHON)
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=range(len(PYTHON)))
+def test_the_readme_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_links_in_the_readme_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", README):
+        if not re.match(r"[a-z]+:", target):
+            assert (ROOT / target).exists(), target
+
+
+def test_the_changelog_has_this_version() -> None:
+    newest = re.search(r"^## (\S+)", CHANGELOG, re.MULTILINE)
+    assert newest
+    assert newest[1] == vmfstream.__version__
+
+
+MODULES = [
+    found.name
+    for found in pkgutil.walk_packages(vmfstream.__path__, "vmfstream.")
+    if not found.name.endswith("__main__")  # importing it runs the program
+]
+
+
+def undocumented(module: ModuleType) -> list[str]:
+    missing = [] if (module.__doc__ or "").strip() else [module.__name__]
+    for name, thing in vars(module).items():
+        if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if not (inspect.isfunction(thing) or inspect.isclass(thing) or hasattr(thing, "py_func")):
+            continue
+        if not (inspect.getdoc(thing) or "").strip():
+            missing.append(f"{module.__name__}.{name}")
+        if inspect.isclass(thing):
+            for member, value in vars(thing).items():
+                function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+                if member.startswith("_") or not inspect.isfunction(function) or function.__doc__:
+                    continue
+                if not any(hasattr(base, member) for base in thing.__mro__[1:]):
+                    missing.append(f"{module.__name__}.{name}.{member}")
+    return missing
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_is_explained(module: str) -> None:
+    assert not undocumented(importlib.import_module(module))
+
+
+@pytest.mark.parametrize("name", ["TopicTracker", "VonMisesFisher"])
+def test_public_classes_explain_their_parameters(name: str) -> None:
+    public = getattr(vmfstream, name)
+    said = (public.__doc__ or "") + "".join(
+        method.__doc__ or "" for _, method in inspect.getmembers(public, inspect.isfunction)
+    )
+    for parameter in inspect.signature(public).parameters:
+        assert re.search(rf"\b{parameter}\b", said), f"{name}: {parameter}"
+
+
+def test_every_source_that_is_named_is_in_the_list() -> None:
+    mark = re.compile(r"\[([A-Z][A-Za-z]{0,5}\d\d|Sra|Li|MC2)\]")
+    files = [file for folder in ("vmfstream", "replay") for file in (ROOT / folder).rglob("*.py")]
+    named = {found for file in files for found in mark.findall(file.read_text(encoding="utf-8"))}
+    listed = re.findall(r"^\[(\w+)\]", vmfstream.__doc__ or "", re.MULTILINE)
+    assert named == set(listed)
+    assert listed == sorted(listed)

@@ -1,0 +1,122 @@
+"""A module imports from its own floor or below, never above; some floors have stricter rules."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MODELS = ("temporal", "hierarchical", "admixture", "multilevel")
+"""Models that do not know of each other."""
+
+FLOORS = {
+    "vmfstream": -1,
+    "vmfstream.records": 0,
+    "vmfstream.protocols": 0,
+    "vmfstream.errors": 0,
+    "vmfstream.folders": 0,
+    "vmfstream.directional": 0,
+    "vmfstream.mixtures": 1,
+    "vmfstream.bayes.factors": 1.1,
+    "vmfstream.bayes": 1.2,
+    "vmfstream.bayes.flat": 1.3,
+    **{f"vmfstream.bayes.{model}": 1.4 for model in MODELS},
+    "vmfstream.online": 2,
+    "vmfstream.runfile": 3,
+    "vmfstream.text": 3,
+    "vmfstream.engine": 4,
+    "vmfstream.estimators": 5,
+    "vmfstream.topic_tracker": 5.1,
+    "vmfstream.datasets": 5,
+    "vmfstream.metrics": 5,
+    "vmfstream.connectors": 6,
+    "vmfstream.dashboards": 7,
+    "vmfstream.replay": 7,
+    "vmfstream.plot": 8,
+    "vmfstream.cli": 8,
+    "vmfstream.__main__": 8,
+}
+ONLY = {
+    "vmfstream.connectors": ("vmfstream.connectors", "vmfstream.records", "vmfstream.protocols", "vmfstream.errors"),
+    "vmfstream.dashboards": (
+        "vmfstream.dashboards",
+        "vmfstream.records",
+        "vmfstream.errors",
+        "vmfstream.runfile.queries",
+    ),
+}
+NEVER = {
+    "vmfstream.replay": ("vmfstream.dashboards",),
+    **{f"vmfstream.bayes.{one}": tuple(f"vmfstream.bayes.{two}" for two in MODELS if two != one) for one in MODELS},
+}
+NUMERIC = {"numpy", "scipy", "numba", "llvmlite"}  # llvmlite is how numba writes intrinsics
+
+
+def modules() -> list[tuple[str, Path]]:
+    found = []
+    for folder, package in (
+        ("vmfstream", "vmfstream"),
+        *((f, f"vmfstream.{f}") for f in ("connectors", "dashboards", "replay")),
+    ):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            inner = path.relative_to(ROOT / folder)
+            if folder == "vmfstream" and inner.parts[0] in ("connectors", "dashboards", "replay"):
+                continue
+            parts = [p for p in inner.with_suffix("").parts if p != "__init__"]
+            found.append((".".join([package, *parts]), path))
+    return found
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+            if node.module in ("vmfstream", *FLOORS):
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def floor(module: str) -> float:
+    known = [name for name in FLOORS if module == name or (name != "vmfstream" and module.startswith(name + "."))]
+    assert known, f"{module} stands on no floor"
+    return FLOORS[max(known, key=len)]
+
+
+def test_every_room_is_found() -> None:
+    names = [name for name, _ in modules()]
+    assert len(names) > 30
+    assert "vmfstream.connectors.codecs" in names
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=lambda v: v if isinstance(v, str) else "")
+def test_imports_go_down(module: str, path: Path) -> None:
+    own = floor(module)
+    for name in imports(path):
+        if not name.startswith("vmfstream"):
+            continue
+        if any(name == known or name.startswith(known + ".") for known in FLOORS if known != "vmfstream"):
+            assert floor(name) <= own or own == -1, f"{module} imports {name} from a floor above"
+        for room, allowed in ONLY.items():
+            if module.startswith(room):
+                assert name.startswith(allowed), f"{module} may import only {', '.join(allowed)}; it imports {name}"
+        for room, banned in NEVER.items():
+            if module.startswith(room):
+                assert not name.startswith(banned), f"{module} must not import {name}"
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=lambda v: v if isinstance(v, str) else "")
+def test_numeric_floors_need_numbers_only(module: str, path: Path) -> None:
+    if not 0 <= floor(module) <= 2 or module in ("vmfstream.records", "vmfstream.protocols", "vmfstream.errors"):
+        return
+    for name in imports(path):
+        top = name.split(".")[0]
+        if (module, top) == ("vmfstream.online.drift", "river"):  # its detectors, loaded when first needed
+            continue
+        assert top in NUMERIC | {"vmfstream"} or top in sys.stdlib_module_names, f"{module} imports {name}"

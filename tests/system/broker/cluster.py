@@ -1,0 +1,208 @@
+"""A real Apache Kafka of one node: fetched once by Maven, started in a folder on free loopback ports.
+
+python -m tests.system.broker.cluster [--port 9092] [--topic NAME]   starts one to try things out, until Ctrl-C
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+from vmfstream.folders import cache_folder
+
+VERSION = "4.3.1"
+USER, PASSWORD = "reader", "open sesame 7319"
+MISSING = [name for name in ("java", "mvn", "keytool") if shutil.which(name) is None]
+
+_POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>vmfstream</groupId><artifactId>broker</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
+    </dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+"""
+_JVM = ["-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+
+
+def jars() -> Path:
+    """Return the folder with Kafka and what it needs, fetched by Maven if it is not there."""
+    folder = cache_folder() / f"kafka-{VERSION}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+            (Path(work) / "pom.xml").write_text(_POM)
+            command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"]
+            subprocess.run([*command, "-DincludeScope=runtime"], cwd=work, check=True, stdin=subprocess.DEVNULL)
+            # a process that was quicker has put the same files there
+            if not folder.is_dir():
+                (Path(work) / "lib").rename(folder)
+    return folder
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that nobody listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+class Broker:
+    """One node that is broker and controller, with four doors.
+
+    ``address`` is open to everybody as an administrator; ``secure`` asks for TLS (certificate: ``certificate``) and for
+    the password of ``USER``, who has no rights but those given; ``behind`` is a door that tells clients to come to
+    ``proxied``, where somebody else may listen.
+    """
+
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        self.folder = folder
+        ports = free_ports(5)
+        self.port = port or ports[0]
+        _, self.controller, secure, behind, proxied = ports
+        self.address, self.secure = f"127.0.0.1:{self.port}", f"127.0.0.1:{secure}"
+        self.behind, self.proxied = ("127.0.0.1", behind), ("127.0.0.1", proxied)
+        self.certificate = folder / "broker.pem"
+        self._process: subprocess.Popen[bytes] | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        self._make_certificate()
+        (folder / "server.properties").write_text(self._properties(secure, behind, proxied))
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # in one word: it may begin with a hyphen
+        self._java("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties").wait()
+
+    def start(self) -> None:
+        """Start, or start again after a kill, and wait until it answers."""
+        self._process = self._java("kafka.Kafka", "server.properties")
+        deadline = time.monotonic() + 90
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"Kafka did not start: {(self.folder / 'out.log').read_text()[-3000:]}")
+            time.sleep(0.1)
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(how)
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def _answers(self) -> bool:
+        from kafka import KafkaAdminClient
+        from kafka.errors import KafkaError
+
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1.0).close()
+            KafkaAdminClient(bootstrap_servers=self.address, bootstrap_timeout_ms=3000).close()
+        except (KafkaError, OSError):
+            return False
+        return True
+
+    def _java(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
+        # a session of its own: the JVM must outlive Ctrl-C, so that whoever started it can stop it in order
+        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+        with (self.folder / "out.log").open("ab") as out:
+            return subprocess.Popen(
+                ["java", *_JVM, quiet, "-cp", f"{jars()}/*", main, *arguments],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _make_certificate(self) -> None:
+        store = ["-keystore", "broker.p12", "-storepass", "changeit", "-alias", "broker"]
+        make = ["-genkeypair", "-keyalg", "EC", "-dname", "CN=127.0.0.1", "-ext", "san=ip:127.0.0.1", "-validity", "99"]
+        for command in ([*make, *store], ["-exportcert", "-rfc", "-file", self.certificate.name, *store]):
+            subprocess.run(["keytool", *command], cwd=self.folder, check=True, capture_output=True)
+
+    def _properties(self, secure: int, behind: int, proxied: int) -> str:
+        plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        users = f'user_{USER}="{PASSWORD}"'
+        return f"""
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{self.controller}
+controller.listener.names=CONTROLLER
+listeners=OPEN://{self.address},CONTROLLER://127.0.0.1:{self.controller},SECURE://{self.secure},BEHIND://127.0.0.1:{behind}
+advertised.listeners=OPEN://{self.address},SECURE://{self.secure},BEHIND://127.0.0.1:{proxied}
+listener.security.protocol.map=OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL,BEHIND:PLAINTEXT
+inter.broker.listener.name=OPEN
+ssl.keystore.type=PKCS12
+ssl.keystore.location={self.folder}/broker.p12
+ssl.keystore.password=changeit
+sasl.enabled.mechanisms=PLAIN
+listener.name.secure.plain.sasl.jaas.config={plain} required {users};
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+log.dirs={self.folder}/data
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+log.flush.interval.messages=1
+"""
+
+
+def main() -> None:
+    """Run a broker until Ctrl-C."""
+    from kafka import KafkaAdminClient
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=9092)
+    parser.add_argument("--topic", default="news", help="made with 4 partitions")
+    given = parser.parse_args()
+    if MISSING:
+        parser.exit(1, f"a broker needs {' and '.join(MISSING)} on the path\n")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # or the broker would outlive us
+    with tempfile.TemporaryDirectory() as folder:
+        broker = Broker(Path(folder) / "kafka", given.port)
+        try:
+            broker.start()
+            admin = KafkaAdminClient(bootstrap_servers=broker.address)
+            kept = {"retention.ms": "-1"}  # documents are older than a week
+            admin.create_topics({given.topic: {"num_partitions": 4, "configs": kept}}, wait_for_metadata=True)
+            admin.close()
+            print(f"Kafka {VERSION} is ready: kafka://{broker.address}/{given.topic} (Ctrl-C ends it)", flush=True)
+            signal.pause()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            broker.stop()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    main()

@@ -1,0 +1,219 @@
+"""The commands on a real broker, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.broker.cluster import PASSWORD, USER, Broker, free_ports
+from tests.system.broker.conftest import Topics
+from tests.system.broker.trackers import ask, counts, documents, stored, times, wait_for
+from vmfstream.connectors.kafka.options import PREFIX
+
+pytestmark = pytest.mark.broker
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start a command; what still runs after the test is killed."""
+    running: list[subprocess.Popen[str]] = []
+
+    def call(*words: object, **environment: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "vmfstream", *map(str, words)]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        running.append(subprocess.Popen(command, env=os.environ | environment, **pipes))
+        return running[-1]
+
+    yield call
+    for one in running:
+        if one.poll() is None:
+            one.kill()
+        one.communicate()
+
+
+def ended(one: subprocess.Popen[str], how: signal.Signals | None = None) -> tuple[int, str, str, float]:
+    """Wait for the end, after a signal if one is named: code, output, errors, seconds."""
+    began = time.monotonic()
+    if how is not None:
+        one.send_signal(how)
+    out, err = one.communicate(timeout=120)
+    assert "Traceback" not in err, err
+    return one.returncode, out, err, time.monotonic() - began
+
+
+def bodies(messages: list[Any]) -> list[dict[str, Any]]:
+    return [json.loads(message.value) for message in messages]
+
+
+def test_publish_run_and_look(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:
+    rows = [row | {"title": f"Report {i}"} for i, row in enumerate(documents(3000))]
+    file, log = tmp_path / "rows.jsonl", tmp_path / "run.duckdb"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    topic = topics(1, "unused")
+    url = f"kafka://{broker.address}/published"
+    code, out, err, _ = ended(start("publish", file, url, "--partitions", 3, "--compression", "zstd"))
+    assert (code, "sent: 3,000 documents" in out, "0 rejected" in out) == (0, True, True), out + err
+    topic.name, topic.partitions = "published", 3
+    sent = topic.read()
+    assert sorted(message.key for message in sent) == sorted(row["id"].encode() for row in rows)
+    assert {message.timestamp for message in sent} == set(times(rows))
+
+    out_topic = topics(1)
+    (port,) = free_ports(1)
+    ways = ("--slices", 1000, "-k", 3, "--epoch-size", 500, "--linger", 0.5, "--out", log, "--window", 300)
+    one = start("run", url, *ways, "--publish", out_topic.url, "--metrics-port", port, "--group", "watch")
+    wait_for(lambda: log.exists() and counts(log)[0] == 3000)
+    refused = ended(start("run", url, *ways))
+    assert refused[0] == 1
+    assert f"process {one.pid} is writing the log" in refused[2]
+    wait_for(lambda: "vmfstream_documents_total 3000.0" in metrics(port))
+    assert "vmfstream_lag 0.0" in metrics(port)
+    assert "vmfstream_topics 3.0" in metrics(port)
+
+    topic.fill([{"id": "extra", "time": 1_600_100_000, "text": "ship crane"}], 0)
+    code, out, err, seconds = ended(one, signal.SIGTERM)
+    assert (code, seconds < 30) == (0, True), err
+    assert not log.with_name("run.duckdb.lock").exists()
+    assert ask(log, "select min(lag), max(lag) from epoch")[0][0] == 0
+    told = bodies(out_topic.read())
+    slices = [one for one in told if one["type"] == "slice"]
+    assert [one["documents"] for one in slices] == [1000] * len(slices)
+    assert {frozenset(word for word, _ in one["words"][:3]) for one in slices[-1]["topics"]}
+    assert {one["kind"] for one in told if one["type"] == "event"} >= {"started"}
+
+    code, out, err, _ = ended(start("doctor", url, log))
+    assert code == 0, out
+    assert "topic published: 3 partitions, 3,001 messages" in out
+    assert "lag: " in out
+    assert "is no document" not in out
+    code, out, _, _ = ended(start("doctor", f"{url},nowhere"))
+    assert code == 1
+    assert "FAIL topic nowhere" in out
+
+
+def metrics(port: int) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        return str(answer.read().decode())
+
+
+def test_ctrl_c_and_again(topics: Topics, start: Start, tmp_path: Path) -> None:
+    topic, log = topics(1), tmp_path / "run.duckdb"
+    rows = documents(700)
+    topic.fill(rows, times=times(rows))
+    way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 600)
+    one = start(*way)
+    wait_for(lambda: log.exists() and ask(log, "select count(*) from slice")[0][0] >= 2)
+    code, out, _, _ = ended(one, signal.SIGINT)
+    assert code == 130
+    assert "700 documents, 0 rejected" in out  # the open epoch, which would linger, too
+    assert stored(log) == topic.ends()
+
+
+def test_ctrl_c_of_a_terminal_reaches_workers_too_and_ends_the_run_all_the_same(topics: Topics, tmp_path: Path) -> None:
+    topic, log = topics(1), tmp_path / "run.duckdb"
+    rows = documents(900)
+    topic.fill(rows, times=times(rows))
+    way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 0.5, "--workers", 1)
+    command = [sys.executable, "-m", "vmfstream", *map(str, way)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as one:
+        try:
+            wait_for(lambda: log.exists() and counts(log)[0] == 900, 180.0)
+            os.killpg(one.pid, signal.SIGINT)
+            out, err = one.communicate(timeout=60)
+        finally:
+            if one.poll() is None:
+                os.killpg(one.pid, signal.SIGKILL)
+    assert one.returncode == 130, out + err
+    assert "900 documents, 0 rejected" in out
+    assert "no workers" not in err
+
+
+def test_both_outputs_are_sent_once_whatever_breaks(topics: Topics, start: Start, tmp_path: Path) -> None:
+    topic, told, dead, log = topics(2), topics(2), topics(1), tmp_path / "run.duckdb"
+    rows: list[Any] = [b"bad %d" % i if i % 10 == 7 else row for i, row in enumerate(documents(4000))]
+    topic.fill(rows, key=b"k", headers=[("mine", b"1")])
+    way = ("run", topic.url, "--slices", 600, "-k", 3, "--out", log, "--epoch-size", 200, "--window", 300)
+    outputs = ("--publish", told.url, "--dead-letters", dead.url, "--linger", 0.5)
+    for kill in range(3):
+        one = start(*way, *outputs)
+        before = counts(log)[0] if log.exists() else 0
+        wait_for(lambda before=before: log.exists() and (counts(log)[0] > before or sum(counts(log)) == 4000))
+        time.sleep(0.3 * kill)
+        one.kill()
+        one.communicate()
+    one = start(*way, *outputs)
+    wait_for(lambda: counts(log) == (3600, 400) and len(dead.read()) == 400)
+    assert ended(one, signal.SIGTERM)[0] == 0
+    letters = [(dict(message.headers), message) for message in dead.read()]
+    places = [(about["vmfstream.part"].decode(), int(about["vmfstream.offset"])) for about, _ in letters]
+    assert sorted(places) == sorted(ask(log, "select part, source_offset from rejected"))
+    assert len(set(places)) == 400
+    about, message = letters[0]
+    assert (message.key, message.value[:3], about["mine"]) == (b"k", b"bad", b"1")
+    assert about["vmfstream.reason"].startswith(b"not JSON: offset")
+    slices = [one["slice"] for one in bodies(told.read()) if one["type"] == "slice"]
+    assert sorted(slices) == sorted(label for (label,) in ask(log, "select label from slice"))
+
+
+def test_a_run_ends_while_the_broker_is_away(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:
+    topic, told, log = topics(1), topics(1), tmp_path / "run.duckdb"
+    topic.fill(documents(900))
+    one = start("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 60, "--publish", told.url)
+    wait_for(lambda: log.exists() and ask(log, "select count(*) from slice")[0][0] >= 2)
+    broker.kill()
+    try:
+        time.sleep(1.0)
+        code, out, err, seconds = ended(one, signal.SIGTERM)
+    finally:
+        broker.start()
+    assert (code, seconds < 40) == (0, True), err
+    assert "900 documents" in out
+    assert stored(log) == topic.ends()
+
+
+def test_passwords_are_nowhere(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:
+    topic = topics(1)
+    url = f"kafka://{broker.secure}/{topic.name}"
+    config, log = tmp_path / "client.toml", tmp_path / "run.duckdb"
+    config.write_text(
+        '[kafka]\nsecurity_protocol = "SASL_SSL"\nsasl_mechanism = "PLAIN"\nbootstrap_timeout_ms = 2000\n'
+        f'sasl_plain_username = "{USER}"\nssl_cafile = "{broker.certificate}"\n'
+    )
+    secret = {PREFIX + "SASL_PLAIN_PASSWORD": "wrong " + PASSWORD}
+    code, out, err, _ = ended(start("run", url, "--config", config, "--out", log, "-v", **secret))
+    assert code == 1
+    assert "not accept user and password" in err
+    code, looked, more, _ = ended(start("doctor", url, "--config", config, **secret))
+    assert code == 1
+    assert PASSWORD not in out + err + looked + more
+    assert not log.exists() or PASSWORD.encode() not in log.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("kafka://127.0.0.1:9/x", "--format", "xml"), "json or text"),
+        (("kafka://127.0.0.1:9/x", "--on-gap", "guess"), "fail, earliest, latest"),
+        (("kafka://me:secret@127.0.0.1:9/x",), "holds no user and no password"),
+        (("kafka://127.0.0.1:9",), "expected kafka://host:9092/topic"),
+    ],
+)
+def test_what_cannot_be_run(start: Start, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    code, _, err, _ = ended(start("run", *words, "--out", tmp_path / "run.duckdb"))
+    assert code == 1
+    assert says in err
+    assert "secret" not in err

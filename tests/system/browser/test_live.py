@@ -1,0 +1,143 @@
+"""The live page beside a running tracker: what is new appears, but not under somebody who reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.browser.conftest import closed
+from tests.system.browser.driving import click, date, js, press, until
+from vmfstream.dashboards.app import Server
+
+pytest.importorskip("dash")  # the live page is an extra
+pytestmark = pytest.mark.browser
+
+STORIES = ("harbour crane ship strike quay", "election vote mayor ballot count", "football cup goal league derby")
+
+
+class Tracker:
+    """A tracker that reads documents from its standard input, in a process of its own."""
+
+    def __init__(self, log: Path) -> None:
+        options = ["--slices", "year", "--topics", "3", "--linger", "0.2", "--window", "200", "--out", str(log)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "vmfstream", "run", "-", *options], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+
+    def say(self, year: int, count: int = 60) -> None:
+        """Write documents of a year."""
+        assert self.process.stdin is not None
+        for k in range(count):
+            story = STORIES[k % 3].split()
+            text = " ".join([*story[: 3 + k % 3], f"word{(year + k) % 7}", f"year{year}"])
+            line = {"id": f"{year}-{k}", "time": f"{year}-03-{1 + k % 27:02d}", "title": text.title(), "text": text}
+            self.process.stdin.write((json.dumps(line) + "\n").encode())
+        self.process.stdin.flush()
+
+    def end(self) -> None:
+        """Close its input and wait until it has finished."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+@pytest.fixture
+def page(chromium: Any, tmp_path: Path) -> Iterator[tuple[Any, Tracker]]:
+    """Open the page of a log that does not exist yet, and begin the run."""
+    log = tmp_path / "run.duckdb"
+    server = Server(log, port=0)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    closed(chromium, False)
+    metrics = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    chromium.get("about:blank")
+    chromium.get_log("browser")
+    chromium.get(server.url)
+    tracker = Tracker(log)
+    yield chromium, tracker
+    errors = chromium.get_log("browser")
+    chromium.get("about:blank")
+    tracker.process.kill()
+    tracker.process.communicate()
+    server.stop()
+    thread.join()
+    closed(chromium, True)
+    assert errors == []
+
+
+def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
+    chromium, tracker = page
+    shows = "document.querySelector('#time output')?.textContent === '{}'"
+    assert until(chromium, "document.querySelector('#waiting').textContent.includes('no log')")
+    for year in (2001, 2002, 2003):
+        tracker.say(year)
+    assert until(chromium, shows.format(2002), 60)  # the first page comes by itself
+    assert until(chromium, "document.querySelector('#badge.live')")
+
+    # following: a new slice appears, the cursor moves on
+    assert until(chromium, "!document.querySelector('#so-far').hidden")
+    assert js(chromium, "return document.querySelector('#so-far').textContent").startswith("2003 so far: ")
+    assert until(chromium, "document.querySelectorAll('#river .open rect').length === 3")
+    tracker.say(2004)
+    assert until(chromium, shows.format(2003))
+
+    # reading: nothing is redrawn, the new slice waits behind a button
+    press(chromium, "ArrowLeft")
+    assert date(chromium) == "2002"
+    js(chromium, "window.mark = document.querySelector('#river .main-svg path.js-fill')")
+    tracker.say(2005)
+    assert until(chromium, "!document.querySelector('#pill').hidden")
+    assert js(chromium, "return document.querySelector('#pill').textContent") == "1 new year: show"
+    assert js(chromium, "return window.mark.isConnected")
+    assert date(chromium) == "2002"
+    click(chromium, "#pill")
+    assert until(chromium, shows.format(2004))
+    assert js(chromium, "return document.querySelector('#pill').hidden")
+
+    # a pointer that rests on a chart is a reader too; the End key returns to following
+    js(
+        chromium,
+        "window.mark = document.querySelector('#river .main-svg path.js-fill');"
+        "document.querySelector('#river').dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))",
+    )
+    tracker.say(2006)
+    assert until(chromium, "!document.querySelector('#pill').hidden")
+    assert js(chromium, "return window.mark.isConnected")
+    press(chromium, "End")
+    assert until(chromium, shows.format(2005))
+
+    # the end of the run is said, and the hindsight of its last slices only on request
+    tracker.end()
+    assert until(chromium, "document.querySelector('#badge').textContent.startsWith('finished')")
+    assert js(chromium, "return document.querySelectorAll('.failed').length") == 0
+
+
+def test_an_error_of_one_view_stays_in_its_panel(page: tuple[Any, Tracker]) -> None:
+    chromium, tracker = page
+    for year in (2001, 2002, 2003):
+        tracker.say(year)
+    assert until(chromium, "document.querySelector('#words .main-svg')", 60)
+    js(chromium, "document.querySelector('#words .plot').remove()")
+    before = js(chromium, "return document.querySelector('#topic-name').textContent")
+    press(chromium, "ArrowDown")
+    assert until(chromium, "document.querySelector('[data-view=words] > .failed')")
+    assert until(chromium, f"document.querySelector('#topic-name').textContent !== {before!r}")
+    assert [entry["source"] for entry in chromium.get_log("browser")] == ["console-api"]  # said there too
+
+
+def test_a_killed_tracker_is_said(page: tuple[Any, Tracker]) -> None:
+    chromium, tracker = page
+    for year in (2001, 2002, 2003):
+        tracker.say(year)
+    assert until(chromium, "document.querySelector('#badge.live')", 60)
+    tracker.process.kill()
+    tracker.process.wait()
+    assert until(chromium, "document.querySelector('#badge').textContent.startsWith('stopped')")

@@ -1,0 +1,152 @@
+"""Runs and replays as a user meets them: what they print and what they leave behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.system.cli.given import COMMAND, SUBJECTS, Run, count, lines, write
+
+
+def test_a_run_writes_a_log_that_show_reads(run: Run, good: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    code, out, _ = run("run", good, *COMMAND, "--out", log)
+    assert code == 0
+    assert "120 documents, 0 rejected" in out
+    code, out, _ = run("show", log, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert len(rows) == 3
+    assert sum(row["documents"] for row in rows) == 30
+    found = {frozenset(row["words"][:3]) for row in rows}
+    assert all(any(words <= set(s.split()) for s in SUBJECTS) for words in found)
+    topic = rows[0]["topic"]
+    code, out, _ = run("show", log, "--topic", topic, "--hindsight")
+    assert code == 0
+    assert "2004" in out
+
+
+def test_the_same_command_again_adds_nothing(run: Run, good: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    command = ("run", good, *COMMAND, "--out", log)
+    run(*command)
+    before = count(log, "epoch")
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "120 documents" in out
+    assert count(log, "epoch") == before
+
+
+def test_other_settings_cannot_continue_a_log(run: Run, good: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    run("run", good, *COMMAND, "--out", log)
+    code, _, err = run("run", good, "--slices", "year", "-k", 4, "--out", log)
+    assert code == 1
+    assert "topics" in err
+    assert "3" in err
+
+
+def test_replay_sorts_by_time(run: Run, tmp_path: Path) -> None:
+    rows = lines()
+    file = write(tmp_path / "mixed.jsonl", rows[60:] + rows[:60])
+    log = tmp_path / "run.duckdb"
+    code, _, _ = run("replay", file, *COMMAND, "--out", log)
+    assert code == 0
+    with duckdb.connect(str(log), read_only=True) as connection:
+        assert connection.execute("select sum(late) from epoch").fetchall() == [(0,)]
+        assert connection.execute("select label, n from slice order by slice").fetchall() == [
+            ("2001", 30),
+            ("2002", 30),
+            ("2003", 30),
+            ("2004", 30),
+        ]
+
+
+def test_time_going_backwards_is_counted_as_late(run: Run, tmp_path: Path) -> None:
+    rows = lines()
+    rows[100]["time"] = "1999"
+    log = tmp_path / "run.duckdb"
+    code, _, _ = run("run", write(tmp_path / "late.jsonl", rows), *COMMAND, "--out", log)
+    assert code == 0
+    with duckdb.connect(str(log), read_only=True) as connection:
+        assert connection.execute("select sum(late), sum(n) from epoch").fetchall() == [(1, 120)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "topics"), [(1, 3), (2, 3), (5, 30), (40, 30)], ids=["one", "two", "five", "fewer than 2K"]
+)
+def test_few_documents(run: Run, tmp_path: Path, rows: int, topics: int) -> None:
+    file = write(tmp_path / "few.jsonl", lines()[:rows])
+    log = tmp_path / "run.duckdb"
+    code, out, _ = run("run", file, "--slices", "year", "-k", topics, "--out", log)
+    assert code == 0
+    assert f"{rows} documents, 0 rejected" in out
+    code, _, err = run("show", log)
+    assert code == 0, err
+    code, out, err = run("export", log, tmp_path / "page.html")
+    assert code == 0, err
+
+
+def test_an_empty_file_is_no_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    code, out, _ = run("run", tmp_path / "empty.jsonl", "--out", tmp_path / "run.duckdb")
+    assert code == 0
+    assert "0 documents" in out
+
+
+def test_gzip_is_read(run: Run, good: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "good.jsonl.gz"
+    packed.write_bytes(gzip.compress(good.read_bytes()))
+    code, out, _ = run("run", packed, *COMMAND, "--out", tmp_path / "run.duckdb")
+    assert code == 0
+    assert "120 documents, 0 rejected" in out
+
+
+def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path) -> None:
+    """Ctrl-C while standard input is still open: the documents read so far are committed."""
+    log = tmp_path / "run.duckdb"
+    command = [sys.executable, "-m", "vmfstream", "run", "-", "--slices", "year", "-k", "3", "--out", str(log)]
+    text = good.read_bytes().splitlines(keepends=True)
+    with subprocess.Popen(
+        [*command, "--linger", "0.2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdin is not None
+        child.stdin.write(b"".join(text[:70]))
+        child.stdin.flush()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (log.exists() and read(log) >= 70):
+            time.sleep(0.2)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate()
+    assert child.returncode == 130, err
+    assert b"interrupted" in out
+    assert b"Traceback" not in err
+    again = subprocess.run(command, input=b"".join(text), capture_output=True, check=True)
+    assert b"finished: 120 documents, 0 rejected" in again.stdout
+
+
+def read(log: Path) -> int:
+    """Documents in the log so far; 0 while it is being made."""
+    try:
+        with duckdb.connect(str(log), read_only=True) as connection:
+            return int(connection.execute("select coalesce(sum(n), 0) from epoch").fetchall()[0][0])
+    except duckdb.Error:
+        return 0
+
+
+def test_vectors_with_texts_have_topics_with_words(run: Run, tmp_path: Path) -> None:
+    rows = [row | {"v": [float(i % 3 == j) + 0.01 * (i % 7) for j in range(3)]} for i, row in enumerate(lines())]
+    log = tmp_path / "run.duckdb"
+    given = (*COMMAND, "--out", log, "--vector", "v", "--dimension", 3, "--text", "text")
+    assert run("run", write(tmp_path / "vectors.jsonl", rows), *given)[0] == 0
+    _, out, _ = run("show", log, "--json")
+    words = [set(json.loads(line)["words"][:5]) for line in out.splitlines()]
+    assert len(words) == 3
+    assert all(any(found <= set(subject.split()) for subject in SUBJECTS) for found in words)

@@ -1,0 +1,78 @@
+"""Commands that look at what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.system.cli.given import COMMAND, Run, count
+from vmfstream.cli.console import write_page
+
+
+def test_help_teaches(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    for command in ("demo", "replay", "run", "export", "show", "corpora", "doctor"):
+        assert command in out
+        code, text, _ = run(command, "--help")
+        assert code == 0
+        assert len(text) > 200
+
+
+def test_version(run: Run) -> None:
+    import vmfstream
+
+    assert run("--version")[1].strip() == f"vmfstream {vmfstream.__version__}"
+
+
+def test_doctor(run: Run, good: Path, log: Path) -> None:
+    code, out, _ = run("doctor", log)
+    assert code == 0
+    assert "numba" in out
+    assert "rejected" in out
+    code, out, _ = run("doctor", good)
+    assert code == 1
+    assert "FAIL" in out
+
+
+def test_corpora_are_listed(run: Run) -> None:
+    code, out, _ = run("corpora")
+    assert code == 0
+    for name in ("planted", "nips", "nyt"):
+        assert name in out
+
+
+def test_snapshots_of_a_log(run: Run, log: Path) -> None:
+    code, out, _ = run("snapshot", log, "--kind", "tree", "--kind", "flat")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["flat", "tree"]
+    assert all("90 documents" in line and "3 of 3 topics are live ones" in line for line in out.splitlines())
+    assert count(log, "snapshot") == 2
+
+
+def test_snapshots_beside_a_run(run: Run, good: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    args = ("run", good, *COMMAND, "--out", log, "--snapshot-every", 2, "--kind", "flat")
+    assert run(*args)[0] == 0
+    assert count(log, "snapshot") >= 1
+    assert run(*args)[0] == 0  # nothing new, no further snapshot
+    assert count(log, "snapshot") <= 2
+
+
+@pytest.mark.parametrize(("limit", "said"), [(0.1, "left out and still over 0.1 MB: "), (25, "")])
+def test_what_did_not_fit_into_a_page_is_said_as_it_is(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: float, said: str
+) -> None:
+    page = tmp_path / "page.html"
+    write_page(log, page, limit)
+    first, *left_out = capsys.readouterr().out.splitlines()
+    assert first == f"page: {page} ({page.stat().st_size / 1e6:.1f} MB)"
+    assert len(left_out) == (5 if said else 0)
+    assert all(line.startswith(said) for line in left_out)
+    least = page.stat().st_size / 1e6
+    if said:  # the same parts, and now they are enough
+        write_page(log, page, least)
+        _, *left_out = capsys.readouterr().out.splitlines()
+        assert left_out
+        assert all(line.startswith(f"left out to stay under {least:g} MB: ") for line in left_out)

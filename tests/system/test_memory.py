@@ -1,0 +1,66 @@
+"""Memory does not grow with the number of documents."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCUMENTS = 1_000_000
+SLICES = 50
+EARLY = 200_000
+MB_PER_100K = 3.0
+
+RUN = """
+import json, resource, sys, time
+from pathlib import Path
+
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.engine.run import RunSettings, follow
+from vmfstream.runfile.writer import Log
+from vmfstream.replay.planted import PlantedSource, PlantedStream
+
+log, documents, slices = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+stream = PlantedStream(slices=slices, documents_per_slice=documents // slices)
+resident = []
+
+
+def observe(progress):
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    resident.append((progress.documents, pages * resource.getpagesize() / 1e6))
+
+
+began = time.perf_counter(), time.process_time()
+settings = RunSettings(topics=16, slices="month", threads=1)
+engine = follow(PlantedSource(stream), FieldCodec(), Log(log), settings, observe=observe)
+print(json.dumps({
+    "documents": engine.documents,
+    "seconds": time.perf_counter() - began[0],
+    "cpu": time.process_time() - began[1],
+    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
+    "resident": resident,
+}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
+def test_a_million_documents_need_no_more_memory_than_the_first(tmp_path: Path) -> None:
+    arguments = [str(tmp_path / "run.duckdb"), str(DOCUMENTS), str(SLICES)]
+    out = subprocess.run([sys.executable, "-c", RUN, *arguments], check=True, capture_output=True, text=True).stdout
+    told = json.loads(out.splitlines()[-1])
+    resident = told["resident"]
+    early = max(mb for documents, mb in resident if EARLY <= documents < EARLY + 100_000)
+    late = max(mb for documents, mb in resident if documents >= DOCUMENTS - 100_000)
+    size = (tmp_path / "run.duckdb").stat().st_size / 1e6
+    print(
+        f"\n{told['documents']:,} documents, {told['documents'] / told['seconds']:,.0f} documents/s "
+        f"({told['documents'] / told['cpu']:,.0f} per second of processor time), peak {told['peak']:.0f} MB, "
+        f"resident {early:.0f} MB after {EARLY:,} and {late:.0f} MB at the end, log {size:.0f} MB"
+    )
+    assert told["documents"] == pytest.approx(DOCUMENTS, rel=0.01)
+    assert late < 1.15 * early
+    assert late - early < MB_PER_100K * (DOCUMENTS - EARLY) / 100_000

@@ -1,0 +1,188 @@
+"""A run that is killed at any moment and continued leaves the same log as an undisturbed one, times aside."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from vmfstream.engine.loop import writing
+from vmfstream.records import Commit
+from vmfstream.runfile import writer
+from vmfstream.runfile.writer import Log
+
+pytestmark = pytest.mark.slow
+
+CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
+EPOCH_DOCUMENTS = 70
+
+_servers = multiprocessing.get_context("forkserver")
+_servers.set_forkserver_preload(["tests.warmed"])
+
+
+class Killed(Log):
+    """A log whose process dies at one commit: before it, in the middle of it, or right after it.
+
+    Epochs that come together are written one by one, unless ``together``.
+    """
+
+    def __init__(self, path: Path, epoch: int, moment: str, *, together: bool = False) -> None:
+        super().__init__(path)
+        self._fatal, self._moment, self._together = epoch, moment, together
+
+    def commit(self, *commits: Commit) -> None:
+        for some in [commits] if self._together else [(one,) for one in commits]:
+            self._commit(*some)
+
+    def _commit(self, *commits: Commit) -> None:
+        fatal = self._fatal in [one.epoch.epoch for one in commits]
+        if fatal and self._moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fatal and self._moment == "inside":
+            self._die_before_the_end()
+        super().commit(*commits)
+        if fatal and self._moment == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _die_before_the_end(self) -> None:
+        """Let the transaction run up to its very end, then die instead of committing."""
+
+        class Dying:
+            def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+                self._connection = connection
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self._connection, name)
+
+            def commit(self) -> None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        original = vars(writer)["connected"]
+
+        @contextmanager
+        def connected(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            with original(*args, **kwargs) as connection:
+                yield Dying(connection)
+
+        vars(writer)["connected"] = connected
+
+
+def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool = False) -> None:
+    """Run (or continue) a small planted stream into a log, in a process of its own; with ``together`` epochs wait."""
+    from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.engine.run import RunSettings, follow
+    from vmfstream.replay.planted import PlantedSource, PlantedStream
+
+    if together:
+        vars(writing)["SHARE"] = 10**9
+    store = Killed(Path(path), epoch, moment, together=together) if moment else Log(path)
+    settings = RunSettings(
+        topics=6, slices="month", threads=1, window=400, epoch_documents=EPOCH_DOCUMENTS, living_topics=True
+    )
+    follow(PlantedSource(PlantedStream(slices=12, documents_per_slice=90)), FieldCodec(), store, settings)
+
+
+def process(path: Path, *args: object) -> Any:
+    child = _servers.Process(target=follow_planted, args=(str(path), *args))
+    child.start()
+    return child
+
+
+def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table without the columns that hold times of the run; states by their contents."""
+    out = {}
+    with duckdb.connect(str(path), read_only=True) as connection:
+        for (table,) in connection.execute("select table_name from information_schema.tables").fetchall():
+            columns = [c[0] for c in connection.execute(f"describe {table}").fetchall()]
+            kept = [f'"{c}"' for c in columns if c not in CLOCK.get(table, set())]
+            out[table] = connection.execute(f"select {', '.join(kept)} from {table} order by all").fetchall()
+    return out
+
+
+def equal(a: Path, b: Path) -> None:
+    left, right = rows(a), rows(b)
+    assert left.keys() == right.keys()
+    for table in left:
+        assert repr(left[table]) == repr(right[table]), f"table {table} differs"  # repr: NaN equals NaN
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, float]:
+    path = tmp_path_factory.mktemp("undisturbed") / "run.duckdb"
+    began = time.monotonic()
+    child = process(path)
+    child.join()
+    assert child.exitcode == 0
+    with duckdb.connect(str(path), read_only=True) as connection:
+        epochs = connection.execute("select max(epoch) from epoch").fetchall()[0][0]
+    return path, int(epochs), time.monotonic() - began
+
+
+def test_two_runs_are_equal(undisturbed: tuple[Path, int, float], tmp_path: Path) -> None:
+    child = process(tmp_path / "again.duckdb")
+    child.join()
+    equal(undisturbed[0], tmp_path / "again.duckdb")
+
+
+@pytest.mark.parametrize("moment", ["before", "inside", "after"])
+def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: Path, moment: str) -> None:
+    whole, epochs, _ = undisturbed
+    assert epochs >= 14
+    path = tmp_path / "run.duckdb"
+    for epoch in range(1, epochs + 1):
+        child = process(path, epoch, moment)
+        child.join()
+        assert child.exitcode == -signal.SIGKILL, f"epoch {epoch} was not reached"
+    child = process(path)
+    child.join()
+    assert child.exitcode == 0
+    equal(whole, path)
+
+
+@pytest.mark.parametrize("moment", ["before", "inside", "after"])
+def test_killed_while_several_epochs_are_written(
+    undisturbed: tuple[Path, int, float], tmp_path: Path, moment: str
+) -> None:
+    whole, epochs, _ = undisturbed
+    path = tmp_path / "run.duckdb"
+    for epoch in range(4, epochs + 1, 4):
+        child = process(path, epoch, moment, True)
+        child.join()
+        assert child.exitcode in (-signal.SIGKILL, 0)  # 0: it was among those that came after the last kill
+    child = process(path, 0, "", True)
+    child.join()
+    assert child.exitcode == 0
+    equal(whole, path)
+
+
+def test_killed_at_random_moments(undisturbed: tuple[Path, int, float], tmp_path: Path) -> None:
+    whole, _, seconds = undisturbed
+    rng = np.random.default_rng(7)
+    kills = 0
+    run = 0
+    while kills < 50:
+        path = tmp_path / f"run{run}.duckdb"
+        while kills < 50:
+            child = process(path)
+            child.join(float(rng.uniform(0.0, 0.7 * seconds)))
+            if child.exitcode is not None:
+                assert child.exitcode == 0
+                break
+            child.kill()
+            child.join()
+            kills += 1
+        child = process(path)
+        child.join()
+        assert child.exitcode == 0
+        equal(whole, path)
+        run += 1
+    assert kills == 50

@@ -1,0 +1,277 @@
+"""The live page without a browser: what it answers, what it refuses, and that a running tracker does not notice it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.written import write_log
+from tests.unit.runfile.records import commit, epoch_report, slice_report, topic_rows
+from vmfstream.dashboards import app as live
+from vmfstream.dashboards.app import Server, beside, create_app
+from vmfstream.dashboards.page.watch import Watch
+from vmfstream.errors import InputError
+from vmfstream.records import Commit, Slice
+from vmfstream.runfile.connection import connected
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import Log
+
+pytest.importorskip("dash")  # the live page is an extra
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_log(tmp_path_factory.mktemp("log") / "run.duckdb", gazette(slices=5, topics=4))
+
+
+@pytest.fixture
+def log(kept: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(kept, tmp_path / "run.duckdb"))
+
+
+def test_page_and_file_have_one_script_and_the_same_data(kept: Path) -> None:
+    client = create_app(kept).server.test_client()
+    text = client.get("/").get_data(as_text=True)
+    data = _json(text, "data")
+    assert "data-live" in text
+    assert data["labels"] == [f"1996 Q{k}" for k in (1, 2, 3, 4)] + ["1997 Q1"]
+    assert data["stamp"]
+    assert set(_json(text, "figures")) >= {"river/hindsight/documents/wide"}
+    assert "Harbour Gazette" in text
+    assert "function redraw(" in text
+
+
+def test_nothing_but_this_machine_is_named(kept: Path) -> None:
+    client = create_app(kept).server.test_client()
+    answer = client.get("/")
+    for src in re.findall(r'(?:src|href)="([^"]+)"', answer.get_data(as_text=True)):
+        assert not src.startswith(("http", "//")), src
+    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert client.get("/plotly.js").mimetype == "text/javascript"
+
+
+def test_strange_names_are_refused(kept: Path) -> None:
+    client = create_app(kept, ("127.0.0.1", "localhost", "::1")).server.test_client()
+    for host in ("127.0.0.1:8050", "localhost:8050", "[::1]:8050", "localhost"):
+        assert client.get("/", headers={"Host": host}).status_code == 200
+    for host in ("evil.example", "127.0.0.1.evil.example:8050"):
+        assert client.get("/", headers={"Host": host}).status_code == 403
+
+
+def test_figures_come_by_key(kept: Path) -> None:
+    client = create_app(kept).server.test_client()
+    strange = ["words/then/99/ladder", "river/../../etc/passwd", "", "nothing/1", 7, "x" * 1000]
+    asked = {"id": 3, "stamp": "gone", "keys": ["words/then/0/ladder", *strange]}
+    answer = _call(client, "answer", "ask", asked)
+    assert answer["id"] == 3
+    figures = answer["figures"]
+    assert {key for key, text in figures.items() if text} == {"words/then/0/ladder"}
+    assert len(figures) == 5
+    figure = json.loads(figures["words/then/0/ladder"])
+    assert figure["figure"]["data"]
+    assert figure["arrays"]
+
+
+def test_a_poll_opens_the_log_only_after_a_change(log: Path) -> None:
+    watch = Watch(log)
+    first = watch.poll()
+    assert (first["finished"], first["slice"], first["open"], first["writing"]) == (True, 4, None, False)
+    for _ in range(5):
+        assert watch.poll()["stamp"] == first["stamp"]
+    assert watch.looks == 1
+    os.utime(log)
+    watch.poll()
+    assert watch.looks == 2
+
+
+def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    writer, todo = Log(log), commits(6)
+    watch = Watch(log)
+    writer.commit(next(todo))
+    assert watch.newest() is None
+    assert watch.poll()["said"].startswith("Nothing closed yet")
+    while watch.poll()["slice"] is None:
+        writer.commit(next(todo))
+    one = watch.newest()
+    assert one is not None
+    assert watch.newest() is one
+    before = watch.poll()["stamp"]
+    while watch.poll()["stamp"] == before:
+        writer.commit(next(todo))
+    assert watch.newest() is one  # too soon for another copy
+    watch._next = 0.0
+    two = watch.newest()
+    assert two is not None
+    assert two.stamp != one.stamp
+    assert watch.state(one.stamp) is one  # who still shows the old one gets figures of it
+    assert watch.state("unknown") is two
+
+
+def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    watch = Watch(log)
+    assert "no log run.duckdb yet" in watch.poll()["problem"]
+    client = create_app(watch).server.test_client()
+    assert "no log run.duckdb yet" in client.get("/").get_data(as_text=True)
+    log.write_text("something else")
+    assert "not a DuckDB file" in watch.poll()["problem"]
+    shutil.copy(kept, log)
+    with _held(log):
+        held = watch.poll()
+    assert held["busy"] is not None
+    assert held["problem"] == ""
+    after = watch.poll()
+    assert (after["busy"], after["problem"], after["slice"]) == (None, "", 4)
+
+
+def test_a_log_between_two_formats_is_being_brought_up_to_date(log: Path) -> None:
+    watch = Watch(log)
+    watch.poll()
+    with connected(log, read_only=False, timeout=1.0) as connection:
+        connection.execute("update meta set value = '1' where key = 'format'")
+    said = watch.poll()
+    assert "brought up to date" in said["problem"]
+    assert said["slice"] == 4  # what was known stays
+
+
+def test_the_log_is_only_read(log: Path) -> None:
+    before = log.read_bytes()
+    client = create_app(log).server.test_client()
+    client.get("/")
+    hostile = "'; drop table slice; --"
+    _call(client, "answer", "ask", {"id": 1, "stamp": hostile, "keys": [hostile, f"words/then/{hostile}/ladder"]})
+    assert client.post("/", data={"x": 1}).status_code == 405
+    assert log.read_bytes() == before
+    assert Reader(log).slices().slice.size == 5
+
+
+def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) -> None:
+    log = tmp_path / "run.duckdb"
+    writer = Log(log)
+    stop = threading.Event()
+    problems: list[object] = []
+
+    def poll() -> None:
+        watch = Watch(log)
+        while not stop.is_set():
+            found, state = watch.poll(), watch.newest()
+            time.sleep(0.1)  # twenty times as often as a page asks
+            if found["problem"]:
+                problems.append(found["problem"])
+            if state is not None and state.rows.slices().slice.size == 0:
+                problems.append("empty")
+
+    script = "import sys; from tests.unit.dashboards.test_app import write_all; write_all(sys.argv[1])"
+    pollers = [threading.Thread(target=poll) for _ in range(2)]
+    writer.close()
+    for poller in pollers:
+        poller.start()
+    done = subprocess.run([sys.executable, "-c", script, str(log)], capture_output=True, text=True, cwd=Path.cwd())
+    stop.set()
+    for poller in pollers:
+        poller.join()
+    assert done.returncode == 0, done.stderr
+    assert problems == []
+    reader = Reader(log)
+    assert reader.epochs().epoch.tolist() == list(range(40))
+    assert reader.slices().slice.tolist() == list(range(20))
+
+
+def write_all(log: str) -> None:
+    """Commit forty epochs as fast as the log takes them; runs in a process of its own."""
+    writer = Log(Path(log))
+    for one in commits(40):
+        writer.commit(one)
+
+
+def test_taken_ports_and_missing_dash_are_one_sentence(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(kept, port=0)
+    taken = int(server.url.rsplit(":", 1)[1].strip("/"))
+    with pytest.raises(InputError, match=f"cannot listen at 127.0.0.1:{taken}"):
+        Server(kept, port=taken)
+    server._server.server_close()
+    monkeypatch.setitem(sys.modules, "dash", None)
+    with pytest.raises(InputError, match=r"pip install 'vmfstream\[dash\]'"):
+        create_app(kept)
+
+
+def test_a_server_beside_a_run_ends_with_it(kept: Path) -> None:
+    with beside(kept, port=0) as url:
+        assert b"Harbour Gazette" in urllib.request.urlopen(url, timeout=20).read()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(url, timeout=5)
+    assert live.POLL_SECONDS == 2.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_ends_cleanly(kept: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "vmfstream", "dashboard", str(kept), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("dashboard: http://127.0.0.1:")
+        time.sleep(0.3)
+        process.send_signal(number)
+        try:
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
+        assert process.stderr.read() == ""
+
+
+def commits(count: int) -> Iterator[Commit]:
+    """Every second epoch closes a slice."""
+    for epoch in range(count):
+        index = epoch // 2
+        report = replace(epoch_report(epoch, topic_rows()), slice=Slice(index, f"slice {index}"))
+        closed = (slice_report(index, topic_rows()),) if epoch % 2 else ()
+        yield replace(commit(epoch), epoch=report, closed=closed)
+
+
+def _call(client: Any, output: str, given: str, value: object) -> Any:
+    """Call a Dash callback as the browser does."""
+    body = {
+        "output": f"{output}.data",
+        "outputs": {"id": output, "property": "data"},
+        "inputs": [{"id": given, "property": "data", "value": value}],
+        "changedPropIds": [f"{given}.data"],
+    }
+    answer = client.post("/_dash-update-component", json=body)
+    assert answer.status_code == 200
+    return answer.get_json()["response"][output]["data"]
+
+
+def _json(text: str, name: str) -> Any:
+    match = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.S)
+    assert match
+    return json.loads(match[1])
+
+
+@contextmanager
+def _held(log: Path) -> Iterator[None]:
+    """Hold a log open for writing, as a commit does."""
+    script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", script, str(log)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield
+        process.communicate()

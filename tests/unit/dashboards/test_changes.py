@@ -1,0 +1,267 @@
+"""The sentences about what changed lately, on rows made for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.unit.dashboards.fakes import FakeRows, gazette
+from vmfstream.dashboards.looks.texts import BANNED
+from vmfstream.dashboards.looks.wording import changed
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.views.changes.panel import columns
+from vmfstream.dashboards.views.changes.sentences import MOST, Change, what_changed
+from vmfstream.runfile.queries import EventFrame, Reading, TopicFrame, WordFrame
+
+SLICES = 20
+Happening = tuple[int, str, int, int, float]
+
+
+def story(
+    documents: list[list[float]],
+    words: dict[int, list[str]],
+    events: tuple[Happening, ...] = (),
+    speed: dict[tuple[int, int], float] | None = None,
+    later_words: dict[tuple[int, int], list[str]] | None = None,
+    settling: int = 0,
+    late_documents: list[list[float]] | None = None,
+) -> FakeRows:
+    """Return a log of given documents (topics by slices, NaN: not there), words by topic, and events."""
+    slices = len(documents[0])
+    base = gazette(slices=slices, topics=1, settling=settling)
+
+    def frames(counts: np.ndarray) -> tuple[TopicFrame, WordFrame]:
+        t, s = np.nonzero(~np.isnan(counts))
+        total = np.maximum(np.nansum(counts, axis=0), 1)
+        steps = np.array([(speed or {}).get((int(a), int(b)), 5.0) for a, b in zip(s, t, strict=True)])
+        steps[s == 0] = np.nan
+        ones = np.ones(s.size)
+        n = counts[t, s]
+        rows = [
+            (int(a), int(b), r + 1, word)
+            for a, b in zip(s, t, strict=True)
+            for r, word in enumerate((later_words or {}).get((int(a), int(b)), words[int(b)]))
+        ]
+        texts = np.array([r[3] for r in rows], dtype=object)
+        order = np.lexsort((t, s))
+        topic = TopicFrame(
+            slice=s[order],
+            topic=t[order],
+            n=n[order],
+            share=(n / total[s])[order],
+            kappa=ones,
+            gamma=ones,
+            tightness=ones,
+            certainty=ones,
+            speed=steps[order],
+            speed_error=ones,
+        )
+        ranks = np.array([r[2] for r in rows])
+        word = WordFrame(np.array([r[0] for r in rows]), np.array([r[1] for r in rows]), ranks, texts, 1.0 / ranks)
+        return topic, word
+
+    then = np.array(documents, dtype=np.float64)
+    late = then if late_documents is None else np.array(late_documents, dtype=np.float64)
+    topics: dict[Reading, TopicFrame] = {"then": frames(then)[0], "hindsight": frames(late)[0]}
+    named: dict[Reading, WordFrame] = {"then": frames(then)[1], "hindsight": frames(late)[1]}
+    number = np.array([e[0] for e in events], np.int64)
+    none = np.full(len(events), np.nan)
+    happened = EventFrame(
+        slice=number,
+        epoch=number + 1,
+        kind=np.array([e[1] for e in events], dtype=object),
+        topic=np.array([e[2] for e in events], np.int64),
+        other=np.array([e[3] for e in events], np.int64),
+        value=np.array([e[4] for e in events], np.float64),
+        evidence=none,
+        chance=none,
+    )
+    n = np.nansum(then, axis=0).astype(np.int64)
+    return replace(
+        base,
+        slice_frame=replace(base.slice_frame, n=n),
+        topic_frames=topics,
+        word_frames=named,
+        event_frame=happened,
+    )
+
+
+def told(rows: FakeRows, reading: Reading = "then", since: int | None = None) -> list[str]:
+    return [str(change) for change in what_changed(Moment(rows), reading, since).changes]
+
+
+WORDS = {0: ["court", "supreme", "judge"], 1: ["iraq", "baghdad", "war"], 2: ["katrina", "hurricane", "flood"]}
+STEADY = [[40.0] * SLICES, [60.0] * SLICES, [50.0] * SLICES]
+LAST, BEFORE = "2000 Q4", "2000 Q3"
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ((19, "born", 2, -1, 41.0), f"New in {LAST}: katrina hurricane flood, 41 recent documents."),
+        ((19, "born", 2, -1, 1.0), f"New in {LAST}: katrina hurricane flood, 1 recent document."),
+        (
+            (18, "split", 1, 2, 12.0),
+            f"katrina hurricane flood split off from iraq baghdad war in {BEFORE}, 12 recent documents.",
+        ),
+        (
+            (19, "merged", 0, 1, 60.6),
+            f"court supreme judge flowed into iraq baghdad war in {LAST}; they were 61° apart.",
+        ),
+        ((19, "ended", 0, -1, 3.0), f"court supreme judge ended in {LAST}, after 3 quarters of silence."),
+        ((19, "ended", 0, -1, 1.0), f"court supreme judge ended in {LAST}, after 1 quarter of silence."),
+        ((19, "dormant", 0, -1, 2.0), f"court supreme judge fell silent in {LAST}."),
+        ((19, "woken", 0, -1, 15.0), f"court supreme judge came back in {LAST}, 15 recent documents."),
+        ((19, "surprise", -1, -1, -2.0), f"In {LAST} documents fitted the known topics worse than before."),
+        ((19, "surprise", -1, -1, 2.0), f"In {LAST} documents fitted the known topics better than before."),
+    ],
+)
+def test_an_event_is_a_sentence(event: Happening, said: str) -> None:
+    assert told(story(STEADY, WORDS, (event,))) == [said]
+
+
+def test_an_alarm_says_whether_the_turn_was_the_fastest_ever() -> None:
+    alarm = (19, "drift", 0, -1, 21.4)
+    fast = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4})
+    assert told(fast) == [f"court supreme judge changed its words faster than ever before in {LAST}: 21° in one step."]
+    faster_once = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4, (7, 0): 30.0})
+    assert told(faster_once) == [
+        f"court supreme judge no longer spoke as it used to in {LAST}: its words turned 21° in one step."
+    ]
+
+
+def test_in_hindsight_an_alarm_needs_a_turn() -> None:
+    alarm = (18, "drift", 0, -1, 21.4)
+    assert told(story(STEADY, WORDS, (alarm,)), "hindsight") == []
+    turned = story(STEADY, WORDS, (alarm,), speed={(17, 0): 9.0})
+    assert told(turned, "hindsight", since=15) == [
+        "court supreme judge changed its words faster than ever before in 2000 Q2: 9° in one step."
+    ]
+
+
+def test_a_silence_that_later_documents_filled_is_none_in_hindsight() -> None:
+    events = ((19, "ended", 0, -1, 3.0), (19, "dormant", 1, -1, 2.0))
+    rows = story(STEADY, WORDS, events, late_documents=[[40.0] * 19 + [2.0], *STEADY[1:]])
+    assert [c.kind for c in what_changed(Moment(rows), "then").changes] == ["ended", "dormant"]
+    assert [c.kind for c in what_changed(Moment(rows), "hindsight").changes] == ["ended", "fallen"]
+
+
+def test_growth_and_fall_are_measured_against_the_time_before() -> None:
+    grown = [[40.0] * 18 + [80.0] * 2, [160.0] * 18 + [120.0] * 2]
+    assert told(story(grown, WORDS)) == [
+        f"court supreme judge grew most: from 20 % of all documents in 2000 Q1–2000 Q2 to 40 % in {BEFORE}–{LAST}.",
+        f"iraq baghdad war shrank most: from 80 % of all documents in 2000 Q1–2000 Q2 to 60 % in {BEFORE}–{LAST}.",
+    ]
+
+
+def test_what_chance_can_do_is_not_told() -> None:
+    wobble = [[40.0] * 18 + [44.0] * 2, [160.0] * 18 + [156.0] * 2]
+    assert told(story(wobble, WORDS)) == []
+
+
+def test_fewer_than_ten_documents_are_not_worth_a_sentence() -> None:
+    few, enough = [[0.0] * 18 + [4.0, 5.0], [160.0] * 20], [[0.0] * 18 + [5.0, 5.0], [160.0] * 20]
+    assert not any("grew" in line for line in told(story(few, WORDS)))
+    assert any("court supreme judge grew most" in line for line in told(story(enough, WORDS)))
+
+
+def test_new_words_were_never_among_the_eight_strongest() -> None:
+    old = [f"old{k}" for k in range(9)]
+    later = {
+        (18, 0): ["svm", *old[:8]],
+        (19, 0): ["svm", *old[:5], "margin", "old8"],  # the ninth word of old times is new among eight
+        (3, 0): ["margin", *old[:7]],
+    }
+    rows = story([[40.0] * 20], {0: old}, later_words=later)
+    assert told(rows, since=18) == [f"New among the strongest words of old0 old1 old2 since {BEFORE}: svm, old8."]
+    assert told(rows, since=19) == [f"New among the strongest words of svm old0 old1 since {LAST}: old8."]
+
+
+def test_settling_slices_have_no_say_as_known_then() -> None:
+    later = {(19, 0): ["svm", "court", "supreme"]}
+    events = ((19, "born", 2, -1, 41.0),)
+    rows = story(STEADY, WORDS, events, later_words=later, settling=20)
+    assert told(rows) == []
+    assert len(told(rows, "hindsight")) == 2
+
+
+def test_births_come_first_and_other_topics_before_the_same_again() -> None:
+    later = {(19, 0): ["svm", "court", "supreme"], (19, 2): ["storm", "katrina", "flood"]}
+    events = ((19, "dormant", 0, -1, 2.0), (19, "drift", 1, -1, 8.0), (18, "born", 2, -1, 41.0))
+    found = what_changed(Moment(story(STEADY, WORDS, events, later_words=later)), "then").changes
+    assert [c.kind for c in found] == ["born", "drift", "words", "words", "dormant"]
+    assert [c.topic for c in found] == [2, 1, 0, 2, 0]
+
+
+def test_a_kind_that_was_told_of_often_gives_way() -> None:
+    events = (*((19, "born", t, -1, 41.0) for t in (0, 1, 2)), (19, "surprise", -1, -1, 2.0))
+    found = what_changed(Moment(story(STEADY, WORDS, events)), "then").changes
+    assert [c.kind for c in found] == ["born", "born", "surprise", "born"]
+
+
+def test_new_words_of_fewer_than_ten_documents_are_not_told() -> None:
+    later = {(18, 0): ["svm", "court", "supreme"], (19, 0): ["svm", "court", "supreme"]}
+    for n, told_of in ((4.5, False), (5.0, True)):
+        rows = story([[5.0] * 18 + [n] * 2, [60.0] * SLICES], WORDS, later_words=later)
+        assert any(": svm." in line for line in told(rows)) == told_of
+
+
+def test_an_end_long_after_the_last_row_is_not_told() -> None:
+    gone = [[40.0] * 10 + [np.nan] * 10, *STEADY[1:]]
+    for silent, told_of in ((9.0, True), (3.0, False)):
+        lines = told(story(gone, WORDS, ((19, "ended", 0, -1, silent),)))
+        assert any("ended in" in line for line in lines) == told_of
+
+
+def test_at_most_six_sentences() -> None:
+    events = tuple((19, "born", t, -1, 41.0 + t) for t in (0, 1, 2) for _ in range(4))
+    assert len(told(story(STEADY, WORDS, events))) == MOST
+
+
+def test_a_quiet_time_is_widened_until_three_sentences_are_found() -> None:
+    events = ((5, "born", 2, -1, 41.0), (12, "born", 0, -1, 3.0), (19, "dormant", 1, -1, 1.0))
+    changes = what_changed(Moment(story(STEADY, WORDS, events)), "then")
+    assert (changes.first, changes.last, len(changes.changes)) == (4, 19, 3)
+    assert told(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war fell silent in {LAST}."]
+
+
+def test_a_merger_leads_to_the_survivor() -> None:
+    (change,) = what_changed(Moment(story(STEADY, WORDS, ((19, "merged", 0, 1, 60.0),))), "then").changes
+    assert (change.topic, change.at) == (1, 19)
+
+
+def test_one_slice_or_none_have_nothing_to_tell() -> None:
+    assert told(gazette(slices=1, topics=3, settling=0)) == []
+
+
+def test_words_with_marks_of_ours_stay_words() -> None:
+    assert changed("dormant", words="a*b {date}", date="1999") == ("", "a*b {date}", " fell silent in 1999.")
+
+
+def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> None:
+    rows = Moment(story(STEADY, WORDS, ((19, "born", 2, -1, 41.0), (12, "dormant", 0, -1, 1.0))))
+    found = columns(rows, history_of(rows, "then"))
+    assert set(found) == {"then", "hindsight"}
+    then = found["then"]
+    born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 recent documents."]]
+    silent = [12, 0, "dormant", ["", "court supreme judge", " fell silent in 1999 Q1."]]
+    assert sorted(then["rows"]) == [silent, born]
+    picked = {key: [then["rows"][k] for k in picks] for key, (_, picks) in then["lists"].items()}
+    assert picked["lately"] == [born, silent]
+    assert (picked["12"], picked["13"], picked["19"]) == ([born, silent], [born], [born])
+    assert then["lists"]["13"][0] == "1999 Q2–2000 Q4"
+    assert sorted(map(int, set(then["lists"]) - {"lately"})) == list(range(8, 20))
+    only = Moment(gazette(slices=4, topics=2).without_hindsight())
+    assert set(columns(only, history_of(only, "then"))) == {"then"}
+
+
+def test_no_sentence_holds_a_word_of_the_model() -> None:
+    rows = Moment(gazette())
+    for reading in ("then", "hindsight"):
+        for since in range(1, 30):
+            for change in what_changed(rows, reading, since).changes:
+                assert isinstance(change, Change)
+                assert not any(word in str(change).lower() for word in BANNED)

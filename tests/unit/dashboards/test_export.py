@@ -1,0 +1,265 @@
+"""The exported page: complete, small, safe, the same every time."""
+
+from __future__ import annotations
+
+import base64
+import html.parser
+import json
+import re
+import zlib
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.test_views import HOSTILE, LOGS
+from tests.unit.dashboards.written import write_log
+from vmfstream.dashboards.export import build_page, export_page
+from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks.escape import clean, for_json, for_plotly
+from vmfstream.dashboards.page.markup import SCRIPTS
+from vmfstream.dashboards.rows.history import read_history
+from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
+from vmfstream.errors import InputError
+from vmfstream.runfile.queries import kept
+
+_PYTHON = re.compile(r'PAGE\["(\w+)"\]')
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return build_page(gazette())[0]
+
+
+def test_thirty_by_thirty_stays_under_eight_megabytes() -> None:
+    text, report = build_page(gazette())
+    assert report.bytes == len(text.encode("utf-8")) < 3.5e6
+    assert report.dropped == ()
+
+
+def test_same_log_same_bytes(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
+    one, two = tmp_path / "one.html", tmp_path / "two.html"
+    export_page(log, one)
+    report = export_page(str(log), two)
+    assert one.read_bytes() == two.read_bytes()
+    assert report.bytes == two.stat().st_size
+    assert sorted(path.name for path in tmp_path.glob("*.html*")) == ["one.html", "two.html"]
+    assert "Harbour Gazette" in two.read_text(encoding="utf-8")
+
+
+def test_a_log_gives_the_page_of_its_rows(tmp_path: Path) -> None:
+    rows = gazette(slices=5, topics=4)
+    log = write_log(tmp_path / "run.duckdb", rows)
+    export_page(log, tmp_path / "page.html")
+    from_log, from_rows = _data((tmp_path / "page.html").read_text(encoding="utf-8")), _data(build_page(rows)[0])
+    for key in ("labels", "n", "order", "topics", "settling", "open", "vocabulary", "events"):
+        assert from_log[key] == from_rows[key]
+
+
+def test_nothing_is_asked_of_the_network(page: str) -> None:
+    own = _own(page)
+    assert "default-src 'none'" in own
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", own)
+    assert "@import" not in own
+    assert "url(" not in own
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_every_log_gives_a_page(name: str) -> None:
+    rows = LOGS[name]()
+    parser = _Parser()
+    parser.feed(unpacked(build_page(rows)[0]))
+    assert parser.open == []
+    assert parser.scripts == 6
+
+
+def test_strangers_cannot_leave_their_place() -> None:
+    rows = gazette(slices=5, topics=3, words=HOSTILE, settling=0)
+    title = "</script><script>alert(2)</script>"
+    rows.settings["title"] = title
+    rows.settings["licence"] = '"><img src=x onerror=alert(3)>'
+    rows.typical_frame.title[:] = title
+    rows.typical_frame.id[:] = "javascript:alert(4)"
+    text = unpacked(build_page(rows)[0])
+    parser = _Parser()
+    parser.feed(text)
+    assert parser.scripts == 6
+    assert parser.images == 0
+    assert "javascript:" not in re.sub(
+        r'<script type="text/javascript" id="library">.*?</script>', "", text, flags=re.S
+    )
+    assert all(row[5] == "" for row in _data(text)["documents"])
+
+
+def test_links_are_http_only() -> None:
+    rows = gazette(slices=3, topics=2)
+    rows.typical_frame.id[:] = "https://example.org/a?b=1&c=2"
+    assert {row[5] for row in _data(build_page(rows)[0])["documents"]} == {"https://example.org/a?b=1&c=2"}
+
+
+def test_banned_words_stay_out(page: str) -> None:
+    own = re.sub(r"<script[^>]*>.*?</script>|<style>.*?</style>", "", page, flags=re.S).lower()
+    said = own + " " + " ".join(_strings(_data(page)["wording"])).lower()
+    for word in texts.BANNED:
+        assert word not in said
+    assert "!" not in re.sub(r"<!doctype html>", "", re.sub(r"<[^>]+>", "", own))
+
+
+def test_scripts_stay_small() -> None:
+    folder = resources.files("vmfstream.dashboards") / "browser"
+    sizes = {name: len(folder.joinpath(name).read_bytes()) for name in SCRIPTS}
+    assert max(sizes.values()) < 20_000
+    assert sum(sizes.values()) < 100_000
+
+
+def test_every_sentence_of_the_script_exists_and_is_used() -> None:
+    folder = resources.files("vmfstream.dashboards")
+    code = "".join(folder.joinpath("browser", name).read_text(encoding="utf-8") for name in SCRIPTS)
+    code += "".join(
+        f"W.{name} " for path in Path(str(folder)).rglob("*.py") for name in _PYTHON.findall(path.read_text())
+    )
+    used = set(re.findall(r"\bW\.(\w+)", code)) | {"then", "hindsight"}  # W[st.r]
+    used |= {
+        f"{kind}At" for kind in ("born", "ended", "split", "merged", "dormant", "woken", "drift")
+    }  # W[kind + "At"]
+    assert used == set(texts.PAGE)
+
+
+@pytest.mark.parametrize("opening", ["documents", "share"])
+def test_large_logs_lose_parts_in_the_stated_order_and_say_so(opening: str) -> None:
+    rows = gazette(slices=12, topics=8)
+    if opening == "share":
+        rows.slice_frame.n[-1] *= 40
+    full, report = build_page(rows)
+    limit = report.bytes / 1e6
+    small, lost = build_page(rows, max_mb=limit - 0.001)
+    other = {"documents": "shares", "share": "documents"}[opening]
+    assert lost.dropped == (f"the river of {other}",)
+    assert wording.dropped_sentence(lost.dropped) in small
+    assert _data(small)["open"]["measure"] == opening
+    assert _data(small)["measures"] == [opening]
+    assert {key.split("/")[2] for key in _data(small, "figures") if key.startswith("river/")} == {opening}
+    assert "Left out" not in full
+    _, least = build_page(rows, max_mb=0.1)
+    assert [what.split()[-1] for what in least.dropped] == [other, "two", "%", "strongest", "topics"]
+
+
+def test_settings_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="max_mb"):
+        build_page(gazette(slices=2, topics=2), max_mb=0)
+    with pytest.raises(InputError):
+        export_page(tmp_path / "none.duckdb", tmp_path / "page.html")
+
+
+def test_opening_topic_turned_lately() -> None:
+    rows = gazette(slices=20, topics=6)
+    late = rows.topic_frames["hindsight"]
+    late.speed[:] = 1.0
+    late.n[:] = 50.0
+    late.speed[(late.topic == 3) & (late.slice >= 18)] = 20.0
+    late.speed[(late.topic == 1) & (late.slice < 10)] = 40.0
+    assert opening_topic(read_history(rows, "hindsight")) == 3
+
+
+def test_streams_that_grew_open_with_shares() -> None:
+    rows = gazette(slices=8, topics=4)
+    assert opening_measure(read_history(rows, "then")) == "documents"
+    rows.slice_frame.n[-1] *= 5
+    assert opening_measure(read_history(rows, "then")) == "share"
+
+
+def test_dates_are_shown_as_far_as_they_are_known() -> None:
+    rows = gazette(slices=3, topics=2)
+    for unit, length in (("D", 10), ("M", 7), ("Y", 0)):
+        rows.typical_frame.time[:] = rows.typical_frame.time.astype(f"datetime64[{unit}]")
+        assert {len(row[3]) for row in _data(build_page(rows)[0])["documents"]} == {length}
+
+
+def test_without_hindsight_the_switch_is_off_and_says_why() -> None:
+    text, _ = build_page(gazette(slices=4, topics=3).without_hindsight())
+    assert re.search(r'<button data-value="hindsight" disabled title="Not computed[^"]+"', text)
+    assert _data(text)["open"]["reading"] == "then"
+
+
+def test_slices_not_yet_smoothed_are_shown_as_known_then() -> None:
+    rows = gazette(slices=6, topics=3)
+    late = rows.topic_frames["hindsight"]
+    late = kept(late, late.slice < 5)
+    cut = replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": late})
+    then, mixed = read_history(cut, "then"), read_history(cut, "hindsight")
+    assert mixed.reading == "hindsight"
+    assert (mixed.certainty[5] == then.certainty[5]).all()
+    assert (mixed.certainty[4] != then.certainty[4]).any()
+    assert mixed.strongest(5, 0, 5) == then.strongest(5, 0, 5)
+
+
+def test_escaping() -> None:
+    assert clean("  a\tb\x00\u202ec  ") == "a bc"
+    assert clean("x" * 200) == "x" * 79 + "…"
+    assert for_plotly("<b>$") == "&lt;b&gt;$"
+    assert for_plotly("$x$") == "\u200b$x$"
+    assert for_json({"b": "</script>&\u2028", "a": 1}) == '{"a":1,"b":"\\u003c/script\\u003e\\u0026\\u2028"}'
+
+
+def test_numbers_in_words() -> None:
+    assert [wording.percent(v) for v in (0.1234, 0.0999, 0.04, 0.0001, 0.0)] == [
+        "12 %",
+        "10 %",
+        "4.0 %",
+        "under 0.1 %",
+        "0.0 %",
+    ]
+    assert wording.period(("1987", "1988")) == "year"
+    assert wording.period(("2004 Q1",)) == "quarter"
+    assert wording.period(("documents 1-500",)) == "step"
+    assert wording.count(1, "topic", "topics") == "1 topic"
+
+
+class _Parser(html.parser.HTMLParser):
+    """Counts what a browser would run or load, and checks that elements close."""
+
+    _VOID = frozenset({"meta", "link", "input", "br", "img"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.scripts = 0
+        self.images = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.scripts += tag == "script"
+        self.images += tag == "img"
+        if tag not in self._VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def _data(text: str, id: str = "data") -> Any:
+    match = re.search(rf'<script type="application/json" id="{id}">(.*?)</script>', unpacked(text), re.S)
+    assert match
+    return json.loads(match[1])
+
+
+def _own(text: str) -> str:
+    """Return an unpacked page without plotly, which names its public servers; see the policy."""
+    return re.sub(r'<script type="text/javascript" id="library">.*?</script>', "", unpacked(text), flags=re.S)
+
+
+def unpacked(text: str) -> str:
+    """Return a page with its compressed parts in their places, as a browser has it once they are unpacked."""
+
+    def whole(part: re.Match[str]) -> str:
+        body = zlib.decompress(base64.b64decode(part[3])).decode("utf-8")
+        return f'<script type="{part[1]}" id="{part[2]}">{body}</script>'
+
+    return re.sub(r'<script type="text/plain" data-type="([^"]+)" id="(\w+)">([^<]*)</script>', whole, text)
+
+
+def _strings(value: object) -> list[str]:
+    return list(value.values()) if isinstance(value, dict) else []

@@ -1,0 +1,109 @@
+"""Small streams whose topics are plain, and what a store was told, in a form that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import Item, MemorySource
+from vmfstream.engine.loop.engine import Assigned, Engine, EngineSettings
+from vmfstream.engine.loop.slices import Slicing
+from vmfstream.online.state import TrackerSettings
+from vmfstream.protocols import Source, Store
+from vmfstream.records import Message, SliceReport
+from vmfstream.runfile.memory import MemoryLog
+from vmfstream.text.encoders import Encoder, TextEncoder
+
+SUBJECTS = (
+    ["harbour", "ship", "crane", "cargo", "docker", "sailor", "vessel", "anchor"],
+    ["comet", "moon", "orbit", "rocket", "telescope", "astronaut", "galaxy", "launch"],
+    ["wheat", "barley", "farmer", "harvest", "grain", "field", "tractor", "seed"],
+)
+
+
+def document(i: int, time: object, subjects: Sequence[Sequence[str]] = SUBJECTS) -> dict[str, Any]:
+    """Six words of one subject."""
+    words = subjects[i % len(subjects)]
+    text = " ".join(words[(i * 5 + j) % len(words)] for j in range(6))
+    return {"id": f"d{i}", "time": time, "title": f"Report {i}", "text": text}
+
+
+def years(sizes: dict[int, int]) -> list[Item]:
+    """So many documents per year, numbered through."""
+    times = [year for year, size in sizes.items() for _ in range(size)]
+    return [document(i, year) for i, year in enumerate(times)]
+
+
+class OneByOne(MemorySource):
+    """Hands out a single message at a time and counts them."""
+
+    handed = 0
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        messages = super().poll(1, timeout)
+        self.handed += len(messages)
+        return messages
+
+
+def engine(
+    source: Source | Iterable[Item],
+    store: Store | None = None,
+    *,
+    topics: int = 3,
+    window: int | None = None,
+    slices: str = "year",
+    encoder: Encoder | None = None,
+    codec: FieldCodec | None = None,
+    assigned: Assigned | None = None,
+    threads: int = 1,
+    **settings: Any,
+) -> Engine:
+    """An engine over a list or a source."""
+    return Engine(
+        MemorySource(source) if isinstance(source, Iterable) else source,
+        codec or FieldCodec(),
+        encoder or TextEncoder(),
+        store or MemoryLog(),
+        TrackerSettings(topics=topics, window=window, threads=threads),
+        EngineSettings(Slicing.parse(slices), **settings),
+        assigned,
+    )
+
+
+def run(source: Source | Iterable[Item], **given: Any) -> MemoryLog:
+    """Follow to the end and return what was told."""
+    log = MemoryLog()
+    engine(source, log, **given).run()
+    return log
+
+
+def closed(log: MemoryLog) -> list[SliceReport]:
+    """All slices in the order in which they were closed."""
+    return [report for commit in log.commits for report in commit.closed]
+
+
+def sizes(log: MemoryLog) -> list[int]:
+    """Documents of each epoch."""
+    return [commit.epoch.n for commit in log.commits]
+
+
+def told(log: MemoryLog) -> list[str]:
+    """Everything but the seconds."""
+    return [plain(commit) for commit in log.commits]
+
+
+def plain(value: Any) -> str:
+    """A record as text, number for number."""
+    if is_dataclass(value):
+        return (
+            f"({', '.join(f'{f.name}={plain(getattr(value, f.name))}' for f in fields(value) if f.name != 'seconds')})"
+        )
+    if isinstance(value, np.ndarray):
+        return str(value.tolist())
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(plain, value))}]"
+    return repr(value)

@@ -1,0 +1,137 @@
+"""What is sent after a commit: everything once, in order, whatever fails in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.engine.documents import years
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import MemorySource
+from vmfstream.engine.observers.delivery import Courier, closed_slices, rejected_messages
+from vmfstream.engine.run import RunSettings, follow
+from vmfstream.errors import InputError
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import Log
+
+
+class Outbox:
+    """Keeps letters by epoch; fails when it is told to."""
+
+    def __init__(self, run: str, kept: dict[int, list[Any]]) -> None:
+        self.run, self.kept = run, kept
+        self.fails = 0
+        self.closed = False
+
+    def delivered(self) -> int:
+        return max(self.kept, default=0)
+
+    def send(self, epoch: int, letters: Iterable[Any]) -> int:
+        if self.fails:
+            self.fails -= 1
+            raise InputError("nobody answers")
+        assert epoch not in self.kept
+        self.kept[epoch] = list(letters)
+        return len(self.kept[epoch])
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two years in epochs of 20, with two messages that are no documents."""
+    path = tmp_path_factory.mktemp("log") / "run.duckdb"
+    rows = [*years({2001: 40, 2002: 40}), b"{", b""]
+    follow(
+        MemorySource(rows),
+        FieldCodec(),
+        Log(path),
+        RunSettings(topics=3, slices="year", threads=1, window=60, epoch_documents=20),
+    )
+    return path
+
+
+def courier(
+    log: Path, kept: dict[int, list[Any]], boxes: list[Outbox], letters: Any = closed_slices, rest: float = 0.0
+) -> Courier:
+    def opened(run: str) -> Outbox:
+        boxes.append(Outbox(run, kept))
+        return boxes[-1]
+
+    return Courier(log, letters, opened, rest)
+
+
+def test_slices_and_events_as_json(log: Path) -> None:
+    kept: dict[int, list[Any]] = {}
+    boxes: list[Outbox] = []
+    send = courier(log, kept, boxes)
+    last = Reader(log).newest().epoch
+    assert send(0)
+    assert not boxes  # before the first epoch there is no run to name
+    assert send(last)
+    told = [json.loads(value) for letters in kept.values() for _, value in letters]
+    slices = [one for one in told if one["type"] == "slice"]
+    assert [(one["slice"], one["documents"], len(one["topics"])) for one in slices] == [
+        ("2001", 40, 3),
+        ("2002", 40, 3),
+    ]
+    assert slices[0]["begins"] == "2001-01-01T00:00:00"
+    assert slices[0]["predicted"] is None  # nothing was predicted of the first; JSON has no NaN
+    assert {"topic", "share", "n", "words"} <= set(slices[1]["topics"][0])
+    assert [one["kind"] for one in told if one["type"] == "event"][:3] == ["started"] * 3
+    assert {key for letters in kept.values() for key, _ in letters} >= {"slice 2001", "started 2001 0"}
+    send.close()
+    assert boxes[0].closed
+    assert boxes[0].run
+
+
+def test_what_was_sent_is_not_sent_again(log: Path) -> None:
+    kept: dict[int, list[Any]] = {}
+    last = Reader(log).newest().epoch
+    first = min(epoch for epoch, _ in closed_slices(Reader(log), 0, last))
+    courier(log, kept, [])(first)
+    assert list(kept) == [first]
+    before = kept[first]
+    assert courier(log, kept, [])(last)
+    assert kept[first] is before
+    assert len(kept) == 2
+
+
+def test_a_failure_is_told_and_made_good(log: Path, caplog: pytest.LogCaptureFixture) -> None:
+    kept: dict[int, list[Any]] = {}
+    boxes: list[Outbox] = []
+    last = Reader(log).newest().epoch
+    send = courier(log, kept, boxes)
+    assert send(1)
+    boxes[0].fails = 1
+    assert not send(last)
+    assert "nobody answers; epochs after 1 are sent later" in caplog.text
+    assert send(last)
+    assert len(boxes) == 2  # a new one, which knows what arrived
+    assert len(kept) == 2
+    assert courier(Path(f"{log}.none"), {}, [])(1) is False
+
+
+def test_after_a_failure_it_rests(log: Path) -> None:
+    boxes: list[Outbox] = []
+    last = Reader(log).newest().epoch
+    send = courier(log, {}, boxes, rest=60.0)
+    assert send(1)
+    boxes[0].fails = 1
+    assert not send(last)
+    assert not send(last)
+    assert boxes[0].fails == 0
+    assert len(boxes) == 1
+
+
+def test_rejected_messages(log: Path) -> None:
+    kept: dict[int, list[Any]] = {}
+    assert courier(log, kept, [], rejected_messages)(Reader(log).newest().epoch)
+    rows = [row for letters in kept.values() for row in letters]
+    assert [(part, offset) for part, offset, _ in rows] == [("memory", 80), ("memory", 81)]
+    assert rows[0][2].startswith("not JSON")

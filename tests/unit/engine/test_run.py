@@ -1,0 +1,196 @@
+"""A whole run: settings that a log remembers, continuing, and the comparison with batch models."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.engine.documents import closed, told, years
+from vmfstream import __version__
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
+from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Comparison
+from vmfstream.engine.run import RunSettings, agree, evaluate, follow
+from vmfstream.engine.runtime_tuning import UNHINDERED
+from vmfstream.errors import InputError
+from vmfstream.records import Commit
+from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.writer import Log
+from vmfstream.text.encoders import TextEncoder, VectorEncoder
+
+SETTINGS = RunSettings(topics=3, threads=1, window=60, epoch_documents=25)
+FOUR_YEARS = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
+
+
+def test_settings_survive_a_log() -> None:
+    settings = replace(SETTINGS, title="é", stop_words="foo bar", stem="english", slices="250", dimension=7, seed=3)
+    text = settings.as_text()
+    assert RunSettings.from_text(text) == settings
+    assert text["version"] == __version__
+    assert all(isinstance(value, str) for value in text.values())
+
+
+def test_a_log_without_a_setting_means_its_default() -> None:
+    assert RunSettings.from_text({"topics": "7", "format": "1", "new in 9.0": "x"}) == RunSettings(topics=7)
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(RunSettings)])
+def test_only_names_may_differ_when_a_log_is_continued(name: str) -> None:
+    was = getattr(SETTINGS, name)
+    changed: Any = was + 1 if isinstance(was, int) else "month" if name == "slices" else "other"
+    other = replace(SETTINGS, **{name: changed})
+    if name in ("title", "source", "licence"):
+        assert agree(other, SETTINGS.as_text()) == SETTINGS
+        return
+    with pytest.raises(InputError, match=f"begun with {name} = "):
+        agree(other, SETTINGS.as_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("topics", 0),
+        ("threads", 0),
+        ("window", -1),
+        ("epoch_documents", 0),
+        ("vocabulary", 1),
+        ("slices", "fortnight"),
+    ],
+)
+def test_settings_have_a_domain(name: str, value: object) -> None:
+    with pytest.raises(InputError, match=name):
+        RunSettings(**{name: value})  # type: ignore[arg-type]
+
+
+def test_parts_follow_the_settings() -> None:
+    settings = RunSettings(topics=4, window=0, seed=5, threads=1, slices="day", epoch_documents=9, vocabulary=99)
+    _, _, encoder, _, track, cut = settings.parts(MemorySource([]), FieldCodec(), MemoryLog(), linger=2.0)
+    assert isinstance(encoder, TextEncoder)
+    assert encoder.vocabulary.capacity == 99
+    assert (track.topics, track.window, track.seed, track.threads) == (4, None, 5, 1)
+    assert (str(cut.slices), cut.epoch_documents, cut.linger) == ("day", 9, 2.0)
+    assert isinstance(replace(settings, dimension=8).encoder(), VectorEncoder)
+
+
+@pytest.mark.parametrize(
+    ("language", "further", "kept"),
+    [("english", "", {"ship"}), ("english", "moon ship", set()), ("none", "", {"ship", "the"})],
+)
+def test_stop_words_are_left_out(language: str, further: str, kept: set[str]) -> None:
+    items: list[Any] = years({2001: 30})
+    for item in items[::4]:
+        item["text"] += " the"
+    log = MemoryLog()
+    follow(MemorySource(items), FieldCodec(), log, replace(SETTINGS, language=language, stop_words=further))
+    topics = closed(log)[0].topics
+    assert topics is not None
+    words = {word for of_topic in topics.words for word, _ in of_topic}
+    assert words & {"the", "ship"} == kept
+
+
+def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
+    broken: list[Item] = [*FOUR_YEARS[:70], ABORT]
+    with pytest.raises(Aborted):
+        follow(MemorySource(broken), FieldCodec(), Log(tmp_path / "a.duckdb"), SETTINGS)
+    first = follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), SETTINGS)
+    assert (first.documents, first.finished) == (160, True)
+    again = follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, title="new"))
+    assert (again.documents, again.epoch) == (160, first.epoch)
+    with pytest.raises(InputError, match="topics"):
+        follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
+
+
+def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() -> None:
+    seen: list[tuple[int, int, float]] = []
+    before = gc.get_threshold(), sys.getswitchinterval()
+    follow(
+        MemorySource(FOUR_YEARS),
+        FieldCodec(),
+        MemoryLog(),
+        SETTINGS,
+        observe=lambda _: seen.append((gc.get_freeze_count(), gc.get_threshold()[0], sys.getswitchinterval())),
+    )
+    frozen, allocations, turns = zip(*seen, strict=True)
+    assert min(frozen) > 1000
+    assert min(allocations) > before[0][0]
+    assert max(turns) < before[1]
+    assert gc.get_freeze_count() == 0
+    assert (gc.get_threshold(), sys.getswitchinterval()) == before
+
+
+def test_of_runs_beside_each_other_the_last_one_leaves_the_interpreter_as_it_was() -> None:
+    before = gc.get_threshold(), sys.getswitchinterval()
+    with ExitStack() as second:
+        with UNHINDERED:
+            during = gc.get_threshold(), sys.getswitchinterval()
+            second.enter_context(UNHINDERED)
+        assert (gc.get_threshold(), sys.getswitchinterval()) == during != before
+        assert gc.get_freeze_count() > 0
+    assert (gc.get_threshold(), sys.getswitchinterval()) == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:
+    class Both(Log):
+        copy = MemoryLog()
+
+        def commit(self, *commits: Commit) -> None:
+            super().commit(*commits)
+            self.copy.commit(*commits)
+
+    memory = MemoryLog()
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), memory, SETTINGS)
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), Both(tmp_path / "a.duckdb"), SETTINGS)
+    assert told(Both.copy) == told(memory)
+
+
+def test_every_method_is_scored_at_every_slice_after_the_first() -> None:
+    comparison = evaluate(MemorySource(years(dict.fromkeys(range(2001, 2008), 40))), FieldCodec(), SETTINGS)
+    assert [row.label for row in comparison.rows] == [str(year) for year in range(2002, 2008)]
+    assert all(row.documents == 40 for row in comparison.rows)
+    for row in comparison.rows:
+        assert set(row.scores) == set(METHODS)
+        assert all(np.isfinite(score) and score > 0.0 for score in row.scores.values())
+    counted = comparison.rows[WARM_UP - 1 :]
+    assert comparison.mean("static") == pytest.approx(np.mean([row.scores["static"] for row in counted]))
+    lines = comparison.render().splitlines()
+    assert len(lines) == 2 + 6 + 1 + len(METHODS)
+    assert lines[-1 - len(METHODS)].startswith("mean, 2006 on")
+
+
+def test_the_tracker_is_scored_as_in_an_ordinary_run() -> None:
+    log = MemoryLog()
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), log, SETTINGS)
+    comparison = evaluate(MemorySource(FOUR_YEARS), FieldCodec(), SETTINGS)
+    assert [row.scores["tracker"] for row in comparison.rows] == [r.predicted for r in closed(log)[1:]]
+
+
+def test_a_short_comparison_counts_all_its_slices() -> None:
+    rows = [Compared(str(i), 10, dict.fromkeys(METHODS, float(i))) for i in range(3)]
+    assert Comparison(rows).mean("tracker") == 1.0
+
+
+def test_a_stream_of_one_slice_has_nothing_to_compare() -> None:
+    comparison = evaluate(MemorySource(years({2001: 40})), FieldCodec(), SETTINGS)
+    assert not comparison.rows
+    assert np.isnan(comparison.mean("tracker"))
+    assert "nothing to compare" in comparison.render()
+
+
+def test_forgotten_words_change_no_comparison() -> None:
+    """Words of a single document are pruned from a small vocabulary, which renumbers the others."""
+    letters = str.maketrans("0123456789", "abcdefghij")
+    items: list[Any] = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
+    for i, item in enumerate(items):
+        rare = f"{i:03d}".translate(letters)
+        item["text"] = f"once{rare} single{rare} {item['text']}"
+    small, large = (evaluate(MemorySource(items), FieldCodec(), replace(SETTINGS, vocabulary=v)) for v in (24, 50_000))
+    for few, all_ in zip(small.rows, large.rows, strict=True):
+        assert few.scores == pytest.approx(all_.scores)

@@ -1,0 +1,145 @@
+"""Epochs into a store: which are written together, and that none is lost."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from tests.unit.runfile.records import commit
+from vmfstream.engine.loop import writing
+from vmfstream.engine.loop.writing import Task, Writer
+from vmfstream.errors import InputError, StoreLocked
+from vmfstream.records import Commit
+from vmfstream.runfile.memory import MemoryLog
+
+
+class Slow(MemoryLog):
+    """Writes when it is let to; notes what came together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: list[list[int]] = []
+        self.free = threading.Semaphore(0)
+        self.error: Exception | None = None
+
+    def commit(self, *commits: Commit) -> None:
+        assert self.free.acquire(timeout=30)
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        self.groups.append([one.epoch.epoch for one in commits])
+        super().commit(*commits)
+
+
+class Told(list[int]):
+    """Epochs of which somebody was told."""
+
+    def of(self, epoch: int) -> Any:
+        return lambda: self.append(epoch)
+
+
+def never() -> bool:
+    return False
+
+
+def put(writer: Writer, told: Told, epochs: range, stop: Any = never, *, urgent: bool = False) -> None:
+    for epoch in epochs:
+        writer.write(commit(epoch), told.of(epoch), stop, urgent=urgent)
+
+
+def test_epochs_that_end_while_others_are_written_are_written_together() -> None:
+    store, told = Slow(), Told()
+    with Writer(store, beside=True) as writer:
+        put(writer, told, range(4))
+        assert told == []
+        store.free.release(2)
+        writer.settle(never)
+        assert told == [0, 1, 2, 3]
+    assert store.groups == [[0], [1, 2, 3]]
+
+
+def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "PAUSE", 1e9)
+    monkeypatch.setattr(writing, "SHARE", 1e12)
+    store, told = Slow(), Told()
+    store.free.release(9)
+    with Writer(store, beside=True) as writer:
+        put(writer, told, range(1))
+        while not told:
+            writer.settle(never, wait=False)
+        put(writer, told, range(1, 3))
+        writer.settle(never, wait=False)
+        assert told == [0]
+        put(writer, told, range(3, 4), urgent=True)
+        while len(told) < 4:
+            writer.settle(never, wait=False)
+        put(writer, told, range(4, 6))
+        writer.settle(never)
+    assert store.groups == [[0], [1, 2, 3], [4, 5]]
+    assert told == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("limit", ["MOST", "MOST_BYTES"])
+def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(writing, "PAUSE", 1e9)
+    monkeypatch.setattr(writing, "SHARE", 1e12)
+    of_one = {"MOST": 1, "MOST_BYTES": Task(commit(0), print).bytes}
+    monkeypatch.setattr(writing, limit, 3 * of_one[limit])
+    store, told = Slow(), Told()
+    store.free.release(9)
+    with Writer(store, beside=True) as writer:
+        put(writer, told, range(9))
+        writer.settle(never)
+    assert told == list(range(9))
+    assert max(map(len, store.groups)) <= 4
+    assert len(store.groups) > 2
+
+
+def test_without_a_thread_each_epoch_is_written_at_once() -> None:
+    store, told = Slow(), Told()
+    store.free.release(9)
+    with Writer(store, beside=False) as writer:
+        for epoch in range(3):
+            put(writer, told, range(epoch, epoch + 1))
+            assert told[-1] == epoch
+    assert store.groups == [[0], [1], [2]]
+
+
+def test_an_error_elsewhere_loses_no_epoch() -> None:
+    store, told = Slow(), Told()
+    with pytest.raises(KeyError), Writer(store, beside=True) as writer:  # noqa: PT012
+        put(writer, told, range(3))
+        store.free.release(9)
+        raise KeyError
+    assert store.groups == [[0], [1, 2]]
+    assert told == []
+
+
+def test_after_an_error_of_the_store_nothing_more_is_written() -> None:
+    store, told = Slow(), Told()
+    store.error = InputError("the disk is full")
+    with pytest.raises(InputError, match="disk"), Writer(store, beside=True) as writer:  # noqa: PT012
+        put(writer, told, range(3))
+        store.free.release(9)
+        writer.settle(never)
+    assert store.groups == []
+
+
+def test_what_a_lock_kept_out_is_tried_again_until_the_run_is_stopped(caplog: pytest.LogCaptureFixture) -> None:
+    store, told = Slow(), Told()
+    store.error = StoreLocked("held by somebody")
+    with Writer(store, beside=True) as writer:
+        put(writer, told, range(2))
+        store.free.release(3)
+        writer.settle(never)
+        assert store.groups == [[0], [1]]
+        assert caplog.messages.count("held by somebody; epoch 0 waits") == 1
+        store.error = StoreLocked("held by somebody")
+        put(writer, told, range(2, 4))
+        store.free.release(1)
+        with pytest.raises(StoreLocked):
+            writer.settle(lambda: True)
+    assert store.groups == [[0], [1]]
+    assert told == [0, 1]

@@ -1,0 +1,167 @@
+"""What all estimators accept and refuse: rows of any length and storage, zero rows, weights, parameters."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
+from sklearn.base import clone
+
+from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.estimators.base import SphereEstimator
+from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
+from vmfstream.estimators.mixtures import VMFMixture
+from vmfstream.estimators.parameters import Array, Choice, Either, Flag, Nothing, Number, Whole, check_parameters
+
+EVERY = [
+    VMFMixture(3, random_state=0),
+    VMFMixture(3, random_state=0, assignment="hard", concentration="own"),
+    SphericalKMeans(3, random_state=0),
+    FrequencySensitiveKMeans(3, random_state=0),
+    FrequencySensitiveKMeans(3, mode="online", random_state=0),
+]
+
+
+@pytest.fixture
+def x() -> NDArray[np.float64]:
+    rng = np.random.default_rng(0)
+    return vmf_rows(rng, directions(rng, 3, 25), rng.integers(3, size=80), 0.6)
+
+
+def fitted(estimator: SphereEstimator, *arguments: Any) -> Any:
+    return clone(estimator).fit(*arguments)
+
+
+every = pytest.mark.parametrize("estimator", EVERY, ids=str)
+
+
+@every
+@pytest.mark.parametrize("storage", [csr_array, csr_matrix, csc_array, coo_array, np.asfortranarray, np.ndarray.tolist])
+def test_rows_of_any_length_and_storage(estimator: Any, storage: Any, x: NDArray[np.float64]) -> None:
+    expected = fitted(estimator, x)
+    given = storage(x * np.linspace(0.01, 50, 80)[:, None])
+    found = fitted(estimator, given)
+    assert np.array_equal(found.labels_, expected.labels_)
+    assert found.means_ == pytest.approx(expected.means_, abs=1e-6)
+    assert np.array_equal(found.predict(given), found.labels_)
+    if hasattr(found, "predict_proba"):
+        assert found.predict_proba(given).sum(axis=1) == pytest.approx(np.ones(80))
+
+
+@every
+def test_single_precision_is_kept(estimator: Any, x: NDArray[np.float64]) -> None:
+    for rows in (x.astype(np.float32), csr_array(x.astype(np.float32))):
+        found = fitted(estimator, rows)
+        assert found.means_.dtype == np.float32
+        assert np.linalg.norm(found.means_, axis=1) == pytest.approx(1.0, abs=1e-6)
+        assert np.array_equal(found.predict(rows), found.labels_)
+        assert found.predict(x).dtype == np.int64
+    assert fitted(estimator, np.round(10 * x).astype(np.int32)).means_.dtype == np.float64
+
+
+@every
+def test_zero_rows_take_no_part_and_are_reported(
+    estimator: Any, x: NDArray[np.float64], caplog: pytest.LogCaptureFixture
+) -> None:
+    holes = np.insert(x, [0, 40], 0.0, axis=0)
+    estimator = clone(estimator).set_params(init=x[:3])
+    with caplog.at_level(logging.INFO):
+        found = fitted(estimator, holes)
+    expected = fitted(estimator, x)
+    assert found.n_empty_rows_ == 2
+    assert "2 of 82 rows have no direction" in caplog.text
+    assert (found.labels_[[0, 41]] == -1).all()
+    assert (found.predict(np.zeros((2, 25))) == -1).all()
+    if getattr(estimator, "mode", None) != "online":  # there the order of reading is drawn for all rows
+        assert np.array_equal(np.delete(found.labels_, [0, 41]), expected.labels_)
+    assert found.weights_.sum() == pytest.approx(1.0)
+    assert found.score(holes) == pytest.approx(found.score(x))
+    assert found.score(np.zeros((2, 25))) == 0.0
+
+
+@every
+def test_weights(estimator: Any, x: NDArray[np.float64]) -> None:
+    found = fitted(estimator, x, None, np.full(80, 0.25))
+    assert np.isfinite(found.lower_bound_)
+    half = np.append(np.zeros(60), np.ones(20))
+    assert np.isfinite(fitted(estimator, x, None, half).means_).all()
+    for weights, message in (
+        (np.append(np.nan, np.ones(79)), "finite weights of at least 0, got nan in row 0"),
+        (np.append(np.ones(79), -1.0), "finite weights of at least 0, got -1.0 in row 79"),
+        (np.zeros(80), "a positive weight, got only zeros"),
+        (np.ones(79), r"one weight for each of 80 vectors, got the shape \(79,\)"),
+        (
+            np.append(np.ones(2), np.zeros(78)),
+            r"at most the 2 rows that have a direction and a weight \(n_samples=80\)",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted(estimator, x, None, weights)
+
+
+@every
+def test_more_components_than_rows_is_an_error(estimator: Any, x: NDArray[np.float64]) -> None:
+    with pytest.raises(ValueError, match=r"n_components: expected at most the 2 rows .* \(n_samples=2\), got 3"):
+        fitted(estimator, x[:2])
+
+
+@every
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("n_components", 0, "n_components: expected an integer of at least 1, got 0"),
+        ("n_components", 2.5, "got 2.5"),
+        ("n_components", True, "got True"),
+        ("max_iter", 0, "max_iter: expected an integer of at least 1, got 0"),
+        ("n_init", -1, "n_init: expected an integer of at least 1, got -1"),
+        ("init", "zeros", "init: expected one of 'k-means[+][+]'.* or an array, got 'zeros'"),
+        ("init", np.ones((2, 25)), r"init: expected means of the shape \(3, 25\), got \(2, 25\)"),
+        ("init", np.zeros((3, 25)), "init: expected means with a direction, got zeros in row 0"),
+        ("warm_start", "yes", "warm_start: expected True or False, got 'yes'"),
+        ("n_jobs", -2, "n_jobs: expected an integer of at least -1 or None, got -2"),
+    ],
+)
+def test_parameters_are_checked(estimator: Any, parameter: str, value: Any, message: str, x: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).set_params(**{parameter: value}).fit(x)
+
+
+@every
+def test_randomness_is_the_callers(estimator: Any, x: NDArray[np.float64]) -> None:
+    def means(state: Any) -> Any:
+        return clone(estimator).set_params(random_state=state).fit(x).means_
+
+    assert np.array_equal(means(3), means(3))
+    assert np.array_equal(means(np.random.RandomState(3)), means(np.random.RandomState(3)))
+    assert np.array_equal(means(np.random.default_rng(3)), means(np.random.default_rng(3)))
+    assert len({means(np.random.RandomState(seed)).tobytes() for seed in range(5)}) > 1
+    assert np.isfinite(means(None)).all()
+
+
+@every
+def test_threads_change_nothing(estimator: Any, x: NDArray[np.float64]) -> None:
+    rows = csr_array(x)
+    one, two, all_of_them = (clone(estimator).set_params(n_jobs=jobs).fit(rows) for jobs in (None, 2, -1))
+    assert np.array_equal(one.labels_, two.labels_)
+    assert np.array_equal(one.labels_, all_of_them.labels_)
+    assert one.means_ == pytest.approx(two.means_, abs=1e-12)
+
+
+def test_domains() -> None:
+    assert Number(0.0).holds(0)
+    assert not Number(0.0, closed="neither").holds(0.0)
+    assert Number(0.0, 1.0, "high").holds(1.0)
+    assert not Number(0.0, 1.0).holds(1.0)
+    assert not any(Number(0.0).holds(v) for v in (np.nan, np.inf, "1", True, None))
+    assert Number(0.0, 1.0, "both").wanted == "a number in [0, 1]"
+    assert Number(0.0).wanted == "a number in [0, inf)"
+    assert Whole(1).holds(np.int64(1))
+    assert Flag().holds(np.True_)
+    assert Either(Choice("a"), Nothing(), Array()).wanted == "one of 'a' or None or an array"
+    check_parameters({"a": 1, "b": None}, {"a": Whole(0), "b": Nothing()})
+    with pytest.raises(ValueError, match="b: expected None, got 2"):
+        check_parameters({"a": 1, "b": 2}, {"a": Whole(0), "b": Nothing()})

@@ -1,0 +1,112 @@
+"""The hierarchical mixture as an estimator: scikit-learn's checks, what its tree shows, bad trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.unit.mixtures.planted import directions, nmi, vmf_rows
+from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
+
+NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
+INAPPLICABLE = {
+    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
+    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
+}
+
+
+@parametrize_with_checks(
+    [HierarchicalVMFMixture(max_iter=1000, tol=1e-2, random_state=0)], expected_failed_checks=lambda _: INAPPLICABLE
+)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def nested(n: int = 300, d: int = 120) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Rows about six means in groups of two, their labels (two of a group follow each other), the groups' means."""
+    rng = np.random.default_rng(4)
+    groups = directions(rng, 3, d)
+    means = vmf_rows(rng, groups, np.repeat([0, 1, 2], 2), 0.8)
+    labels = rng.integers(6, size=n)
+    return vmf_rows(rng, means, labels, 0.6), labels, groups
+
+
+@pytest.mark.parametrize("inference", ["messages", "meanfield"])
+@pytest.mark.parametrize(
+    "tree", [None, {"all": ["a", "b", "c"], "a": [0, 1], "b": [2, 3], "c": [4, 5]}], ids=["by", "of"]
+)
+def test_siblings_are_alike(inference: str, tree: Any) -> None:
+    x, labels, groups = nested()
+    model = HierarchicalVMFMixture(2, (3, 2), tree=tree, inference=inference, random_state=1, n_init=6)
+    fitted = model.fit(csr_array(x))
+    assert nmi(fitted.labels_, labels) > 0.99
+    shown = fitted.tree_
+    if inference == "messages":  # mean field may prefer other groups, its bound being that of over-confident nodes
+        assert nmi(shown.parent[fitted.labels_], labels // 2) > 0.99
+        assert (shown.means[6:9] @ groups.T).max(axis=0).min() > 0.85
+        assert np.asarray(bessel_ratio(120, shown.concentrations[6:9])) == pytest.approx(0.8, abs=0.12)
+    assert np.asarray(bessel_ratio(120, shown.concentrations[:6])) == pytest.approx(0.6, abs=0.03)
+    assert shown.depth.tolist() == [2] * 6 + [1] * 3 + [0]
+    assert shown.documents[-1] == pytest.approx(300)
+    assert shown.documents[6:9] == pytest.approx(np.bincount(shown.parent[:6] - 6, weights=shown.documents[:6]))
+    assert np.array_equal(shown.means[:6], fitted.means_)
+    assert np.isinf(shown.certainties[-1])
+    assert np.array_equal(fitted.predict(x), fitted.labels_)
+    assert fitted.predict_proba(x).sum(axis=1) == pytest.approx(1)
+    if tree is not None:
+        assert shown.names == (0, 1, 2, 3, 4, 5, "a", "b", "c", "all")
+
+
+def test_words_of_nodes_are_those_of_largest_weight() -> None:
+    x, _, _ = nested()
+    fitted = HierarchicalVMFMixture(2, (3, 2), random_state=1).fit(np.abs(x))
+    names = [f"w{j}" for j in range(120)]
+    words = fitted.tree_.words(names, top=4)
+    assert len(words) == 10
+    for mean, found in zip(fitted.tree_.means, words, strict=True):
+        assert found == [names[j] for j in np.argsort(-mean)[:4]]
+    with pytest.raises(ValueError, match="feature_names: expected 120 names"):
+        fitted.tree_.words(names[1:])
+
+
+def test_same_seed_same_fit() -> None:
+    x, _, _ = nested()
+    one, two = (HierarchicalVMFMixture(2, (3, 2), random_state=7).fit(x) for _ in range(2))
+    assert np.array_equal(one.means_, two.means_)
+    assert one.lower_bound_ == two.lower_bound_
+
+
+def test_rows_without_direction_take_no_part() -> None:
+    x, _, _ = nested()
+    fitted = HierarchicalVMFMixture(2, (3, 2), random_state=1).fit(np.vstack([x, np.zeros((1, 120))]))
+    assert fitted.labels_[-1] == -1
+    assert fitted.tree_.documents[-1] == pytest.approx(300)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"height": 0}, "height: expected an integer of at least 1, got 0"),
+        ({"height": 2, "branching": (2, 3, 4)}, "one for each of 2 levels"),
+        ({"branching": 0}, "branching: expected integers of at least 1"),
+        ({"tree": [-1, 0, 0, -1]}, r"expected one root, got the roots \[0, 3\]"),
+        ({"tree": [1, 2, 0]}, "expected one root, got none"),
+        ({"tree": [-1, 0, 3, 2]}, r"expected no cycle, got one through the nodes \[2, 3\]"),
+        ({"tree": [-1, 5]}, "expected parents from -1 to 1, got 5 for node 1"),
+        ({"tree": [-1]}, "expected leaves below the root 0, got none"),
+        ({"tree": {"a": ["b", "c"], "b": []}}, "expected a sequence of children for every key, got .* for 'b'"),
+        ({"tree": {"a": ["b", "c"], "b": ["c"]}}, "expected one parent for every node, got 'a' and 'b' for 'c'"),
+        ({"empirical_bayes": ["m"]}, "learn must name some of alpha, mu0, c0, kappa; got 'm'"),
+        ({"inference": "gibbs"}, "inference: expected one of"),
+        ({"tree": [-1, 0, 0, 0, 0, 0, 0]}, "n_components: expected at most the 4 rows"),
+    ],
+)
+def test_bad_parameters_are_named(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        HierarchicalVMFMixture(**options).fit(np.eye(4))

@@ -1,0 +1,181 @@
+"""The mixtures as scikit-learn estimators: its own checks, and what they promise beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import logsumexp
+from scipy.stats import vonmises_fisher
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.shared import shared
+from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
+from vmfstream import datasets
+from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform
+from vmfstream.estimators.mixtures import VMFMixture
+
+NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
+DRAWN = "starts are drawn by row number: only from equal starts are weights and repeated rows the same"
+INAPPLICABLE = {
+    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
+    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
+    "check_sample_weight_equivalence_on_dense_data": DRAWN,
+    "check_sample_weight_equivalence_on_sparse_data": DRAWN,
+}
+
+
+@parametrize_with_checks(
+    [
+        VMFMixture(n_components=3, max_iter=300, random_state=0),
+        VMFMixture(3, assignment="hybrid", concentration="own", estimator="debiased", max_iter=300, random_state=0),
+    ],
+    expected_failed_checks=lambda _: INAPPLICABLE,
+)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def planted(seed: int = 0, d: int = 8, k: int = 3, n: int = 90, a: float = 0.7) -> tuple[Any, NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(k, size=n)
+    return vmf_rows(rng, directions(rng, k, d), truth, a), truth
+
+
+def agreement(a: Any, b: Any) -> float:
+    return float(normalized_mutual_info_score(a, b))
+
+
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+def test_densities_and_probabilities_are_scipys(assignment: str) -> None:
+    x, _ = planted()
+    model = VMFMixture(3, concentration="own", assignment=assignment, random_state=0).fit(x)
+    parts = [
+        np.log(p) + vonmises_fisher(m, k).logpdf(x)
+        for p, m, k in zip(model.weights_, model.means_, model.concentrations_, strict=True)
+    ]
+    joint = np.stack(parts, axis=1)
+    density = logsumexp(joint, axis=1)
+    assert model.score_samples(x, relative_to_uniform=False) == pytest.approx(density, abs=1e-9)
+    assert model.score_samples(x) == pytest.approx(density - float(log_c_uniform(8)), abs=1e-9)
+    assert model.score(x) == pytest.approx(model.score_samples(x).mean())
+    assert np.abs(model.predict_proba(x) - np.exp(joint - density[:, None])).max() < 1e-9
+    assert np.array_equal(model.predict(x), joint.argmax(axis=1))
+    best = density if assignment == "soft" else joint.max(axis=1)
+    assert model.lower_bound_ == pytest.approx(best.mean() - float(log_c_uniform(8)), abs=1e-9)
+
+
+def test_rows_without_direction_are_as_likely_as_under_the_uniform_distribution() -> None:
+    x, _ = planted()
+    model = VMFMixture(3, random_state=0).fit(x)
+    nowhere = np.zeros((2, 8))
+    assert np.array_equal(model.predict_proba(nowhere), np.stack([model.weights_] * 2))
+    assert not model.score_samples(nowhere).any()
+    assert model.score_samples(nowhere, relative_to_uniform=False) == pytest.approx([float(log_c_uniform(8))] * 2)
+
+
+def test_every_option_changes_the_result() -> None:
+    x, _ = hard_text(np.random.default_rng(1))
+    common: dict[str, Any] = {"n_init": 1, "random_state": 0, "max_iter": 30}
+    expected = VMFMixture(6, **common).fit(x)
+    for change in (
+        {"assignment": "hard"},
+        {"assignment": "hybrid", "soft_iter": 1},
+        {"concentration": "own"},
+        {"estimator": "mle"},
+        {"estimator": "debiased"},
+        {"init": "random"},
+        {"init": "perturbed-mean"},
+        {"anneal": False},
+        {"random_state": 1},
+        {"tol": 3.0},
+        {"n_init": 4},
+    ):
+        other = VMFMixture(6, **(common | change)).fit(x)
+        moved = other.concentrations_ != pytest.approx(expected.concentrations_, rel=1e-9)
+        assert moved or agreement(other.labels_, expected.labels_) < 1, change
+
+
+def test_restarts_keep_the_best() -> None:
+    x, _ = hard_text(np.random.default_rng(1))
+    one, many = (VMFMixture(6, n_init=n, anneal=False, random_state=2).fit(x) for n in (1, 5))
+    assert many.lower_bound_ > one.lower_bound_
+
+
+def test_a_warm_start_goes_on() -> None:
+    x, _ = hard_text(np.random.default_rng(2))
+    options: dict[str, Any] = {"estimator": "mle", "anneal": False, "random_state": 0, "n_init": 1, "tol": 1e-9}
+    whole = VMFMixture(6, max_iter=8, **options)
+    parts = VMFMixture(6, max_iter=4, warm_start=True, **options)
+    with pytest.warns(ConvergenceWarning, match="VMFMixture has not converged in max_iter=4"):
+        parts.fit(x)
+    first = parts.lower_bound_
+    with pytest.warns(ConvergenceWarning):
+        parts.fit(x)
+    with pytest.warns(ConvergenceWarning):
+        whole.fit(x)
+    assert parts.lower_bounds_[0] == pytest.approx(first)
+    assert parts.lower_bounds_ == pytest.approx(whole.lower_bounds_[4:])
+    assert np.array_equal(parts.labels_, whole.labels_)
+    annealed = VMFMixture(6, estimator="mle", warm_start=True, random_state=0).fit(x)
+    reached = annealed.lower_bound_
+    assert annealed.fit(x).lower_bounds_[0] == pytest.approx(reached)
+
+
+def test_labels_and_means_as_starts() -> None:
+    x, truth = planted(a=0.9)
+    means = np.stack([x[truth == t].sum(axis=0) for t in range(3)])
+    for start in (truth, truth.tolist(), means):
+        for rows in (x, csr_array(x)):
+            model = VMFMixture(3, init=start, anneal=False).fit(rows)
+            assert np.array_equal(model.labels_, truth)
+    for bad in (truth[1:], truth + 1, truth.astype(float)):
+        with pytest.raises(ValueError, match="init: expected 90 labels from 0 to 2, or means"):
+            VMFMixture(3, init=bad).fit(x)
+
+
+def test_weights_are_repeated_rows() -> None:
+    x, truth = planted(a=0.5)
+    counts = np.random.default_rng(0).integers(0, 4, 90)
+    options: dict[str, Any] = {"estimator": "mle", "concentration": "own", "anneal": False}
+    once = VMFMixture(3, init=truth, **options).fit(x, sample_weight=counts)
+    repeated = VMFMixture(3, init=truth.repeat(counts), **options).fit(x.repeat(counts, axis=0))
+    assert once.lower_bounds_ == pytest.approx(repeated.lower_bounds_, abs=1e-10)
+    assert once.means_ == pytest.approx(repeated.means_, abs=1e-10)
+    assert np.array_equal(once.labels_.repeat(counts), repeated.labels_)
+
+
+def test_classic3_is_told_apart() -> None:
+    shared("data/classic3")
+    corpus = datasets.classic3("ltc")
+    x = csr_array(corpus.x.astype(np.float32))
+    model = VMFMixture(3, n_init=1, random_state=0).fit(x)
+    assert agreement(corpus.y, model.labels_) >= 0.95
+
+
+def test_big_mix_is_recovered() -> None:
+    """[BDGS05] table 3: four components in 1000 dimensions, 5000 rows; the printed smallest cosine is 0.994."""
+    simulated = datasets.big_mix()
+    runs = {
+        estimator: VMFMixture(4, concentration="own", estimator=estimator, n_init=1, random_state=0).fit(simulated.x)
+        for estimator in ("mle", "debiased", "marginal")
+    }
+    errors = {}
+    for estimator, model in runs.items():
+        cosines = model.means_ @ np.asarray(simulated.truth.mu[:, :4])
+        match = cosines.argmax(axis=0)
+        assert sorted(match) == [0, 1, 2, 3]
+        assert cosines.max(axis=0).min() >= 0.993
+        assert agreement(simulated.y, model.labels_) == 1.0
+        errors[estimator] = np.abs(model.concentrations_[match] / simulated.truth.kappa - 1).mean()
+    assert errors["debiased"] < 0.006
+    assert errors["marginal"] < 0.006
+    assert errors["mle"] > errors["debiased"]
+    true = np.asarray(bessel_ratio(1000, simulated.truth.kappa))
+    bias = inv_bessel_ratio(1000, np.sqrt(true**2 + (1 - true**2) * 4 / 5000)) / simulated.truth.kappa - 1
+    assert errors["mle"] == pytest.approx(bias.mean(), abs=0.005)

@@ -1,0 +1,220 @@
+"""The one-pass mixture: scikit-learn's and river's own checks, and what it promises beyond."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from river import checks, feature_extraction
+from river.checks import common
+from scipy.sparse import csr_array
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.estimators.chunked import parted
+from vmfstream.estimators.online import OnlineVMFMixture
+
+NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
+INAPPLICABLE = {
+    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
+    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
+    "check_estimator_tags_renamed": "river's estimators have a method that scikit-learn once had too",
+}
+SUBJECTS = ("cat fur paw tail purr", "ship sea port sail crew", "stock bank bond rate fund")
+
+
+@parametrize_with_checks(
+    [OnlineVMFMixture(n_components=3, random_state=0)], expected_failed_checks=lambda _: INAPPLICABLE
+)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("check", list(checks.yield_checks(OnlineVMFMixture())), ids=lambda c: c.__name__)
+def test_river_accepts_it(check: Callable[[Any], None]) -> None:
+    check(OnlineVMFMixture(n_components=3, random_state=0))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        common.check_learn_one,
+        common.check_pickling,
+        common.check_shuffle_features_no_impact,
+        common.check_emerging_features,
+        common.check_disappearing_features,
+        common.check_radically_disappearing_features,
+        common.check_predict_one_before_any_learn,
+        common.check_no_state_aliasing_with_input,
+        common.check_clone_is_independent,
+        common.check_seeding_is_idempotent,
+        common.check_bounded_memory_growth,
+    ],
+    ids=lambda c: c.__name__,
+)
+def test_rivers_checks_on_text(check: Callable[..., None]) -> None:
+    # river runs these on data sets of its own only, and has none for clusterers
+    check(OnlineVMFMixture(n_components=3, batch_size=16, random_state=0), [(x, 0) for x, _ in bags(200)])
+
+
+def texts(n: int, seed: int = 0) -> Iterator[tuple[str, int]]:
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        subject = int(rng.integers(3))
+        yield " ".join(rng.choice(SUBJECTS[subject].split(), 6)) + f" word{rng.integers(40)}", subject
+
+
+def bags(n: int, seed: int = 0) -> Iterator[tuple[dict[str, int], int]]:
+    for text, subject in texts(n, seed):
+        yield {word: text.split().count(word) for word in text.split()}, subject
+
+
+def planted(n: int = 3000, d: int = 60, k: int = 5, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(k, size=n)
+    return vmf_rows(rng, directions(rng, k, d), labels, 0.7), labels
+
+
+@pytest.mark.parametrize("batch", [50, 700, 3000])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_one_pass_recovers_what_was_planted(batch: int, sparse: bool) -> None:
+    x, labels = planted()
+    model = OnlineVMFMixture(5, window=500, slice_size=800, random_state=0)
+    found = []
+    for low in range(0, len(x), batch):
+        part = x[low : low + batch]
+        found.append(model.partial_fit(csr_array(part) if sparse else part).topic_ids_[model.labels_])
+    assert model.n_documents_seen_ == 3000
+    assert adjusted_rand_score(labels, model.predict(x)) > 0.98
+    assert adjusted_rand_score(labels[500:], np.concatenate(found)[500:]) > 0.98
+    assert model.weights_.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(np.linalg.norm(model.means_, axis=1), 1.0, rtol=1e-5)
+    assert model.score(x) == pytest.approx(model.score_samples(x).mean())
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    x, _ = planted(n=16_000)
+    model = OnlineVMFMixture(5, window=500, slice_size=1000, random_state=0)
+    sizes = [len(pickle.dumps(model.partial_fit(x[low : low + 500]))) for low in range(0, 16_000, 500)]
+    assert max(sizes[16:]) <= max(sizes[:16])
+
+
+def test_rows_may_be_overwritten_after_they_were_learnt() -> None:
+    x, _ = planted(600)
+    x = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+    kept, reused = (OnlineVMFMixture(4, slice_size=100, window=150, random_state=0) for _ in range(2))
+    room = np.empty((20, x.shape[1]), np.float32)
+    for batch in np.split(x, 30):
+        kept.partial_fit(batch)
+        room[:] = batch
+        reused.partial_fit(room)
+    np.testing.assert_array_equal(reused.means_, kept.means_)
+
+
+def test_no_row_is_learnt_if_one_is_not_finite() -> None:
+    x = np.eye(4).repeat(3000, axis=0)
+    model = OnlineVMFMixture(2, random_state=0).partial_fit(x[:100])
+    before = pickle.dumps(model)
+    x[-1, 2] = np.nan
+    with pytest.raises(ValueError, match="neither NaN nor inf, got nan in row 11999, column 2"):
+        model.partial_fit(x)
+    assert pickle.dumps(model) == before
+
+
+def test_rows_in_parts_are_given_part_by_part() -> None:
+    with pytest.raises(ValueError, match="part by part"):
+        OnlineVMFMixture(2).fit(parted([np.eye(4), np.eye(4)]))
+
+
+def test_topics_may_turn() -> None:
+    rng = np.random.default_rng(0)
+    means = directions(rng, 4, 200)
+    model = OnlineVMFMixture(4, window=400, slice_size=400, random_state=0)
+    for _ in range(12):
+        labels = rng.integers(4, size=400)
+        model.partial_fit(vmf_rows(rng, means, labels, 0.5))
+        before, means = means, vmf_rows(rng, means, np.arange(4), 0.9)
+        means /= np.linalg.norm(means, axis=1, keepdims=True)
+    assert (model.means_ @ before.T).max(axis=1).min() > 0.95
+
+
+def test_a_stored_model_goes_on_as_if_it_had_never_been_stored() -> None:
+    x, _ = planted()
+    one = OnlineVMFMixture(5, window=500, slice_size=800, random_state=0)
+    for low in range(0, 3000, 300):
+        one.partial_fit(x[low : low + 300])
+    two = OnlineVMFMixture(5, window=500, slice_size=800, random_state=0)
+    for low in range(0, 3000, 300):
+        two = pickle.loads(pickle.dumps(two)).partial_fit(x[low : low + 300])
+    np.testing.assert_array_equal(one.means_, two.means_)
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+
+
+def test_in_a_river_pipeline() -> None:
+    model: Any = feature_extraction.TFIDF() | OnlineVMFMixture(3, batch_size=32, random_state=0)
+    found, truth = [], []
+    for text, subject in texts(600):
+        found.append(model.predict_one(text))
+        truth.append(subject)
+        model.learn_one(text)
+    assert adjusted_rand_score(truth[200:], found[200:]) > 0.95
+
+
+def test_frames_and_mappings_say_the_same() -> None:
+    documents = [x for x, _ in bags(256)]
+    one, many = (OnlineVMFMixture(3, batch_size=64, random_state=0) for _ in range(2))
+    for x in documents:
+        one.learn_one(x)
+    for low in range(0, 256, 64):
+        many.learn_many(pd.DataFrame(documents[low : low + 64]).fillna(0.0))
+    frame = pd.DataFrame(documents).fillna(0.0)
+    assert [one.predict_one(x) for x in documents] == one.predict_many(frame).tolist()
+    assert adjusted_rand_score(one.predict_many(frame), many.predict_many(frame)) == 1.0
+
+
+def test_features_beyond_the_limit_are_left_out() -> None:
+    model = OnlineVMFMixture(3, batch_size=16, max_features=20, random_state=0)
+    for x, _ in bags(200):
+        model.learn_one(x)
+    assert model.means_.shape[1] == 20
+
+
+@pytest.mark.parametrize("x", [{"a": float("nan")}, {"a": "text"}, {"a": None}])
+def test_a_feature_that_is_no_number_is_named(x: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="feature 'a': expected a finite number, got"):
+        OnlineVMFMixture().learn_one(x)
+
+
+def test_rows_with_and_without_names_do_not_mix() -> None:
+    named, plain = OnlineVMFMixture(2), OnlineVMFMixture(2)
+    named.learn_one({"a": 1.0})
+    with pytest.raises(ValueError, match="partial_fit: expected no named features"):
+        named.partial_fit(np.eye(4))
+    plain.partial_fit(np.eye(4))
+    with pytest.raises(ValueError, match="learn_one: expected rows without names"):
+        plain.learn_one({"a": 1.0})
+
+
+def test_rows_without_direction() -> None:
+    x, _ = planted(n=50)
+    x[::5] = 0.0
+    model = OnlineVMFMixture(3, random_state=0).fit(x)
+    assert (model.labels_[::5] == -1).all()
+    assert model.n_empty_rows_ == 10
+    with pytest.raises(ValueError, match="expected a row with a direction, got 7 rows of zeros"):
+        OnlineVMFMixture(3).fit(np.zeros((7, 3)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("persistence", 1.0), ("persistence", 0.0), ("slice_size", 0), ("alpha", 0.0), ("batch_size", 0), ("window", 0)],
+)
+def test_parameters_outside_their_domain(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        OnlineVMFMixture(**{name: value}).fit(np.eye(4))

@@ -1,0 +1,210 @@
+"""The log file: one holder at a time, and plain words for whatever is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from tests.unit.runfile.processes import run, snapshot
+from tests.unit.runfile.records import commit
+from vmfstream.errors import FormatVersion, InputError, StoreLocked
+from vmfstream.records import Commit
+from vmfstream.runfile import schema
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import Log
+
+# --- one holder at a time
+
+_HOLD = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "True")
+print("held", flush=True)
+sys.stdin.readline() if len(sys.argv) < 4 else __import__("time").sleep(float(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_names_the_process_that_holds_the_file(tmp_path: Path, reading: bool) -> None:
+    log = Log(tmp_path / "run.duckdb", timeout=0.2)
+    log.commit(commit(0))
+    with run(_HOLD, log.path, reading, 60) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            with pytest.raises(StoreLocked, match=rf"run\.duckdb is held by process {process.pid} .* 0\.2 s"):
+                log.commit(commit(1))
+            if not reading:
+                with pytest.raises(StoreLocked, match=str(process.pid)):
+                    Reader(log.path, timeout=0.1)
+        finally:
+            process.kill()
+    log.commit(commit(1))
+
+
+def test_waits_for_a_file_that_is_soon_released(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    with run(_HOLD, log.path, False, 0.3) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        log.commit(commit(0))
+        assert Reader(log.path).newest().epoch == 0
+
+
+def test_a_writer_in_the_same_process_makes_a_reader_wait(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    reader = Reader(log.path, timeout=0.1)
+    with duckdb.connect(log.path), pytest.raises(StoreLocked, match="another connection of this process"):
+        reader.newest()
+    assert reader.newest().epoch == -1
+
+
+def test_holds_nothing_between_commits(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    log.commit(commit(0))
+    with run("import sys, duckdb; duckdb.connect(sys.argv[1]).execute('drop table event')", log.path) as process:
+        assert process.wait() == 0
+
+
+# --- files that are no log
+
+
+def test_refuses_a_newer_format_and_says_both(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    with duckdb.connect(log.path) as connection:
+        connection.execute("update meta set value = '99' where key = 'format'")
+    says = re.escape(f"format 99, this program knows formats up to {len(schema.MIGRATIONS)}")
+    for attempt in (lambda: Log(log.path), lambda: Reader(log.path), log.resume):
+        with pytest.raises(FormatVersion, match=says):
+            attempt()
+
+
+def test_brings_an_older_log_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    log.commit(commit(0))
+
+    def add_a_column(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute("alter table topic add column mood double")
+
+    def break_off(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute("alter table topic add column half double")
+        raise KeyboardInterrupt
+
+    now = len(schema.MIGRATIONS)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_a_column))
+    with pytest.raises(FormatVersion, match=f"has format {now}, this program reads format {now + 1}"):
+        Reader(log.path)
+    Log(log.path)
+    assert Reader(log.path).meta()["format"] == str(now + 1)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, break_off))
+    with pytest.raises(KeyboardInterrupt):
+        Log(log.path)
+    rows = snapshot(log.path)
+    assert ("format", str(now + 1)) in rows["meta"]
+    assert {name for name, _ in rows["migration"]} == {made.__name__ for made in schema.MIGRATIONS[:-1]}
+    assert len(rows["topic"][0]) == 11  # with mood, without half
+
+
+@pytest.mark.parametrize("opened", [Log, Reader])
+def test_says_what_is_no_log(tmp_path: Path, opened: type[Log] | type[Reader]) -> None:
+    text = tmp_path / "notes.duckdb"
+    text.write_text("dear diary " * 1000)
+    foreign = tmp_path / "shop.duckdb"
+    with duckdb.connect(foreign) as connection:
+        connection.execute("create table orders(id integer)")
+    cousin = tmp_path / "cousin.duckdb"
+    with duckdb.connect(cousin) as connection:
+        connection.execute("create table meta(a integer); create table migration(a integer)")
+    for path, says in [
+        (text, "not a DuckDB file"),
+        (foreign, "no vmfstream log: it holds the tables orders"),
+        (cousin, "names no format"),
+        (tmp_path, "is a folder"),
+        (tmp_path / "no" / "run.duckdb", "folder of the log does not exist"),
+        (text / "run.duckdb", "folder of the log does not exist"),
+        (tmp_path / ("x" * 300), "File name too long"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            opened(path)
+    assert text.read_text().startswith("dear diary")
+
+
+def test_a_reader_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no log at"):
+        Reader(tmp_path / "run.duckdb")
+    assert list(tmp_path.iterdir()) == []
+    with duckdb.connect(tmp_path / "bare.duckdb"):
+        pass
+    with pytest.raises(InputError, match="is empty"):
+        Reader(tmp_path / "bare.duckdb")
+
+
+def test_does_not_begin_anew_when_its_file_is_deleted(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    log.commit(commit(0))
+    log.path.unlink()
+    with pytest.raises(InputError, match="is gone"):
+        log.commit(commit(1))
+    assert not log.path.exists()
+
+
+@contextmanager
+def unprivileged() -> Iterator[Path]:
+    """Yield a folder whose rights hold even if the tests are run by root."""
+    folder = Path(tempfile.mkdtemp())
+    root = os.geteuid() == 0
+    if root:
+        os.chown(folder, 65534, -1)
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def test_says_that_permission_is_missing() -> None:
+    with unprivileged() as folder:
+        log = Log(folder / "run.duckdb")
+        log.commit(commit(0))
+        log.path.chmod(0o400)
+        with pytest.raises(InputError, match=r"no permission .*run\.duckdb"):
+            log.commit(commit(1))
+        assert Reader(log.path).newest().epoch == 0
+        folder.chmod(0o500)
+        with pytest.raises(InputError, match=r"no permission .*new\.duckdb"):
+            Log(folder / "new.duckdb")
+        log.path.chmod(0o600)
+        with pytest.raises(InputError, match=r"run\.duckdb"):
+            log.commit(commit(1))
+        folder.chmod(0o700)
+        log.commit(commit(1))
+
+
+def test_a_full_disk_leaves_the_last_epoch(tmp_path: Path) -> None:
+    # a limit on the size of files stands for the disk
+    log = Log(tmp_path / "run.duckdb")
+    log.commit(commit(0))
+    before = snapshot(log.path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    big: Commit = commit(1, open_state={"mean": np.random.default_rng(0).random(1_000_000)})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (log.path.stat().st_size + 500_000, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"nothing of epoch 1 could be written .*make room"):
+            log.commit(big)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert snapshot(log.path) == before
+    log.commit(big)
+    assert Reader(log.path).newest().epoch == 1

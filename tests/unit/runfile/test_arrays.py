@@ -1,0 +1,55 @@
+"""Packing arrays: bit for bit, no pickle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from vmfstream.runfile.arrays import pack, unpack
+
+_DTYPES = st.one_of(
+    hnp.floating_dtypes(endianness="?"),
+    hnp.integer_dtypes(),
+    hnp.unsigned_integer_dtypes(),
+    hnp.boolean_dtypes(),
+    hnp.unicode_string_dtypes(min_len=1),
+    hnp.byte_string_dtypes(min_len=1),
+    hnp.datetime64_dtypes(),
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), hnp.arrays(_DTYPES, hnp.array_shapes(min_dims=0, min_side=0)), max_size=4))
+def test_comes_back_bit_for_bit(arrays: dict[str, np.ndarray]) -> None:
+    back = unpack(pack(arrays))
+    assert list(back) == list(arrays)
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        assert back[name].shape == array.shape
+        assert back[name].tobytes() == array.tobytes()
+        assert back[name].flags.writeable
+
+
+def test_keeps_the_value_of_a_turned_array() -> None:
+    turned = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    np.testing.assert_array_equal(unpack(pack({"a": turned}))["a"], turned)
+
+
+@pytest.mark.parametrize(
+    "array", [np.array([object()]), np.array(["a"], dtype=np.dtypes.StringDType()), np.zeros(2, dtype="i4,f8")]
+)
+def test_refuses_what_is_not_plain(array: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="state 'bad' must hold numbers"):
+        pack({"bad": array})
+
+
+def test_refuses_foreign_and_cut_bytes() -> None:
+    body = pack({"a": np.arange(5)})
+    with pytest.raises(ValueError, match="expected packed arrays"):
+        unpack(b"PK" + body)
+    with pytest.raises(ValueError, match="buffer"):
+        unpack(body[:-8])
+    with pytest.raises(ValueError, match="should end"):
+        unpack(body + bytes(8))

@@ -1,0 +1,101 @@
+"""Epochs that are written together leave what they leave one by one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from tests.unit.runfile.processes import snapshot
+from tests.unit.runfile.records import commit, smoothed, state
+from vmfstream.errors import InputError
+from vmfstream.records import Commit, Sampled
+from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.writer import Log, stored_state
+
+
+def sampled(index: int, keys: list[int], cut: dict[int, int] | None = None) -> Sampled:
+    packed = [f"bag {key}".encode() for key in keys]
+    return Sampled(index, np.array(keys, np.uint64), ["p"] * len(keys), np.array(keys, np.int64), packed, cut or {})
+
+
+def epochs() -> list[Commit]:
+    """Epochs of three slices: hindsight is renewed, the sample thinned, and some end no slice."""
+    within: dict[str, Any] = {"closed": (), "slice_state": None}
+    return [
+        commit(0, sampled=sampled(0, [5, 1, 9]), **within),
+        commit(1, sampled=sampled(0, [2, 8]), smoothed=[smoothed(0, mark="first")]),
+        commit(2, sampled=sampled(1, [4, 3], {0: 5}), smoothed=[smoothed(0, mark="second"), smoothed(1)]),
+        commit(3, sampled=sampled(2, [7]), **within),
+        commit(4, small=True),
+        commit(5, sampled=sampled(2, [6], {0: 2, 1: 3}), smoothed=[smoothed(1, mark="third")]),
+        commit(6, **within),
+    ]
+
+
+def written(path: Path, ends: list[int]) -> Log:
+    """Write the epochs in transactions that end before these."""
+    log, all_of_them = Log(path), epochs()
+    for first, last in zip([0, *ends], [*ends, len(all_of_them)], strict=True):
+        if first < last:
+            log.commit(*all_of_them[first:last])
+    return log
+
+
+@pytest.fixture(scope="module")
+def one_by_one(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[object, ...]]]:
+    return snapshot(written(tmp_path_factory.mktemp("log") / "run.duckdb", [1, 2, 3, 4, 5, 6]).path)
+
+
+@pytest.mark.parametrize("ends", [[], [2], [3, 5]])
+def test_it_does_not_matter_which_epochs_are_written_together(
+    one_by_one: dict[str, list[tuple[object, ...]]], tmp_path: Path, ends: list[int]
+) -> None:
+    found = snapshot(written(tmp_path / "run.duckdb", ends).path)
+    del found["migration"]
+    for table, rows in found.items():
+        assert repr(rows) == repr(one_by_one[table]), table
+
+
+def test_the_states_from_before_a_slice_ended_stay(tmp_path: Path) -> None:
+    with duckdb.connect(written(tmp_path / "run.duckdb", []).path, read_only=True) as connection:
+        seeds = [
+            int(stored["seed"])
+            for kind in ("open", "slice", "open_before", "slice_before")
+            if (stored := stored_state(connection, kind)) is not None
+        ]
+    assert seeds == [6, 1005, 4, 1002]
+
+
+def test_a_gap_among_epochs_writes_none_of_them(tmp_path: Path) -> None:
+    log, memory = Log(tmp_path / "run.duckdb"), MemoryLog()
+    for store in (log, memory):
+        with pytest.raises(InputError, match="must go on with 2, got 3"):
+            store.commit(commit(0), commit(1), commit(3))
+        assert store.resume() is None
+        store.commit(commit(0), commit(1), commit(2))
+        found = store.resume()
+        assert found is not None
+        assert (found.epoch, found.position) == (2, {"a.jsonl": 300})
+        np.testing.assert_array_equal(found.open_state["mean"], state(2)["mean"])
+
+
+def test_epochs_begin_one_after_the_other(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    log.commit(commit(0), commit(1), commit(2))
+    with duckdb.connect(log.path, read_only=True) as connection:
+        begun = [one for (one,) in connection.execute("select begun from epoch order by epoch").fetchall()]
+    assert [b - a for a, b in pairwise(begun)] == [timedelta(seconds=0.5)] * 2
+    assert timedelta(seconds=0.5) <= datetime.now(UTC).replace(tzinfo=None) - begun[-1] < timedelta(seconds=60)
+
+
+def test_dropped_documents_are_never_written(tmp_path: Path) -> None:
+    log = written(tmp_path / "run.duckdb", [])
+    with duckdb.connect(log.path, read_only=True) as connection:
+        found = connection.execute("select slice, key, packed from sample order by all").fetchall()
+    assert found == [(0, 1, b"bag 1"), (0, 2, b"bag 2"), (1, 3, b"bag 3"), (2, 6, b"bag 6"), (2, 7, b"bag 7")]

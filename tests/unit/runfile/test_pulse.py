@@ -1,0 +1,103 @@
+"""What a watcher of a running log asks: how far it is, what is open, who writes it, a copy of it."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.runfile.records import commit, epoch_report, slice_report, topic_rows
+from vmfstream.records import Commit, Slice
+from vmfstream.runfile.lease import holder, lease
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import Log
+
+
+def part(epoch: int, index: int, *, closes: bool) -> Commit:
+    report = replace(epoch_report(epoch, topic_rows()), slice=Slice(index, f"slice {index}"))
+    return replace(commit(epoch), epoch=report, closed=(slice_report(index, topic_rows()),) if closes else ())
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path / "run.duckdb")
+
+
+def test_a_new_log_has_no_pulse(log: Log) -> None:
+    pulse = Reader(log.path).pulse()
+    assert (pulse.epoch, pulse.finished, pulse.written, pulse.slice, pulse.closed, pulse.snapshot) == (
+        -1,
+        False,
+        None,
+        None,
+        -1,
+        -1,
+    )
+    assert math.isnan(pulse.usual)
+    assert Reader(log.path).open_slice() is None
+
+
+def test_the_open_slice_counts_its_updates_until_it_is_closed(log: Log) -> None:
+    reader = Reader(log.path)
+    log.commit(part(0, 0, closes=False))
+    log.commit(part(1, 0, closes=False))
+    found = reader.open_slice()
+    assert found is not None
+    assert (found.slice, found.label, found.n) == (0, "slice 0", 200)
+    assert found.topic.tolist() == [3, 7]
+    np.testing.assert_array_equal(found.documents, [10.0, 11.0])
+    assert (reader.pulse().slice, reader.pulse().closed) == (None, -1)
+
+    log.commit(part(2, 0, closes=True))
+    assert reader.open_slice() is None
+    assert (reader.pulse().slice, reader.pulse().closed) == (0, 2)
+
+    log.commit(part(3, 1, closes=False))
+    found = reader.open_slice()
+    assert found is not None
+    assert (found.label, found.n) == ("slice 1", 100)
+    pulse = reader.pulse()
+    assert (pulse.epoch, pulse.closed) == (3, 2)
+    assert pulse.written is not None
+    assert pulse.usual >= 0
+
+
+def test_a_slice_without_topics_is_open_too(log: Log) -> None:
+    report = replace(epoch_report(0, None), slice=Slice(4, "slice 4"))
+    log.commit(replace(commit(0), epoch=report, closed=()))
+    found = Reader(log.path).open_slice()
+    assert found is not None
+    assert (found.slice, found.n, found.topic.size) == (4, 100, 0)
+
+
+def test_the_writer_is_known_as_long_as_it_lives(log: Log) -> None:
+    reader = Reader(log.path)
+    assert reader.writer() is None
+    with lease(log.path):
+        assert reader.writer() == os.getpid()
+    assert reader.writer() is None
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    lock = log.path.with_name(log.path.name + ".lock")
+    lock.write_text(gone.stdout)  # left behind by a killed process
+    assert holder(log.path) is None
+    lock.write_text("nobody\n")
+    assert holder(log.path) is None
+
+
+def test_a_copy_answers_as_the_log_did(log: Log, tmp_path: Path) -> None:
+    for epoch in range(4):
+        log.commit(part(epoch, epoch // 2, closes=epoch % 2 == 1))
+    reader = Reader(log.path)
+    reader.copy(tmp_path / "copy.duckdb")
+    before = reader.pulse()
+    log.commit(part(4, 2, closes=False))
+    copied = Reader(tmp_path / "copy.duckdb")
+    assert copied.pulse() == before
+    assert copied.slices().slice.tolist() == [0, 1]
+    assert reader.pulse().epoch == 4

@@ -1,0 +1,192 @@
+"""What the reading interface answers, also for a log without rows and beside a writer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.runfile.records import BEGINS, ENDS, commit, smoothed
+from vmfstream.errors import InputError
+from vmfstream.runfile.queries import Newest, Reader, Reading
+from vmfstream.runfile.schema import MIGRATIONS
+from vmfstream.runfile.writer import Log
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Reader:
+    log = Log(tmp_path / "run.duckdb")
+    log.settings({"title": "Größe", "seed": "1"})
+    # slices and epochs written in an order that is not that of their keys
+    log.commit(commit(0, closed=[*commit(2).closed, *commit(0).closed]))
+    log.commit(commit(1, small=True))
+    log.commit(commit(2, closed=(), smoothed=[smoothed(2), smoothed(0, (9, 3))], finished=True))
+    return Reader(log.path)
+
+
+def test_settings_and_progress(reader: Reader) -> None:
+    assert reader.meta() == {"title": "Größe", "seed": "1", "format": str(len(MIGRATIONS))}
+    assert reader.newest() == Newest(epoch=2, slice=2, finished=True)
+    assert reader.has_hindsight()
+
+
+def test_slices(reader: Reader) -> None:
+    frame = reader.slices()
+    assert frame.slice.tolist() == [0, 2]
+    assert frame.label.tolist() == ["slice 0", "slice 2"]
+    assert frame.begins.tolist() == [BEGINS.replace(tzinfo=None)] * 2
+    assert frame.ends.tolist() == [ENDS.replace(tzinfo=None)] * 2
+    assert frame.n.tolist() == [100, 100]
+    assert np.isnan(frame.predicted).all()
+    assert frame.settling.tolist() == [True, False]
+
+
+def test_topics(reader: Reader) -> None:
+    frame = reader.topics("then")
+    assert list(zip(frame.slice, frame.topic, strict=True)) == [(0, 3), (0, 7), (2, 3), (2, 7)]
+    np.testing.assert_array_equal(frame.n, [10, 11] * 2)
+    np.testing.assert_array_equal(frame.share, [0.5] * 4)
+    np.testing.assert_array_equal(frame.kappa, [20, 21] * 2)
+    np.testing.assert_array_equal(frame.gamma, [30, 31] * 2)
+    np.testing.assert_array_equal(frame.tightness, [0, 0.1] * 2)
+    np.testing.assert_array_equal(frame.certainty, [0, 0.05] * 2)
+    np.testing.assert_array_equal(frame.speed, [np.nan, 1.5] * 2)
+    np.testing.assert_array_equal(frame.speed_error, [np.nan, 0.5] * 2)
+    late = reader.topics("hindsight")
+    assert list(zip(late.slice, late.topic, strict=True)) == [(0, 3), (0, 9), (2, 3), (2, 7)]
+
+
+def test_angles_hold_each_pair_once(reader: Reader) -> None:
+    frame = reader.angles("then")
+    assert list(zip(frame.slice, frame.topic, frame.other, frame.degrees, strict=True)) == [
+        (0, 3, 7, 30),
+        (2, 3, 7, 30),
+    ]
+    late = reader.angles("hindsight", topic=9)
+    assert list(zip(late.slice, late.topic, late.other, strict=True)) == [(0, 3, 9)]
+
+
+def test_sketches(reader: Reader) -> None:
+    frame = reader.sketches("then", topic=7)
+    assert (frame.slice.tolist(), frame.topic.tolist()) == ([0, 2], [7, 7])
+    np.testing.assert_array_equal(frame.numbers, np.full((2, 512), 2.0))
+    assert reader.sketches("then", topic=99).numbers.shape == (0, 512)
+
+
+def test_words(reader: Reader) -> None:
+    frame = reader.words("then")
+    assert frame.word.tolist() == ["w3_0", "w3_1", "w7_0", "w7_1"] * 2
+    assert frame.rank.tolist() == [1, 2] * 4
+    assert frame.weight.tolist() == [1.0, 0.5] * 4
+    one = reader.words("hindsight", topic=9, top=1)
+    assert (one.slice.tolist(), one.topic.tolist(), one.word.tolist()) == ([0], [9], ["s9_0"])
+
+
+@pytest.mark.parametrize(("reading", "top"), [("then", 60), ("hindsight", 60), ("then", 1)])
+def test_words_as_numbers_are_the_same_words(reader: Reader, reading: Reading, top: int) -> None:
+    codes, frame = reader.word_codes(reading, top), reader.words(reading, top=top)
+    assert codes.vocabulary.tolist() == sorted(set(frame.word))
+    order = np.lexsort((codes.rank, codes.topic, codes.slice))
+    np.testing.assert_array_equal(codes.vocabulary[codes.word[order]], frame.word)
+    for name in ("slice", "topic", "rank", "weight"):
+        np.testing.assert_array_equal(getattr(codes, name)[order], getattr(frame, name))
+
+
+def test_typical_documents(reader: Reader) -> None:
+    frame = reader.typical()
+    assert frame.slice.tolist() == [0, 0, 2, 2]
+    assert frame.id.tolist() == ["a", "b"] * 2
+    assert frame.title.tolist() == ["First", "Second"] * 2
+    assert frame.time.tolist() == [BEGINS.replace(tzinfo=None), ENDS.replace(tzinfo=None)] * 2
+    assert frame.score.tolist() == [2.0, 1.0] * 2
+    assert len(reader.typical(3).id) == 4
+    assert len(reader.typical(7).id) == 0
+
+
+def test_events(reader: Reader) -> None:
+    frame = reader.events()
+    assert frame.kind.tolist() == ["born", "merged"] * 2
+    assert frame.topic.tolist() == [7, 3] * 2
+    assert frame.other.tolist() == [-1, 7] * 2
+    np.testing.assert_array_equal(frame.value, [np.nan, 0.5] * 2)
+    assert frame.epoch.tolist() == [0] * 4
+
+
+def test_epochs(reader: Reader) -> None:
+    frame = reader.epochs()
+    assert frame.epoch.tolist() == [0, 1, 2]
+    assert frame.label.tolist() == ["slice 0", "slice 1", "slice 2"]
+    assert (frame.n[0], frame.rejected[0], frame.late[0], frame.empty[0]) == (100, 1, 2, 3)
+    np.testing.assert_array_equal(frame.heldout, [12.5, np.nan, 12.5])
+    np.testing.assert_array_equal(frame.unknown, [0.25] * 3)
+
+
+def test_rejected_messages(reader: Reader) -> None:
+    frame = reader.rejected()
+    assert frame.offset.tolist() == [205, 5]
+    assert frame.epoch.tolist() == [2, 0]
+    assert frame.excerpt.tolist() == ["{", "{"]
+    assert reader.rejected(limit=1).offset.tolist() == [205]
+    assert reader.rejections().total == 2
+    assert reader.rejections().reasons == {"not JSON": 2}
+
+
+def test_a_log_without_epochs_has_frames_without_rows(tmp_path: Path, reader: Reader) -> None:
+    empty = Reader(Log(tmp_path / "empty.duckdb").path)
+    assert empty.newest() == Newest(epoch=-1, slice=None, finished=False)
+    assert not empty.has_hindsight()
+    assert empty.rejections().total == 0
+    for name in ("slices", "typical", "events", "epochs", "rejected"):
+        _same_types(getattr(empty, name)(), getattr(reader, name)())
+    for reading in ("then", "hindsight"):
+        _same_types(empty.topics(reading), reader.topics(reading))
+        _same_types(empty.words(reading), reader.words(reading))
+
+
+def _same_types(empty: object, full: object) -> None:
+    for column in fields(full):  # type: ignore[arg-type]
+        none, some = getattr(empty, column.name), getattr(full, column.name)
+        assert len(none) == 0 < len(some)
+        assert none.dtype == some.dtype
+        assert type(none) is type(some) is np.ndarray
+
+
+def test_an_unknown_reading_is_refused(reader: Reader) -> None:
+    with pytest.raises(ValueError, match="reading must be one of 'then', 'hindsight', got 'now'"):
+        reader.topics("now")  # type: ignore[arg-type]
+
+
+def test_says_when_the_log_went_away(reader: Reader) -> None:
+    reader.path.unlink()
+    with pytest.raises(InputError, match="there is no log at"):
+        reader.slices()
+
+
+_COMMIT = """
+import sys
+from tests.unit.runfile.records import commit, smoothed
+from vmfstream.runfile.writer import Log
+log = Log(sys.argv[1])
+for epoch in range(25):
+    log.commit(commit(epoch, size=20_000))
+"""
+
+
+def test_never_sees_half_an_epoch_beside_a_writer(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.duckdb")
+    reader = Reader(log.path)
+    seen = set()
+    root = Path(__file__).resolve().parents[3]
+    with subprocess.Popen([sys.executable, "-c", _COMMIT, str(log.path)], cwd=root) as process:
+        while process.poll() is None:
+            events, newest = reader.events(), reader.newest()
+            seen.add(newest.epoch)
+            assert np.unique(events.epoch, return_counts=True)[1].tolist() == [2] * len(set(events.epoch))
+            assert newest.slice == (newest.epoch if newest.epoch >= 0 else None)
+    assert process.returncode == 0
+    assert reader.newest().epoch == 24
+    assert len(seen) > 3

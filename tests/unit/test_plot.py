@@ -1,0 +1,183 @@
+"""Figures for notebooks: from a path, a reader, a tracker, or tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.written import write_log
+from vmfstream import TopicTracker, plot
+from vmfstream.dashboards import VIEWS
+from vmfstream.dashboards.dataframes import TABLES, TableRows
+from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.view import Selection, Size
+from vmfstream.errors import InputError
+from vmfstream.runfile.queries import Reader
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "river": lambda log: plot.river(log, topic=1),
+    "river of shares": lambda log: plot.river(log, measure="share", reading="then", theme="dark"),
+    "words": lambda log: plot.words(log, 1),
+    "both readings": lambda log: plot.words(log, 1, form="both"),
+    "compare dates": lambda log: plot.compare(log, 1, "1997 Q1", "1996 Q2"),
+    "compare topics": lambda log: plot.compare(log, 1, other_topic=2),
+    "seen_from_here": lambda log: plot.seen_from_here(log, 1, "1997 Q1"),
+    "globe": lambda log: plot.globe(log, topic=1),
+    "lineage": plot.lineage,
+    "tree": plot.tree,
+    "search": lambda log: plot.search(log, "harbour"),
+    "health": plot.health,
+}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_log(tmp_path_factory.mktemp("plot") / "run.duckdb", gazette(slices=6, topics=4))
+
+
+@pytest.fixture(scope="module")
+def tables(log: Path) -> dict[str, pd.DataFrame]:
+    """Return all rows of the log as DataFrames, in another order than the log's."""
+    reader = Reader(log)
+    plain = ("slices", "typical", "events", "epochs", "snapshots", "snapshot_topics", "snapshot_words")
+    out = {name: _table(getattr(reader, name)()) for name in plain}
+    for name in ("topics", "words", "angles", "sketches"):
+        both = [_table(getattr(reader, name)(r)).assign(reading=r) for r in ("then", "hindsight")]
+        out[name] = pd.concat(both)
+    return {name: table if name == "events" else table.iloc[::-1] for name, table in out.items()}
+
+
+def _table(frame: Any) -> pd.DataFrame:
+    columns = {f.name: getattr(frame, f.name) for f in fields(frame)}
+    return pd.DataFrame({name: list(c) if c.ndim > 1 else c for name, c in columns.items()})
+
+
+@pytest.fixture(scope="module")
+def read(log: Path) -> Moment:
+    return Moment(Reader(log))
+
+
+@pytest.fixture(scope="module")
+def tabled(tables: dict[str, pd.DataFrame]) -> Moment:
+    return Moment(TableRows(tables))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_logs_and_tables_give_the_same_figure(name: str, read: Moment, tabled: Moment) -> None:
+    figure = CALLS[name](read)
+    assert figure.data or figure.layout.annotations  # the tree says that there is none
+    assert CALLS[name](tabled).to_json() == figure.to_json()
+
+
+def test_a_log_may_be_given_in_many_ways(log: Path, read: Moment, tables: dict[str, pd.DataFrame]) -> None:
+    expected = plot.words(read, 2).to_json()
+    for given in (log, str(log), Reader(log), tables, TableRows(tables, {"title": "x"})):
+        assert plot.words(given, 2).to_json() == expected
+
+
+def test_figures_are_those_of_the_views(log: Path) -> None:
+    rows = Moment(Reader(log))
+    view = VIEWS["words"]()
+    frame = view.frame(rows, Selection(topic=2, reading="then", form="strips"))
+    expected = view.figure(frame, Size(500, 0), "dark").to_json()
+    assert plot.words(log, 2, form="strips", reading="then", width=500, theme="dark").to_json() == expected
+
+
+def test_dates_are_names(log: Path) -> None:
+    heads = [note.text for note in plot.compare(log, 1, "1997 Q1", "1996 Q3").layout.annotations]
+    assert (heads[0], heads[2]) == ("1996 Q3", "1997 Q1")
+    with pytest.raises(InputError, match="no date '2031' in this log; dates are 1996 Q1 to 1997 Q2"):
+        plot.compare(log, 1, "2031")
+
+
+def test_what_is_not_there_is_said(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no topic 99"):
+        plot.words(log, 99)
+    with pytest.raises(InputError, match="there is no topic 99"):
+        plot.compare(log, 1, other_topic=99)
+    with pytest.raises(InputError, match="expected a path, a Reader, a TopicTracker or tables, got int"):
+        plot.health(3)  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        plot.health(tmp_path / "none.duckdb")
+
+
+def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
+    tracker = TopicTracker(topics=2, slices="year")
+    texts = ["cat fur paw", "ship sea harbour"] * 20
+    tracker.learn(texts, [2001] * 40).learn(texts, [2002] * 40).finish()
+    first = plot.words(tracker, 0, width=900).data[0]
+    shown = {text for text, rank in zip(first.text, first.y, strict=True) if rank <= 3}
+    assert shown in ({"cat", "fur", "paw"}, {"ship", "sea", "harbour"})
+    path = tmp_path / "run.duckdb"
+    tracker.save(path)
+    assert plot.words(path, 0).to_json() == plot.words(tracker, 0).to_json()
+    assert Reader(path).meta()["format"]
+    with pytest.raises(InputError, match="exists already"):
+        tracker.save(path)
+
+
+def test_rows_stand_in_the_order_of_the_log(log: Path, tables: dict[str, pd.DataFrame]) -> None:
+    reader, rows = Reader(log), TableRows(tables)
+    for one, two in ((reader.words("then"), rows.words("then")), (reader.typical(1), rows.typical(1))):
+        for field in fields(one):
+            np.testing.assert_array_equal(getattr(one, field.name), getattr(two, field.name))
+
+
+def test_little_is_enough() -> None:
+    few = {
+        "slices": {"slice": [3, 4], "label": ["a", "b"], "n": [2, 3]},
+        "topics": pd.DataFrame({"slice": [3, 4], "topic": [7, 7], "n": [2.0, 3.0], "share": [1.0, 1.0]}),
+        "words": {"slice": [3, 4], "topic": [7, 7], "rank": [1, 1], "word": ["cat", "dog"], "weight": [1.0, 1.0]},
+    }
+    rows = TableRows(few)
+    assert not rows.has_hindsight()
+    assert rows.slices().settling.tolist() == [False, False]
+    assert np.isnan(rows.topics("then").certainty).all()
+    assert (rows.angles("then").slice.size, rows.sketches("then").numbers.shape[0]) == (0, 0)
+    heads = [note.text for note in plot.compare(few, 7).layout.annotations]
+    assert heads == ["a", "", "b"]
+    for draw in (plot.river, plot.lineage, plot.health):
+        assert draw(few).data
+
+
+def test_times_of_pandas_are_times() -> None:
+    stamps = pd.to_datetime(["2001-01-01", None], utc=True)
+    table = {"slice": [0, 1], "topic": [0, 0], "rank": [1, 1], "id": ["a", "b"], "title": ["", ""], "time": stamps}
+    tables = {"slices": {"slice": []}, "topics": {"slice": []}, "words": {"slice": []}, "typical": table}
+    time = TableRows(tables).typical().time
+    assert time[0] == np.datetime64("2001-01-01")
+    assert np.isnat(time[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"topcs": {}}, "tables: expected some of slices, topics, words"),
+        ({"words": None}, "tables: 'words' is missing"),
+        ({"words": {"slice": [0], "topic": [0], "rank": [1], "weight": [1.0]}}, None),
+        ({"topics": {"slice": [0], "n": [1.0]}}, "topics: there is no column 'topic'"),
+        ({"topics": {"topic": [0]}}, "topics: there is no column 'slice'"),
+        ({"topics": {"slice": [0], "topic": ["x"]}}, "topics: column 'topic' should hold int64"),
+    ],
+)
+def test_tables_are_checked(change: dict[str, Any], said: str | None) -> None:
+    good = {"slices": {"slice": [0], "n": [1]}, "topics": {"slice": [0], "topic": [0]}, "words": {"slice": []}}
+    given = {name: table for name, table in (good | change).items() if table is not None}
+    if said is None:
+        assert TableRows(given).words("then").word.tolist() == [""]
+        return
+    with pytest.raises(InputError, match=said):
+        TableRows(given).topics("then")
+
+
+def test_every_table_is_a_frame_of_the_reader() -> None:
+    for name in TABLES:
+        assert hasattr(Reader, name)
+        assert hasattr(TableRows, name)

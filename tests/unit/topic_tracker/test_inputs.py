@@ -1,0 +1,227 @@
+"""What a tracker answers besides: probabilities of texts, what happened, and itself from a file."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from tests.unit.engine.documents import SUBJECTS, document
+from vmfstream import TopicTracker
+from vmfstream.errors import InputError
+from vmfstream.records import Arrays
+from vmfstream.runfile.plain import from_plain, to_plain
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import Log
+
+TEXTS = [document(i, 0)["text"] for i in range(60)]
+
+
+def begun(**settings: Any) -> TopicTracker:
+    return TopicTracker(topics=3, **settings).learn(TEXTS, 2001).learn(TEXTS, 2002).learn(TEXTS[:25], 2003)
+
+
+def ended(tracker: TopicTracker) -> TopicTracker:
+    tracker.learn(TEXTS[25:], 2003).learn(TEXTS, 2005).finish()
+    return tracker
+
+
+def known(tracker: TopicTracker) -> str:
+    return repr([tracker.topics(), tracker.topics(hindsight=True), tracker.events(), tracker.transform(TEXTS).tolist()])
+
+
+# --- reading documents in other forms
+
+
+def test_mappings_and_tables_are_read_like_texts() -> None:
+    times = [2001] * 60 + [2002] * 60
+    rows = [{"text": text, "time": time} for text, time in zip(TEXTS * 2, times, strict=True)]
+    wanted = TopicTracker(topics=3).learn(TEXTS * 2, times)
+    for documents in (rows, iter(rows), pd.DataFrame(rows)):
+        np.testing.assert_equal(TopicTracker(topics=3).learn_many(documents).topics(), wanted.topics())
+
+
+def test_ids_of_mappings_count() -> None:
+    rows = [{"text": text, "time": 2001, "id": i // 2} for i, text in enumerate(TEXTS)]
+    tracker = TopicTracker(topics=3).learn_many(rows)
+    assert len(tracker.rejected) == 30
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"text": "a"}], "document 0: expected a mapping with text and time, found text"),
+        ([{"text": "a", "time": 2001}, "b"], "document 1: .* found str"),
+        ([{"text": "a", "time": 2001}, {"text": "a", "time": 2001, "id": 3}], "for all of 2 or for none, got 1"),
+    ],
+)
+def test_other_documents_are_refused(rows: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TopicTracker().learn_many(rows)
+
+
+# --- probabilities
+
+
+def test_texts_get_the_topic_of_their_subject() -> None:
+    tracker = begun()
+    found = tracker.transform([" ".join(words) for words in SUBJECTS] + ["unheard", ""])
+    assert found.shape == (5, 3)
+    np.testing.assert_allclose(found.sum(axis=1), [1, 1, 1, 0, 0])
+    topics = tracker.topic_ids[found[:3].argmax(axis=1)]
+    assert sorted(topics) == [0, 1, 2]
+    words = {row["topic"]: {word for word, _ in row["words"]} for row in tracker.topics(words=8)}
+    assert all(words[int(topic)] <= set(subject) for topic, subject in zip(topics, SUBJECTS, strict=True))
+
+
+def test_a_temper_spreads_probabilities() -> None:
+    tracker, text = begun(), ["harbour ship comet"]
+    plain, spread = tracker.transform(text), tracker.transform(text, temper=0.1)
+    np.testing.assert_allclose(spread, plain**0.1 / (plain**0.1).sum(), rtol=1e-9)
+    with pytest.raises(ValueError, match="above 0"):
+        tracker.transform(text, temper=0.0)
+
+
+def test_a_temper_is_fitted_to_known_topics() -> None:
+    tracker = begun()
+    rng = np.random.default_rng(1)
+    words = [word for subject in SUBJECTS for word in subject]
+    mixed = [" ".join(rng.choice(words, 4)) for _ in range(300)]
+    first = tracker.transform(mixed).argmax(axis=1)
+    labels = np.where(rng.random(300) < 0.3, rng.integers(0, 3, 300), first)
+    temper = tracker.fit_temper(mixed, tracker.topic_ids[labels].tolist())
+    assert 1e-4 < temper < 1
+    own = [tracker.transform(mixed, temper=t)[np.arange(300), labels] for t in (temper, 0.8 * temper, 1.25 * temper)]
+    likelihood = [np.log(p).mean() for p in own]
+    assert likelihood[0] > max(likelihood[1:])
+    with pytest.raises(InputError, match="numbers of living ones, got 77"):
+        tracker.fit_temper(mixed[:2], [0, 77])
+    with pytest.raises(InputError, match=r"one per text \(2\), got 1"):
+        tracker.fit_temper(mixed[:2], [0])
+
+
+def test_what_nobody_has_told_is_novel() -> None:
+    tracker = begun()
+    strange, usual = tracker.novelty(["harbour comet wheat sailor moon barley", " ".join(SUBJECTS[0])])
+    assert strange > usual
+    assert usual < 0
+    assert tracker.novelty(["unheard"]).tolist() == [0.0]
+
+
+def test_questions_teach_nothing() -> None:
+    asked, left = begun(), begun()
+    asked.transform(["entirely new words", *TEXTS])
+    asked.novelty(["other new words"] * 5)
+    assert known(ended(asked)) == known(ended(left))
+
+
+def test_before_the_first_topics_there_is_no_answer() -> None:
+    tracker = TopicTracker()
+    assert len(tracker.topic_ids) == 0
+    for ask in (tracker.transform, tracker.novelty):
+        with pytest.raises(InputError, match="no topics yet"):
+            ask(["a"])
+    with pytest.raises(InputError, match="one string"):
+        tracker.transform("a")
+
+
+# --- what happened
+
+
+def test_a_trajectory_is_one_topic_over_time() -> None:
+    tracker = ended(begun())
+    rows = tracker.trajectory(1, words=3)
+    assert [row["slice"] for row in rows] == ["2001", "2002", "2003", "2004", "2005"]
+    np.testing.assert_equal(rows, [row for row in tracker.topics(words=3) if row["topic"] == 1])
+    assert len(tracker.trajectory(1, hindsight=True)) == 5
+    with pytest.raises(InputError, match="no topic 9; topics: 0, 1, 2"):
+        tracker.trajectory(9)
+
+
+def test_events_are_told_in_order() -> None:
+    events = ended(begun()).events()
+    assert [(e["slice"], e["kind"], e["topic"]) for e in events] == [("2001", "started", k) for k in range(3)]
+    assert set(events[0]) == {"slice", "kind", "topic", "other", "value", "evidence", "chance"}
+
+
+# --- going on
+
+
+@pytest.mark.parametrize("settings", [{}, {"living_topics": False}, {"slices": 40, "stop_words": None, "seed": 3}])
+def test_a_saved_tracker_goes_on_as_if_nothing_had_been(tmp_path: Path, settings: dict[str, Any]) -> None:
+    wanted = known(ended(begun(**settings)))
+    begun(**settings).save(tmp_path / "tracker.duckdb")
+    assert known(ended(TopicTracker.load(tmp_path / "tracker.duckdb"))) == wanted
+    assert known(ended(pickle.loads(pickle.dumps(begun(**settings))))) == wanted
+
+
+def test_a_finished_tracker_stays_finished(tmp_path: Path) -> None:
+    tracker = ended(begun())
+    tracker.save(tmp_path / "tracker.duckdb")
+    again = TopicTracker.load(tmp_path / "tracker.duckdb")
+    assert known(again) == known(tracker)
+    with pytest.raises(InputError, match="was finished"):
+        again.learn(["a"], 2009)
+
+
+def test_what_was_saved_is_a_log(tmp_path: Path) -> None:
+    tracker = ended(begun())
+    tracker.save(tmp_path / "tracker.duckdb")
+    reader = Reader(tmp_path / "tracker.duckdb")
+    assert reader.slices().label.tolist() == ["2001", "2002", "2003", "2004", "2005"]
+    assert reader.meta()["slices"] == "year"
+    with pytest.raises(InputError, match="exists already"):
+        tracker.save(tmp_path / "tracker.duckdb")
+    assert [path.name for path in tmp_path.iterdir()] == ["tracker.duckdb"]
+
+
+def test_an_empty_tracker_is_saved_too(tmp_path: Path) -> None:
+    TopicTracker(topics=3).save(tmp_path / "tracker.duckdb")
+    again = TopicTracker.load(tmp_path / "tracker.duckdb")
+    assert again.get_params() == TopicTracker(topics=3).get_params()
+    again.learn(TEXTS, 2001).learn(TEXTS, 2002).learn(TEXTS[:25], 2003)
+    assert known(ended(again)) == known(ended(begun()))
+
+
+def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file"):
+        TopicTracker.load(tmp_path / "none.duckdb")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(InputError, match="not a DuckDB file"):
+        TopicTracker.load(tmp_path / "text")
+    from tests.unit.runfile.records import commit
+
+    Log(tmp_path / "run.duckdb").commit(commit(0))
+    with pytest.raises(InputError, match="not saved by a TopicTracker"):
+        TopicTracker.load(tmp_path / "run.duckdb")
+
+
+def test_a_clone_has_learnt_nothing() -> None:
+    tracker = begun(seed=5, capacity=100)
+    copy = clone(tracker)
+    assert copy.get_params() == tracker.get_params()
+    assert copy.topics() == []
+
+
+def test_records_become_plain_and_come_back() -> None:
+    from tests.unit.runfile.records import commit
+
+    arrays: Arrays = {}
+    given = commit(3, open_state={}, slice_state=None)
+    plain = json.loads(json.dumps(to_plain([given, {4: b"ab\0"}], arrays)))
+    again = from_plain(plain, arrays)
+    assert from_plain(json.loads(json.dumps(to_plain(again[0].closed[0].slice, {}))), {}) == given.closed[0].slice
+    assert again[1] == {4: b"ab\0"}
+    np.testing.assert_array_equal(again[0].closed[0].topics.share, given.closed[0].topics.share)  # type: ignore[union-attr]
+    for bad in (object(), {"a": {1}}):
+        with pytest.raises(ValueError, match="expected a record or a plain value"):
+            to_plain(bad, {})
+    with pytest.raises(ValueError, match="expected a record, got 'Nothing'"):
+        from_plain({"@record": "Nothing"}, {})

@@ -1,0 +1,188 @@
+"""The tracker as a program uses it."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.engine.documents import SUBJECTS, document
+from vmfstream import TopicTracker
+from vmfstream.errors import InputError
+from vmfstream.topic_tracker import tracker as module
+
+TEXTS = [document(i, 0)["text"] for i in range(60)]
+
+
+def fitted(**settings: Any) -> TopicTracker:
+    tracker = TopicTracker(topics=3, **settings)
+    tracker.learn(TEXTS, 2001).learn(TEXTS, 2002).learn(TEXTS, 2003).finish()
+    return tracker
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(module).attempted >= 4
+    assert doctest.testmod(module).failed == 0
+
+
+def test_one_row_per_topic_and_slice() -> None:
+    rows = fitted().topics(words=8)
+    assert [(row["slice"], row["topic"]) for row in rows] == [
+        (y, k) for y in ("2001", "2002", "2003") for k in range(3)
+    ]
+    assert [round(row["documents"], 1) for row in rows] == [20.0] * 9
+    assert [round(row["share"], 3) for row in rows] == [0.333] * 9
+    assert all(np.isnan(row["turned"]) for row in rows[:3])
+    assert all(0.0 <= row["turned"] < 5.0 for row in rows[3:])
+    assert sorted(sorted(word for word, _ in row["words"]) for row in rows[:3]) == sorted(map(sorted, SUBJECTS))
+    weights = [weight for _, weight in rows[0]["words"]]
+    assert weights == sorted(weights, reverse=True)
+    assert len(fitted().topics(words=2)[0]["words"]) == 2
+
+
+def test_hindsight_comes_with_the_end() -> None:
+    tracker = TopicTracker(topics=3).learn(TEXTS, 2001).learn(TEXTS, 2002)
+    assert [row["slice"] for row in tracker.topics()] == ["2001"] * 3
+    assert tracker.topics(hindsight=True) == []
+    tracker.finish()
+    assert [row["slice"] for row in tracker.topics(hindsight=True)] == ["2001"] * 3 + ["2002"] * 3
+    assert tracker.topics(hindsight=True) != tracker.topics()
+
+
+def test_how_texts_arrive_does_not_matter() -> None:
+    times = [2001] * 60 + [2002] * 60 + [2003] * 60
+    at_once = TopicTracker(topics=3).learn(TEXTS * 3, times)
+    at_once.finish()
+    np.testing.assert_equal(at_once.topics(), fitted().topics())
+
+
+def test_equal_seeds_give_equal_topics() -> None:
+    np.testing.assert_equal(fitted(seed=4).topics(hindsight=True), fitted(seed=4).topics(hindsight=True))
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        2003,
+        2003.0,
+        np.int64(2003),
+        np.float32(2003),
+        date(2003, 5, 17),
+        datetime(2003, 5, 17),
+        datetime(2003, 5, 17, tzinfo=UTC),
+        datetime(2004, 1, 1, 3, tzinfo=timezone(timedelta(hours=9))),
+        np.datetime64("2003-05-17"),
+        np.datetime64("2003-05-17T12:00:00.123456789"),
+    ],
+    ids=repr,
+)
+def test_a_moment_has_many_forms(moment: Any) -> None:
+    for times in (moment, [moment] * 60):
+        tracker = TopicTracker(topics=3).learn(TEXTS, times)
+        tracker.finish()
+        assert {row["slice"] for row in tracker.topics()} == {"2003"}
+
+
+def test_times_may_be_an_array() -> None:
+    for times in (np.full(60, 2003), np.full(60, "2003-02-01", "datetime64[D]")):
+        tracker = TopicTracker(topics=3).learn(TEXTS, times)  # type: ignore[arg-type]
+        tracker.finish()
+        assert {row["slice"] for row in tracker.topics()} == {"2003"}
+
+
+class Missing(datetime):
+    """A time that is not itself, as the missing time of pandas."""
+
+    def __ne__(self, other: object) -> bool:
+        return True
+
+
+REFUSED: dict[str, Callable[[TopicTracker], object]] = {
+    "one per text": lambda t: t.learn(TEXTS, [2001] * 59),
+    "ids: expected one": lambda t: t.learn(TEXTS, 2001, ["a"] * 61),
+    "got 2.5": lambda t: t.learn(TEXTS, 2.5),
+    "got 0": lambda t: t.learn(TEXTS, 0),
+    "got 10000": lambda t: t.learn(TEXTS, 10_000),
+    "got nan": lambda t: t.learn(TEXTS, float("nan")),
+    "got '2001'": lambda t: t.learn(TEXTS, "2001"),  # type: ignore[arg-type]
+    "got None": lambda t: t.learn(TEXTS, [None] * 60),  # type: ignore[list-item]
+    "NaT": lambda t: t.learn(TEXTS, np.datetime64("NaT")),
+    "NaT is no time": lambda t: t.learn(TEXTS, Missing(2001, 1, 1)),
+    "got one string": lambda t: t.learn(TEXTS[0], 2001),
+    "fortnight": lambda t: TopicTracker(slices="fortnight"),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_is_not_understood_is_refused_as_a_whole(said: str) -> None:
+    tracker = TopicTracker(topics=3).learn(TEXTS, 2000)
+    with pytest.raises(InputError, match=said):
+        REFUSED[said](tracker)
+    tracker.finish()
+    assert sum(row["documents"] for row in tracker.topics()) == pytest.approx(60)
+
+
+def test_repeated_ids_are_left_out() -> None:
+    ids = [f"d{i}" for i in range(60)]
+    tracker = TopicTracker(topics=3).learn(TEXTS, 2001, ids).learn(TEXTS[:5], 2001, ids[:5])
+    tracker.finish()
+    assert len(tracker.rejected) == 5
+    assert "'d0' was read before" in tracker.rejected[0].reason
+    assert sum(row["documents"] for row in tracker.topics()) == pytest.approx(60)
+
+
+def test_texts_without_ids_are_all_new() -> None:
+    tracker = TopicTracker(topics=3).learn(TEXTS[:1] * 30, 2001).learn(TEXTS[:1] * 30, 2001)
+    tracker.finish()
+    assert not tracker.rejected
+
+
+def test_something_that_is_no_text_is_left_out() -> None:
+    tracker = TopicTracker(topics=3).learn([*TEXTS, None, 7], 2001)  # type: ignore[list-item]
+    tracker.finish()
+    assert [r.reason for r in tracker.rejected] == [
+        "text: expected a string, got NoneType",
+        "text: expected a string, got int",
+    ]
+
+
+def test_slices_of_documents() -> None:
+    tracker = TopicTracker(topics=3, slices=30).learn(TEXTS, 2001).learn(TEXTS[:30], 2001)
+    tracker.finish()
+    assert list(dict.fromkeys(row["slice"] for row in tracker.topics())) == ["1 to 30", "31 to 60", "61 to 90"]
+
+
+def test_more_texts_than_an_epoch_holds() -> None:
+    tracker = TopicTracker(topics=3).learn(TEXTS * 90, 2001)
+    tracker.finish()
+    assert sum(row["documents"] for row in tracker.topics()) == pytest.approx(5400, rel=1e-3)
+
+
+def test_nothing_comes_after_the_end() -> None:
+    tracker = fitted()
+    with pytest.raises(InputError, match="was finished"):
+        tracker.learn(TEXTS, 2004)
+    tracker.finish()
+    assert len(tracker.topics()) == 9
+
+
+def test_nothing_in_nothing_out() -> None:
+    tracker = TopicTracker(topics=3).learn([], [])
+    assert tracker.topics() == []
+    tracker.finish()
+    assert not tracker.topics()
+    assert not tracker.topics(hindsight=True)
+    assert not tracker.rejected
+
+
+def test_words_that_are_kept() -> None:
+    texts = [f"the {text}" for text in TEXTS]
+    for stop_words, there in (("english", False), (None, True)):
+        tracker = TopicTracker(topics=3, stop_words=stop_words)
+        tracker.learn(texts[:20] + TEXTS[20:], 2001).finish()
+        words = {word for row in tracker.topics(words=60) for word, _ in row["words"]}
+        assert ("the" in words) == there

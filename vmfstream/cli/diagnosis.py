@@ -1,0 +1,72 @@
+"""Is everything there and does it work: the installation, and a log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vmfstream.errors import VmfstreamError
+
+if TYPE_CHECKING:
+    from vmfstream.runfile.queries import Rejections
+
+PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "river", "kafka-python")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    what: str
+    found: str
+    good: bool = True
+
+
+def examine(log: Path | None = None) -> Iterator[Check]:
+    """Look at Python, the libraries, the compiled kernels, and a log if one is named."""
+    yield Check("python", sys.version.split()[0], sys.version_info >= (3, 11))
+    for name in PACKAGES:
+        try:
+            yield Check(name, version(name))
+        except PackageNotFoundError:
+            yield Check(name, "not installed", False)
+    yield _kernels()
+    if log is not None:
+        yield from _log(log)
+
+
+def _kernels() -> Check:
+    import numpy as np
+
+    from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
+
+    kappa = 4166.6
+    back = float(inv_bessel_ratio(20_000, bessel_ratio(20_000, kappa)))
+    return Check("compiled kernels", f"concentration {kappa} comes back as {back:.1f}", bool(np.isclose(kappa, back)))
+
+
+def _log(log: Path) -> Iterator[Check]:
+    from vmfstream.runfile.queries import Reader
+
+    try:
+        reader = Reader(log)
+        meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
+    except VmfstreamError as error:
+        yield Check(str(log), str(error), False)
+        return
+    state = "finished" if newest.finished else "can be continued"
+    yield Check(str(log), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
+    yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest.slice}")
+    yield Check("rejected", _counted(rejections))
+
+
+def _counted(rejections: Rejections) -> str:
+    """How many messages were rejected, and the most frequent reasons."""
+    first = list(rejections.reasons.items())[:3]
+    others = rejections.total - sum(count for _, count in first)
+    reasons = [f"{count:,} x {reason}" for reason, count in first] + ([f"{others:,} others"] if others else [])
+    return f"{rejections.total:,}" + (f" ({'; '.join(reasons)})" if reasons else "")

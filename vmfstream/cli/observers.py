@@ -1,0 +1,162 @@
+"""What a run on a stream has besides: publishers, dead letters, metrics, a look at topics; wired for the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vmfstream.cli.diagnosis import Check
+from vmfstream.engine.loop.engine import Observer, Progress
+from vmfstream.engine.observers.delivery import Courier, Outbox, closed_slices, rejected_messages
+from vmfstream.errors import InputError, VmfstreamError
+from vmfstream.protocols import Codec
+from vmfstream.records import Rejected
+from vmfstream.runfile.queries import Reader
+
+if TYPE_CHECKING:
+    from vmfstream.connectors.kafka.options import ClientOptions, Place
+
+LINGER = 5.0
+"""Seconds after which a part-filled epoch of a topic is written, if nothing else is asked for."""
+
+
+@contextmanager
+def observers(
+    log: Path,
+    observe: Observer,
+    *,
+    source: Place | None = None,
+    options: ClientOptions | None = None,
+    publish: str | None = None,
+    dead_letters: str | None = None,
+    metrics_port: int | None = None,
+    metrics_address: str = "127.0.0.1",
+) -> Iterator[Observer]:
+    """Yield an observer of an engine that passes on to all who want to know; deliver what is left at the end.
+
+    Raises
+    ------
+    InputError
+        If a URL is wrong or a port is taken, or dead letters are asked for of something that is not a topic.
+    """
+    couriers = [_courier(log, publish, options, _published)] if publish else []
+    if dead_letters is not None:
+        if source is None:
+            raise InputError("--dead-letters sends messages of a topic again; the source is none")
+        couriers.append(_courier(log, dead_letters, options, partial(_dead, source, options)))
+    with ExitStack() as stack:
+        told: list[Callable[[Progress], Any]] = [observe]
+        if metrics_port is not None:
+            from vmfstream.engine.observers.prometheus import Exposition
+
+            exposition = Exposition(metrics_port, metrics_address)
+            stack.callback(exposition.close)
+            told.append(exposition)
+        for courier in couriers:
+            stack.callback(courier.close)
+        last = 0
+
+        def tell(now: Progress) -> None:
+            nonlocal last
+            for one in told:
+                one(now)
+            if now.epoch != last:
+                last = now.epoch
+                for courier in couriers:
+                    courier(last)
+
+        yield tell
+
+
+def _courier(log: Path, url: str, options: ClientOptions | None, letters: Any) -> Courier:
+    from vmfstream.connectors.kafka.client import known_topics
+    from vmfstream.connectors.kafka.options import parse_place, read_options
+    from vmfstream.connectors.kafka.publisher import KafkaPublisher
+
+    place, known = parse_place(url), options or read_options()
+    if len(place.topics) != 1:
+        raise InputError(f"expected one topic to write to, got {url}")
+    if place.topics[0] not in known_topics(place, known):
+        raise InputError(f"there is no topic {place.topics[0]} at {place.url} to write to; make it first")
+
+    def opened(run: str) -> Outbox:
+        return KafkaPublisher(place, known, f"vmfstream-{run}-{place.topics[0]}")
+
+    return Courier(log, letters, opened)
+
+
+def _published(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
+    from vmfstream.connectors.kafka.publisher import Letter
+
+    for epoch, letters in closed_slices(reader, after, upto):
+        yield epoch, (Letter(key.encode(), value, (("vmfstream.epoch", b"%d" % epoch),)) for key, value in letters)
+
+
+def _dead(
+    source: Place, options: ClientOptions | None, reader: Reader, after: int, upto: int
+) -> Iterator[tuple[int, Iterable[Any]]]:
+    from vmfstream.connectors.kafka.options import read_options
+
+    for epoch, rows in rejected_messages(reader, after, upto):
+        yield epoch, _dead_of_epoch(source, options or read_options(), epoch, rows)
+
+
+def _dead_of_epoch(
+    source: Place, options: ClientOptions, epoch: int, rows: Iterable[tuple[str, int, str]]
+) -> Iterator[Any]:
+    from vmfstream.connectors.kafka.publisher import Letter, reread
+
+    reasons = {(part, offset): reason for part, offset, reason in rows}
+    wanted: dict[str, list[int]] = {}
+    for part, offset in reasons:
+        wanted.setdefault(part, []).append(offset)
+    for part, offset, record in reread(source, options, wanted):
+        about = {
+            "vmfstream.reason": reasons[part, offset],
+            "vmfstream.part": part,
+            "vmfstream.offset": str(offset),
+            "vmfstream.epoch": str(epoch),
+        }
+        if record is None:
+            about["vmfstream.gone"] = "true"
+        yield Letter(
+            None if record is None else record.key,
+            None if record is None else record.value,
+            [*([] if record is None else record.headers), *((name, value.encode()) for name, value in about.items())],
+        )
+
+
+def examine_topics(url: str, options: ClientOptions, codec: Codec, log: Path | None = None) -> Iterator[Check]:
+    """Look at topics: does the cluster answer, are they there, how far is the log, can a message be read."""
+    from vmfstream.connectors.kafka.client import known_topics
+    from vmfstream.connectors.kafka.inspection import extents, lag, sample
+    from vmfstream.connectors.kafka.options import parse_place
+
+    place = parse_place(url)
+    try:
+        topics = known_topics(place, options)
+        yield Check(f"kafka://{','.join(place.servers)}", "answers")
+        for missing in sorted(set(place.topics) - set(topics)):
+            yield Check(f"topic {missing}", "does not exist, or there is no right to see it", False)
+        if not topics:
+            return
+        held = extents(place, options, topics)
+        for topic, count in topics.items():
+            messages = sum(one.next - one.oldest for part, one in held.items() if part.startswith(f"{topic}:"))
+            yield Check(f"topic {topic}", f"{count} partitions, {messages:,} messages")
+        if log is not None:
+            waiting, gone = lag(held, Reader(log).position())
+            lost = f"; {gone:,} before them are gone, see --on-gap" if gone else ""
+            yield Check("lag", f"{waiting:,} messages that {log} has not read{lost}", not gone)
+        found = sample(place, options, codec, held)
+        if found is None:
+            yield Check("sample", "there is no message to look at")
+        elif isinstance(found, Rejected):
+            yield Check("sample", f"{found.part} at {found.offset} is no document: {found.reason}", False)
+        else:
+            yield Check("sample", f"{found.part} at {found.offset}, {found.time:%Y-%m-%d %H:%M}: {found.title[:60]}")
+    except VmfstreamError as error:
+        yield Check(place.url, str(error), False)

@@ -1,0 +1,76 @@
+"""From numbers to rows: topics with words, typical documents, reports of slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vmfstream.bayes.factors.credible import angular_radius, share_intervals
+from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.engine.loop.document_buffer import Kept, times_of
+from vmfstream.online.state import Matrix, Vector
+from vmfstream.online.tracker import Closed, TopicView
+from vmfstream.records import TopicRows, Typical
+from vmfstream.text.encoders import Encoder
+
+
+def topic_rows(view: TopicView, encoder: Encoder, words: int, *, geometry: bool = False) -> TopicRows:
+    """Report topics with their strongest words and, if asked, how their means lie and how sure they are."""
+    dim = len(view.f)
+    k = len(view.ids)
+    total = view.n.sum()
+    directions = _directions(view)
+    shares = share_intervals(view.n)
+    return TopicRows(
+        topic=view.ids,
+        n=view.n,
+        share=view.n / total if total > 0.0 else np.zeros(k),
+        kappa=np.full(k, view.kappa),
+        gamma=view.gamma,
+        tightness=np.full(k, float(bessel_ratio(dim, view.kappa))),
+        certainty=np.asarray(bessel_ratio(dim, view.gamma)),
+        speed=view.speed,
+        speed_error=view.speed_error,
+        words=encoder.words(directions, words, k, (view.slice, view.ids)),
+        share_low=shares[:, 0] if geometry else None,
+        share_high=shares[:, 1] if geometry else None,
+        radius=np.degrees(angular_radius(dim, view.gamma)) if geometry else None,
+        angles=_angles(directions[:, :k]) if geometry else None,
+        sketches=encoder.sketches(directions[:, :k]) if geometry else None,
+    )
+
+
+def _angles(directions: Matrix) -> Vector:
+    """Degrees between the columns of ``directions``, (K, K)."""
+    return np.asarray(np.degrees(np.arccos(np.clip(directions.T @ directions, -1.0, 1.0))), np.float64)
+
+
+def _directions(view: TopicView) -> Matrix:
+    """Mean directions, from which words are read."""
+    gamma = np.ones(view.f.shape[1])
+    gamma[: len(view.gamma)] = np.maximum(view.gamma, 1e-12)
+    return np.asarray(view.f / gamma.astype(np.float32))
+
+
+def typical(closed: Closed, kept: Sequence[Kept], per_topic: int) -> Typical | None:
+    """The documents of each topic nearest to its mean, among those that were kept."""
+    if not len(closed.resp):
+        return None
+    label = closed.resp.argmax(axis=1)
+    own = closed.cosine[np.arange(len(label)), np.minimum(label, closed.cosine.shape[1] - 1)]
+    own = np.where(closed.resp.max(axis=1) > 0.0, own, -np.inf)  # documents without known words belong nowhere
+    order = np.lexsort((np.arange(len(label)), -own, label))
+    label, own = label[order], own[order]
+    first = np.searchsorted(label, label)
+    rank = np.arange(len(label)) - first + 1
+    keep = (rank <= per_topic) & np.isfinite(own)
+    chosen = order[keep]
+    return Typical(
+        topic=closed.filtered.ids[label[keep]],
+        rank=rank[keep],
+        id=[kept[i].id for i in chosen],
+        title=[kept[i].title for i in chosen],
+        time=times_of([kept[i] for i in chosen]).tolist(),
+        score=own[keep].astype(np.float64),
+    )

@@ -1,0 +1,197 @@
+"""A bounded sample of the stream, equally many documents of every slice as far as there are as many.
+
+Of each slice those documents are kept whose keys are smallest; a document's key is a hash of its position in the source
+and of the seed. So the sample does not depend on batches, epochs or crashes, and thinning a slice is to drop its
+largest keys. When the sample is full all slices are cut to one level, such that the open slice may reach it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.records import Arrays, Document, Sampled
+from vmfstream.text.encoders import Counted, Encoder
+from vmfstream.text.hashing import mixed64
+
+Keys = NDArray[np.uint64]
+
+_NONE = np.zeros(0, np.uint64)
+_LARGEST = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """Documents that may join the sample: their keys, where they stand, and what the encoder made of them."""
+
+    key: Keys
+    part: list[str]
+    offset: NDArray[np.int64]
+    packed: list[bytes]
+
+    def up_to(self, largest: int) -> Offer:
+        """Return those with keys up to this one."""
+        rows = np.flatnonzero(self.key <= np.uint64(largest))
+        chosen = rows.tolist()
+        parts, packed = [self.part[i] for i in chosen], [self.packed[i] for i in chosen]
+        return Offer(self.key[rows], parts, self.offset[rows], packed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Documents that may join the sample, with their counts still."""
+
+    key: Keys
+    part: list[str]
+    offset: NDArray[np.int64]
+    counts: Counted
+
+    @classmethod
+    def among(cls, documents: Sequence[Document], counts: Counted, seed: int, largest: int, room: int) -> Candidates:
+        """Return the documents whose keys are at most ``largest``, and of those at most the ``room`` smallest."""
+        parts = [document.part for document in documents]
+        offsets = np.array([document.offset for document in documents], np.int64)
+        keys = position_keys(parts, offsets, seed)
+        if len(keys) > room:
+            largest = min(largest, int(np.partition(keys, room - 1)[room - 1]))
+        return cls(keys, parts, offsets, counts).up_to(largest)
+
+    def up_to(self, largest: int) -> Candidates:
+        """Return those with keys up to this one."""
+        rows = np.flatnonzero(self.key <= np.uint64(largest))
+        if len(rows) == len(self.key):
+            return self
+        parts = [self.part[i] for i in rows.tolist()]
+        return Candidates(self.key[rows], parts, self.offset[rows], self.counts.take(rows))
+
+    def packed(self, encoder: Encoder) -> Offer:
+        """Pack them."""
+        return Offer(self.key, self.part, self.offset, encoder.pack(self.counts) if len(self.key) else [])
+
+
+class Sampler:
+    """Chooses documents, and tells what the log has to take in and to drop.
+
+    Parameters
+    ----------
+    limit : int
+        Most documents; 0 keeps none.
+    seed : int
+    """
+
+    def __init__(self, limit: int, seed: int) -> None:
+        self._limit, self._seed = limit, seed
+        self._slices: dict[int, Keys] = {}
+        self._open = _NONE
+        self._room = limit
+        self._candidates: list[Candidates] = []
+        self._offers: list[Offer] = []
+        self._cut: dict[int, int] = {}
+
+    @property
+    def largest(self) -> int:
+        """Largest key that a document of the open slice may have to be of use."""
+        if not self._limit:
+            return -1
+        return int(self._open[-1]) if len(self._open) == self._room else _LARGEST
+
+    def add(self, documents: Sequence[Document], counts: Counted) -> None:
+        """Look at documents of the open slice; they are not packed before it is known which of them stay."""
+        if self._limit and documents:
+            found = Candidates.among(documents, counts, self._seed, self.largest, self._room)
+            self._candidates.append(found)
+            self._join(found.key)
+
+    def receive(self, offer: Offer) -> None:
+        """Take in what is offered of the open slice, as far as there is room."""
+        self._offers.append(offer)
+        self._join(offer.key)
+
+    def pack(self, encoder: Encoder) -> None:
+        """Pack what was added, which has to be done before its words get other numbers."""
+        self._offers += [one.up_to(self.largest).packed(encoder) for one in self._candidates]
+        self._candidates = []
+
+    def _join(self, keys: Keys) -> None:
+        self._open = np.sort(np.concatenate([self._open, keys]))[: self._room]
+
+    def close(self, index: int) -> None:
+        """End the open slice, and make room for the next one."""
+        if not self._limit:
+            return
+        if len(self._open):
+            self._slices[index] = self._open
+            if len(self._open) == self._room:
+                self._cut[index] = int(self._open[-1])
+        self._open = _NONE
+        self._room = _level([len(keys) for keys in self._slices.values()], self._limit)
+        for old in sorted(self._slices)[: max(0, len(self._slices) + 1 - self._limit)]:
+            del self._slices[old]
+            self._cut[old] = 0
+        for old, keys in self._slices.items():
+            if len(keys) > self._room:
+                self._slices[old] = keys[: self._room]
+                self._cut[old] = int(keys[self._room - 1])
+
+    def take(self, index: int, encoder: Encoder) -> Sampled | None:
+        """Return what changed since the last call; what was added and received is of the slice ``index``."""
+        self.pack(encoder)
+        if not self._offers and not self._cut:
+            return None
+        most = self._cut.get(index, self.largest)
+        rows = [offer.up_to(most) for offer in self._offers]
+        sampled = Sampled(
+            slice=index,
+            key=np.concatenate([_NONE, *(offer.key for offer in rows)]),
+            part=[part for offer in rows for part in offer.part],
+            offset=np.concatenate([np.zeros(0, np.int64), *(offer.offset for offer in rows)]),
+            packed=[packed for offer in rows for packed in offer.packed],
+            cut=self._cut,
+        )
+        self._offers, self._cut = [], {}
+        return sampled
+
+    def open_arrays(self) -> Arrays:
+        """What changes with every epoch."""
+        return {"sample.open": self._open} if self._limit else {}
+
+    def slice_arrays(self) -> Arrays:
+        """What changes when a slice ends."""
+        if not self._limit:
+            return {}
+        return {
+            "sample.slices": np.array([[index, len(keys)] for index, keys in self._slices.items()], np.int64),
+            "sample.keys": np.concatenate([_NONE, *self._slices.values()]),
+            "sample.room": np.array([self._room], np.int64),
+        }
+
+    def restore(self, open_part: Arrays, slice_part: Arrays) -> None:
+        """Continue from stored arrays; a log from before there were samples has none, and begins one now."""
+        self._open = open_part.get("sample.open", _NONE)
+        if "sample.room" in slice_part:
+            slices = slice_part["sample.slices"].reshape(-1, 2)
+            parts = np.split(slice_part["sample.keys"], np.cumsum(slices[:, 1]))
+            self._slices = dict(zip(slices[:, 0].tolist(), parts, strict=False))
+            self._room = int(slice_part["sample.room"][0])
+
+
+def position_keys(parts: Sequence[str], offsets: NDArray[np.int64], seed: int) -> Keys:
+    """Return hashes of documents' positions, uniform over 64 bits."""
+    codes = {name: crc32(name.encode("utf-8", "surrogatepass")) for name in set(parts)}
+    part = np.array([codes[name] for name in parts], np.uint64)
+    mixed = mixed64(offsets.astype(np.uint64)) ^ (part << np.uint64(32))
+    return mixed64(mixed ^ np.uint64(crc32(f"sample {seed}".encode())))
+
+
+def _level(sizes: Sequence[int], limit: int) -> int:
+    """Return the most documents that each slice, a further one too, may have so that all have at most ``limit``."""
+    left, slices = limit, len(sizes) + 1
+    for size in sorted(sizes):
+        if size * slices >= left:
+            break
+        left, slices = left - size, slices - 1
+    return max(1, left // slices)

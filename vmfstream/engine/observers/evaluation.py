@@ -1,0 +1,153 @@
+"""Does following earn its keep: the next slice's density under the tracker beside models refitted on all past."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vmfstream.bayes.predictive import predictive
+from vmfstream.bayes.temporal.chain import convolve, forward, next_slice_density
+from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
+from vmfstream.directional.kernels import accumulate
+from vmfstream.engine.loop.engine import Engine
+from vmfstream.mixtures.columns import directed
+from vmfstream.online import tracker
+from vmfstream.online.growth import moved
+from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
+from vmfstream.online.window import from_static, static_fits, topics_for
+from vmfstream.records import SliceReport, SmoothedSlice
+from vmfstream.text.vocabulary import Growth
+
+METHODS = {
+    "tracker": "the tracker, one pass",
+    "static": "(a) static B-vMFmix, refitted on all past at every slice",
+    "smoother": "(b) T-vMFmix smoother, refitted on all past at every slice",
+    "cut": "(c) the tracker with the link between slices cut",
+    "frozen": "(d) the tracker's means frozen once 500 documents were read",
+}
+
+WARM_UP = 5
+"""Slices left out of the means: every method is still short of documents there."""
+
+RIPE = 500
+"""Documents read before the means of the frozen tracker are frozen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One slice: its documents and the mean log-density per document of each method, nats relative to uniform."""
+
+    label: str
+    documents: int
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All slices that could be predicted."""
+
+    rows: list[Compared]
+
+    def mean(self, method: str) -> float:
+        """Mean over slices after the warm-up; NaN if there is no slice."""
+        return float(np.mean([row.scores[method] for row in self._counted])) if self.rows else float("nan")
+
+    @property
+    def _counted(self) -> list[Compared]:
+        return self.rows[WARM_UP - 1 :] if len(self.rows) > WARM_UP else self.rows
+
+    def render(self) -> str:
+        """Format as a table for a terminal."""
+        if not self.rows:
+            return "nothing to compare: no slice came after the first topics"
+        head = f"{'slice':<12}{'documents':>10}" + "".join(f"{m:>10}" for m in METHODS)
+        lines = ["log-density of the next slice, nats per document relative to uniform", head]
+        for row in self.rows:
+            lines.append(f"{row.label:<12}{row.documents:>10,}" + "".join(f"{row.scores[m]:>10.1f}" for m in METHODS))
+        span = f"{self._counted[0].label} on"
+        lines.append(f"{'mean, ' + span:<22}" + "".join(f"{self.mean(m):>10.1f}" for m in METHODS))
+        lines += [f"{name:<10}{meaning}" for name, meaning in METHODS.items()]
+        return "\n".join(lines)
+
+
+class Evaluator(Engine):
+    """An engine that keeps all documents and, at the end of each slice, lets batch models predict it too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.rows: list[Compared] = []
+        self._all: list[Any] = []
+        self._frozen: TrackState | None = None
+
+    def _close_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
+        state, encoder = self._state, self._encoder
+        counts = encoder.concat(self._held.open)
+        if state is not None and len(counts):
+            x = encoder.encode(counts)
+            past = [encoder.encode(c) for c in self._all]
+            scores = _scores(state, self._frozen or state, past, x, self._track)
+            label = self._settings.slices.slice(state.slice).label
+            self.rows.append(Compared(label, rows_of(x), scores))
+        self._all.append(counts)
+        closed = super()._close_slice(last=last)
+        if sum(len(c) for c in self._all[:-1]) < RIPE:
+            self._frozen = self._state
+        return closed
+
+    def _grow(self) -> Growth:
+        growth = super()._grow()
+        if growth.terms is not None:
+            self._all = [counts.remap(growth.terms) for counts in self._all]
+        if self._frozen is not None:
+            self._frozen = _regrown(self._frozen, growth)
+        return growth
+
+
+def _regrown(state: TrackState, growth: Growth) -> TrackState:
+    """Carry a state that learns nothing any more to a new vocabulary."""
+    new = len(growth.columns)
+    return replace(
+        state,
+        base=moved(state.base, growth.columns),
+        kappa=float(inv_bessel_ratio(new, bessel_ratio(state.dim, state.kappa))),
+        window=(),
+        past=None,
+    )
+
+
+def _scores(
+    state: TrackState, frozen: TrackState, past: Sequence[Rows], x: Rows, settings: TrackerSettings
+) -> dict[str, float]:
+    anchor = np.zeros_like(state.base)
+    anchor[:, : state.k] = state.anchor[:, None]
+    static, smoother = _refitted(state, past, x, settings)
+    return {
+        "tracker": float(tracker.density(state, x, settings).mean()),
+        "static": static,
+        "smoother": smoother,
+        "cut": float(tracker.density(state, x, settings, base=anchor).mean()),
+        "frozen": float(tracker.density(frozen, x, settings).mean()),
+    }
+
+
+def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: TrackerSettings) -> tuple[float, float]:
+    """Best of the cold starts by each model's own bound, static and linked, fitted on everything before the slice."""
+    rng = np.random.default_rng([settings.seed, state.slice, 3])
+    omega = settings.persistences[state.leader]
+    rows = stack(list(past), state.dim)
+    k = topics_for(past, settings)
+    fits = list(static_fits(rows, k, settings, rng, settings.cold_starts))
+    fit, _ = max(fits, key=lambda f: f[0].trace[-1])
+    held = directed(x)
+    weights = np.log(fit.rho / fit.rho.sum())
+    static = predictive(x, fit.f, fit.gamma, fit.kappa, weights)[held].mean()
+    linked = max((from_static(past, *f, settings, omega) for f in fits), key=lambda c: c.bound)
+    stats = [accumulate(part, resp, threads=settings.threads) for part, resp in zip(past, linked.resp, strict=True)]
+    _, h = forward(stats, linked.kappa, np.zeros_like(stats[0]), omega)
+    n = sum(resp.sum(axis=0, dtype=np.float64) for resp in linked.resp)[:k]
+    weights = np.log(n + settings.alpha) - np.log(n.sum() + k * settings.alpha)
+    density = next_slice_density(x, convolve(h[-1], omega), linked.anchor, linked.kappa, weights)
+    return float(static), float(density[held].mean())

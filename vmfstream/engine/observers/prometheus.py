@@ -1,0 +1,70 @@
+"""How a run is doing, for Prometheus: the newest figures at ``/metrics`` of a port."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from vmfstream.engine.loop.engine import Progress
+from vmfstream.errors import InputError
+
+
+class Exposition:
+    """Serves the figures of a run from a thread of its own until it is closed.
+
+    Parameters
+    ----------
+    port : int
+        0 takes a free one; ``port`` tells which.
+    address : str
+        Of this machine, to listen on; ``0.0.0.0`` lets other machines ask.
+
+    Raises
+    ------
+    InputError
+        If nobody can listen there.
+    """
+
+    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
+        from prometheus_client import CollectorRegistry, start_http_server
+
+        self._now: Progress | None = None
+        registry = CollectorRegistry()
+        registry.register(self)
+        try:
+            self._server, self._thread = start_http_server(port, address, registry)
+        except OSError as error:
+            raise InputError(f"cannot serve metrics at {address}:{port}: {error.strerror}") from error
+        self.port = int(self._server.server_port)
+
+    def __call__(self, now: Progress) -> None:
+        """Take the newest figures."""
+        self._now = now
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the figures in the form of the client library."""
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+        now = self._now
+        if now is None:
+            return
+        surprise = -now.heldout
+        yield CounterMetricFamily("vmfstream_documents", "Documents learnt, earlier runs included.", now.documents)
+        yield CounterMetricFamily("vmfstream_rejected", "Messages that were no documents.", now.rejected)
+        yield CounterMetricFamily("vmfstream_late", "Documents of closed slices since the start.", now.late)
+        yield CounterMetricFamily("vmfstream_epochs", "Transactions committed.", now.epoch)
+        yield GaugeMetricFamily("vmfstream_epoch_seconds", "Computing time of the newest epoch.", now.seconds)
+        yield GaugeMetricFamily("vmfstream_topics", "Topics that are followed.", now.topics)
+        if math.isfinite(surprise):
+            yield GaugeMetricFamily(
+                "vmfstream_surprise", "Mean negative log-density of new documents before they were learnt.", surprise
+            )
+        if now.lag is not None:
+            yield GaugeMetricFamily("vmfstream_lag", "Messages that wait in the source.", now.lag)
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

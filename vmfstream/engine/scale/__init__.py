@@ -1,0 +1,1 @@
+"""Scale-out: ranges of offsets are read and scored by workers, and the driver adds up their sums."""

@@ -1,0 +1,106 @@
+"""Snapshots while a run goes on: in a process of their own, one at a time, so that the stream never stops for them."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from vmfstream.engine.loop.engine import Observer, Progress
+
+log = logging.getLogger(__name__)
+
+
+class Beside:
+    """An observer of an engine that takes a snapshot of its log every so many slices.
+
+    A snapshot that is due while another is made follows it.
+
+    Parameters
+    ----------
+    path : Path
+        The log.
+    every : int
+        Slices with documents between two snapshots, >= 1.
+    kinds : sequence of str
+        See `vmfstream.engine.snapshots.batch.KINDS`; all if empty.
+    """
+
+    def __init__(self, path: Path, every: int, kinds: Sequence[str] = ()) -> None:
+        options = [part for kind in kinds for part in ("--kind", kind)]
+        self._command = [sys.executable, "-m", "vmfstream", "snapshot", str(path), "--quiet", *options]
+        self._every = every
+        self._slice: str | None = None
+        self._epoch = 0
+        self._closed = 0
+        self._due = False
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, now: Progress) -> None:
+        """Be told how far the run is."""
+        if now.epoch != self._epoch and now.topics:
+            self._closed += now.slice != self._slice
+            self._epoch, self._slice = now.epoch, now.slice
+            if self._closed > self._every:
+                self._closed, self._due = 1, True
+            elif now.finished and self._closed == self._every:
+                self._closed, self._due = 0, True
+        if self._due and not self._busy():
+            self._begin()
+
+    def finish(self) -> None:
+        """Wait for the snapshot that is being made, and for the last one if it is due."""
+        if self._running is not None:
+            self._running.wait()
+        if self._due:
+            self._begin()
+            self.finish()
+
+    def close(self) -> None:
+        """Give up the snapshot that is being made; nothing of it is written then."""
+        if self._running is not None and self._running.poll() is None:
+            self._running.terminate()
+            self._running.wait()
+
+    def _busy(self) -> bool:
+        if self._running is None:
+            return False
+        code = self._running.poll()
+        if code:
+            log.warning("a snapshot failed with code %d; the next one is tried again", code)
+        if code is not None:
+            self._running = None
+        return code is None
+
+    def _begin(self) -> None:
+        self._due = False
+        # a session of its own: Ctrl-C is meant for the run, which then gives the snapshot up itself
+        self._running = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+@contextmanager
+def beside(observe: Observer, path: Path, every: int, kinds: Sequence[str] = ()) -> Iterator[Observer]:
+    """Yield an observer that passes on and takes snapshots, none if ``every`` is 0; wait for the last one at the end.
+
+    Where the run is broken off by an error the snapshot is given up.
+    """
+    if not every:
+        yield observe
+        return
+    snapshots, ended = Beside(path, every, kinds), False
+
+    def tell(now: Progress) -> None:
+        nonlocal ended
+        ended = now.finished
+        observe(now)
+        snapshots(now)
+
+    try:
+        yield tell
+        if ended:
+            snapshots.finish()
+    finally:
+        snapshots.close()

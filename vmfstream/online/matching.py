@@ -1,0 +1,80 @@
+"""Taking over a refit of the window: what becomes of the topics' ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from vmfstream.directional.kernels import padded
+from vmfstream.online.state import Matrix, TrackState, WindowSlice
+from vmfstream.online.topic_slots import rearranged
+from vmfstream.online.window import Refit
+from vmfstream.records import Event
+
+CONTINUING = 0.2
+"""Part of the smaller topic's documents that two topics share if they are one before and after a fresh fit."""
+
+
+def adopted(state: TrackState, fit: Refit) -> tuple[TrackState, list[Event]]:
+    """Take over a refit; topics of a fresh fit get the ids of those whose documents they hold.
+
+    Where topics live, one that holds hardly any document of the topic it stands for is another, with an id of its own.
+    """
+    events: list[Event] = []
+    resps = fit.resp
+    if fit.cold:
+        shared = _shared(state, fit)
+        order = match(shared)
+        resps = [np.take(r, np.append(order, np.arange(fit.k, r.shape[1])), axis=1) for r in resps]
+        columns = np.append(np.arange(state.k), np.full(fit.k - state.k, -1))
+        if state.life is not None:
+            both = shared[np.arange(state.k), order[: state.k]]
+            smaller = np.minimum(shared.sum(axis=1), shared.sum(axis=0)[order[: state.k]])
+            columns[: state.k][both < CONTINUING * smaller] = -1
+        new = np.flatnonzero(columns < 0)
+        ids = np.append(state.ids, np.full(fit.k - state.k, -1))
+        ids[new] = state.next_id + np.arange(len(new))
+        heirs = np.argmax(shared[:, order], axis=1)
+        events = [
+            Event("merged", int(old), int(ids[heir]), value=_angle(state, resps, topic, int(heir)))
+            for topic, (old, heir) in enumerate(zip(state.ids, heirs, strict=True))
+            if old not in ids
+        ]
+        state = replace(rearranged(state, columns, ids), next_id=state.next_id + len(new))
+        state = replace(state, smoothed_speed=np.full(padded(fit.k), np.nan))
+    window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, resps, strict=True))
+    return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa), events
+
+
+def match(shared: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Order new topics so that as many documents as can be stay in their topics; topics beyond the old ones come last.
+
+    Parameters
+    ----------
+    shared : (K, K') documents that old and new topics share, K' >= K.
+    """
+    _, chosen = linear_sum_assignment(shared, maximize=True)
+    return np.append(chosen, np.setdiff1d(np.arange(shared.shape[1]), chosen))
+
+
+def _shared(state: TrackState, fit: Refit) -> NDArray[np.float64]:
+    """Documents that the living topics share with those of a refit, (K, K')."""
+    parts = (w.resp[:, : state.k].T @ r[:, : fit.k] for w, r in zip(state.window, fit.resp, strict=True))
+    return np.asarray(sum(parts, np.zeros((state.k, fit.k))))
+
+
+def _angle(state: TrackState, resps: Sequence[Matrix], old: int, new: int) -> float:
+    """Angle in degrees between the documents of a topic that lived and those of a fresh one."""
+    a, b = (
+        sum(
+            (np.asarray(w.x.T @ r[:, k], np.float64) for w, r in zip(state.window, part, strict=True)),
+            np.zeros(state.dim),
+        )
+        for k, part in ((old, [w.resp for w in state.window]), (new, resps))
+    )
+    cosine = float(a @ b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-300)
+    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))

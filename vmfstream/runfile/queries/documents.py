@@ -1,0 +1,81 @@
+"""Documents that are kept by name, and messages that were none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vmfstream.runfile.queries.asking import Asking, Floats, Ints, Texts, Times
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypicalFrame:
+    """Documents most typical of a topic, by slice, topic and rank (from 1)."""
+
+    slice: Ints
+    topic: Ints
+    rank: Ints
+    id: Texts
+    title: Texts
+    time: Times
+    score: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NovelFrame:
+    """The most novel documents of each closed slice by rank (from 1), see `vmfstream.records.Novel`."""
+
+    slice: Ints
+    rank: Ints
+    id: Texts
+    title: Texts
+    time: Times
+    novelty: Floats
+    topic: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RejectedFrame:
+    """Messages that were no documents, the newest first."""
+
+    part: Texts
+    offset: Ints
+    epoch: Ints
+    reason: Texts
+    excerpt: Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Rejections:
+    """How many messages were no documents, in all and by kind of reason (up to its colon), most frequent first."""
+
+    total: int
+    reasons: dict[str, int]
+
+
+class Documents(Asking):
+    """Questions about single documents."""
+
+    def typical(self, topic: int | None = None) -> TypicalFrame:
+        """Return the most typical documents, of all topics or of one."""
+        return self._frame(
+            TypicalFrame, "from typical where $1 is null or topic = $1 order by slice, topic, rank", [topic]
+        )
+
+    def novel(self) -> NovelFrame:
+        """Return the most novel documents of each slice."""
+        return self._frame(NovelFrame, "from novel order by slice, rank")
+
+    def rejected(self, limit: int = 100) -> RejectedFrame:
+        """Return the newest rejected messages, at most ``limit``."""
+        query = "from rejected order by epoch desc, part, source_offset desc limit $1"
+        return self._frame(RejectedFrame, query, [limit])
+
+    def rejections(self) -> Rejections:
+        """Return how many messages were rejected, in all and by kind of reason."""
+        query = "select split_part(reason, ':', 1) as kind, count(*) as times from rejected group by kind"
+        rows = self._rows(f"{query} order by times desc, kind")
+        return Rejections(total=sum(count for _, count in rows), reasons=dict(rows))
+
+    def rejected_after(self, epoch: int) -> RejectedFrame:
+        """Return the messages that were rejected in later epochs, in their order."""
+        return self._frame(RejectedFrame, "from rejected where epoch > $1 order by epoch, part, source_offset", [epoch])

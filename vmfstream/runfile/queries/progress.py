@@ -1,0 +1,127 @@
+"""How far a run is: its epochs, its open slice, who writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from vmfstream.runfile.lease import holder
+from vmfstream.runfile.queries.asking import Asking, Floats, Ints, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """How far the run is: last epoch (-1 before the first), last closed slice, and whether the source is done."""
+
+    epoch: int
+    slice: int | None
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """How far a run is, for whoever watches it.
+
+    ``epoch`` is the newest update (-1 before the first), ``written`` when it was written (UTC), ``usual`` the usual
+    seconds between updates (NaN before the third), ``slice`` the newest closed slice, ``closed`` the update that closed
+    it, ``snapshot`` the newest batch fit (-1 without any).
+    """
+
+    epoch: int
+    finished: bool
+    written: datetime | None
+    usual: float
+    slice: int | None
+    closed: int
+    snapshot: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenSlice:
+    """The slice that is not closed yet: its documents so far, in all and by topic."""
+
+    slice: int
+    label: str
+    n: int
+    topic: Ints
+    documents: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochFrame:
+    """Engine updates by number; ``unknown`` and ``heldout`` are NaN, ``lag`` is -1 where they were not known."""
+
+    epoch: Ints
+    slice: Ints
+    label: Texts
+    n: Ints
+    rejected: Ints
+    late: Ints
+    empty: Ints
+    unknown: Floats
+    heldout: Floats
+    seconds: Floats
+    lag: Ints
+
+
+class Progress(Asking):
+    """Questions of whoever watches a run."""
+
+    def meta(self) -> dict[str, str]:
+        """Return the settings of the run and the ``format`` of the log."""
+        return dict(self._rows("select key, value from meta order by key"))
+
+    def newest(self) -> Newest:
+        """Return how far the run is; cheap enough to ask every second."""
+        query = """
+            select coalesce(max(epoch), -1), (select max(slice) from slice), coalesce(arg_max(finished, epoch), false)
+            from epoch"""
+        ((epoch, last, finished),) = self._rows(query)
+        return Newest(epoch, last, finished)
+
+    def pulse(self) -> Pulse:
+        """Return what tells a watcher whether to read again; as cheap as ``newest``."""
+        query = """
+            with late as (select epoch, finished, begun, seconds from epoch order by epoch desc limit 20),
+            gaps as (select date_diff('millisecond', lag(begun) over (order by epoch), begun) / 1e3 as gap from late)
+            select coalesce(max(epoch), -1), coalesce(arg_max(finished, epoch), false),
+                arg_max(begun + to_milliseconds((1e3 * seconds)::bigint), epoch),
+                coalesce((select median(gap) from gaps), 'nan'::double), (select max(slice) from slice),
+                (select coalesce(max(epoch), -1) from slice), (select coalesce(max(snapshot), -1) from snapshot)
+            from late"""
+        return Pulse(*self._rows(query)[0])
+
+    def open_slice(self) -> OpenSlice | None:
+        """Return the slice that the newest update left open, or None."""
+        query = """
+            with late as (select max(epoch) as epoch, arg_max(slice, epoch) as slice from epoch)
+            select slice, label, (select sum(n) from epoch where epoch.slice = late.slice)::bigint as n,
+                topic, topic.n as documents
+            from late join epoch using (epoch, slice) left join topic using (epoch)
+            where slice > coalesce((select max(slice) from slice), -1) order by topic"""
+        rows = self._rows(query)
+        if not rows:
+            return None
+        index, label, n, *_ = rows[0]
+        known = [(topic, documents or 0.0) for *_, topic, documents in rows if topic is not None]
+        topics, documents = zip(*known, strict=True) if known else ((), ())
+        return OpenSlice(index, label, n, np.array(topics, np.int64), np.array(documents, np.float64))
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        return self._frame(EpochFrame, "from epoch order by epoch")
+
+    def position(self) -> dict[str, int]:
+        """Return the next offset to read, by part of the source."""
+        return dict(self._rows("select part, next_offset from position order by part"))
+
+    def run_name(self) -> str:
+        """Return a name that no other run has: when its first epoch began; empty before."""
+        rows = self._rows("select strftime(begun, '%Y%m%d%H%M%S%f') from epoch order by epoch limit 1")
+        return str(rows[0][0]) if rows else ""
+
+    def writer(self) -> int | None:
+        """Return the process that is writing the log, None if there is none; the log is not opened."""
+        return holder(self.path)

@@ -1,0 +1,216 @@
+"""Topics over closed slices, as known then or in hindsight: sizes, words, angles, events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from duckdb import DuckDBPyConnection
+
+from vmfstream.runfile.queries.asking import Asking, Bools, Floats, Ints, Texts, Times, unmasked
+from vmfstream.text.sketch import SIZE
+
+Reading: TypeAlias = Literal["then", "hindsight"]
+"""``then``: as known when the slice closed; ``hindsight``: using the documents of later slices too."""
+
+_TABLE = {"then": "filtered", "hindsight": "smoothed"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceFrame:
+    """Closed slices by index; ``begins`` and ``ends`` are datetime64[us] in UTC, NaT for slices of N documents."""
+
+    slice: Ints
+    label: Texts
+    begins: Times
+    ends: Times
+    n: Ints
+    predicted: Floats
+    settling: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicFrame:
+    """Topics at the end of each closed slice, by slice and topic; NaN where a number was not known."""
+
+    slice: Ints
+    topic: Ints
+    n: Floats
+    share: Floats
+    kappa: Floats
+    gamma: Floats
+    tightness: Floats
+    certainty: Floats
+    speed: Floats
+    speed_error: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AngleFrame:
+    """Degrees between the means of topics at the end of a slice; each pair once, the smaller number first."""
+
+    slice: Ints
+    topic: Ints
+    other: Ints
+    degrees: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SketchFrame:
+    """Means of topics by slice and topic as ``numbers`` (rows, 512), whose cosines are nearly those of the means."""
+
+    slice: Ints
+    topic: Ints
+    numbers: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordFrame:
+    """Words of topics by slice, topic and rank (from 1)."""
+
+    slice: Ints
+    topic: Ints
+    rank: Ints
+    word: Texts
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordCodes:
+    """Words of topics in any order, ``rank`` from 1; ``word`` is a place in ``vocabulary``, which is sorted."""
+
+    slice: Ints
+    topic: Ints
+    rank: Ints
+    word: Ints
+    weight: Floats
+    vocabulary: Texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UncertaintyFrame:
+    """How sure topics are at the end of each closed slice, at 95 %, by slice and topic; NaN where it was not logged.
+
+    The share lies between ``share_low`` and ``share_high``, the mean within ``radius`` degrees of the one that is told.
+    """
+
+    slice: Ints
+    topic: Ints
+    share_low: Floats
+    share_high: Floats
+    radius: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemperFrame:
+    """Inverse temperatures of memberships, see `vmfstream.records.SliceReport`; NaN where there is none."""
+
+    slice: Ints
+    temper: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventFrame:
+    """What happened, in order, see `vmfstream.records.Event`; ``other`` is -1, a number NaN where there is none."""
+
+    slice: Ints
+    epoch: Ints
+    kind: Texts
+    topic: Ints
+    other: Ints
+    value: Floats
+    evidence: Floats
+    chance: Floats
+
+
+class Topics(Asking):
+    """Questions about what became of topics."""
+
+    def slices(self) -> SliceFrame:
+        """Return the closed slices."""
+        return self._frame(SliceFrame, "from slice order by slice")
+
+    def topics(self, reading: Reading) -> TopicFrame:
+        """Return the topics of all closed slices.
+
+        Parameters
+        ----------
+        reading : {"then", "hindsight"}
+            As known when the slice closed, or using later documents too (empty without ``has_hindsight``).
+        """
+        return self._frame(TopicFrame, f"from {_table(reading)} order by slice, topic")
+
+    def words(self, reading: Reading, topic: int | None = None, top: int = 60) -> WordFrame:
+        """Return the words of topics in all closed slices.
+
+        Parameters
+        ----------
+        reading : {"then", "hindsight"}
+        topic : int, optional
+            One topic only.
+        top : int
+            At most so many words per slice and topic.
+        """
+        query = (
+            f"from {_table(reading)}_word where rank <= $1 and ($2 is null or topic = $2) order by slice, topic, rank"
+        )
+        return self._frame(WordFrame, query, [top, topic])
+
+    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
+        """Return at most ``top`` words of every topic and closed slice as numbers: quicker, and each text once."""
+        table = f"{_table(reading)}_word"
+        names = f"select distinct word from {table} where rank <= $1 order by word"
+        query = f"""
+            with named as (select word, row_number() over (order by word) - 1 as code from ({names}))
+            select slice, topic, rank, code as word, weight from {table} join named using (word) where rank <= $1"""
+
+        def take(found: DuckDBPyConnection) -> WordCodes:
+            columns = {name: unmasked(column) for name, column in found.fetchnumpy().items()}
+            vocabulary = unmasked(found.execute(names, [top]).fetchnumpy()["word"])
+            return WordCodes(**columns, vocabulary=vocabulary)
+
+        return self._asked(query, [top], take)
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between the means of the topics of each closed slice, of all pairs or of one topic's."""
+        query = (
+            f"from {_table(reading)}_angle where $1 is null or topic = $1 or other = $1 order by slice, topic, other"
+        )
+        return self._frame(AngleFrame, query, [topic])
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return the sketches of the means in all closed slices, of all topics or of one."""
+        query = f"""
+            select slice, topic, numbers from {_table(reading)}_sketch where $1 is null or topic = $1
+            order by slice, topic"""
+        index, topics, numbers = self._columns(query, [topic])
+        return SketchFrame(
+            slice=unmasked(index),
+            topic=unmasked(topics),
+            numbers=np.frombuffer(b"".join(numbers), np.int8).reshape(len(numbers), -1).astype(np.float64)
+            if len(numbers)
+            else np.empty((0, SIZE)),
+        )
+
+    def uncertainty(self, reading: Reading) -> UncertaintyFrame:
+        """Return how sure the topics of all closed slices are."""
+        return self._frame(UncertaintyFrame, f"from {_table(reading)} order by slice, topic")
+
+    def tempers(self) -> TemperFrame:
+        """Return how far memberships on arrival are to be believed, slice by slice."""
+        return self._frame(TemperFrame, "from slice order by slice")
+
+    def events(self) -> EventFrame:
+        """Return births, mergers and the other events in the order in which they were written."""
+        return self._frame(EventFrame, "from event order by slice, epoch, rowid")
+
+    def has_hindsight(self) -> bool:
+        """Tell whether a smoother has written anything."""
+        return bool(self._rows("select exists(select 1 from smoothed)")[0][0])
+
+
+def _table(reading: str) -> str:
+    if reading not in _TABLE:
+        raise ValueError(f"reading must be one of {', '.join(map(repr, _TABLE))}, got {reading!r}")
+    return _TABLE[reading]

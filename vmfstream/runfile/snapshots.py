@@ -1,0 +1,152 @@
+"""What batch fits of the sample read from a log, and what they write into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.errors import InputError
+from vmfstream.records import Arrays
+from vmfstream.runfile.connection import connected, explain
+from vmfstream.runfile.rows import Frame, as_texts
+from vmfstream.runfile.schema import check
+from vmfstream.runfile.writer import insert, stored_state
+
+TIMEOUT = 30.0
+"""Seconds to wait for a log that a run is writing to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """A moment of a log: its settings, the sample, and states.
+
+    ``slice`` and ``packed`` are columns of the sample, by slice and key; ``sizes`` the documents of each closed slice.
+    ``now`` is the open and the slice state of the last commit, ``before`` those from before the newest slice ended,
+    None where there are none.
+    """
+
+    settings: Mapping[str, str]
+    slice: NDArray[np.int64]
+    packed: Sequence[bytes]
+    sizes: Mapping[int, int]
+    now: tuple[Arrays, Arrays] | None
+    before: tuple[Arrays, Arrays] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """A batch fit of the sample; its columns are those of `SnapshotFrame` and `SnapshotTopicFrame` of the queries."""
+
+    kind: str
+    slice: int
+    documents: int
+    bound: float
+    predicted: float
+    live: float
+    parent: NDArray[np.int64]
+    level: NDArray[np.int64]
+    topic: NDArray[np.int64]
+    n: NDArray[np.float64]
+    share: NDArray[np.float64]
+    tightness: NDArray[np.float64]
+    certainty: NDArray[np.float64]
+    words: Sequence[Sequence[tuple[str, float]]]
+
+
+def read_stored(path: Path) -> Stored:
+    """Read what batch fits need, all of one moment, while a run may be writing.
+
+    Raises
+    ------
+    InputError
+        If there is no log at ``path``.
+    StoreLocked
+        If the log is not released in time.
+    """
+    path = path.expanduser().resolve()
+    with connected(path, read_only=True, timeout=TIMEOUT) as connection:
+        try:
+            connection.begin()
+            check(connection, path)
+            rows = connection.execute("select slice, packed from sample order by slice, key").fetchall()
+            return Stored(
+                settings=dict(connection.execute("select key, value from meta").fetchall()),
+                slice=np.array([index for index, _ in rows], np.int64),
+                packed=[packed for _, packed in rows],
+                sizes=dict(connection.execute("select slice, n from slice").fetchall()),
+                now=_states(connection, ""),
+                before=_states(connection, "_before"),
+            )
+        except (duckdb.Error, ValueError) as error:
+            raise InputError(f"cannot read the log {path}: {error}") from error
+
+
+def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> list[int]:
+    """Write snapshots in one transaction; return their numbers.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be written; nothing was then.
+    StoreLocked
+        If the log is not released in time.
+    """
+    path = path.expanduser().resolve()
+    if not path.exists():
+        raise InputError(f"there is no log at {path}")
+    with connected(path, read_only=False, timeout=TIMEOUT) as connection:
+        try:
+            connection.begin()
+            check(connection, path)
+            first = connection.execute("select coalesce(max(snapshot), -1) + 1 from snapshot").fetchall()[0][0]
+            numbers = [first + i for i in range(len(snapshots))]
+            for number, one in zip(numbers, snapshots, strict=True):
+                for table, frame in _frames(number, one).items():
+                    insert(connection, table, frame)
+            connection.commit()
+        except duckdb.Error as error:
+            raise InputError(f"cannot write snapshots into the log {path}: {explain(error)}") from error
+    return numbers
+
+
+def _states(connection: duckdb.DuckDBPyConnection, which: str) -> tuple[Arrays, Arrays] | None:
+    states = [stored_state(connection, f"{kind}{which}") for kind in ("open", "slice")]
+    return None if states[0] is None or states[1] is None else (states[0], states[1])
+
+
+def _frames(number: int, one: Snapshot) -> dict[str, Frame]:
+    nodes, lengths = len(one.topic), [len(words) for words in one.words]
+    word = [pair for words in one.words for pair in words]
+    return {
+        "snapshot": {
+            "snapshot": np.array([number]),
+            "kind": as_texts([one.kind]),
+            "slice": np.array([one.slice]),
+            "made": np.array([datetime.now(UTC).replace(tzinfo=None)], "datetime64[us]"),
+            "documents": np.array([one.documents]),
+            "bound": np.array([one.bound]),
+            "predicted": np.array([one.predicted]),
+            "live": np.array([one.live]),
+        },
+        "snapshot_topic": {
+            "snapshot": np.full(nodes, number),
+            "node": np.arange(nodes),
+            **{
+                name: getattr(one, name)
+                for name in ("parent", "level", "topic", "n", "share", "tightness", "certainty")
+            },
+        },
+        "snapshot_word": {
+            "snapshot": np.full(len(word), number),
+            "node": np.repeat(np.arange(nodes), lengths),
+            "rank": np.array([rank for length in lengths for rank in range(1, length + 1)], np.int64),
+            "word": as_texts(name for name, _ in word),
+            "weight": np.array([weight for _, weight in word], np.float64),
+        },
+    }

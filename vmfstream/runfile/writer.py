@@ -1,0 +1,231 @@
+"""The only writer of the log: opens the file, writes epochs in one transaction, closes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from vmfstream.errors import InputError
+from vmfstream.records import Arrays, Checkpoint, Commit
+from vmfstream.runfile.arrays import pack, unpack
+from vmfstream.runfile.coalescing import written
+from vmfstream.runfile.connection import connected, explain
+from vmfstream.runfile.rows import Frame, check_order
+from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare
+
+_logger = logging.getLogger(__name__)
+
+_RESERVED = "format"
+
+
+class Log:
+    """A DuckDB file that keeps what the engine reports and what it needs to continue.
+
+    The file is open only during a call, so that other processes can read it between two epochs.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; made if missing, its folder must exist.
+    timeout : float
+        Seconds to wait for a file that another process holds.
+
+    Raises
+    ------
+    InputError
+        If the path cannot be a log (no folder, no permission, another kind of file).
+    FormatVersion
+        If the log was written by a newer program.
+    StoreLocked
+        If another process did not release the file in time.
+    """
+
+    def __init__(self, path: str | Path, timeout: float = 30.0) -> None:
+        self.path = Path(path).expanduser().resolve()
+        self.timeout = timeout
+        self._closed = False
+        with connected(self.path, read_only=False, timeout=timeout) as connection:
+            try:
+                prepare(connection, self.path)
+            except duckdb.Error as error:
+                raise InputError(f"cannot write the log {self.path}: {explain(error)}") from error
+
+    def resume(self) -> Checkpoint | None:
+        """Return the last commit's epoch, position and states, or None for a new log.
+
+        Raises
+        ------
+        InputError, StoreLocked
+            As the constructor; also if the stored states cannot be read.
+        """
+        with connected(self.path, read_only=True, timeout=self.timeout) as connection:
+            try:
+                check(connection, self.path)
+                row = connection.execute("select epoch, finished from epoch order by epoch desc limit 1").fetchone()
+                if row is None:
+                    return None
+                position = connection.execute("select part, next_offset from position order by part").fetchall()
+                return Checkpoint(
+                    epoch=row[0],
+                    position=dict(position),
+                    open_state=stored_state(connection, "open") or {},
+                    slice_state=stored_state(connection, "slice"),
+                    finished=row[1],
+                )
+            except (duckdb.Error, ValueError) as error:
+                raise InputError(f"cannot read the last state in the log {self.path}: {error}") from error
+
+    def settings(self, wanted: Mapping[str, str]) -> Mapping[str, str]:
+        """Record the settings of a run in a new log; from an old log return those it was made with.
+
+        Parameters
+        ----------
+        wanted : mapping of str to str
+            Any keys but ``format``, which the log writes itself.
+
+        Returns
+        -------
+        mapping of str to str
+            What the log holds now.
+
+        Raises
+        ------
+        ValueError
+            If ``wanted`` holds the key ``format``.
+        """
+        if _RESERVED in wanted:
+            raise ValueError(f"settings must not hold the key {_RESERVED!r}, which the log writes itself")
+        with connected(self.path, read_only=False, timeout=self.timeout) as connection:
+            try:
+                connection.begin()
+                query = connection.execute("select key, value from meta where key <> ? order by key", [_RESERVED])
+                stored = dict(query.fetchall())
+                if stored or not wanted:
+                    return stored
+                for key, value in wanted.items():
+                    connection.execute("insert into meta values (?, ?)", [key, str(value)])
+                connection.commit()
+            except duckdb.Error as error:
+                raise InputError(f"cannot write the settings into the log {self.path}: {explain(error)}") from error
+        return {key: str(value) for key, value in wanted.items()}
+
+    def commit(self, *commits: Commit) -> None:
+        """Write epochs: rows, position and states, all or nothing.
+
+        What the log then holds is what it held if they had been written one by one.
+
+        Parameters
+        ----------
+        *commits : Commit
+            One or more; the first epoch must be one more than the last stored (0 or 1 in a new log), the others follow.
+
+        Raises
+        ------
+        InputError
+            If an epoch does not follow, the log is closed or gone, or the disk refuses; nothing was written then.
+        StoreLocked
+            If another process did not release the file in time; the commit may be tried again.
+        ValueError
+            If a state is not made of plain arrays.
+        """
+        if self._closed:
+            raise InputError(f"the log {self.path} is closed")
+        if not self.path.exists():
+            raise InputError(f"the log {self.path} is gone: somebody moved or deleted it during the run")
+        # all the work that needs no file comes first: nobody else can open it meanwhile
+        writing = written(commits)
+        states = _packed_states(commits)
+        epochs = [one.epoch.epoch for one in commits]
+        with connected(self.path, read_only=False, timeout=self.timeout) as connection:
+            try:
+                connection.begin()
+                last = connection.execute("select max(epoch) from epoch").fetchall()[0][0]
+                for epoch in epochs:
+                    check_order(epoch, last, f"the log {self.path}")
+                    last = epoch
+                _forget_hindsight(connection, writing.renewed)
+                _thin(connection, writing.cut)
+                for table, frame in writing.tables.items():
+                    insert(connection, table, frame)
+                for part, offset in writing.position.items():
+                    connection.execute("insert or replace into position values (?, ?)", [part, offset])
+                for kind, body in states:
+                    _keep(connection, kind, body)
+                connection.commit()
+            except duckdb.Error as error:
+                raise InputError(
+                    f"nothing of epoch {epochs[0]} could be written into the log {self.path}: {explain(error)}; "
+                    "if the disk is full make room, then continue the run"
+                ) from error
+        _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
+
+    def close(self) -> None:
+        """Refuse further commits. The file is not open between calls, so there is nothing to release."""
+        self._closed = True
+
+
+def _packed_states(commits: Sequence[Commit]) -> list[tuple[str, bytes | None]]:
+    """Return the states that stay, by the names of their tables in the order of writing; None sets the last one aside.
+
+    The states from before the newest slice ended stay too: they judge others by that slice.
+    """
+    ends = [at for at, one in enumerate(commits) if one.closed and one.slice_state is not None]
+    newest = ends[-1] if ends else 0
+    before, after = _newest_states(commits[:newest]), _newest_states(commits[newest:])
+    aside: list[tuple[str, bytes | None]] = [("open", None), ("slice", None)] if ends else []
+    return [*before, *aside, *after]
+
+
+def _newest_states(commits: Sequence[Commit]) -> list[tuple[str, bytes | None]]:
+    opened = [("open", one.open_state) for one in commits][-1:]
+    closed = [("slice", one.slice_state) for one in commits if one.slice_state is not None][-1:]
+    return [(kind, pack(state)) for kind, state in opened + closed]
+
+
+def _forget_hindsight(connection: duckdb.DuckDBPyConnection, slices: Sequence[int]) -> None:
+    if slices:
+        for table in ("smoothed", "smoothed_word", "smoothed_angle", "smoothed_sketch"):
+            connection.execute(f"delete from {table} where slice in (select unnest(?::integer[]))", [slices])
+
+
+def _thin(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:
+    if cut:
+        connection.execute(
+            "delete from sample using (select unnest(?::integer[]) as cut, unnest(?::ubigint[]) as largest) "
+            "where slice = cut and key > largest",
+            [list(cut), list(cut.values())],
+        )
+
+
+def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
+    """Add rows to a table, in the open transaction."""
+    connection.register("incoming", frame)
+    names = ", ".join(frame)
+    connection.execute(f"insert into {table} ({names}) select {names} from incoming")
+    connection.unregister("incoming")
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes | None) -> None:
+    """Replace a state, or set it aside as the one from before a slice ended; renamed, it costs nothing.
+
+    Rows of one growing table would be written again whenever DuckDB folds its journal into the file; a table that is
+    replaced costs the same for ever and keeps the file at a few times the state. As a column of numbers a state goes
+    straight to its place in the file, as one large value it would pass through the journal: 14 MB take 40 ms instead
+    of 90.
+    """
+    if body is None:
+        connection.execute(f"drop table checkpoint_{kind}_before")
+        connection.execute(f"alter table checkpoint_{kind} rename to checkpoint_{kind}_before")
+        return
+    connection.execute(CREATE_CHECKPOINT.format(kind=kind))
+    insert(connection, f"checkpoint_{kind}", {"body": np.frombuffer(body, np.uint64)})
+
+
+def stored_state(connection: duckdb.DuckDBPyConnection, kind: str) -> Arrays | None:
+    """Return a stored state, or None if nothing was stored."""
+    body = connection.execute(f"select body from checkpoint_{kind}").fetchnumpy()["body"]
+    return unpack(body.tobytes()) if len(body) else None

@@ -1,0 +1,1 @@
+"""`TopicTracker`: texts in, topics over time out, without a file."""

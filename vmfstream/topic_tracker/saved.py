@@ -1,0 +1,77 @@
+"""A tracker's past in a log: commands and pages read the log, and a tracker can go on from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from vmfstream.errors import InputError
+from vmfstream.records import Arrays
+from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.writer import Log
+
+_PREFIX = "tracker."
+
+
+def write_log(kept: MemoryLog, path: Path) -> None:
+    """Write all commits into a new log, and with the last one everything that `read_log` needs.
+
+    Raises
+    ------
+    InputError
+        If there is a file already, or the path cannot be written.
+    """
+    if path.exists():
+        raise InputError(f"{path} exists already; a tracker is saved into a new file")
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    log, last = Log(part), kept.resume()
+    log.settings(kept.settings({}))
+    for commit in kept.commits:
+        if last is not None and commit.epoch.epoch == last.epoch:
+            past = {f"{_PREFIX}{name}": array for name, array in flattened(kept).items()}
+            commit = replace(commit, open_state=last.open_state | past, slice_state=last.slice_state)
+        log.commit(commit)
+    log.close()
+    part.replace(path)
+
+
+def read_log(path: Path) -> MemoryLog:
+    """Return what `write_log` was given.
+
+    Raises
+    ------
+    InputError
+        If there is no such log, or no tracker wrote it.
+    FormatVersion
+        If it was written by a newer program.
+    """
+    if not path.exists():
+        raise InputError(f"there is no file {path}")
+    log = Log(path)
+    checkpoint = log.resume()
+    if checkpoint is None:
+        empty = MemoryLog()
+        empty.settings(log.settings({}))
+        return empty
+    past = {k.removeprefix(_PREFIX): a for k, a in checkpoint.open_state.items() if k.startswith(_PREFIX)}
+    if not past:
+        raise InputError(
+            f"{path} was not saved by a TopicTracker; a run's log is continued by the command that made it"
+        )
+    return unflattened(past)
+
+
+def flattened(kept: MemoryLog) -> Arrays:
+    """Return all that is kept as named arrays."""
+    arrays: Arrays = {}
+    tree = json.dumps(kept.plain(arrays))
+    return arrays | {"tree": np.frombuffer(tree.encode(), np.uint8)}
+
+
+def unflattened(arrays: Arrays) -> MemoryLog:
+    """Return what `flattened` was given."""
+    return MemoryLog.from_plain(json.loads(arrays["tree"].tobytes()), arrays)
