@@ -1,11 +1,18 @@
-"""The seams: what a source, a codec and a store must do. Everything else is a concrete class."""
+"""Interfaces: what a source, a codec, a model, an executor and a store must do. Everything else is a concrete class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from vmfstream.records import Checkpoint, Commit, Document, Message, Position, Range, Rejected
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.records import Arrays, Checkpoint, Commit, Document, Event, Message, Position, Range, Rejected
+
+if TYPE_CHECKING:
+    from vmfstream.directional.kernels import Rows
 
 
 class Source(Protocol):
@@ -112,6 +119,214 @@ class Codec(Protocol):
 
     def decode(self, message: Message) -> Document | Rejected:
         """Decode one message."""
+        ...
+
+
+class Scores(NamedTuple):
+    """What a model says of N documents before it learns them.
+
+    ``loglik`` (N,) are log-densities in nats relative to the uniform density; ``topic`` (N,) the ids of the most
+    probable topics, -1 for documents without a direction; ``novelty`` (N,) the nats by which a topic without documents
+    explains a document better than all known ones, 0 for documents without a direction.
+    """
+
+    loglik: NDArray[np.float64]
+    topic: NDArray[np.int64]
+    novelty: NDArray[np.float64]
+
+
+class TopicView(Protocol):
+    """The K topics of one slice as numbers, from which words and reports are made."""
+
+    @property
+    def slice(self) -> int:
+        """Number of the slice."""
+        ...
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Ids of the topics, (K,)."""
+        ...
+
+    @property
+    def f(self) -> NDArray[np.float32]:
+        """Natural vectors of the means, (D, >= K), in the vocabulary in force."""
+        ...
+
+    @property
+    def gamma(self) -> NDArray[np.float64]:
+        """Lengths of the natural vectors, (K,): concentrations of the belief about the means."""
+        ...
+
+    @property
+    def n(self) -> NDArray[np.float64]:
+        """Documents of the topics, (K,)."""
+        ...
+
+    @property
+    def kappa(self) -> float:
+        """Concentration of documents around the means."""
+        ...
+
+    @property
+    def speed(self) -> NDArray[np.float64]:
+        """Angles in degrees to the means of the slice before, (K,); NaN if unknown."""
+        ...
+
+    @property
+    def speed_error(self) -> NDArray[np.float64]:
+        """Standard deviations of these angles, (K,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceSummary:
+    """What a model says of a slice when it has ended.
+
+    Attributes
+    ----------
+    predicted : mean log-density of its documents under the prediction made before it began, in nats relative to the
+        uniform density; NaN if nothing was predicted.
+    persistence : expected cosine between a topic's means in consecutive slices.
+    warm_up : whether ids may still change their meaning.
+    temper : inverse temperature that calibrates the topic probabilities on arrival; NaN if nothing was predicted.
+    topics : its topics given the documents up to its end.
+    smoothed : the topics of slices that became final, given all documents up to the end of this one.
+    resp : (N, >= K) memberships of its kept documents.
+    cosine : (N, K) cosines of these documents with the topics' means.
+    events : what happened to topics.
+    """
+
+    predicted: float
+    persistence: float
+    warm_up: bool
+    temper: float
+    topics: TopicView
+    smoothed: Sequence[TopicView]
+    resp: NDArray[np.float32]
+    cosine: NDArray[np.float32]
+    events: Sequence[Event]
+
+
+class Regrown(NamedTuple):
+    """The documents that a model keeps, in a new vocabulary.
+
+    ``columns`` (D,) are the old columns of the new ones, -1 where a column is new; ``window`` are numbers and rows of
+    the closed slices, oldest first; ``rows`` are the kept documents of the open slice.
+    """
+
+    columns: NDArray[np.int32]
+    window: Sequence[tuple[int, Rows]]
+    rows: Rows
+
+
+Regrow: TypeAlias = Callable[[], Regrown]
+
+
+class Model(Protocol):
+    """Learns topics from documents as unit rows.
+
+    The engine encodes documents, keeps those that the model wants to see again, and names the topics that the model
+    describes. It calls ``learn`` for every batch once the model has begun, ``end_epoch`` after the last batch of an
+    epoch, and ``end_slice`` at the end of a slice. A model that waits for documents before its first fit has not begun;
+    its documents are kept until ``begin`` or ``end_slice`` fits them.
+    """
+
+    @property
+    def begun(self) -> bool:
+        """Whether it can score documents."""
+        ...
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Ids of the topics, (K,); none before it has begun."""
+        ...
+
+    @property
+    def next_id(self) -> int:
+        """The id of the next new topic: all below were given."""
+        ...
+
+    @property
+    def kept_documents(self) -> int:
+        """Most documents of a slice that it wants to see again; with as many it begins at the latest."""
+        ...
+
+    @property
+    def window(self) -> Sequence[int]:
+        """Numbers of the closed slices whose documents it wants to see again, oldest first."""
+        ...
+
+    def begin(self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> bool:
+        """Fit the first topics to closed slices and the open one; False if no document has a direction."""
+        ...
+
+    def learn(self, x: Rows, *, donate: bool) -> Scores:
+        """Score a batch of the open slice, then add it; ``donate`` allows to overwrite the arrays of the state."""
+        ...
+
+    def end_epoch(self) -> None:
+        """Bring the state to what ``restore`` would make of its arrays, to the last bit."""
+        ...
+
+    def end_slice(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+        """End slice ``index``; None if there are no topics yet.
+
+        ``regrow`` changes the vocabulary and has to be called once, after the slice was judged under the old one.
+        ``last`` tells that no document follows: a model that has not begun does so with what it has.
+        """
+        ...
+
+    def describe(self) -> TopicView | None:
+        """Return the topics in the middle of the open slice, None if there are none yet."""
+        ...
+
+    def smoothed(self) -> Sequence[TopicView]:
+        """Return the topics of the slices in the window, given all documents, oldest first."""
+        ...
+
+    def arrays(self) -> tuple[Arrays, Arrays]:
+        """Return the state, without rows of documents: what changes with every epoch, and at slice ends."""
+        ...
+
+    def restore(self, open_part: Arrays, slice_part: Arrays, window: Sequence[Rows], rows: Rows) -> None:
+        """Continue from ``arrays()`` and the kept documents; what follows is the same to the last bit."""
+        ...
+
+
+class Sums(Protocol):
+    """What a worker returns to the model of its documents, to be added along a tree."""
+
+    def merged(self, later: Any) -> Any:
+        """Return the sums of these documents and of later ones."""
+        ...
+
+
+class Prediction(Protocol):
+    """What workers need of a model during a slice."""
+
+    def score(self, x: Rows, so_far: Any, keep: int) -> tuple[Scores, Sums]:
+        """Score documents given what the slice has gathered before this epoch, and sum them.
+
+        The first ``keep`` documents will be kept.
+        """
+        ...
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """What a model can do besides so that workers score its documents."""
+
+    def prediction(self) -> Prediction:
+        """Return what workers need during a slice."""
+        ...
+
+    def gathered(self, lowest_cosine: float) -> Any:
+        """Return what the open slice has gathered so far; documents of this lowest cosine with a mean follow."""
+        ...
+
+    def add(self, sums: Any, rows: Rows) -> None:
+        """Add the sums of an epoch and the rows of those of its documents that are kept."""
         ...
 
 

@@ -35,15 +35,16 @@ sys.path.insert(0, str(ROOT))
 from vmfstream.bayes.factors.beliefs import learn  # noqa: E402
 from vmfstream.directional.chunked import blocks  # noqa: E402
 from vmfstream.directional.kernels import padded, posterior_accumulate  # noqa: E402
-from vmfstream.engine.loop.engine import EngineSettings  # noqa: E402
+from vmfstream.engine.loop.settings import EngineSettings  # noqa: E402
 from vmfstream.engine.loop.slices import Slicing  # noqa: E402
+from vmfstream.engine.loop.state import EngineState  # noqa: E402
+from vmfstream.engine.models.tracker import TrackerModel  # noqa: E402
 from vmfstream.engine.scale.executor import InProcess, executor_of  # noqa: E402
-from vmfstream.engine.scale.ranged import RANGE_MESSAGES, RangedEngine  # noqa: E402
+from vmfstream.engine.scale.ranged_batches import RANGE_MESSAGES, RangedBatches  # noqa: E402
 from vmfstream.mixtures.columns import column_norms  # noqa: E402
 from vmfstream.online.shares import Share, merged  # noqa: E402
 from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState  # noqa: E402
 from vmfstream.records import Document, Message, Position, Range  # noqa: E402
-from vmfstream.runfile.memory import MemoryLog  # noqa: E402
 from vmfstream.text.encoders import TextEncoder  # noqa: E402
 
 Figures: TypeAlias = dict[str, float]
@@ -182,28 +183,31 @@ def full_encoder(dimension: int) -> TextEncoder:
     return encoder
 
 
-def engine_of(size: tuple[int, int], documents: int, executor: Any) -> tuple[RangedEngine, Made]:
-    """An engine at the begin of a slice, with a full vocabulary and topics."""
+def begun(size: tuple[int, int], documents: int, executor: Any) -> tuple[RangedBatches, EngineState, Made]:
+    """A run at the begin of a slice, with a full vocabulary and topics."""
     topics, dimension = size
     make = partial(TextEncoder, capacity=dimension, min_df=1, max_df_share=1.0)
     encoder = full_encoder(dimension)
     source = Made(dimension, topics)
-    track, cut = TrackerSettings(topics=topics, threads=1), EngineSettings(Slicing("year"), epoch_documents=documents)
-    engine = RangedEngine(source, Plain(), encoder, MemoryLog(), track, cut, make, executor)
-    engine._reach.slice, engine._state = 2001, state_of(topics, dimension)
-    return engine, source
+    cut, model = (
+        EngineSettings(Slicing("year"), epoch_documents=documents),
+        TrackerModel(TrackerSettings(topics, threads=1)),
+    )
+    state = EngineState(encoder, model, cut)
+    state.position.slice, model.state = 2001, state_of(topics, dimension)
+    return RangedBatches(source, Plain(), cut, make, executor), state, source
 
 
 def measured(size: tuple[int, int], documents: int, epochs: int, executor: Any) -> Figures:
     """Medians over epochs; the first two bring the slice's prediction to the workers and are left out."""
     weighed = Weighed(executor)
-    engine, source = engine_of(size, documents, weighed)
+    batches, state, source = begun(size, documents, weighed)
     seen: list[Figures] = []
     for _ in range(epochs + 2):
         source.documents += documents
         weighed.up = weighed.down = 0.0
         began, (work, driver) = time.perf_counter(), used(weighed)
-        epoch = engine._next_epoch(None, lambda: False)
+        epoch = batches.next_epoch(state, lambda _: None, lambda: False)
         seconds, (worked, drove) = time.perf_counter() - began, used(weighed)
         assert epoch.documents == documents
         seen.append(

@@ -18,7 +18,9 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.loop.engine import Engine, EngineSettings
+from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.loop.slices import Slicing
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import Comparison
 from vmfstream.engine.run import RunSettings, evaluate
 from vmfstream.online.state import TrackerSettings, TrackState
@@ -71,8 +73,9 @@ def told(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
         found.extend(topics.tolist())
 
     log = MemoryLog()
-    parts = (PlantedSource(stream), FieldCodec(meta=("truth",)), TextEncoder(), log)
-    Engine(*parts, track, EngineSettings(Slicing("month")), keep).run()
+    source, cut = PlantedSource(stream), EngineSettings(Slicing("month"))
+    batches = LocalBatches(source, FieldCodec(meta=("truth",)), cut, keep)
+    Engine(source, TextEncoder(), TrackerModel(track), log, cut, batches).run()
     closed = [report for commit in log.commits for report in commit.closed]
     return Story(np.array(truth), np.array(found), np.array(slices), closed)
 
@@ -218,14 +221,15 @@ def spoken(
     found: list[int] = []
     sizes: list[int] = []
     log = MemoryLog()
-    parts = (MemorySource(list(documents)), FieldCodec(), TextEncoder(capacity=capacity), log)
+    source, model = MemorySource(list(documents)), TrackerModel(track)
     settings = EngineSettings(Slicing("year"), batch_documents=60)
-    engine = Engine(*parts, track, settings, lambda _, topics: found.extend(topics.tolist()))
+    batches = LocalBatches(source, FieldCodec(), settings, lambda _, topics: found.extend(topics.tolist()))
+    engine = Engine(source, TextEncoder(capacity=capacity), model, log, settings, batches)
     while not engine.finished:
         engine.run(stop=partial(reached, engine, engine.documents + 60))
-        sizes += [engine.state.dim] if engine.state is not None else []
-    assert engine.state is not None
-    return found, sizes, engine.state, [report for commit in log.commits for report in commit.closed][-1]
+        sizes += [model.state.dim] if model.state is not None else []
+    assert model.state is not None
+    return found, sizes, model.state, [report for commit in log.commits for report in commit.closed][-1]
 
 
 def reached(engine: Engine, documents: int) -> bool:

@@ -52,7 +52,7 @@ def conclude(engine: Engine, log: Path, page: Path | None, stop: Stop) -> None:
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
     typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
     typer.echo(f"log: {log.resolve()}")
-    if engine.finished and engine.state is None:
+    if engine.finished and not engine.state.model.begun:
         typer.echo("no topics: too few documents with words that occur in more than one of them")
     if page is not None and engine.epoch:
         write_page(log, page)

@@ -114,7 +114,7 @@ def replay(
     """
     from vmfstream.engine.run import evaluate as compare
     from vmfstream.engine.run import follow
-    from vmfstream.engine.snapshots.background import beside
+    from vmfstream.engine.snapshots.background import background_snapshots
     from vmfstream.replay.run import open_replay
     from vmfstream.runfile.writer import Log
 
@@ -143,7 +143,7 @@ def replay(
         closing(opened.source),
         dashboard_if(dashboard, out, dashboard_port),
         progress(opened.title, opened.source.total) as (observe, stop),
-        beside(observe, out, 0 if evaluate else snapshot_every, kinds) as told,
+        background_snapshots(observe, out, 0 if evaluate else snapshot_every, kinds) as told,
     ):
         if evaluate:
             comparison = compare(opened.source, opened.codec, settings, observe)
@@ -231,7 +231,7 @@ def run(
     from vmfstream.connectors.kafka.options import parse_place, read_options
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
-    from vmfstream.engine.snapshots.background import beside
+    from vmfstream.engine.snapshots.background import background_snapshots
     from vmfstream.runfile.writer import Log
 
     start_logging(verbose)
@@ -282,7 +282,7 @@ def run(
         closing(opened),
         dashboard_if(dashboard, out, dashboard_port),
         progress(opened.name, opened.total) as (observe, stop),
-        beside(observe, out, snapshot_every, kinds) as noticed,
+        background_snapshots(observe, out, snapshot_every, kinds) as noticed,
         observers(out, noticed, **wishes) as told,
         executor_of(executor, workers) as pool,
     ):

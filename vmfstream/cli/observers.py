@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vmfstream.cli.diagnosis import Check
 from vmfstream.engine.loop.engine import Observer, Progress
-from vmfstream.engine.observers.delivery import Courier, Outbox, closed_slices, rejected_messages
+from vmfstream.engine.observers.delivery import Delivery, Sender, closed_slices, rejected_messages
 from vmfstream.errors import InputError, VmfstreamError
 from vmfstream.protocols import Codec
 from vmfstream.records import Rejected
@@ -42,11 +42,11 @@ def observers(
     InputError
         If a URL is wrong or a port is taken, or dead letters are asked for of something that is not a topic.
     """
-    couriers = [_courier(log, publish, options, _published)] if publish else []
+    deliveries = [_delivery(log, publish, options, _published)] if publish else []
     if dead_letters is not None:
         if source is None:
             raise InputError("--dead-letters sends messages of a topic again; the source is none")
-        couriers.append(_courier(log, dead_letters, options, partial(_dead, source, options)))
+        deliveries.append(_delivery(log, dead_letters, options, partial(_dead, source, options)))
     with ExitStack() as stack:
         told: list[Callable[[Progress], Any]] = [observe]
         if metrics_port is not None:
@@ -55,8 +55,8 @@ def observers(
             exposition = Exposition(metrics_port, metrics_address)
             stack.callback(exposition.close)
             told.append(exposition)
-        for courier in couriers:
-            stack.callback(courier.close)
+        for delivery in deliveries:
+            stack.callback(delivery.close)
         last = 0
 
         def tell(now: Progress) -> None:
@@ -65,13 +65,13 @@ def observers(
                 one(now)
             if now.epoch != last:
                 last = now.epoch
-                for courier in couriers:
-                    courier(last)
+                for delivery in deliveries:
+                    delivery(last)
 
         yield tell
 
 
-def _courier(log: Path, url: str, options: ClientOptions | None, letters: Any) -> Courier:
+def _delivery(log: Path, url: str, options: ClientOptions | None, letters: Any) -> Delivery:
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.options import parse_place, read_options
     from vmfstream.connectors.kafka.publisher import KafkaPublisher
@@ -82,10 +82,10 @@ def _courier(log: Path, url: str, options: ClientOptions | None, letters: Any) -
     if place.topics[0] not in known_topics(place, known):
         raise InputError(f"there is no topic {place.topics[0]} at {place.url} to write to; make it first")
 
-    def opened(run: str) -> Outbox:
+    def opened(run: str) -> Sender:
         return KafkaPublisher(place, known, f"vmfstream-{run}-{place.topics[0]}")
 
-    return Courier(log, letters, opened)
+    return Delivery(log, letters, opened)
 
 
 def _published(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:

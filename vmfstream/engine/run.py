@@ -1,4 +1,4 @@
-"""A whole run in one call: open the log, continue or begin, follow the source to its end."""
+"""A whole run in one call: open the run file, begin or continue, follow the source to its end."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from vmfstream import __version__
-from vmfstream.engine.loop.engine import Assigned, Engine, EngineSettings, Observer
+from vmfstream.engine.loop.engine import Batches, Engine, EngineSettings, Observer
+from vmfstream.engine.loop.local_batches import Assigned, LocalBatches
 from vmfstream.engine.loop.slices import Slicing
+from vmfstream.engine.models import MODELS
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import Comparison, Evaluator
-from vmfstream.engine.runtime_tuning import UNHINDERED
-from vmfstream.engine.scale.ranged import RangedEngine
+from vmfstream.engine.runtime_tuning import tuned_runtime
+from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.errors import InputError
 from vmfstream.online.state import TrackerSettings
-from vmfstream.protocols import Codec, Executor, Source, Store
+from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.runfile.writer import Log
@@ -25,28 +28,29 @@ from vmfstream.text.named import NamedVectorEncoder, SentenceEncoder
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run is made with; a log remembers it, and continuing with other settings is refused.
+    """Settings of a run; stored in the run file, which cannot be continued with other ones.
 
     Attributes
     ----------
-    title : what the page calls the stream.
+    title : name of the stream on the page.
     source : where the documents come from.
     licence : what may be done with them.
-    topics : most topics that are awake when one is born; the number of topics if they are fixed.
+    topics : maximum number of active topics; the number of topics if they are fixed.
     slices : ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour`` or documents per slice.
     seed : of all random choices.
     threads : parts that a batch is split into.
     window : documents refitted together at the end of a slice, 0 for the default.
-    epoch_documents : most documents of one transaction.
-    vocabulary : most words.
+    epoch_documents : most documents of one epoch.
+    vocabulary : maximum vocabulary size.
     language : of the stop words; ``none`` keeps all words.
-    stop_words : further words without meaning, separated by blanks.
+    stop_words : further stop words, separated by blanks.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
     named : whether the vectors come with texts, whose words name the topics.
     embed : sentence-transformers model that makes vectors of texts, or empty (extra ``embeddings``).
-    living_topics : whether topics may be born, split, merge and sleep; else those of the first fits stay for ever.
-    sample : most documents that the log keeps for snapshots; 0 for none.
+    living_topics : whether topics may be born, split, merge and become dormant; else those of the first fits stay.
+    sample : most documents that the run file keeps for snapshots; 0 for none.
+    model : one of `vmfstream.engine.models.MODELS`.
     """
 
     title: str = "documents"
@@ -67,6 +71,7 @@ class RunSettings:
     embed: str = ""
     living_topics: bool = True
     sample: int = 20_000
+    model: str = "topics"
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -82,12 +87,12 @@ class RunSettings:
         Slicing.parse(self.slices)
 
     def as_text(self) -> dict[str, str]:
-        """Flatten for the log."""
+        """Flatten for the run file."""
         return {f.name: str(getattr(self, f.name)) for f in fields(self)} | {"version": __version__}
 
     @classmethod
     def from_text(cls, stored: Mapping[str, str]) -> RunSettings:
-        """Read what a log remembers."""
+        """Read what a run file stores."""
         known: dict[str, Any] = {f.name: f.default for f in fields(cls) if f.name in stored}
         return cls(**{name: _read(stored[name], type(default)) for name, default in known.items()})
 
@@ -106,7 +111,7 @@ class RunSettings:
         return NamedVectorEncoder(self.dimension, text.vocabulary) if self.dimension else text
 
     def tracker(self) -> TrackerSettings:
-        """Return what the tracker is told."""
+        """Return the settings of the tracker."""
         return TrackerSettings(
             topics=self.topics,
             window=self.window or None,
@@ -115,18 +120,22 @@ class RunSettings:
             living_topics=self.living_topics,
         )
 
-    def parts(
-        self, source: Source, codec: Codec, store: Store, linger: float | None = None, ahead: int = 0
-    ) -> tuple[Source, Codec, Encoder, Store, TrackerSettings, EngineSettings]:
-        """Build what an engine is made of."""
-        cut = EngineSettings(
+    def new_model(self) -> Model:
+        """Build the model of these settings; InputError if there is none of that name."""
+        if self.model not in MODELS:
+            raise InputError(f"model: expected one of {', '.join(MODELS)}, got {self.model!r}")
+        return MODELS[self.model](self)
+
+    def engine(self, linger: float | None = None, ahead: int = 0) -> EngineSettings:
+        """Return the settings of the engine."""
+        return EngineSettings(
             Slicing.parse(self.slices),
             epoch_documents=self.epoch_documents,
             linger=linger,
             sample=self.sample,
+            seed=self.seed,
             ahead=ahead,
         )
-        return source, codec, self.encoder(), store, self.tracker(), cut
 
 
 def _read(text: str, kind: type) -> Any:
@@ -134,13 +143,13 @@ def _read(text: str, kind: type) -> Any:
 
 
 AHEAD = 2**25
-"""Bytes of messages that are read ahead of what is learnt."""
+"""Bytes of messages that are read while earlier ones are learnt."""
 
 _MAY_DIFFER = {"title", "licence", "source"}
 
 
 def agree(wanted: RunSettings, stored: Mapping[str, str]) -> RunSettings:
-    """Return the settings of an existing log; InputError where the wanted ones would change its meaning."""
+    """Return the settings of an existing run file; InputError where the wanted ones would change its meaning."""
     old = RunSettings.from_text(stored)
     for f in fields(wanted):
         was, now = getattr(old, f.name), getattr(wanted, f.name)
@@ -166,23 +175,29 @@ def follow(
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
-    Messages are read and decoded by a thread of their own, ``ahead`` bytes of them before they are learnt, and an epoch
-    is written while the next one is learnt; with 0 all is done by the caller's thread, one thing after the other.
+    Messages are read and decoded by a thread of their own, up to ``ahead`` bytes before they are learnt, and epochs are
+    written while later ones are learnt; with 0 all is done by the caller's thread, one thing after the other.
 
-    A store that already has epochs is continued where it stands; documents are counted once whatever happened before.
-    A log that another run is writing raises StoreLocked. With an ``executor`` its workers read the source in ranges
-    (`vmfstream.engine.scale.ranged`), and ``assigned`` is told nothing.
+    A store that already has epochs is continued after the last one; every document is counted once whatever happened
+    before. A run file that another run is writing raises StoreLocked. With an ``executor`` its workers read the source
+    in ranges (`vmfstream.engine.scale.ranged_batches`), and ``assigned`` is not called.
     """
-    with lease(store.path) if isinstance(store, Log) else nullcontext(), UNHINDERED:
+    with lease(store.path) if isinstance(store, Log) else nullcontext(), tuned_runtime():
         settings = agree(settings, store.settings(settings.as_text()))
-        parts = settings.parts(source, codec, store, linger, ahead if executor is None else 0)
-        engine = Engine(*parts, assigned) if executor is None else RangedEngine(*parts, settings.encoder, executor)
+        cut = settings.engine(linger, ahead if executor is None else 0)
+        batches: Batches
+        if executor is None:
+            batches = LocalBatches(source, codec, cut, assigned)
+        else:
+            batches = RangedBatches(source, codec, cut, settings.encoder, executor)
+        engine = Engine(source, settings.encoder(), settings.new_model(), store, cut, batches)
         engine.run(observe, stop)
     return engine
 
 
 def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:
     """Follow a source and refit batch models on all past at every slice (`vmfstream.engine.observers.evaluation`)."""
-    engine = Evaluator(*replace(settings, sample=0).parts(source, codec, MemoryLog()))
-    engine.run(observe)
-    return Comparison(engine.rows)
+    cut, encoder, model = replace(settings, sample=0).engine(), settings.encoder(), TrackerModel(settings.tracker())
+    evaluator = Evaluator(encoder, model, cut.slices)
+    Engine(source, encoder, model, MemoryLog(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)
+    return Comparison(evaluator.rows)

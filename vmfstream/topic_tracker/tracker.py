@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.tempering import fitted_temper, tempered
 from vmfstream.engine.loop.engine import Engine
+from vmfstream.engine.loop.local_batches import LocalBatches
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import directed
@@ -102,9 +104,10 @@ class TopicTracker:
         self._log, checkpoint = log, log.resume()
         self._feed = Feed(0 if checkpoint is None else checkpoint.position.get(PART, 0))
         self._feed.closed = checkpoint is not None and checkpoint.finished
-        parts = self._run.parts(self._feed, Ready(), log)
-        self._encoder, self._reader = parts[2], self._run.encoder()
-        self._engine = Engine(*parts)
+        cut = self._run.engine()
+        self._model, self._encoder, self._reader = TrackerModel(self._track), self._run.encoder(), self._run.encoder()
+        batches = LocalBatches(self._feed, Ready(), cut)
+        self._engine = Engine(self._feed, self._encoder, self._model, log, cut, batches)
 
     def learn(
         self, texts: Sequence[str], times: Sequence[Time] | Time, ids: Sequence[str] | None = None
@@ -157,7 +160,7 @@ class TopicTracker:
     @property
     def topic_ids(self) -> NDArray[np.int64]:
         """Numbers of the living topics, in the order of the columns of `transform`; none before the first topics."""
-        state = self._engine.state
+        state = self._model.state
         return np.zeros(0, np.int64) if state is None else state.ids.copy()
 
     def transform(self, texts: Sequence[str], *, temper: float | None = 1.0) -> NDArray[np.float64]:
@@ -338,7 +341,7 @@ class TopicTracker:
         """
         if isinstance(texts, str):
             raise InputError("texts: expected a sequence of texts, got one string")
-        state = self._engine.state
+        state = self._model.state
         if state is None:
             raise InputError("there are no topics yet; learn more documents first")
         if self._reader.digest != self._encoder.digest:

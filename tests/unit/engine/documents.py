@@ -10,9 +10,11 @@ import numpy as np
 
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
-from vmfstream.engine.loop.engine import Assigned, Engine, EngineSettings
+from vmfstream.engine.loop.engine import Engine, EngineSettings
+from vmfstream.engine.loop.local_batches import Assigned, LocalBatches
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.online.state import TrackerSettings
+from vmfstream.engine.models.tracker import TrackerModel
+from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.protocols import Source, Store
 from vmfstream.records import Message, SliceReport
 from vmfstream.runfile.memory import MemoryLog
@@ -63,15 +65,18 @@ def engine(
     **settings: Any,
 ) -> Engine:
     """An engine over a list or a source."""
-    return Engine(
-        MemorySource(source) if isinstance(source, Iterable) else source,
-        codec or FieldCodec(),
-        encoder or TextEncoder(),
-        store or MemoryLog(),
-        TrackerSettings(topics=topics, window=window, threads=threads),
-        EngineSettings(Slicing.parse(slices), **settings),
-        assigned,
-    )
+    read = MemorySource(source) if isinstance(source, Iterable) else source
+    model = TrackerModel(TrackerSettings(topics=topics, window=window, threads=threads))
+    cut = EngineSettings(Slicing.parse(slices), **settings)
+    batches = LocalBatches(read, codec or FieldCodec(), cut, assigned)
+    return Engine(read, encoder or TextEncoder(), model, store or MemoryLog(), cut, batches)
+
+
+def track_state(engine: Engine) -> TrackState | None:
+    """The state of the tracker that an engine drives."""
+    model = engine.state.model
+    assert isinstance(model, TrackerModel)
+    return model.state
 
 
 def run(source: Source | Iterable[Item], **given: Any) -> MemoryLog:

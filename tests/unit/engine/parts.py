@@ -7,10 +7,11 @@ from typing import Any
 
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.engine.loop.engine import EngineSettings
+from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.slices import Slicing
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.scale.executor import InProcess
-from vmfstream.engine.scale.ranged import RangedEngine
+from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Executor, Store
 from vmfstream.records import Message, Position, Range
@@ -81,19 +82,12 @@ def ranged(
     window: int | None = None,
     range_messages: int = 100,
     **settings: Any,
-) -> RangedEngine:
+) -> Engine:
     """An engine over parts."""
-    return RangedEngine(
-        source,
-        FieldCodec(),
-        TextEncoder(),
-        store or MemoryLog(),
-        TrackerSettings(topics=topics, window=window, threads=1),
-        EngineSettings(Slicing.parse(slices), **settings),
-        TextEncoder,
-        executor or InProcess(),
-        range_messages,
-    )
+    cut = EngineSettings(Slicing.parse(slices), **settings)
+    model = TrackerModel(TrackerSettings(topics=topics, window=window, threads=1))
+    batches = RangedBatches(source, FieldCodec(), cut, TextEncoder, executor or InProcess(), range_messages)
+    return Engine(source, TextEncoder(), model, store or MemoryLog(), cut, batches)
 
 
 def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryLog:

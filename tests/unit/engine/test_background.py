@@ -1,4 +1,4 @@
-"""Snapshots beside a run: one at a time, every so many slices, and nothing left behind."""
+"""Snapshots during a run: one at a time, every so many slices, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from vmfstream.engine.loop.engine import Progress
-from vmfstream.engine.snapshots.background import Beside, beside
+from vmfstream.engine.snapshots.background import BackgroundSnapshots, background_snapshots
 
 
-def told(snapshots: Beside, epoch: int, slice: str, *, finished: bool = False, topics: int = 3) -> None:
+def told(snapshots: BackgroundSnapshots, epoch: int, slice: str, *, finished: bool = False, topics: int = 3) -> None:
     snapshots(Progress(epoch, slice, 10, 0, 0.0, finished, topics=topics))
 
 
@@ -27,13 +27,13 @@ def instead(monkeypatch: pytest.MonkeyPatch, marks: Path, seconds: float = 0.0, 
         f"import time; f = open({str(marks)!r}, 'a', buffering=1); f.write('begin\\n'); time.sleep({seconds}); "
         f"f.write('end\\n'); raise SystemExit({code})"
     )
-    original = Beside.__init__
+    original = BackgroundSnapshots.__init__
 
-    def patched(self: Beside, *args: object) -> None:
+    def patched(self: BackgroundSnapshots, *args: object) -> None:
         original(self, *args)  # type: ignore[arg-type]
         self._command = [sys.executable, "-c", script]
 
-    monkeypatch.setattr(Beside, "__init__", patched)
+    monkeypatch.setattr(BackgroundSnapshots, "__init__", patched)
 
 
 def lines(marks: Path) -> list[str]:
@@ -47,7 +47,7 @@ def wait_for(marks: Path, count: int) -> None:
 
 def test_every_so_many_slices(monkeypatch: pytest.MonkeyPatch, marks: Path) -> None:
     instead(monkeypatch, marks)
-    snapshots = Beside(Path("x"), 2)
+    snapshots = BackgroundSnapshots(Path("x"), 2)
     for epoch, label in enumerate("aaabbcccd", 1):
         told(snapshots, epoch, label)
         told(snapshots, epoch, label)  # batches inside an epoch
@@ -63,7 +63,7 @@ def test_every_so_many_slices(monkeypatch: pytest.MonkeyPatch, marks: Path) -> N
 
 def test_slices_without_topics_do_not_count(monkeypatch: pytest.MonkeyPatch, marks: Path) -> None:
     instead(monkeypatch, marks)
-    snapshots = Beside(Path("x"), 1)
+    snapshots = BackgroundSnapshots(Path("x"), 1)
     for epoch, label in enumerate("abcd", 1):
         told(snapshots, epoch, label, topics=0)
     snapshots.finish()
@@ -72,7 +72,7 @@ def test_slices_without_topics_do_not_count(monkeypatch: pytest.MonkeyPatch, mar
 
 def test_one_at_a_time_and_the_due_one_follows(monkeypatch: pytest.MonkeyPatch, marks: Path) -> None:
     instead(monkeypatch, marks, seconds=0.3)
-    snapshots = Beside(Path("x"), 1)
+    snapshots = BackgroundSnapshots(Path("x"), 1)
     for epoch, label in enumerate("abcdefgh", 1):
         told(snapshots, epoch, label)
     snapshots.finish()
@@ -81,7 +81,7 @@ def test_one_at_a_time_and_the_due_one_follows(monkeypatch: pytest.MonkeyPatch, 
 
 def test_the_end_of_the_stream_closes_a_slice(monkeypatch: pytest.MonkeyPatch, marks: Path) -> None:
     instead(monkeypatch, marks)
-    snapshots = Beside(Path("x"), 2)
+    snapshots = BackgroundSnapshots(Path("x"), 2)
     told(snapshots, 1, "a")
     told(snapshots, 2, "b", finished=True)
     snapshots.finish()
@@ -92,7 +92,7 @@ def test_a_failure_is_told_and_the_next_one_is_tried(
     monkeypatch: pytest.MonkeyPatch, marks: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     instead(monkeypatch, marks, code=3)
-    snapshots = Beside(Path("x"), 1)
+    snapshots = BackgroundSnapshots(Path("x"), 1)
     told(snapshots, 1, "a")
     told(snapshots, 2, "b")
     assert snapshots._running is not None
@@ -105,7 +105,7 @@ def test_a_failure_is_told_and_the_next_one_is_tried(
 
 def test_a_run_that_is_stopped_gives_it_up(monkeypatch: pytest.MonkeyPatch, marks: Path) -> None:
     instead(monkeypatch, marks, seconds=60.0)
-    with beside(lambda now: None, Path("x"), 1) as observe:
+    with background_snapshots(lambda now: None, Path("x"), 1) as observe:
         observe(Progress(1, "a", 1, 0, 0.0, False, topics=2))
         observe(Progress(2, "b", 1, 0, 0.0, False, topics=2))
         wait_for(marks, 1)
@@ -116,5 +116,5 @@ def test_none_is_none() -> None:
     def observe(now: Progress) -> None:
         raise AssertionError
 
-    with beside(observe, Path("x"), 0) as told:
+    with background_snapshots(observe, Path("x"), 0) as told:
         assert told is observe

@@ -12,15 +12,15 @@ import pytest
 from tests.unit.engine.documents import years
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.observers.delivery import Courier, closed_slices, rejected_messages
+from vmfstream.engine.observers.delivery import Delivery, closed_slices, rejected_messages
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import Log
 
 
-class Outbox:
-    """Keeps letters by epoch; fails when it is told to."""
+class Box:
+    """Keeps messages by epoch; fails on demand."""
 
     def __init__(self, run: str, kept: dict[int, list[Any]]) -> None:
         self.run, self.kept = run, kept
@@ -30,12 +30,12 @@ class Outbox:
     def delivered(self) -> int:
         return max(self.kept, default=0)
 
-    def send(self, epoch: int, letters: Iterable[Any]) -> int:
+    def send(self, epoch: int, messages: Iterable[Any]) -> int:
         if self.fails:
             self.fails -= 1
             raise InputError("nobody answers")
         assert epoch not in self.kept
-        self.kept[epoch] = list(letters)
+        self.kept[epoch] = list(messages)
         return len(self.kept[epoch])
 
     def close(self) -> None:
@@ -56,25 +56,25 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def courier(
-    log: Path, kept: dict[int, list[Any]], boxes: list[Outbox], letters: Any = closed_slices, rest: float = 0.0
-) -> Courier:
-    def opened(run: str) -> Outbox:
-        boxes.append(Outbox(run, kept))
+def delivery(
+    log: Path, kept: dict[int, list[Any]], boxes: list[Box], messages: Any = closed_slices, rest: float = 0.0
+) -> Delivery:
+    def opened(run: str) -> Box:
+        boxes.append(Box(run, kept))
         return boxes[-1]
 
-    return Courier(log, letters, opened, rest)
+    return Delivery(log, messages, opened, rest)
 
 
 def test_slices_and_events_as_json(log: Path) -> None:
     kept: dict[int, list[Any]] = {}
-    boxes: list[Outbox] = []
-    send = courier(log, kept, boxes)
+    boxes: list[Box] = []
+    send = delivery(log, kept, boxes)
     last = Reader(log).newest().epoch
     assert send(0)
     assert not boxes  # before the first epoch there is no run to name
     assert send(last)
-    told = [json.loads(value) for letters in kept.values() for _, value in letters]
+    told = [json.loads(value) for messages in kept.values() for _, value in messages]
     slices = [one for one in told if one["type"] == "slice"]
     assert [(one["slice"], one["documents"], len(one["topics"])) for one in slices] == [
         ("2001", 40, 3),
@@ -84,7 +84,7 @@ def test_slices_and_events_as_json(log: Path) -> None:
     assert slices[0]["predicted"] is None  # nothing was predicted of the first; JSON has no NaN
     assert {"topic", "share", "n", "words"} <= set(slices[1]["topics"][0])
     assert [one["kind"] for one in told if one["type"] == "event"][:3] == ["started"] * 3
-    assert {key for letters in kept.values() for key, _ in letters} >= {"slice 2001", "started 2001 0"}
+    assert {key for messages in kept.values() for key, _ in messages} >= {"slice 2001", "started 2001 0"}
     send.close()
     assert boxes[0].closed
     assert boxes[0].run
@@ -94,19 +94,19 @@ def test_what_was_sent_is_not_sent_again(log: Path) -> None:
     kept: dict[int, list[Any]] = {}
     last = Reader(log).newest().epoch
     first = min(epoch for epoch, _ in closed_slices(Reader(log), 0, last))
-    courier(log, kept, [])(first)
+    delivery(log, kept, [])(first)
     assert list(kept) == [first]
     before = kept[first]
-    assert courier(log, kept, [])(last)
+    assert delivery(log, kept, [])(last)
     assert kept[first] is before
     assert len(kept) == 2
 
 
 def test_a_failure_is_told_and_made_good(log: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept: dict[int, list[Any]] = {}
-    boxes: list[Outbox] = []
+    boxes: list[Box] = []
     last = Reader(log).newest().epoch
-    send = courier(log, kept, boxes)
+    send = delivery(log, kept, boxes)
     assert send(1)
     boxes[0].fails = 1
     assert not send(last)
@@ -114,13 +114,13 @@ def test_a_failure_is_told_and_made_good(log: Path, caplog: pytest.LogCaptureFix
     assert send(last)
     assert len(boxes) == 2  # a new one, which knows what arrived
     assert len(kept) == 2
-    assert courier(Path(f"{log}.none"), {}, [])(1) is False
+    assert delivery(Path(f"{log}.none"), {}, [])(1) is False
 
 
 def test_after_a_failure_it_rests(log: Path) -> None:
-    boxes: list[Outbox] = []
+    boxes: list[Box] = []
     last = Reader(log).newest().epoch
-    send = courier(log, {}, boxes, rest=60.0)
+    send = delivery(log, {}, boxes, rest=60.0)
     assert send(1)
     boxes[0].fails = 1
     assert not send(last)
@@ -131,7 +131,7 @@ def test_after_a_failure_it_rests(log: Path) -> None:
 
 def test_rejected_messages(log: Path) -> None:
     kept: dict[int, list[Any]] = {}
-    assert courier(log, kept, [], rejected_messages)(Reader(log).newest().epoch)
-    rows = [row for letters in kept.values() for row in letters]
+    assert delivery(log, kept, [], rejected_messages)(Reader(log).newest().epoch)
+    rows = [row for messages in kept.values() for row in messages]
     assert [(part, offset) for part, offset, _ in rows] == [("memory", 80), ("memory", 81)]
     assert rows[0][2].startswith("not JSON")

@@ -15,11 +15,12 @@ from tests.unit.engine.documents import closed, document, sizes, told, years
 from tests.unit.engine.parts import Parts, news, ranged, run, spread
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.loop.engine import EngineSettings
+from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.slices import Slicing
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.scale.blocks import learn_block
 from vmfstream.engine.scale.executor import InProcess
-from vmfstream.engine.scale.ranged import RangedEngine
+from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.errors import InputError, WorkersLost
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Commit
@@ -171,7 +172,7 @@ def test_slices_of_so_many_documents_are_full_to_the_last(undisturbed: MemoryLog
 
 
 def test_a_range_of_large_messages_is_read_in_bites(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vmfstream.engine.scale.ranged.RANGE_BYTES", 3000)
+    monkeypatch.setattr("vmfstream.engine.scale.ranged_batches.RANGE_BYTES", 3000)
     log = run(Parts({"a": news(400, 2)}), epoch_documents=400)
     assert max(sizes(log)) < 40
     assert [one.n for one in closed(log)] == [200, 200]
@@ -194,8 +195,9 @@ def _vectors(items: list[dict[str, Any]], executor: InProcess) -> MemoryLog:
     codec = FieldCodec(vector="vector", dimension=6)
     encoder = partial(VectorEncoder, 6)
     cut = EngineSettings(Slicing.parse("year"), epoch_documents=200)
-    source, track = Parts(spread(items, 2)), TrackerSettings(topics=3)
-    RangedEngine(source, codec, encoder(), log, track, cut, encoder, executor, 50).run()
+    source, model = Parts(spread(items, 2)), TrackerModel(TrackerSettings(topics=3))
+    batches = RangedBatches(source, codec, cut, encoder, executor, 50)
+    Engine(source, encoder(), model, log, cut, batches).run()
     return log
 
 
@@ -207,7 +209,7 @@ def test_documents_do_not_pass_through_the_driver() -> None:
         def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
             results = super().map(function, calls)
             for result in results if function is learn_block else []:
-                (held if result.share is None else later).extend(pickle.dumps(result))
+                (held if result.batch.sums is None else later).extend(pickle.dumps(result))
             return results
 
     items = news(6000, 1)

@@ -12,8 +12,8 @@ import pytest
 from tests.unit.engine.documents import closed, document, engine, run, years
 from vmfstream import TopicTracker
 from vmfstream.bayes.factors.credible import angular_radius, share_intervals
-from vmfstream.engine.loop import calibration as tempering
 from vmfstream.engine.loop.novel import MostNovel
+from vmfstream.engine.models import calibration as tempering
 from vmfstream.records import Document
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import Log

@@ -12,16 +12,19 @@ import pytest
 from tests.unit.engine.documents import OneByOne, closed, document, engine, run, sizes, told, years
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, PAUSE, Aborted, Item, MemorySource
-from vmfstream.engine.loop.duplicates import RecentIds
-from vmfstream.engine.loop.intake import Intake, Reach
-from vmfstream.engine.loop.reading import Ahead, Direct
+from vmfstream.engine.loop.local_batches import LocalBatches
+from vmfstream.engine.loop.reading import ReadAhead
 from vmfstream.engine.loop.settings import EngineSettings, Epoch, Progress
 from vmfstream.engine.loop.slices import Slicing
+from vmfstream.engine.loop.state import EngineState
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError, StoreLocked
+from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Commit, Message, Position
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.runfile.writer import Log
+from vmfstream.text.encoders import TextEncoder
 
 FOUR_YEARS = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
 CUTS: dict[str, Any] = {"epoch_documents": 25, "batch_documents": 10, "window": 60}
@@ -133,7 +136,7 @@ def test_what_is_read_ahead_is_bounded() -> None:
     size = Message("memory", 0, b"x" * 900).size
     source = Watched([b"x" * 900] * 1000)
     taken = 0
-    with Ahead(source, FieldCodec(), 10, 100 * size) as ahead:
+    with ReadAhead(source, FieldCodec(), 10, 100 * size) as ahead:
         while not ahead.exhausted:
             # the thread has polled as far as it may once its last poll no longer moves
             for before in source.polled[-1:]:
@@ -146,7 +149,7 @@ def test_what_is_read_ahead_is_bounded() -> None:
 def test_a_full_reader_waits_until_something_is_taken() -> None:
     source = Watched([b"x" * 900] * 1000)
     size = Message("memory", 0, b"x" * 900).size
-    with Ahead(source, FieldCodec(), 10, 100 * size) as ahead:
+    with ReadAhead(source, FieldCodec(), 10, 100 * size) as ahead:
         while source.bytes < 100 * size:
             threading.Event().wait(0.001)
         threading.Event().wait(0.05)
@@ -285,11 +288,11 @@ def test_a_whole_run_writes_the_same_file(tmp_path: Path) -> None:
 
 
 def test_a_document_of_a_slice_that_is_closed_is_late() -> None:
-    reach = Reach(RecentIds())
     settings = EngineSettings(Slicing.parse("year"), batch_documents=1)
-    intake = Intake(Direct(MemorySource(years({2001: 2})), FieldCodec(), 10), reach, settings)
+    state = EngineState(TextEncoder(), TrackerModel(TrackerSettings()), settings)
+    batches = LocalBatches(MemorySource(years({2001: 2})), FieldCodec(), settings)
     first, second = Epoch(), Epoch()
-    assert len(intake.batch(first, lambda: False)) == 1
-    reach.slice = 2002
-    assert len(intake.batch(second, lambda: False)) == 1
-    assert (first.late, second.late, reach.late) == (0, 1, 1)
+    assert len(batches.batch(state, first, lambda: False)) == 1
+    state.position.slice = 2002
+    assert len(batches.batch(state, second, lambda: False)) == 1
+    assert (first.late, second.late, state.position.late) == (0, 1, 1)

@@ -16,9 +16,10 @@ from tests.unit.engine.documents import closed, told, years
 from vmfstream import __version__
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Comparison
 from vmfstream.engine.run import RunSettings, agree, evaluate, follow
-from vmfstream.engine.runtime_tuning import UNHINDERED
+from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError
 from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryLog
@@ -71,11 +72,14 @@ def test_settings_have_a_domain(name: str, value: object) -> None:
 
 def test_parts_follow_the_settings() -> None:
     settings = RunSettings(topics=4, window=0, seed=5, threads=1, slices="day", epoch_documents=9, vocabulary=99)
-    _, _, encoder, _, track, cut = settings.parts(MemorySource([]), FieldCodec(), MemoryLog(), linger=2.0)
+    encoder, track, cut = settings.encoder(), settings.tracker(), settings.engine(linger=2.0)
     assert isinstance(encoder, TextEncoder)
     assert encoder.vocabulary.capacity == 99
     assert (track.topics, track.window, track.seed, track.threads) == (4, None, 5, 1)
-    assert (str(cut.slices), cut.epoch_documents, cut.linger) == ("day", 9, 2.0)
+    assert (str(cut.slices), cut.epoch_documents, cut.linger, cut.seed) == ("day", 9, 2.0, 5)
+    model = settings.new_model()
+    assert isinstance(model, TrackerModel)
+    assert model.settings == track
     assert isinstance(replace(settings, dimension=8).encoder(), VectorEncoder)
 
 
@@ -128,9 +132,9 @@ def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() 
 def test_of_runs_beside_each_other_the_last_one_leaves_the_interpreter_as_it_was() -> None:
     before = gc.get_threshold(), sys.getswitchinterval()
     with ExitStack() as second:
-        with UNHINDERED:
+        with tuned_runtime():
             during = gc.get_threshold(), sys.getswitchinterval()
-            second.enter_context(UNHINDERED)
+            second.enter_context(tuned_runtime())
         assert (gc.get_threshold(), sys.getswitchinterval()) == during != before
         assert gc.get_freeze_count() > 0
     assert (gc.get_threshold(), sys.getswitchinterval()) == before

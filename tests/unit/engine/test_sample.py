@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.unit.engine import documents
 from tests.unit.engine.documents import engine, years
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.loop.sample import Sampler, _level, position_keys
+from vmfstream.engine.loop.sample import Candidates, Sampler, _level, position_keys
 from vmfstream.records import Document, Sampled
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.runfile.writer import Log
@@ -34,7 +34,8 @@ def keys_of(docs: list[Document], seed: int) -> NDArray[np.uint64]:
 
 def feed(sampler: Sampler, docs: list[Document], batch: int = 7) -> None:
     for i in range(0, len(docs), batch):
-        sampler.add(docs[i : i + batch], ENCODER.count(docs[i : i + batch]))
+        batch_ = docs[i : i + batch]
+        sampler.add(Candidates.among(batch_, ENCODER.count(batch_), sampler.wanted))
 
 
 class Table:

@@ -51,7 +51,7 @@ def put(writer: Writer, told: Told, epochs: range, stop: Any = never, *, urgent:
 
 def test_epochs_that_end_while_others_are_written_are_written_together() -> None:
     store, told = Slow(), Told()
-    with Writer(store, beside=True) as writer:
+    with Writer(store, in_thread=True) as writer:
         put(writer, told, range(4))
         assert told == []
         store.free.release(2)
@@ -61,11 +61,11 @@ def test_epochs_that_end_while_others_are_written_are_written_together() -> None
 
 
 def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "PAUSE", 1e9)
-    monkeypatch.setattr(writing, "SHARE", 1e12)
+    monkeypatch.setattr(writing, "MAX_PAUSE", 1e9)
+    monkeypatch.setattr(writing, "PAUSE_FACTOR", 1e12)
     store, told = Slow(), Told()
     store.free.release(9)
-    with Writer(store, beside=True) as writer:
+    with Writer(store, in_thread=True) as writer:
         put(writer, told, range(1))
         while not told:
             writer.settle(never, wait=False)
@@ -81,15 +81,15 @@ def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest
     assert told == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("limit", ["MOST", "MOST_BYTES"])
+@pytest.mark.parametrize("limit", ["MAX_EPOCHS", "MAX_BYTES"])
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
-    monkeypatch.setattr(writing, "PAUSE", 1e9)
-    monkeypatch.setattr(writing, "SHARE", 1e12)
-    of_one = {"MOST": 1, "MOST_BYTES": Task(commit(0), print).bytes}
+    monkeypatch.setattr(writing, "MAX_PAUSE", 1e9)
+    monkeypatch.setattr(writing, "PAUSE_FACTOR", 1e12)
+    of_one = {"MAX_EPOCHS": 1, "MAX_BYTES": Task(commit(0), print).bytes}
     monkeypatch.setattr(writing, limit, 3 * of_one[limit])
     store, told = Slow(), Told()
     store.free.release(9)
-    with Writer(store, beside=True) as writer:
+    with Writer(store, in_thread=True) as writer:
         put(writer, told, range(9))
         writer.settle(never)
     assert told == list(range(9))
@@ -100,7 +100,7 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str) -> N
 def test_without_a_thread_each_epoch_is_written_at_once() -> None:
     store, told = Slow(), Told()
     store.free.release(9)
-    with Writer(store, beside=False) as writer:
+    with Writer(store, in_thread=False) as writer:
         for epoch in range(3):
             put(writer, told, range(epoch, epoch + 1))
             assert told[-1] == epoch
@@ -109,7 +109,7 @@ def test_without_a_thread_each_epoch_is_written_at_once() -> None:
 
 def test_an_error_elsewhere_loses_no_epoch() -> None:
     store, told = Slow(), Told()
-    with pytest.raises(KeyError), Writer(store, beside=True) as writer:  # noqa: PT012
+    with pytest.raises(KeyError), Writer(store, in_thread=True) as writer:  # noqa: PT012
         put(writer, told, range(3))
         store.free.release(9)
         raise KeyError
@@ -120,7 +120,7 @@ def test_an_error_elsewhere_loses_no_epoch() -> None:
 def test_after_an_error_of_the_store_nothing_more_is_written() -> None:
     store, told = Slow(), Told()
     store.error = InputError("the disk is full")
-    with pytest.raises(InputError, match="disk"), Writer(store, beside=True) as writer:  # noqa: PT012
+    with pytest.raises(InputError, match="disk"), Writer(store, in_thread=True) as writer:  # noqa: PT012
         put(writer, told, range(3))
         store.free.release(9)
         writer.settle(never)
@@ -130,7 +130,7 @@ def test_after_an_error_of_the_store_nothing_more_is_written() -> None:
 def test_what_a_lock_kept_out_is_tried_again_until_the_run_is_stopped(caplog: pytest.LogCaptureFixture) -> None:
     store, told = Slow(), Told()
     store.error = StoreLocked("held by somebody")
-    with Writer(store, beside=True) as writer:
+    with Writer(store, in_thread=True) as writer:
         put(writer, told, range(2))
         store.free.release(3)
         writer.settle(never)

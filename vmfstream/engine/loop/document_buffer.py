@@ -1,4 +1,4 @@
-"""Documents that may be needed again: those of the open slice and of the window, as counts, bounded in number."""
+"""Documents that are encoded again when the vocabulary changes: those of the open slice and of the model's window."""
 
 from __future__ import annotations
 
@@ -19,39 +19,40 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-class Kept(NamedTuple):
-    """What is remembered of a document to name it later; its time are microseconds since 1970."""
+class KeptDocument(NamedTuple):
+    """What is remembered of a document to name it in reports; ``time`` is in microseconds since 1970."""
 
     id: str
     title: str
     time: int
 
     @classmethod
-    def of(cls, document: Document) -> Kept:
+    def of(cls, document: Document) -> KeptDocument:
         """Take it from a document."""
         return cls(document.id, document.title[:_TITLE], (document.time - _EPOCH) // _MICROSECOND)
 
 
-def times_of(kept: Sequence[Kept]) -> NDArray[np.datetime64]:
+def times_of(kept: Sequence[KeptDocument]) -> NDArray[np.datetime64]:
     """Return the times of documents, (N,) datetime64[us]."""
     return np.array([one.time for one in kept], np.int64).view("datetime64[us]")
 
 
-def kept_again(ids: Sequence[str], titles: Sequence[str], times: NDArray[np.datetime64]) -> list[Kept]:
+def kept_documents(ids: Sequence[str], titles: Sequence[str], times: NDArray[np.datetime64]) -> list[KeptDocument]:
     """Rebuild what was stored column by column."""
-    return [Kept(*row) for row in zip(ids, titles, times.astype(np.int64).tolist(), strict=True)]
+    return [KeptDocument(*row) for row in zip(ids, titles, times.astype(np.int64).tolist(), strict=True)]
 
 
 @dataclass(slots=True)
-class Held:
-    """Counts of the window's slices (number, counts) and of the open slice, with the names of the latter.
+class DocumentBuffer:
+    """Counts of the open slice and of the closed slices in the model's window, with the names of the former.
 
-    Counts and not encoded rows are kept, because the vocabulary and its weights change at the end of every slice.
+    The model keeps the same documents as rows of the vocabulary in force; rows of the next one can only be made from
+    counts, since words without a column are not in the rows. Which slices are in the window is the model's to say.
     """
 
-    slices: list[tuple[int, Any]] = field(default_factory=list)
+    window: list[tuple[int, Any]] = field(default_factory=list)
     open: list[Any] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[KeptDocument] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Documents of the open slice."""
@@ -60,60 +61,59 @@ class Held:
     @property
     def documents(self) -> int:
         """Documents of all slices."""
-        return len(self) + sum(len(counts) for _, counts in self.slices)
+        return len(self) + sum(len(counts) for _, counts in self.window)
 
-    def add(self, kept: list[Kept], counts: Any) -> None:
-        """Keep a batch of the open slice."""
-        self.open.append(counts)
-        self.kept += kept
+    def add(self, kept: list[KeptDocument], counts: Any) -> None:
+        """Keep documents of the open slice."""
+        if kept:
+            self.open.append(counts)
+            self.kept += kept
 
-    def close(self, index: int, *, whole: bool, encoder: Encoder) -> list[Kept]:
-        """End the open slice, which joins the window if it was kept whole; return its documents."""
-        if whole:
-            self.slices.append((index, encoder.concat(self.open)))
+    def end_slice(self, index: int, encoder: Encoder, window: Sequence[int] | None) -> list[KeptDocument]:
+        """Close the open slice and keep only the closed ones in ``window``, None for all; return its documents."""
+        if window is None or index in window:
+            self.window.append((index, encoder.concat(self.open)))
+        if window is not None:
+            self.window = [one for one in self.window if one[0] in window]
         kept, self.open, self.kept = self.kept, [], []
         return kept
-
-    def trim(self, window: int) -> None:
-        """Forget slices that have left the tracker's window."""
-        self.slices = self.slices[len(self.slices) - window :]
 
     def remap(self, terms: NDArray[np.int32] | None) -> None:
         """Follow a renumbering of the vocabulary's terms."""
         if terms is not None:
-            self.slices = [(index, counts.remap(terms)) for index, counts in self.slices]
+            self.window = [(index, counts.remap(terms)) for index, counts in self.window]
             self.open = [counts.remap(terms) for counts in self.open]
 
-    def encode(self, encoder: Encoder) -> tuple[list[Rows], Rows]:
-        """All rows in the vocabulary in force: those of the window's slices, and of the open slice."""
+    def encode(self, encoder: Encoder) -> tuple[list[tuple[int, Rows]], Rows]:
+        """Return the rows of the closed slices, by their numbers, and of the open one in the vocabulary in force."""
         parts = [encoder.encode(counts) for counts in self.open]
-        return [encoder.encode(counts) for _, counts in self.slices], stack(parts, encoder.dim)
+        return [(index, encoder.encode(counts)) for index, counts in self.window], stack(parts, encoder.dim)
 
     def open_arrays(self, encoder: Encoder) -> Arrays:
-        """What changes with every epoch."""
+        """Return what changes with every epoch."""
         arrays = {f"open.{name}": a for name, a in encoder.concat(self.open).arrays().items()}
         arrays["open.times"] = times_of(self.kept)
         arrays |= arrays_of_texts("open.ids", [d.id for d in self.kept])
         return arrays | arrays_of_texts("open.titles", [d.title for d in self.kept])
 
     def slice_arrays(self) -> Arrays:
-        """What changes when a slice ends."""
-        arrays = {"held.slices": np.array([index for index, _ in self.slices], np.int64)}
-        for i, (_, counts) in enumerate(self.slices):
+        """Return what changes when a slice ends."""
+        arrays = {"held.slices": np.array([index for index, _ in self.window], np.int64)}
+        for i, (_, counts) in enumerate(self.window):
             arrays |= {f"held.{i}.{name}": a for name, a in counts.arrays().items()}
         return arrays
 
     @classmethod
-    def from_arrays(cls, open_part: Arrays, slice_part: Arrays, encoder: Encoder) -> Held:
+    def from_arrays(cls, open_part: Arrays, slice_part: Arrays, encoder: Encoder) -> DocumentBuffer:
         """Rebuild from both parts."""
-        held = cls()
+        buffer = cls()
         for i, index in enumerate(slice_part["held.slices"]):
-            held.slices.append((int(index), encoder.counts_from(_named(slice_part, f"held.{i}."))))
+            buffer.window.append((int(index), encoder.counts_from(_named(slice_part, f"held.{i}."))))
         counts = encoder.counts_from(_named(open_part, "open."))
-        held.open = [counts] if len(counts) else []
+        buffer.open = [counts] if len(counts) else []
         ids, titles = (texts_of_arrays(open_part, f"open.{name}") for name in ("ids", "titles"))
-        held.kept = kept_again(ids, titles, open_part["open.times"])
-        return held
+        buffer.kept = kept_documents(ids, titles, open_part["open.times"])
+        return buffer
 
 
 def _named(arrays: Arrays, prefix: str) -> Arrays:

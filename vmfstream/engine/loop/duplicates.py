@@ -1,4 +1,4 @@
-"""Recognising a document that was already read, in bounded memory."""
+"""Recognise documents that were already read, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def digests(ids: Iterable[str]) -> list[int]:
-    """Return 64 bits that stand for each id."""
+    """Return a hash of 64 bits for each id."""
     number, hashed = int.from_bytes, partial(blake2b, digest_size=8)
     return [number(hashed(id.encode("utf-8", "surrogatepass")).digest(), "little") for id in ids]
 
@@ -20,8 +20,8 @@ def digests(ids: Iterable[str]) -> list[int]:
 class RecentIds:
     """Remembers the ids of the last ``capacity`` documents; an older repetition is not recognised.
 
-    A repeated document would count as evidence twice. An endless stream cannot be remembered whole, so the promise is
-    limited to a stated distance.
+    A repeated document would count as evidence twice. An endless stream cannot be remembered whole, so repetitions are
+    recognised within ``capacity`` documents.
     """
 
     def __init__(self, capacity: int = 65_536) -> None:

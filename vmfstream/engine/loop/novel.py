@@ -1,4 +1,4 @@
-"""The most novel documents of a slice: those that a topic nobody has seen yet explains better than all known ones."""
+"""The most novel documents of a slice: those that a topic without documents explains better than all known ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.document_buffer import Kept, arrays_of_texts, kept_again, texts_of_arrays, times_of
-from vmfstream.online.tracker import StepInfo
+from vmfstream.engine.loop.document_buffer import (
+    KeptDocument,
+    arrays_of_texts,
+    kept_documents,
+    texts_of_arrays,
+    times_of,
+)
 from vmfstream.records import Arrays, Document, Novel
 
 
 class MostNovel:
-    """Keeps the documents of the open slice that were most novel on arrival; of equals the first.
+    """Keeps the documents of the open slice that were most novel on arrival; of equally novel ones the first.
 
     Parameters
     ----------
@@ -23,12 +28,12 @@ class MostNovel:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._begin()
+        self._clear()
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._novelty = np.zeros(0)
         self._topic = np.zeros(0, np.int64)
-        self._kept: list[Kept] = []
+        self._kept: list[KeptDocument] = []
 
     def add(
         self,
@@ -37,16 +42,16 @@ class MostNovel:
         topic: NDArray[np.int64],
         scored: NDArray[np.bool_],
     ) -> None:
-        """Look at documents, by how novel they were and the topic (its number) that they got; only ``scored`` count."""
+        """Add documents with their novelty (N,) and topic ids (N,); only those that are ``scored`` (N,) count."""
         rows = np.flatnonzero(scored)
         rows = rows[np.argsort(-novelty[rows], kind="stable")[: self.most]]
-        self._take(novelty[rows], topic[rows], [Kept.of(documents[i]) for i in rows.tolist()])
+        self._take(novelty[rows], topic[rows], [KeptDocument.of(documents[i]) for i in rows.tolist()])
 
     def join(self, later: MostNovel) -> None:
-        """Look at what another one has kept of documents that came later."""
+        """Add what another one has kept of later documents."""
         self._take(later._novelty, later._topic, later._kept)
 
-    def _take(self, novelty: NDArray[np.float64], topic: NDArray[np.int64], documents: list[Kept]) -> None:
+    def _take(self, novelty: NDArray[np.float64], topic: NDArray[np.int64], documents: list[KeptDocument]) -> None:
         novelties = np.concatenate([self._novelty, novelty])
         topics = np.concatenate([self._topic, topic])
         kept = [*self._kept, *documents]
@@ -65,11 +70,11 @@ class MostNovel:
             novelty=self._novelty,
             topic=self._topic,
         )
-        self._begin()
+        self._clear()
         return found
 
     def arrays(self) -> Arrays:
-        """What changes with every epoch."""
+        """Return what changes with every epoch."""
         return {
             "novel.novelty": self._novelty,
             "novel.topic": self._topic,
@@ -80,13 +85,8 @@ class MostNovel:
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from stored arrays; older logs have none."""
-        self._begin()
+        self._clear()
         if "novel.topic" in arrays:
             self._novelty, self._topic = arrays["novel.novelty"], arrays["novel.topic"]
             ids, titles = (texts_of_arrays(arrays, f"novel.{name}") for name in ("ids", "titles"))
-            self._kept = kept_again(ids, titles, arrays["novel.times"])
-
-
-def topics_of(info: StepInfo, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of the topics that documents got, (N,), -1 for none."""
-    return np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)
+            self._kept = kept_documents(ids, titles, arrays["novel.times"])

@@ -1,4 +1,4 @@
-"""Messages of a source, decoded: when they are asked for, or ahead of that by a thread of its own."""
+"""Decoded messages of a source: read when they are needed, or ahead of that by a thread."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from vmfstream.records import Document, Position, Rejected
 Decoded: TypeAlias = Sequence[Document | Rejected]
 
 PATIENCE = 0.05
-"""Seconds that are waited for messages before somebody is asked whether to stop."""
+"""Seconds to wait for messages between two checks whether to stop."""
 
 CHUNK = 1000
-"""Messages that are read ahead in one go."""
+"""Messages per poll when reading ahead."""
 
 
 class Reader(Protocol):
-    """Hands out what a source holds; it is entered while a run goes on, and what it then holds back stays with it."""
+    """Returns the messages of a source in their order; entered while a run goes on.
+
+    Messages that a run has not taken are returned first by the next one.
+    """
 
     def __enter__(self) -> Reader:
         """Begin to read."""
@@ -36,7 +39,7 @@ class Reader(Protocol):
         ...
 
     def read(self) -> Decoded:
-        """Return what comes next, in its order; empty if nothing came in time. What the source raises is raised."""
+        """Return the next messages; none if nothing came in time. Errors of the source are raised."""
         ...
 
     def committed(self, position: Position) -> None:
@@ -46,16 +49,16 @@ class Reader(Protocol):
 
 def reader(source: Source, codec: Codec, most: int, ahead: int) -> Reader:
     """Read at most so many messages at once, and up to ``ahead`` bytes of them before they are asked for."""
-    return Ahead(source, codec, min(most, CHUNK), ahead) if ahead else Direct(source, codec, most)
+    return ReadAhead(source, codec, min(most, CHUNK), ahead) if ahead else DirectReader(source, codec, most)
 
 
-class Direct:
-    """Reads when it is asked."""
+class DirectReader:
+    """Reads in the calling thread."""
 
     def __init__(self, source: Source, codec: Codec, most: int) -> None:
         self._source, self._codec, self._most = source, codec, most
 
-    def __enter__(self) -> Direct:
+    def __enter__(self) -> DirectReader:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -63,7 +66,7 @@ class Direct:
 
     @property
     def exhausted(self) -> bool:
-        """What the source says."""
+        """Whether the source is."""
         return self._source.exhausted
 
     def read(self) -> Decoded:
@@ -71,25 +74,25 @@ class Direct:
         return [self._codec.decode(message) for message in self._source.poll(self._most, PATIENCE)]
 
     def committed(self, position: Position) -> None:
-        """Tell the source."""
+        """Pass on to the source what was committed."""
         if isinstance(self._source, Live):
             self._source.committed(position)
 
 
-class Ahead:
-    """Reads ahead in a thread, which alone polls the source while it lives.
+class ReadAhead:
+    """Reads ahead in a thread, which alone polls the source while it runs.
 
-    It waits while messages of ``bytes`` bytes or more are not yet taken, so that it holds at most one chunk beyond
-    them. Whatever it meets, an error or the end, is met by the reader after all that came before it. It ends with the
-    run; what is left then is handed out by the next run first.
+    The thread waits while messages of ``bytes`` bytes or more are not yet taken, so that it holds at most one chunk
+    beyond them. An error or the end of the source reaches the caller after all messages before it. The thread ends with
+    the run; messages left then are returned first by the next run.
 
     Parameters
     ----------
-    source, codec : where messages come from, and what makes documents of them.
+    source, codec : where messages come from, and what decodes them.
     most : int
         Messages per poll.
     bytes : int
-        See above, by the size of messages.
+        Most bytes of messages to hold, beyond which nothing is polled.
     """
 
     def __init__(self, source: Source, codec: Codec, most: int, bytes: int) -> None:
@@ -97,12 +100,12 @@ class Ahead:
         self._changed = Condition()
         self._chunks: deque[tuple[Decoded, int]] = deque()
         self._held = 0
-        self._told: Position | None = None
+        self._position: Position | None = None
         self._error: BaseException | None = None
         self._thread: Thread | None = None
         self._ended = self._ending = False
 
-    def __enter__(self) -> Ahead:
+    def __enter__(self) -> ReadAhead:
         self._ended = self._ending = False
         self._thread = Thread(target=self._work, name="vmfstream-reader", daemon=True)
         self._thread.start()
@@ -119,7 +122,7 @@ class Ahead:
 
     @property
     def exhausted(self) -> bool:
-        """True once the source is and all was taken."""
+        """True once the source is exhausted and all its messages were taken."""
         with self._changed:
             return self._ended and not self._chunks and self._error is None
 
@@ -138,9 +141,9 @@ class Ahead:
             return []
 
     def committed(self, position: Position) -> None:
-        """Let the thread tell the source."""
+        """Let the thread pass on to the source what was committed."""
         with self._changed:
-            self._told = position
+            self._position = position
             self._changed.notify_all()
 
     def _work(self) -> None:
@@ -157,13 +160,13 @@ class Ahead:
                 self._changed.notify_all()
 
     def _go_on(self) -> bool:
-        """Wait for room; False if there is nothing more to do."""
+        """Wait for room; False if the run ends."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._ending or self._told is not None or self._held < self._bytes)
+                self._changed.wait_for(lambda: self._ending or self._position is not None or self._held < self._bytes)
                 if self._ending:
                     return False
-                if self._told is None:
+                if self._position is None:
                     return True
             self._pass_on()
 
@@ -175,6 +178,6 @@ class Ahead:
 
     def _pass_on(self) -> None:
         with self._changed:
-            told, self._told = self._told, None
-        if told is not None and isinstance(self._source, Live):
-            self._source.committed(told)
+            position, self._position = self._position, None
+        if position is not None and isinstance(self._source, Live):
+            self._source.committed(position)

@@ -1,4 +1,4 @@
-"""From numbers to rows: topics with words, typical documents, reports of slices."""
+"""Topics as rows of a report: with their words, geometry and uncertainty, and with representative documents."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from vmfstream.bayes.factors.credible import angular_radius, share_intervals
 from vmfstream.directional.bessel import bessel_ratio
-from vmfstream.engine.loop.document_buffer import Kept, times_of
+from vmfstream.engine.loop.document_buffer import KeptDocument, times_of
 from vmfstream.online.state import Matrix, Vector
-from vmfstream.online.tracker import Closed, TopicView
+from vmfstream.protocols import SliceSummary, TopicView
 from vmfstream.records import TopicRows, Typical
 from vmfstream.text.encoders import Encoder
 
 
 def topic_rows(view: TopicView, encoder: Encoder, words: int, *, geometry: bool = False) -> TopicRows:
-    """Report topics with their strongest words and, if asked, how their means lie and how sure they are."""
+    """Return topics with their words; with ``geometry`` also intervals, angles and sketches of their means."""
     dim = len(view.f)
     k = len(view.ids)
     total = view.n.sum()
@@ -53,8 +53,8 @@ def _directions(view: TopicView) -> Matrix:
     return np.asarray(view.f / gamma.astype(np.float32))
 
 
-def typical(closed: Closed, kept: Sequence[Kept], per_topic: int) -> Typical | None:
-    """The documents of each topic nearest to its mean, among those that were kept."""
+def representative(closed: SliceSummary, kept: Sequence[KeptDocument], per_topic: int) -> Typical | None:
+    """Return the documents of each topic nearest to its mean, among those that were kept."""
     if not len(closed.resp):
         return None
     label = closed.resp.argmax(axis=1)
@@ -67,7 +67,7 @@ def typical(closed: Closed, kept: Sequence[Kept], per_topic: int) -> Typical | N
     keep = (rank <= per_topic) & np.isfinite(own)
     chosen = order[keep]
     return Typical(
-        topic=closed.filtered.ids[label[keep]],
+        topic=closed.topics.ids[label[keep]],
         rank=rank[keep],
         id=[kept[i].id for i in chosen],
         title=[kept[i].title for i in chosen],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -24,26 +25,38 @@ _NONE = np.zeros(0, np.uint64)
 _LARGEST = 2**64 - 1
 
 
+class Sampling(NamedTuple):
+    """Which documents may join the sample: the ``most`` smallest keys under ``seed``, none above ``largest``."""
+
+    seed: int
+    largest: int
+    most: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Offer:
-    """Documents that may join the sample: their keys, where they stand, and what the encoder made of them."""
+class Packed:
+    """Documents that may join the sample: their keys, positions, and what the encoder packed them into."""
 
     key: Keys
     part: list[str]
     offset: NDArray[np.int64]
-    packed: list[bytes]
+    rows: list[bytes]
 
-    def up_to(self, largest: int) -> Offer:
+    def up_to(self, largest: int) -> Packed:
         """Return those with keys up to this one."""
         rows = np.flatnonzero(self.key <= np.uint64(largest))
         chosen = rows.tolist()
-        parts, packed = [self.part[i] for i in chosen], [self.packed[i] for i in chosen]
-        return Offer(self.key[rows], parts, self.offset[rows], packed)
+        parts, packed = [self.part[i] for i in chosen], [self.rows[i] for i in chosen]
+        return Packed(self.key[rows], parts, self.offset[rows], packed)
+
+    def packed(self, encoder: Encoder) -> Packed:
+        """Return them as they are."""
+        return self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Documents that may join the sample, with their counts still."""
+    """Documents that may join the sample, with their counts."""
 
     key: Keys
     part: list[str]
@@ -51,13 +64,14 @@ class Candidates:
     counts: Counted
 
     @classmethod
-    def among(cls, documents: Sequence[Document], counts: Counted, seed: int, largest: int, room: int) -> Candidates:
-        """Return the documents whose keys are at most ``largest``, and of those at most the ``room`` smallest."""
+    def among(cls, documents: Sequence[Document], counts: Counted, wanted: Sampling) -> Candidates:
+        """Return the documents that may join the sample."""
         parts = [document.part for document in documents]
         offsets = np.array([document.offset for document in documents], np.int64)
-        keys = position_keys(parts, offsets, seed)
-        if len(keys) > room:
-            largest = min(largest, int(np.partition(keys, room - 1)[room - 1]))
+        keys = position_keys(parts, offsets, wanted.seed)
+        largest = wanted.largest
+        if len(keys) > wanted.most:
+            largest = min(largest, int(np.partition(keys, wanted.most - 1)[wanted.most - 1]))
         return cls(keys, parts, offsets, counts).up_to(largest)
 
     def up_to(self, largest: int) -> Candidates:
@@ -68,13 +82,13 @@ class Candidates:
         parts = [self.part[i] for i in rows.tolist()]
         return Candidates(self.key[rows], parts, self.offset[rows], self.counts.take(rows))
 
-    def packed(self, encoder: Encoder) -> Offer:
+    def packed(self, encoder: Encoder) -> Packed:
         """Pack them."""
-        return Offer(self.key, self.part, self.offset, encoder.pack(self.counts) if len(self.key) else [])
+        return Packed(self.key, self.part, self.offset, encoder.pack(self.counts) if len(self.key) else [])
 
 
 class Sampler:
-    """Chooses documents, and tells what the log has to take in and to drop.
+    """Chooses documents, and reports which ones the run file has to add and to drop.
 
     Parameters
     ----------
@@ -88,33 +102,26 @@ class Sampler:
         self._slices: dict[int, Keys] = {}
         self._open = _NONE
         self._room = limit
-        self._candidates: list[Candidates] = []
-        self._offers: list[Offer] = []
+        self._found: list[Candidates | Packed] = []
         self._cut: dict[int, int] = {}
 
     @property
-    def largest(self) -> int:
-        """Largest key that a document of the open slice may have to be of use."""
-        if not self._limit:
-            return -1
-        return int(self._open[-1]) if len(self._open) == self._room else _LARGEST
+    def wanted(self) -> Sampling:
+        """Which documents of the open slice may still join."""
+        return Sampling(self._seed, self._largest, self._room if self._limit else 0)
 
-    def add(self, documents: Sequence[Document], counts: Counted) -> None:
-        """Look at documents of the open slice; they are not packed before it is known which of them stay."""
-        if self._limit and documents:
-            found = Candidates.among(documents, counts, self._seed, self.largest, self._room)
-            self._candidates.append(found)
-            self._join(found.key)
+    @property
+    def _largest(self) -> int:
+        return int(self._open[-1]) if self._limit and len(self._open) == self._room else _LARGEST
 
-    def receive(self, offer: Offer) -> None:
-        """Take in what is offered of the open slice, as far as there is room."""
-        self._offers.append(offer)
-        self._join(offer.key)
+    def add(self, found: Candidates | Packed) -> None:
+        """Add documents of the open slice; they are packed once it is known which of them stay."""
+        self._found.append(found)
+        self._join(found.key)
 
     def pack(self, encoder: Encoder) -> None:
         """Pack what was added, which has to be done before its words get other numbers."""
-        self._offers += [one.up_to(self.largest).packed(encoder) for one in self._candidates]
-        self._candidates = []
+        self._found = [one.up_to(self._largest).packed(encoder) for one in self._found]
 
     def _join(self, keys: Keys) -> None:
         self._open = np.sort(np.concatenate([self._open, keys]))[: self._room]
@@ -138,29 +145,28 @@ class Sampler:
                 self._cut[old] = int(keys[self._room - 1])
 
     def take(self, index: int, encoder: Encoder) -> Sampled | None:
-        """Return what changed since the last call; what was added and received is of the slice ``index``."""
-        self.pack(encoder)
-        if not self._offers and not self._cut:
+        """Return what changed since the last call; all that was added belongs to slice ``index``."""
+        if not self._found and not self._cut:
             return None
-        most = self._cut.get(index, self.largest)
-        rows = [offer.up_to(most) for offer in self._offers]
+        most = self._cut.get(index, self._largest)
+        rows = [one.up_to(most).packed(encoder) for one in self._found]
         sampled = Sampled(
             slice=index,
-            key=np.concatenate([_NONE, *(offer.key for offer in rows)]),
-            part=[part for offer in rows for part in offer.part],
-            offset=np.concatenate([np.zeros(0, np.int64), *(offer.offset for offer in rows)]),
-            packed=[packed for offer in rows for packed in offer.packed],
+            key=np.concatenate([_NONE, *(one.key for one in rows)]),
+            part=[part for one in rows for part in one.part],
+            offset=np.concatenate([np.zeros(0, np.int64), *(one.offset for one in rows)]),
+            packed=[packed for one in rows for packed in one.rows],
             cut=self._cut,
         )
-        self._offers, self._cut = [], {}
+        self._found, self._cut = [], {}
         return sampled
 
     def open_arrays(self) -> Arrays:
-        """What changes with every epoch."""
+        """Return what changes with every epoch."""
         return {"sample.open": self._open} if self._limit else {}
 
     def slice_arrays(self) -> Arrays:
-        """What changes when a slice ends."""
+        """Return what changes when a slice ends."""
         if not self._limit:
             return {}
         return {
@@ -170,7 +176,7 @@ class Sampler:
         }
 
     def restore(self, open_part: Arrays, slice_part: Arrays) -> None:
-        """Continue from stored arrays; a log from before there were samples has none, and begins one now."""
+        """Continue from stored arrays; a run file of before there were samples has none, and begins one now."""
         self._open = open_part.get("sample.open", _NONE)
         if "sample.room" in slice_part:
             slices = slice_part["sample.slices"].reshape(-1, 2)

@@ -16,17 +16,18 @@ class EngineSettings:
     Attributes
     ----------
     slices : calendar unit or number of documents per slice.
-    epoch_documents : most documents of one epoch, which is one transaction.
+    epoch_documents : most documents of one epoch.
     batch_documents : documents that are scored under the same belief before they are added to it.
     batch_characters : characters of text after which a batch takes no more documents, which bounds memory.
     linger : seconds after which an epoch that has documents is closed although more could come; None waits.
     max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
     remembered_ids : documents after which a repeated id is no longer recognised.
-    epoch_words, slice_words, typical_documents : rows per topic in the log.
-    novel_documents : most novel documents of a slice in the log.
+    epoch_words, slice_words, representative_documents : rows per topic in the run file.
+    novel_documents : most novel documents of a slice in the run file.
     sample : most documents of the sample that snapshots are made of; 0 keeps none.
-    ahead : bytes of messages after which no more are read and decoded while earlier ones are learnt, and an epoch is
-        written while the next one is learnt; 0 does one thing after the other. The log is the same.
+    seed : of the sample.
+    ahead : bytes of messages that are read and decoded while earlier ones are learnt, and an epoch is written while the
+        next one is learnt; 0 does one thing after the other. The run file is the same.
     """
 
     slices: Slicing
@@ -38,18 +39,20 @@ class EngineSettings:
     remembered_ids: int = 65_536
     epoch_words: int = 20
     slice_words: int = 60
-    typical_documents: int = 5
+    representative_documents: int = 5
     novel_documents: int = 20
     sample: int = 0
+    seed: int = 0
     ahead: int = 0
 
 
 @dataclass(slots=True)
 class Epoch:
-    """What one commit consumes and shows, gathered batch by batch.
+    """What one epoch consumes and shows, gathered batch by batch.
 
-    ``over`` tells why it takes no more: ``next_slice`` is set when a document of a later slice ended it, ``end`` when
-    the source did, ``stopped`` when the user did, ``quiet`` when no more was waited for.
+    ``over`` tells that it takes no more, because a document of a later slice came (``next_slice``), the source ended
+    (``end``), the user stopped the run (``stopped``), or the linger time passed (``quiet``). ``begun`` tells that the
+    model began in the middle of a slice.
     """
 
     documents: int = 0
@@ -58,11 +61,11 @@ class Epoch:
     scored: int = 0
     loglik: float = 0.0
     words: int = 0
-    unknown: int = 0
+    oov: int = 0
     empty: int = 0
     seconds: float = 0.0
     deadline: float | None = None
-    started: bool = False
+    begun: bool = False
     next_slice: int | None = None
     end: bool = False
     stopped: bool = False
@@ -75,18 +78,23 @@ class Epoch:
         return self.documents + len(self.rejected)
 
     @property
-    def heldout(self) -> float:
-        """Mean log-density per document before learning, NaN if none was scored."""
-        return share(self.loglik, self.scored)
+    def prequential(self) -> float:
+        """Mean log-density per document before learning, in nats relative to uniform; NaN if none was scored."""
+        return self.loglik / self.scored if self.scored else float("nan")
+
+    @property
+    def oov_rate(self) -> float:
+        """Share of words without a column, NaN if there were no words."""
+        return self.oov / self.words if self.words else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Told at the start, after every commit and every batch before it.
+    """How far a run is: reported at the start, after every batch and after every transaction.
 
-    ``epoch`` is the last one in the log and ``topics`` how many there are by then, 0 before the first fit. ``heldout``
-    and ``seconds`` are of the epoch so far; ``late`` counts since the process began; ``lag`` is how many messages wait
-    in the source, None if it cannot say.
+    ``epoch`` is the last one in the run file and ``topics`` how many there are by then, 0 before the first fit.
+    ``heldout`` (mean log-density per document before learning) and ``seconds`` are of the epoch so far; ``late`` counts
+    since the process began; ``lag`` is how many messages wait in the source, None if it cannot say.
     """
 
     epoch: int
@@ -102,8 +110,3 @@ class Progress:
 
 
 Observer = Callable[[Progress], None]
-
-
-def share(part: float, whole: int) -> float:
-    """Return a part of a whole, NaN if that is nothing."""
-    return part / whole if whole else float("nan")

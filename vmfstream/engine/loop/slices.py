@@ -60,8 +60,12 @@ class Slicing:
         """Describe a slice: its label as people write it and its two ends."""
         if self.unit == "documents":
             return Slice(index, f"{index * self.documents + 1:,} to {(index + 1) * self.documents:,}")
-        begins = self._begins(index)
-        return Slice(index, self._label(begins), begins, self._ends(index))
+        begins, ends = self.span(index)
+        return Slice(index, self._label(begins), begins, ends)
+
+    def span(self, index: int) -> tuple[datetime, datetime]:
+        """Return the two ends of a calendar slice, of which the second is no longer part of it."""
+        return self._begins(index), self._ends(index)
 
     def _begins(self, index: int) -> datetime:
         match self.unit:

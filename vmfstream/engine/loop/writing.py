@@ -1,4 +1,4 @@
-"""Epochs into a store, in their order: at once, or while later ones are learnt, several in one transaction."""
+"""Write epochs into a store in their order: at once, or in a thread, which coalesces epochs into one transaction."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from vmfstream.records import Commit
 
 log = logging.getLogger(__name__)
 
-PAUSE = 2.0
-"""Most seconds from the begin of a transaction to that of the next one while epochs wait."""
+MAX_PAUSE = 2.0
+"""Most seconds from the start of a transaction to that of the next one while epochs wait."""
 
-SHARE = 10
-"""The pause is so many times as long as the transaction took, while that is less: writing takes a tenth of a thread."""
+PAUSE_FACTOR = 10
+"""The pause is so many times the duration of a transaction, up to `MAX_PAUSE`: writing takes a tenth of a thread."""
 
-MOST = 16
-"""Epochs that may wait while others are under way."""
+MAX_EPOCHS = 16
+"""Epochs that may wait while a transaction goes on."""
 
-MOST_BYTES = 2**26
-"""Bytes of states with which epochs may wait."""
+MAX_BYTES = 2**26
+"""Bytes of states that may wait while a transaction goes on."""
 
 
 class Task(NamedTuple):
-    """An epoch to be written, and whom to tell."""
+    """An epoch to be written, and what is called once it is."""
 
     commit: Commit
-    told: Callable[[], None]
+    written: Callable[[], None]
 
     @property
     def bytes(self) -> int:
@@ -41,51 +41,51 @@ class Task(NamedTuple):
 
 
 class Writer:
-    """Commits to a store; it is entered while a run goes on.
+    """Commits to a store; entered while a run goes on.
 
-    A transaction costs nearly the same for one epoch as for ten, so those that end shortly after each other are
-    written together. What is then in the store is the same.
+    A transaction costs nearly the same for one epoch as for ten, so epochs that end shortly after each other are
+    written together. The content of the store is the same.
 
     Parameters
     ----------
     store : Store
-    beside : bool
+    in_thread : bool
         Commit in a thread, one transaction at a time; else each epoch at once.
     """
 
-    def __init__(self, store: Store, *, beside: bool) -> None:
-        self._store, self._beside = store, beside
-        self._pool: Executor = _AtOnce()
+    def __init__(self, store: Store, *, in_thread: bool) -> None:
+        self._store, self._in_thread = store, in_thread
+        self._pool: Executor = _CallingThread()
         self._waiting: list[Task] = []
         self._open: tuple[Sequence[Task], Future[float]] | None = None
         self._due = 0.0
 
     def __enter__(self) -> Writer:
-        if self._beside:
+        if self._in_thread:
             self._pool = ThreadPoolExecutor(1, "vmfstream-writer")
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._waiting:  # an error elsewhere ends the run, not one of the store
-            self._pool.submit(self._written, self._waiting)
+            self._pool.submit(self._transact, self._waiting)
         self._pool.shutdown()
         self._open, self._waiting = None, []
 
-    def write(self, commit: Commit, told: Callable[[], None], stop: Callable[[], bool], *, urgent: bool) -> None:
-        """Commit, after those before; ``told`` is called by `settle` once it is written. What is urgent is not kept."""
-        self._waiting.append(Task(commit, told))
-        if len(self._waiting) > MOST or sum(task.bytes for task in self._waiting) > MOST_BYTES:
+    def write(self, commit: Commit, written: Callable[[], None], stop: Callable[[], bool], *, urgent: bool) -> None:
+        """Commit after earlier epochs, and at once if ``urgent``; `settle` calls ``written`` when it is done."""
+        self._waiting.append(Task(commit, written))
+        if len(self._waiting) > MAX_EPOCHS or sum(task.bytes for task in self._waiting) > MAX_BYTES:
             self._wait(stop)
             urgent = True
         if urgent:
             self._due = 0.0
-        self.settle(stop, wait=not self._beside)
+        self.settle(stop, wait=not self._in_thread)
 
     def settle(self, stop: Callable[[], bool], *, wait: bool = True) -> None:
-        """See to the epochs that are to be written, and raise what writing them raised.
+        """Write the epochs that wait, and raise the errors of writing them.
 
-        While another process holds the log they are tried again until the run is stopped. Without ``wait`` those that
-        are not done yet, or are to wait for others, are left alone.
+        While another process holds the run file they are tried again until the run is stopped. Without ``wait`` return
+        at once: transactions go on, and epochs that are to be written together with later ones wait.
         """
         while True:
             self._wait(stop, wait=wait)
@@ -97,16 +97,16 @@ class Writer:
                 return
 
     def _begin(self, tasks: Sequence[Task]) -> None:
-        self._open = tasks, self._pool.submit(self._written, tasks)
+        self._open = tasks, self._pool.submit(self._transact, tasks)
 
-    def _written(self, tasks: Sequence[Task]) -> float:
+    def _transact(self, tasks: Sequence[Task]) -> float:
         """Write, and return when the next transaction may begin."""
         began = time.monotonic()
         self._store.commit(*(task.commit for task in tasks))
-        return began + min(PAUSE, SHARE * (time.monotonic() - began))
+        return began + min(MAX_PAUSE, PAUSE_FACTOR * (time.monotonic() - began))
 
     def _wait(self, stop: Callable[[], bool], *, wait: bool = True) -> None:
-        """Wait for the epochs that are under way, or see whether they are written."""
+        """Wait for the transaction that goes on, or see whether it is done."""
         while self._open is not None and (wait or self._open[1].done()):
             tasks, done = self._open
             try:
@@ -124,13 +124,13 @@ class Writer:
                 raise
             self._open = None
             for task in tasks:
-                told = task.commit.epoch
-                log.info("epoch %d, slice %s: %d documents", told.epoch, told.slice.label, told.n)
-                task.told()
+                epoch = task.commit.epoch
+                log.info("epoch %d, slice %s: %d documents", epoch.epoch, epoch.slice.label, epoch.n)
+                task.written()
 
 
-class _AtOnce(Executor):
-    """Does what it is given before it returns."""
+class _CallingThread(Executor):
+    """Calls a function before it returns."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **how: Any) -> Future[Any]:
         """Call the function."""

@@ -1,6 +1,6 @@
-"""What a log tells the world after a commit: closed slices and events, or the messages that were no documents.
+"""Send to other systems what was committed: closed slices and events, or the rejected messages.
 
-Everything is read back from the log, so that what a crash kept from being sent is sent by the next run.
+Everything is read from the run file, so that what a crash kept from being sent is sent by the next run.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from vmfstream.runfile.queries import ClosedSlice, Reader, RejectedFrame
 log = logging.getLogger(__name__)
 
 
-class Outbox(Protocol):
-    """Where the letters of an epoch go, all or none, and what is already there."""
+class Sender(Protocol):
+    """Sends the messages of an epoch, all or none, and knows what was sent before."""
 
     def delivered(self) -> int:
         """Return the last epoch that was sent, 0 before the first."""
         ...
 
-    def send(self, epoch: int, letters: Iterable[Any]) -> int:
-        """Send the letters of one epoch; return how many."""
+    def send(self, epoch: int, messages: Iterable[Any]) -> int:
+        """Send the messages of one epoch; return how many."""
         ...
 
     def close(self) -> None:
@@ -35,66 +35,68 @@ class Outbox(Protocol):
         ...
 
 
-Letters = Callable[[Reader, int, int], Iterator[tuple[int, Iterable[Any]]]]
-"""From a log and two epochs to the letters of every epoch after the first, up to the second, that has some."""
+EpochMessages = Callable[[Reader, int, int], Iterator[tuple[int, Iterable[Any]]]]
+"""Yields, from a run file, the messages of every epoch after the first number, up to the second, that has some."""
 
 
-class Courier:
-    """Brings an outbox up to the last commit, again and again; a failure is told and made good later.
+class Delivery:
+    """Sends what was committed and not sent yet; a failure is logged and made good later.
 
     Parameters
     ----------
     path : Path
-        The log.
-    letters : Letters
+        The run file.
+    messages : EpochMessages
         What there is to send.
     opened : callable
-        Opens the outbox for the run of a given name.
+        Opens the sender for the run of a given name.
     rest : float
         Seconds after a failure in which nothing is tried again, so that reading goes on meanwhile.
     """
 
-    def __init__(self, path: Path, letters: Letters, opened: Callable[[str], Outbox], rest: float = 30.0) -> None:
-        self._path, self._letters, self._opened, self._rest = path, letters, opened, rest
+    def __init__(
+        self, path: Path, messages: EpochMessages, opened: Callable[[str], Sender], rest: float = 30.0
+    ) -> None:
+        self._path, self._messages, self._opened, self._rest = path, messages, opened, rest
         self._failed = float("-inf")
-        self._outbox: Outbox | None = None
+        self._sender: Sender | None = None
         self._done = 0
 
     def __call__(self, epoch: int) -> bool:
         """Send what was committed up to this epoch and not sent; True if nothing is left."""
-        if epoch < 1 or (self._outbox is not None and epoch <= self._done):
+        if epoch < 1 or (self._sender is not None and epoch <= self._done):
             return True
         if time.monotonic() - self._failed < self._rest:
             return False
         try:
             reader = Reader(self._path)
-            if self._outbox is None:
-                self._outbox = self._opened(reader.run_name())
-                self._done = self._outbox.delivered()
-            for number, letters in self._letters(reader, self._done, epoch):
-                sent = self._outbox.send(number, letters)
-                log.info("epoch %d: %d letters sent", number, sent)
+            if self._sender is None:
+                self._sender = self._opened(reader.run_name())
+                self._done = self._sender.delivered()
+            for number, messages in self._messages(reader, self._done, epoch):
+                sent = self._sender.send(number, messages)
+                log.info("epoch %d: %d messages sent", number, sent)
                 self._done = number
             self._done = epoch
         except VmfstreamError as error:
             log.warning("%s; epochs after %d are sent later", error, self._done)
-            self._outbox = None
+            self._sender = None
             self._failed = time.monotonic()
             return False
         return True
 
     def close(self) -> None:
-        """Release the outbox."""
-        if self._outbox is not None:
-            self._outbox.close()
-            self._outbox = None
+        """Release the sender."""
+        if self._sender is not None:
+            self._sender.close()
+            self._sender = None
 
 
 def closed_slices(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:
     """Yield (key, JSON) of closed slices and of events, by epoch."""
     slices = [one for one in reader.closed_after(after) if one.epoch <= upto]
     for epoch in sorted({one.epoch for one in slices}):
-        yield epoch, [letter for one in slices if one.epoch == epoch for letter in _slice_letters(one)]
+        yield epoch, [message for one in slices if one.epoch == epoch for message in _slice_messages(one)]
 
 
 def rejected_messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, int, str]]]]:
@@ -105,9 +107,9 @@ def rejected_messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[i
         yield epoch, [(part, offset, reason) for number, part, offset, reason in rows if number == epoch]
 
 
-def _slice_letters(one: ClosedSlice) -> Sequence[tuple[str, bytes]]:
+def _slice_messages(one: ClosedSlice) -> Sequence[tuple[str, bytes]]:
     about = {"epoch": one.epoch, "slice": one.label}
-    told: list[tuple[str, dict[str, Any]]] = [
+    bodies: list[tuple[str, dict[str, Any]]] = [
         (
             f"slice {one.label}",
             {
@@ -123,14 +125,14 @@ def _slice_letters(one: ClosedSlice) -> Sequence[tuple[str, bytes]]:
             },
         )
     ]
-    told += [
+    bodies += [
         (f"{event['kind']} {one.label} {event['topic']}", {"type": "event", **about, **event}) for event in one.events
     ]
-    return [(key, json.dumps(_plain(body), ensure_ascii=False).encode()) for key, body in told]
+    return [(key, json.dumps(_plain(body), ensure_ascii=False).encode()) for key, body in bodies]
 
 
 def _plain(value: Any) -> Any:
-    """Replace what JSON cannot say: numbers that are none become null, times become text."""
+    """Replace what JSON has no form for: NaN and infinities become null, times become text."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,10 +1,9 @@
-"""Does following earn its keep: the next slice's density under the tracker beside models refitted on all past."""
+"""Compare the tracker with batch models refitted on all past: predictive log-likelihood of the next slice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -12,14 +11,14 @@ from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.temporal.chain import convolve, forward, next_slice_density
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
-from vmfstream.engine.loop.engine import Engine
+from vmfstream.engine.loop.slices import Slicing
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import tracker
 from vmfstream.online.growth import moved
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.online.window import from_static, static_fits, topics_for
-from vmfstream.records import SliceReport, SmoothedSlice
-from vmfstream.text.vocabulary import Growth
+from vmfstream.text.encoders import Counted, Encoder, Growth
 
 METHODS = {
     "tracker": "the tracker, one pass",
@@ -32,7 +31,7 @@ METHODS = {
 WARM_UP = 5
 """Slices left out of the means: every method is still short of documents there."""
 
-RIPE = 500
+FREEZE_AFTER = 500
 """Documents read before the means of the frozen tracker are frozen."""
 
 
@@ -52,7 +51,7 @@ class Comparison:
     rows: list[Compared]
 
     def mean(self, method: str) -> float:
-        """Mean over slices after the warm-up; NaN if there is no slice."""
+        """Return the mean over slices after the warm-up; NaN if there is no slice."""
         return float(np.mean([row.scores[method] for row in self._counted])) if self.rows else float("nan")
 
     @property
@@ -73,41 +72,48 @@ class Comparison:
         return "\n".join(lines)
 
 
-class Evaluator(Engine):
-    """An engine that keeps all documents and, at the end of each slice, lets batch models predict it too."""
+class Evaluator:
+    """Keeps the documents of all slices and, at the end of each slice, lets batch models predict it too.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    A `vmfstream.engine.loop.state.SliceHook`.
+
+    Parameters
+    ----------
+    encoder, model, slicing : those of the engine that it observes.
+
+    Attributes
+    ----------
+    rows : the slices that could be predicted so far.
+    """
+
+    def __init__(self, encoder: Encoder, model: TrackerModel, slicing: Slicing) -> None:
+        self._encoder, self._model, self._slicing = encoder, model, slicing
         self.rows: list[Compared] = []
-        self._all: list[Any] = []
+        self._past: list[Counted] = []
         self._frozen: TrackState | None = None
 
-    def _close_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
-        state, encoder = self._state, self._encoder
-        counts = encoder.concat(self._held.open)
-        if state is not None and len(counts):
-            x = encoder.encode(counts)
-            past = [encoder.encode(c) for c in self._all]
-            scores = _scores(state, self._frozen or state, past, x, self._track)
-            label = self._settings.slices.slice(state.slice).label
-            self.rows.append(Compared(label, rows_of(x), scores))
-        self._all.append(counts)
-        closed = super()._close_slice(last=last)
-        if sum(len(c) for c in self._all[:-1]) < RIPE:
-            self._frozen = self._state
-        return closed
+    def before_end(self, index: int, documents: Counted) -> None:
+        """Let all methods predict the documents of a slice."""
+        state, encoder = self._model.state, self._encoder
+        if sum(len(counts) for counts in self._past[:-1]) < FREEZE_AFTER:
+            self._frozen = state
+        if state is not None and len(documents):
+            x = encoder.encode(documents)
+            past = [encoder.encode(counts) for counts in self._past]
+            scores = _scores(state, self._frozen or state, past, x, self._model.settings)
+            self.rows.append(Compared(self._slicing.slice(index).label, rows_of(x), scores))
+        self._past.append(documents)
 
-    def _grow(self) -> Growth:
-        growth = super()._grow()
+    def vocabulary_changed(self, growth: Growth) -> None:
+        """Follow the change of terms and columns."""
         if growth.terms is not None:
-            self._all = [counts.remap(growth.terms) for counts in self._all]
+            self._past = [counts.remap(growth.terms) for counts in self._past]
         if self._frozen is not None:
             self._frozen = _regrown(self._frozen, growth)
-        return growth
 
 
 def _regrown(state: TrackState, growth: Growth) -> TrackState:
-    """Carry a state that learns nothing any more to a new vocabulary."""
+    """Move a state that learns nothing any more to a new vocabulary."""
     new = len(growth.columns)
     return replace(
         state,

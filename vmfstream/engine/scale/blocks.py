@@ -1,45 +1,28 @@
-"""What a worker does with a block of ranges: read and decode it, then learn the documents that the driver takes.
+"""What a worker does with a block of ranges: read and decode it, then learn the documents that the driver admits.
 
-Between the two the block stays where it was read; the driver sees of a document 24 bytes: where it stands, which slice
-it belongs to and a digest of its id. All functions are pure but for the broker that they read.
+Between the two the block stays where it was read; the driver gets 24 bytes per document: its offset, its slice and a
+digest of its id. All functions are pure but for the broker that they read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.chunked import along_the_tree
-from vmfstream.engine.loop.admission import beyond, read_before
-from vmfstream.engine.loop.document_buffer import Kept
-from vmfstream.engine.loop.duplicates import digests
-from vmfstream.engine.loop.novel import MostNovel, topics_of
-from vmfstream.engine.loop.sample import Candidates, Offer
+from vmfstream.engine.loop.admission import Columns, columns_of, separated
+from vmfstream.engine.loop.learning import BatchResult, Score, learn_batch
+from vmfstream.engine.loop.sample import Sampling
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.errors import InputError
-from vmfstream.online.shares import Gathering, Share, merged, shared
-from vmfstream.online.state import Matrix
-from vmfstream.online.tracker import novelty_beside
-from vmfstream.protocols import Codec, RangeReader
+from vmfstream.online.state import Rows
+from vmfstream.protocols import Codec, Prediction, RangeReader, Scores, Sums
 from vmfstream.records import Arrays, Document, Range, Rejected
-from vmfstream.text.encoders import Counted, Encoder
-
-NO_DOCUMENT = -(2**63)
-"""Stands for the slice of a message that is no document."""
-
-
-class Fate(IntEnum):
-    """What the driver decides about a message."""
-
-    LEFT = 0
-    LEARNT = 1
-    BEYOND = 2
-    REPEATED = 3
-    REFUSED = 4
+from vmfstream.text.encoders import Encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +36,8 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """A range as far as it was read: its messages, decoded, and the offset after them."""
+class DecodedRange:
+    """A range as far as it was read: its decoded messages, and the offset after them."""
 
     wanted: Range
     records: Sequence[Document | Rejected]
@@ -62,171 +45,120 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gist:
-    """What the driver sees of a range: per message offset, slice (`NO_DOCUMENT` of none) and digest of the id.
+class RangeSummary:
+    """What the driver gets of a range: the offsets (N,) of its messages and their columns for admission.
 
-    ``next`` is the offset after them, before the range's end if it held too many bytes. ``lowest_cosine`` is -1 if a
-    vector has a negative coordinate, else 0.
+    ``next`` is the offset after them, before the end of the range if it held too many bytes. ``lowest_cosine`` is -1 if
+    a vector has a negative coordinate, else 0.
     """
 
     wanted: Range
     offset: NDArray[np.int64]
-    slice: NDArray[np.int64]
-    digest: NDArray[np.uint64]
+    columns: Columns
     next: int
     lowest_cosine: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """What is to be done with the messages of a range: a `Fate` each; the first ``keep`` documents are sent back."""
+class RangeDecision:
+    """A `vmfstream.engine.loop.admission.Decision` per message, (N,); the first ``keep`` learnt documents are kept."""
 
-    fate: NDArray[np.int8]
+    decision: NDArray[np.int8]
     keep: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Topics:
-    """What is known of the topics during a slice: the prediction (D, kp), the anchor (D,), and their ids (K,)."""
+class SliceTask:
+    """What stays the same for a worker during a slice.
 
-    base: Matrix
-    anchor: Matrix
-    ids: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
-    """What stays the same during a slice.
-
-    The open slice; how the encoder is made and how it began; what is known of the topics, None before the first fit;
-    the most documents that may be offered to the sample of the log, and that are told as novel.
+    Attributes
+    ----------
+    slicing, slice : how the stream is cut, and the open slice.
+    encoder : makes an encoder.
+    encoder_state : what it restores, with which it has counted nothing of the open slice.
+    prediction : scores documents; None before the model has begun, when documents are only counted.
+    novel : most novel documents of a block to return.
     """
 
     slicing: Slicing
     slice: int
     encoder: Callable[[], Encoder]
-    begun: Arrays
-    topics: Topics | None
-    threads: int
-    seed: int
-    sample: int
+    encoder_state: Arrays
+    prediction: Prediction | None
     novel: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Errand:
-    """What stays the same during an epoch: what the slice has gathered, None before the first fit, which only counts.
+class EpochTask:
+    """What stays the same for a worker during an epoch.
 
-    ``largest`` is the largest key with which a document may join the sample.
+    ``so_far`` is what the slice has gathered before it, None before the model has begun; ``sampling`` tells which
+    documents may join the sample.
     """
 
-    so_far: Gathering | None
-    largest: int
+    so_far: Any
+    sampling: Sampling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learnt:
-    """What a block has taught.
+class BlockResult:
+    """What a block adds to the open slice.
 
-    Statistics (None before the first fit); the documents to keep with their counts and memberships; words and document
-    frequencies for the vocabulary; documents for the sample, and the most novel ones; rejected messages; words counted
-    and those without a column.
+    ``batch`` has the counts of the worker's encoder, which ``tally`` (new words and document frequencies) translates;
+    ``rejected`` are the rejected messages.
     """
 
-    share: Share | None
-    kept: list[Kept]
-    counts: Counted
-    resp: Matrix
+    batch: BatchResult
     tally: Arrays
-    offers: list[Offer]
-    novel: MostNovel
     rejected: list[Rejected]
-    unknown: int
-    words: int
 
 
-def read_block(reading: Reading, ranges: Sequence[Range]) -> list[Piece]:
+def read_block(reading: Reading, ranges: Sequence[Range]) -> list[DecodedRange]:
     """Read and decode ranges."""
-    pieces = []
+    block = []
     for wanted in ranges:
         messages, end = reading.reader.read(wanted, reading.limit)
-        pieces.append(Piece(wanted, [reading.codec.decode(message) for message in messages], end))
-    return pieces
+        block.append(DecodedRange(wanted, [reading.codec.decode(message) for message in messages], end))
+    return block
 
 
-def gists(reading: Reading, pieces: Sequence[Piece]) -> list[Gist]:
-    """Return what the driver has to see."""
-    return [_gist(reading.slicing, piece) for piece in pieces]
+def summaries(reading: Reading, block: Sequence[DecodedRange]) -> list[RangeSummary]:
+    """Return what the driver needs to admit documents."""
+    return [_summary(reading.slicing, one) for one in block]
 
 
-def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Lesson, errand: Errand) -> Learnt:
-    """Count, encode and score the chosen documents of a block, and sum them."""
-    encoder = lesson.encoder()
-    encoder.restore(lesson.begun)
-    nothing = np.zeros((0, 0), np.float32)
-    out = Learnt(None, [], encoder.concat([]), nothing, {}, [], MostNovel(lesson.novel), [], 0, 0)
-    shares: list[Share] = []
-    counts: list[Counted] = []
-    resps: list[Matrix] = []
-    unknown = words = 0
-    for piece, choice in zip(pieces, choices, strict=True):
-        documents, refused = _chosen(piece, choice, lesson)
-        counted = encoder.count(documents)
-        counts.append(counted.take(slice(0, choice.keep)))
-        out.kept.extend(Kept.of(document) for document in documents[: choice.keep])
-        out.rejected.extend(refused)
-        if lesson.sample and documents:
-            found = Candidates.among(documents, counted, lesson.seed, errand.largest, lesson.sample)
-            out.offers.append(found.packed(encoder))
-        if errand.so_far is not None and lesson.topics is not None:
-            x = encoder.encode(counted)
-            share, scored = shared(x, lesson.topics.base, errand.so_far, choice.keep, lesson.threads)
-            shares.append(share)
-            resps.append(scored.resp)
-            novelty = novelty_beside(x, lesson.topics.anchor, errand.so_far.kappa, scored.info)
-            out.novel.add(documents, novelty, topics_of(scored.info, lesson.topics.ids), scored.info.label >= 0)
-            some, all_words = encoder.unknown(counted)
-            unknown, words = unknown + some, words + all_words
-    return replace(
-        out,
-        share=along_the_tree(merged, shares) if shares else None,
-        counts=encoder.concat(counts),
-        resp=np.concatenate(resps) if resps else out.resp,
-        tally=encoder.tally(lesson.begun),
-        unknown=unknown,
-        words=words,
-    )
+def _summary(slicing: Slicing, one: DecodedRange) -> RangeSummary:
+    offsets = np.array([record.offset for record in one.records], np.int64)
+    vectors = (record.vector for record in one.records if isinstance(record, Document))
+    negative = any(vector is not None and vector.min(initial=0.0) < 0.0 for vector in vectors)
+    return RangeSummary(one.wanted, offsets, columns_of(one.records, slicing), one.next, -1.0 if negative else 0.0)
 
 
-def _gist(slicing: Slicing, piece: Piece) -> Gist:
-    records = piece.records
-    documents = [record for record in records if isinstance(record, Document)]
-    held = np.array([isinstance(record, Document) for record in records], np.bool_)
-    slices = np.full(len(records), NO_DOCUMENT, np.int64)
-    known = np.zeros(len(records), np.uint64)
-    slices[held] = [0 if slicing.documents else slicing.index(document.time) for document in documents]
-    known[held] = digests(document.id for document in documents)
-    offsets = np.array([record.offset for record in records], np.int64)
-    negative = any(d.vector is not None and d.vector.min(initial=0.0) < 0.0 for d in documents)
-    return Gist(piece.wanted, offsets, slices, known, piece.next, -1.0 if negative else 0.0)
-
-
-def _chosen(piece: Piece, choice: Choice, lesson: Lesson) -> tuple[list[Document], list[Rejected]]:
-    """Documents to learn and messages to reject, in their order."""
-    if len(choice.fate) != len(piece.records):
-        raise InputError(
-            f"{piece.wanted.part}: of {len(choice.fate)} messages from offset {piece.wanted.first} on "
-            f"{len(piece.records)} are left; somebody deleted messages while they were read"
-        )
-    documents: list[Document] = []
+def learn_block(
+    block: Sequence[DecodedRange], decisions: Sequence[RangeDecision], task: SliceTask, epoch: EpochTask
+) -> BlockResult:
+    """Learn the admitted documents of a block range by range, and sum the results."""
+    encoder = task.encoder()
+    encoder.restore(task.encoder_state)
+    score = None if task.prediction is None else _scorer(task.prediction, epoch.so_far)
+    results: list[BatchResult] = []
     rejected: list[Rejected] = []
-    for record, fate in zip(piece.records, choice.fate.tolist(), strict=True):
-        if isinstance(record, Rejected):
-            rejected += [record] if fate == Fate.REFUSED else []
-        elif fate == Fate.LEARNT:
-            documents.append(record)
-        elif fate == Fate.BEYOND:
-            rejected.append(beyond(record, lesson.slicing.index(record.time) - lesson.slice))
-        elif fate == Fate.REPEATED:
-            rejected.append(read_before(record))
-    return documents, rejected
+    for one, decided in zip(block, decisions, strict=True):
+        if len(decided.decision) != len(one.records):
+            raise InputError(
+                f"{one.wanted.part}: of {len(decided.decision)} messages from offset {one.wanted.first} on "
+                f"{len(one.records)} are left; somebody deleted messages while they were read"
+            )
+        documents, refused = separated(one.records, decided.decision, task.slicing, task.slice)
+        rejected += refused
+        results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel))
+    whole = along_the_tree(lambda a, b: a.merged(b, encoder), results)
+    packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])
+    return BlockResult(packed, encoder.tally(task.encoder_state), rejected)
+
+
+def _scorer(prediction: Prediction, so_far: Any) -> Score:
+    def score(x: Rows, keep: int) -> tuple[Scores, Sums]:
+        return prediction.score(x, so_far, keep)
+
+    return score

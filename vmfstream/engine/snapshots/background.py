@@ -1,4 +1,4 @@
-"""Snapshots while a run goes on: in a process of their own, one at a time, so that the stream never stops for them."""
+"""Take snapshots while a run goes on: in a process of their own, one at a time, so that the stream does not wait."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from vmfstream.engine.loop.engine import Observer, Progress
 log = logging.getLogger(__name__)
 
 
-class Beside:
-    """An observer of an engine that takes a snapshot of its log every so many slices.
+class BackgroundSnapshots:
+    """An observer of an engine that takes a snapshot of its run file every so many slices.
 
-    A snapshot that is due while another is made follows it.
+    A snapshot that is due while another one is taken follows it.
 
     Parameters
     ----------
     path : Path
-        The log.
+        The run file.
     every : int
         Slices with documents between two snapshots, >= 1.
     kinds : sequence of str
@@ -40,7 +40,7 @@ class Beside:
         self._running: subprocess.Popen[bytes] | None = None
 
     def __call__(self, now: Progress) -> None:
-        """Be told how far the run is."""
+        """Take a snapshot if one is due."""
         if now.epoch != self._epoch and now.topics:
             self._closed += now.slice != self._slice
             self._epoch, self._slice = now.epoch, now.slice
@@ -52,7 +52,7 @@ class Beside:
             self._begin()
 
     def finish(self) -> None:
-        """Wait for the snapshot that is being made, and for the last one if it is due."""
+        """Wait for the snapshot that is being taken, and for the last one if it is due."""
         if self._running is not None:
             self._running.wait()
         if self._due:
@@ -60,7 +60,7 @@ class Beside:
             self.finish()
 
     def close(self) -> None:
-        """Give up the snapshot that is being made; nothing of it is written then."""
+        """Stop the snapshot that is being taken; nothing of it is written then."""
         if self._running is not None and self._running.poll() is None:
             self._running.terminate()
             self._running.wait()
@@ -77,29 +77,31 @@ class Beside:
 
     def _begin(self) -> None:
         self._due = False
-        # a session of its own: Ctrl-C is meant for the run, which then gives the snapshot up itself
+        # a session of its own: Ctrl-C is meant for the run, which then stops the snapshot itself
         self._running = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 @contextmanager
-def beside(observe: Observer, path: Path, every: int, kinds: Sequence[str] = ()) -> Iterator[Observer]:
-    """Yield an observer that passes on and takes snapshots, none if ``every`` is 0; wait for the last one at the end.
+def background_snapshots(observe: Observer, path: Path, every: int, kinds: Sequence[str] = ()) -> Iterator[Observer]:
+    """Yield an observer that calls ``observe`` and takes snapshots, none if ``every`` is 0.
 
-    Where the run is broken off by an error the snapshot is given up.
+    At the end of the run it waits for the last snapshot.
+
+    If the run ends by an error the snapshot that is being taken is stopped.
     """
     if not every:
         yield observe
         return
-    snapshots, ended = Beside(path, every, kinds), False
+    snapshots, ended = BackgroundSnapshots(path, every, kinds), False
 
-    def tell(now: Progress) -> None:
+    def report(now: Progress) -> None:
         nonlocal ended
         ended = now.finished
         observe(now)
         snapshots(now)
 
     try:
-        yield tell
+        yield report
         if ended:
             snapshots.finish()
     finally:

@@ -30,7 +30,8 @@ from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
-from vmfstream.engine.loop.restoring import restore_model
+from vmfstream.engine.loop.state import restore_model
+from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import column_norms, directed
@@ -134,7 +135,9 @@ def gather(stored: Stored) -> Material:
         if states is None:
             continue
         encoder, track = settings.encoder(), settings.tracker()
-        _, state = restore_model(encoder, track, *states)
+        model = TrackerModel(track)
+        restore_model(encoder, model, *states)
+        state = model.state
         index = np.unique(stored.slice)
         if state is None or not (index < state.slice).any():
             continue

@@ -1,4 +1,4 @@
-"""How sure memberships may be: the temper under which those on arrival foretold what the documents were found to be."""
+"""Calibrate topic probabilities on arrival: the temper that best predicts the topics at the end of the slice."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from vmfstream.online import chain, tracker
 from vmfstream.online.state import TrackerSettings, TrackState, rows_of, stack
 
 MOST_DOCUMENTS = 500
-"""Documents of a slice that the temper is fitted to."""
+"""Most documents of a slice that the temper is fitted to."""
 
 LEAST_DOCUMENTS = 20
+"""Fewest documents that the temper is fitted to."""
 
 
 def arrival_temper(before: TrackState, closed: tracker.Closed, settings: TrackerSettings) -> float:
-    """Fit the temper to a slice: its documents' scores under the prediction, and their topics after its end.
+    """Fit the temper to a slice: the scores of its documents under the prediction, and their topics after its end.
 
-    Documents whose topic is new or gone do not count. NaN where nothing was predicted or too few documents are left.
+    Documents whose topic is new or gone do not count. NaN if nothing was predicted or too few documents are left.
 
     Parameters
     ----------

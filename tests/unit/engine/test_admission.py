@@ -1,0 +1,96 @@
+"""Admission on columns decides as it would message by message, whatever limits end it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from vmfstream.engine.loop.admission import NO_DOCUMENT, Admission, Columns, Decision, admit, columns_of, separated
+from vmfstream.engine.loop.duplicates import RecentIds
+from vmfstream.engine.loop.slices import Slicing
+from vmfstream.records import Document, Rejected
+
+YEAR, COUNTED = Slicing("year"), Slicing("documents", 10)
+
+
+def one_by_one(
+    columns: Columns,
+    open_slice: int,
+    slicing: Slicing,
+    gap: int,
+    recent: RecentIds,
+    most: int,
+    room: int,
+    lengths: list[int],
+) -> Admission:
+    """The rules as sentences."""
+    decision = [Decision.DEFER] * len(columns.slice)
+    learnt = late = held = 0
+    for i, (index, digest) in enumerate(zip(columns.slice.tolist(), columns.digest.tolist(), strict=True)):
+        ahead = 0 if slicing.documents or index == NO_DOCUMENT else index - open_slice
+        if 0 < ahead <= gap:
+            return Admission(np.array(decision), i, learnt, late, index)
+        if index == NO_DOCUMENT:
+            decision[i] = Decision.UNDECODED
+        elif ahead > 0:
+            decision[i] = Decision.TOO_FAR_AHEAD
+        elif recent.seen(digest):
+            decision[i] = Decision.REPEATED
+        else:
+            decision[i] = Decision.LEARN
+            learnt, late, held = learnt + 1, late + (ahead < 0), held + lengths[i]
+            if learnt == most or held >= room:
+                return Admission(np.array(decision), i + 1, learnt, late, None)
+    return Admission(np.array(decision), len(decision), learnt, late, None)
+
+
+@pytest.mark.parametrize("slicing", [YEAR, COUNTED])
+@pytest.mark.parametrize("seed", range(40))
+def test_columns_decide_as_message_by_message(slicing: Slicing, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 40))
+    index = rng.choice([1999, 2000, 2000, 2000, 2000, (2000, 2001, 2005, 2006)[seed % 4], 2900, NO_DOCUMENT], n)
+    columns = Columns(index.astype(np.int64), rng.integers(0, 30, n).astype(np.uint64))
+    lengths = rng.integers(0, 5, n).tolist()
+    most, room = int(rng.integers(1, 30)), int(rng.integers(1, 60))
+    ours, theirs = RecentIds(8), RecentIds(8)
+    found = admit(columns, 2000, slicing, 5, ours, documents=most, characters=room, lengths=lengths)
+    wanted = one_by_one(columns, 2000, slicing, 5, theirs, most, room, lengths)
+    np.testing.assert_array_equal(found.decision, wanted.decision)
+    assert (found.taken, found.learnt, found.late) == (wanted.taken, wanted.learnt, wanted.late)
+    assert found.next_slice == wanted.next_slice
+    np.testing.assert_array_equal(ours.state(), theirs.state())
+
+
+def record(offset: int, year: int, id: str = "") -> Document:
+    return Document("a", offset, id or str(offset), datetime(year, 6, 1, tzinfo=UTC), "text")
+
+
+def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
+    records = [record(0, 2000), Rejected("a", 1, "not JSON"), record(2, 2900), record(3, 2000, "0"), record(4, 1999)]
+    columns = columns_of([*records, record(5, 2001), record(6, 2000)], YEAR)
+    assert columns.slice.tolist() == [2000, NO_DOCUMENT, 2900, 2000, 1999, 2001, 2000]
+    admission = admit(columns, 2000, YEAR, 5, RecentIds(9))
+    assert (admission.taken, admission.learnt, admission.late, admission.next_slice) == (5, 2, 1, 2001)
+    documents, rejected = separated(records, admission.decision[:5], YEAR, 2000)
+    assert [one.offset for one in documents] == [0, 4]
+    assert [(one.offset, one.reason) for one in rejected] == [
+        (1, "not JSON"),
+        (2, "time 2900-06-01T00:00:00+00:00 lies 900 slices ahead of the open one"),
+        (3, "id '0' was read before"),
+    ]
+
+
+def test_slices_of_documents_have_no_number_by_time() -> None:
+    assert columns_of([record(0, 1990), Rejected("a", 1, "?"), record(2, 2010)], COUNTED).slice.tolist() == [
+        0,
+        NO_DOCUMENT,
+        0,
+    ]
+
+
+def test_the_first_document_names_the_first_slice() -> None:
+    assert columns_of([Rejected("a", 0, "?"), record(1, 1990), record(2, 1980)], YEAR).first_slice == 1990
+    assert columns_of([Rejected("a", 0, "?")], YEAR).first_slice is None

@@ -1,0 +1,102 @@
+"""A batch of documents learnt: counted, encoded, scored, and what the open slice remembers of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from vmfstream.engine.loop.document_buffer import KeptDocument
+from vmfstream.engine.loop.novel import MostNovel
+from vmfstream.engine.loop.sample import Candidates, Packed, Sampling
+from vmfstream.online.state import Rows
+from vmfstream.protocols import Scores
+from vmfstream.records import Document
+from vmfstream.text.encoders import Counted, Encoder
+
+Score: TypeAlias = Callable[[Rows, int], tuple[Scores, Any]]
+"""Scores documents, of which so many first ones are kept; returns the sums to be added, None if the model has them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchResult:
+    """What a batch adds to the open slice.
+
+    Attributes
+    ----------
+    kept, counts : the documents to keep, and their counts.
+    samples : documents that may join the sample.
+    novel : the most novel documents.
+    sums : `vmfstream.protocols.Sums` for the model, None if it has learnt the batch or has not begun.
+    scored, empty : documents with and without a direction, 0 before the model has begun.
+    loglik : sum of the log-densities of the former, before they were learnt.
+    words, oov : words counted, and those of them that have no column.
+    """
+
+    kept: list[KeptDocument]
+    counts: Counted
+    samples: list[Candidates | Packed]
+    novel: MostNovel
+    sums: Any = None
+    scored: int = 0
+    empty: int = 0
+    loglik: float = 0.0
+    words: int = 0
+    oov: int = 0
+
+    def merged(self, later: BatchResult, encoder: Encoder) -> BatchResult:
+        """Join with the result of later documents; the counts of both are those of ``encoder``."""
+        novel = MostNovel(self.novel.most)
+        novel.join(self.novel)
+        novel.join(later.novel)
+        return BatchResult(
+            kept=self.kept + later.kept,
+            counts=encoder.concat([self.counts, later.counts]),
+            samples=self.samples + later.samples,
+            novel=novel,
+            sums=None if self.sums is None else self.sums.merged(later.sums),
+            scored=self.scored + later.scored,
+            empty=self.empty + later.empty,
+            loglik=self.loglik + later.loglik,
+            words=self.words + later.words,
+            oov=self.oov + later.oov,
+        )
+
+
+def learn_batch(
+    documents: Sequence[Document], encoder: Encoder, score: Score | None, keep: int, sampling: Sampling, novel: int
+) -> BatchResult:
+    """Count, encode and score a batch.
+
+    Parameters
+    ----------
+    score : what scores the documents; None while the model has not begun.
+    keep : so many of the first documents are kept.
+    sampling : which documents may join the sample.
+    novel : most documents that are reported as novel.
+    """
+    counts = encoder.count(documents)
+    sample = [Candidates.among(documents, counts, sampling)] if sampling.most and documents else []
+    most = MostNovel(novel)
+    kept = [KeptDocument.of(document) for document in documents[:keep]]
+    of_kept = counts if keep >= len(documents) else counts.take(slice(0, keep))
+    if score is None:
+        return BatchResult(kept, of_kept, [*sample], most)
+    scores, sums = score(encoder.encode(counts), keep)
+    scored = scores.topic >= 0
+    most.add(documents, scores.novelty, scores.topic, scored)
+    oov, words = encoder.unknown(counts)
+    return BatchResult(
+        kept=kept,
+        counts=of_kept,
+        samples=[*sample],
+        novel=most,
+        sums=sums,
+        scored=int(np.count_nonzero(scored)),
+        empty=int(np.count_nonzero(~scored)),
+        loglik=float(scores.loglik[scored].sum()),
+        words=words,
+        oov=oov,
+    )

@@ -1,0 +1,157 @@
+"""The batches of an epoch from a source that is read here, learnt one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.engine.loop.admission import Columns, admit, columns_of, separated
+from vmfstream.engine.loop.learning import learn_batch
+from vmfstream.engine.loop.reading import Decoded, reader
+from vmfstream.engine.loop.settings import EngineSettings, Epoch
+from vmfstream.engine.loop.state import EngineState
+from vmfstream.online.state import Rows
+from vmfstream.protocols import Codec, Scores, Source
+from vmfstream.records import Arrays, Document, Position
+
+Assigned = Callable[[Sequence[Document], NDArray[np.int64]], None]
+"""Called with each batch and the topic ids that its documents got on arrival, -1 for none."""
+
+
+class LocalBatches:
+    """Reads a source in its order and learns batch by batch; see `vmfstream.engine.loop.engine.Batches`.
+
+    Batches are cut by counts and by the ends of slices, wherever the chunks of the source end.
+
+    Parameters
+    ----------
+    source, codec : where messages come from, and what decodes them.
+    settings : EngineSettings
+    assigned : called with every document once there is a model.
+    """
+
+    def __init__(
+        self, source: Source, codec: Codec, settings: EngineSettings, assigned: Assigned | None = None
+    ) -> None:
+        self._settings, self._assigned = settings, assigned
+        self._reader = reader(source, codec, settings.batch_documents, settings.ahead)
+        self._chunk: Decoded = ()
+        self._columns = columns_of((), settings.slices)
+        self._next = 0
+
+    def __enter__(self) -> LocalBatches:
+        self._reader.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._reader.__exit__(*error)
+
+    def next_epoch(self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool]) -> Epoch:
+        """Read and learn batches until the epoch is over."""
+        epoch = Epoch()
+        while True:
+            documents = self.batch(state, epoch, stop)
+            epoch.over |= epoch.messages >= self._settings.epoch_documents
+            if documents:
+                began = time.perf_counter()
+                self._learn(documents, state, epoch)
+                epoch.seconds += time.perf_counter() - began
+            if epoch.over:
+                state.model.end_epoch()
+                return epoch
+            report(epoch)
+
+    def batch(self, state: EngineState, epoch: Epoch, stop: Callable[[], bool]) -> list[Document]:
+        """Take messages until a batch is full or the epoch is over; return its documents."""
+        settings, position, slicing = self._settings, state.position, self._settings.slices
+        documents: list[Document] = []
+        characters = settings.batch_characters
+        room = min(settings.batch_documents, settings.epoch_documents - epoch.messages)
+        while room > 0 and characters > 0:
+            if self._next == len(self._chunk):
+                self._refill(epoch, stop)
+                if epoch.over:
+                    break
+                continue
+            chunk, columns = self._upcoming(room)
+            if position.slice is None:
+                position.slice = columns.first_slice
+            open_slice = position.slice or 0
+            lengths = [len(record.text or "") if isinstance(record, Document) else 0 for record in chunk]
+            admission = admit(
+                columns,
+                open_slice,
+                slicing,
+                settings.max_gap,
+                position.recent,
+                documents=slicing.documents - position.in_slice if slicing.documents else len(chunk),
+                characters=characters,
+                lengths=lengths,
+            )
+            taken = chunk[: admission.taken]
+            found, rejected = separated(taken, admission.decision[: admission.taken], slicing, open_slice)
+            position.offsets.update({record.part: record.offset + 1 for record in taken})
+            position.count(admission, epoch)
+            position.reject(rejected, epoch)
+            documents += found
+            self._next += len(taken)
+            room -= len(taken)
+            characters -= sum(len(document.text or "") for document in found)
+            epoch.next_slice = admission.next_slice
+            if slicing.documents and position.in_slice == slicing.documents:
+                epoch.next_slice = open_slice + 1
+            if epoch.next_slice is not None:
+                epoch.over = True
+                break
+        return documents
+
+    def _upcoming(self, room: int) -> tuple[Decoded, Columns]:
+        low, high = self._next, min(self._next + room, len(self._chunk))
+        return self._chunk[low:high], self._columns.between(low, high)
+
+    def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
+        """Wait for messages, or find that the epoch is over."""
+        epoch.stopped = stop()
+        epoch.end = not epoch.stopped and self._reader.exhausted
+        if epoch.stopped or epoch.end:
+            epoch.over = True
+            return
+        self._chunk, self._next = self._reader.read(), 0
+        self._columns = columns_of(self._chunk, self._settings.slices)
+        if self._settings.linger is not None and epoch.messages:
+            epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
+            epoch.over = time.monotonic() > epoch.deadline
+
+    def _learn(self, documents: Sequence[Document], state: EngineState, epoch: Epoch) -> None:
+        """Learn a batch, or keep it until there is enough for the first topics."""
+        model, settings = state.model, self._settings
+        first = epoch.scored + epoch.empty == 0  # its arrays may still be under way to the store
+
+        def score(x: Rows, keep: int) -> tuple[Scores, Any]:
+            scores = model.learn(x, donate=not first)
+            if self._assigned is not None:
+                self._assigned(documents, scores.topic)
+            return scores, None
+
+        keep = min(state.room, len(documents)) if model.begun else len(documents)
+        of_batch = score if model.begun else None
+        sampling, novel = state.sampler.wanted, settings.novel_documents
+        state.fold(learn_batch(documents, state.encoder, of_batch, keep, sampling, novel), epoch)
+
+    def slice_ended(self, open_slice: int) -> None:
+        """Nothing here holds for one slice only."""
+
+    def committed(self, position: Position) -> None:
+        """Pass on to the source what was committed."""
+        self._reader.committed(position)
+
+    def arrays(self) -> Arrays:
+        """Return nothing: the position tells where to go on."""
+        return {}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Nothing to restore."""

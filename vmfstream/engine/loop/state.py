@@ -1,0 +1,225 @@
+"""All that a run knows between two batches: how far it has read, its encoder and model, the documents that it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from vmfstream.engine.loop.admission import Admission
+from vmfstream.engine.loop.document_buffer import DocumentBuffer
+from vmfstream.engine.loop.duplicates import RecentIds
+from vmfstream.engine.loop.learning import BatchResult
+from vmfstream.engine.loop.novel import MostNovel
+from vmfstream.engine.loop.report import representative, topic_rows
+from vmfstream.engine.loop.sample import Sampler
+from vmfstream.engine.loop.settings import EngineSettings, Epoch
+from vmfstream.protocols import Distributed, Model, Regrown, TopicView
+from vmfstream.records import Arrays, Event, Rejected, Slice, SliceReport, SmoothedSlice, TopicRows
+from vmfstream.text.encoders import Counted, Encoder, Growth
+
+_NO_SLICE = -(2**62)
+_NOT_BEGUN = Slice(0, "not begun")
+_ENCODER = "encoder."
+
+
+class SliceHook(Protocol):
+    """Observes slice ends with the documents that are kept of them."""
+
+    def before_end(self, index: int, documents: Counted) -> None:
+        """Take the kept documents of a slice, before its end changes the vocabulary and the model."""
+        ...
+
+    def vocabulary_changed(self, growth: Growth) -> None:
+        """Take the change of the columns, and of the terms of counts."""
+        ...
+
+
+@dataclass(slots=True)
+class StreamPosition:
+    """How far a stream was read.
+
+    ``offsets`` holds the next offset of every part; ``slice`` is the open one, None before the first document, and
+    ``in_slice`` its documents; ``documents`` and ``rejected`` count all runs, ``late`` the documents of this run that
+    came after their slice was closed.
+    """
+
+    recent: RecentIds
+    offsets: dict[str, int] = field(default_factory=dict)
+    slice: int | None = None
+    in_slice: int = 0
+    documents: int = 0
+    rejected: int = 0
+    late: int = 0
+
+    def count(self, admission: Admission, epoch: Epoch) -> None:
+        """Count the documents of an admission."""
+        epoch.documents += admission.learnt
+        epoch.late += admission.late
+        self.documents += admission.learnt
+        self.in_slice += admission.learnt
+        self.late += admission.late
+
+    def reject(self, rejected: Sequence[Rejected], epoch: Epoch) -> None:
+        """Count rejected messages."""
+        epoch.rejected += rejected
+        self.rejected += len(rejected)
+
+
+class EngineState:
+    """What both ways to obtain the sums of an epoch, in this process or by workers, change in the same manner.
+
+    Parameters
+    ----------
+    encoder, model, settings : see `vmfstream.engine.loop.engine.Engine`.
+    hooks : observers of slice ends.
+
+    Attributes
+    ----------
+    position : how far the stream was read.
+    buffer : documents that are encoded again when the vocabulary changes.
+    sampler, novel : the documents that the run file keeps for snapshots, and reports as novel.
+    """
+
+    def __init__(
+        self, encoder: Encoder, model: Model, settings: EngineSettings, hooks: Sequence[SliceHook] = ()
+    ) -> None:
+        self.encoder, self.model, self.settings = encoder, model, settings
+        self.position = StreamPosition(RecentIds(settings.remembered_ids))
+        self.buffer = DocumentBuffer()
+        self.sampler = Sampler(settings.sample, settings.seed)
+        self.novel = MostNovel(settings.novel_documents)
+        self._hooks = hooks
+        self._announced = 0
+
+    @property
+    def described(self) -> Slice:
+        """The open slice, or what stands for it before the first document."""
+        position = self.position
+        return _NOT_BEGUN if position.slice is None else self.settings.slices.slice(position.slice)
+
+    @property
+    def room(self) -> int:
+        """Documents of the open slice that may still be kept; before the model has begun, until it begins."""
+        kept = len(self.buffer) if self.model.begun else self.buffer.documents
+        return max(self.model.kept_documents - kept, 0)
+
+    def fold(self, result: BatchResult, epoch: Epoch) -> None:
+        """Add the result of a batch to the open slice; let a model that has not begun do so once it has enough."""
+        self.buffer.add(result.kept, result.counts)
+        for some in result.samples:
+            self.sampler.add(some)
+        self.novel.join(result.novel)
+        if result.sums is not None and isinstance(self.model, Distributed):
+            self.model.add(result.sums, self.encoder.encode(result.counts))
+        epoch.scored += result.scored
+        epoch.empty += result.empty
+        epoch.loglik += result.loglik
+        epoch.words += result.words
+        epoch.oov += result.oov
+        if not self.model.begun and not self.room:
+            epoch.begun = True
+            _, window, rows = self._regrown()
+            if not self.model.begin(window, self.position.slice or 0, rows):
+                self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory
+
+    def end_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
+        """End the open slice: let the vocabulary grow and the model learn, and report what is known now."""
+        index, n = self.position.slice or 0, self.position.in_slice
+        if self._hooks:
+            documents = self.encoder.concat(self.buffer.open)
+            for hook in self._hooks:
+                hook.before_end(index, documents)
+        summary = self.model.end_slice(index, self._regrown, last=last)
+        parts = self.buffer.open
+        kept = self.buffer.end_slice(index, self.encoder, self.model.window if self.model.begun else None)
+        self.sampler.close(index)
+        novel = self.novel.close()
+        self.position.slice, self.position.in_slice = index + 1, 0
+        described = self.settings.slices.slice(index)
+        if summary is None:
+            nothing = float("nan")
+            return SliceReport(described, n, nothing, nothing, True, self.encoder.dim, None, None), []
+        self.encoder.told(index, summary.topics.ids, parts, summary.resp)
+        topics = self.rows(summary.topics)
+        report = SliceReport(
+            slice=described,
+            n=n,
+            predicted=summary.predicted,
+            persistence=summary.persistence,
+            settling=summary.warm_up,
+            dimension=self.encoder.dim,
+            topics=topics,
+            typical=representative(summary, kept, self.settings.representative_documents),
+            events=[*self._started(summary.events), *summary.events],
+            novel=novel,
+            temper=summary.temper,
+        )
+        return report, [
+            SmoothedSlice(view.slice, topics if view is summary.topics else self.rows(view))
+            for view in summary.smoothed
+        ]
+
+    def rows(self, view: TopicView) -> TopicRows:
+        """Report the topics of a closed slice."""
+        return topic_rows(view, self.encoder, self.settings.slice_words, geometry=True)
+
+    def open_rows(self) -> TopicRows | None:
+        """Report the topics in the middle of the open slice, None if there are none yet."""
+        view = self.model.describe()
+        return None if view is None else topic_rows(view, self.encoder, self.settings.epoch_words)
+
+    def arrays(self, *, slice_ended: bool) -> tuple[Arrays, Arrays | None]:
+        """Return all that is needed to continue, as flat arrays; what changes at slice ends only if one ended."""
+        position = self.position
+        index = _NO_SLICE if position.slice is None else position.slice
+        counters = [index, position.in_slice, self._announced, position.documents, position.rejected]
+        open_part: Arrays = {"engine.counters": np.array(counters, np.int64), "engine.recent": position.recent.state()}
+        open_part |= {f"{_ENCODER}{name}": a for name, a in self.encoder.state().items()}
+        open_part |= self.buffer.open_arrays(self.encoder) | self.sampler.open_arrays() | self.novel.arrays()
+        of_epoch, of_slice = self.model.arrays()
+        slice_part = self.buffer.slice_arrays() | self.sampler.slice_arrays() | of_slice if slice_ended else None
+        return open_part | of_epoch, slice_part
+
+    def restore(self, open_part: Arrays, slice_part: Arrays, offsets: Mapping[str, int]) -> None:
+        """Continue from stored arrays."""
+        position = self.position
+        index, position.in_slice, self._announced, position.documents, position.rejected = (
+            int(v) for v in open_part["engine.counters"]
+        )
+        position.slice = None if index == _NO_SLICE else index
+        position.offsets.update(offsets)
+        position.recent.restore(open_part["engine.recent"])
+        self.sampler.restore(open_part, slice_part)
+        self.novel.restore(open_part)
+        self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
+
+    def _regrown(self) -> Regrown:
+        """Let the vocabulary grow, and encode the kept documents in it."""
+        self.sampler.pack(self.encoder)
+        growth = self.encoder.close_slice()
+        self.buffer.remap(growth.terms)
+        for hook in self._hooks:
+            hook.vocabulary_changed(growth)
+        return Regrown(growth.columns, *self.buffer.encode(self.encoder))
+
+    def _started(self, events: Sequence[Event]) -> list[Event]:
+        """Events for the topics that are new and that no other event names."""
+        named = {event.other if event.kind == "split" else event.topic for event in events}
+        fresh = range(self._announced, self.model.next_id)
+        self._announced = self.model.next_id
+        return [Event("started", topic) for topic in fresh if topic not in named]
+
+
+def restore_model(encoder: Encoder, model: Model, open_part: Arrays, slice_part: Arrays) -> DocumentBuffer:
+    """Let an encoder and a model continue from stored arrays; return the documents that were kept.
+
+    What follows is the same to the last bit as if nothing had been stored.
+    """
+    encoder.restore({k.removeprefix(_ENCODER): a for k, a in open_part.items() if k.startswith(_ENCODER)})
+    buffer = DocumentBuffer.from_arrays(open_part, slice_part, encoder)
+    window, rows = buffer.encode(encoder)
+    model.restore(open_part, slice_part, [x for _, x in window], rows)
+    return buffer

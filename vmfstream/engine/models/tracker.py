@@ -1,0 +1,180 @@
+"""The tracker of `vmfstream.online.tracker` as a model of the engine, in one process or with workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.engine.models.calibration import arrival_temper
+from vmfstream.online import tracker
+from vmfstream.online.shares import Gathering, Share, gathering, merged, shared, taken
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack, to_arrays
+from vmfstream.online.tracker import StepInfo, TopicView
+from vmfstream.protocols import Regrow, Scores, SliceSummary
+from vmfstream.records import Arrays
+
+
+class TrackerModel:
+    """Topics as moving means on the sphere; see `vmfstream.protocols.Model`.
+
+    It waits for documents before the first fit: for a slice with twice as many as topics, or for as many as it keeps of
+    one slice.
+
+    Parameters
+    ----------
+    settings : TrackerSettings
+
+    Attributes
+    ----------
+    state : TrackState, or None before the first fit
+    """
+
+    def __init__(self, settings: TrackerSettings) -> None:
+        self.settings = settings
+        self.state: TrackState | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there are topics."""
+        return self.state is not None
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Ids of the topics, (K,)."""
+        return np.zeros(0, np.int64) if self.state is None else self.state.ids
+
+    @property
+    def next_id(self) -> int:
+        """The id of the next new topic."""
+        return 0 if self.state is None else self.state.next_id
+
+    @property
+    def kept_documents(self) -> int:
+        """Most documents of a slice that are refitted; a larger slice is followed by the filter alone."""
+        return self.settings.slice_limit
+
+    @property
+    def window(self) -> Sequence[int]:
+        """Numbers of the closed slices that are refitted, oldest first."""
+        return [] if self.state is None else [one.index for one in self.state.window]
+
+    def begin(self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> bool:
+        """Fit the first topics; False if the vocabulary has fewer than two columns or no document has a direction."""
+        rows = [*(x for _, x in slices), open_rows]
+        if open_rows.shape[1] < 2 or not any(x.any() if isinstance(x, np.ndarray) else x.nnz for x in rows):
+            return False
+        self.state = tracker.start(self.settings, slices, open_slice, open_rows)
+        return True
+
+    def learn(self, x: Rows, *, donate: bool) -> Scores:
+        """Score a batch under the current belief, then add it to the open slice."""
+        self.state, info = tracker.step(self._known(), x, self.settings, spend=donate)
+        return _scores(x, info, self.state.ids, self.state.anchor, self.state.kappa)
+
+    def end_epoch(self) -> None:
+        """Make the belief anew from the sums, as it is made when a state is restored."""
+        self.state = None if self.state is None else tracker.refreshed(self.state)
+
+    def end_slice(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+        """End a slice, or fit the first topics to all closed ones if they have enough documents."""
+        if self.state is None:
+            return self._first(index, regrow, last=last)
+        judged, predicted = tracker.judge(self.state, self.settings)
+        columns, window, rows = regrow()
+        grown = tracker.regrow(judged, columns, [x for _, x in window], rows, self.settings)
+        self.state, closed = tracker.close(grown, predicted, self.settings)
+        return self._summary(self.state, closed, arrival_temper(grown, closed, self.settings))
+
+    def _first(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+        _, window, rows = regrow()
+        slices = [*window, (index, rows)]
+        enough = sum(rows_of(x) for _, x in slices) >= 2 * self.settings.topics
+        if not (enough or last) or not self.begin(slices, index + 1, stack([], rows.shape[1])):
+            return None
+        state = self._known()
+        closed = tracker.opening(state, self.settings)
+        return None if closed is None else self._summary(state, closed, float("nan"))
+
+    def _summary(self, state: TrackState, closed: tracker.Closed, temper: float) -> SliceSummary:
+        return SliceSummary(
+            predicted=closed.predicted,
+            persistence=self.settings.persistences[state.leader],
+            warm_up=state.settling,
+            temper=temper,
+            topics=closed.filtered,
+            smoothed=closed.smoothed,
+            resp=closed.resp,
+            cosine=closed.cosine,
+            events=closed.events,
+        )
+
+    def describe(self) -> TopicView | None:
+        """Return the topics in the middle of the open slice."""
+        return None if self.state is None else tracker.current(self.state)
+
+    def smoothed(self) -> Sequence[TopicView]:
+        """Return the topics of the slices in the window, given all documents."""
+        return [] if self.state is None else tracker.hindsight(self.state, self.settings)
+
+    def arrays(self) -> tuple[Arrays, Arrays]:
+        """Return the state as arrays, none before the first fit."""
+        return ({}, {}) if self.state is None else to_arrays(self.state)
+
+    def restore(self, open_part: Arrays, slice_part: Arrays, window: Sequence[Rows], rows: Rows) -> None:
+        """Continue from arrays; without those of a state it has not begun."""
+        begun = "n" in slice_part
+        self.state = tracker.from_arrays(open_part, slice_part, window, rows, self.settings) if begun else None
+
+    def prediction(self) -> TopicPrediction:
+        """Return what workers need during a slice."""
+        state = self._known()
+        return TopicPrediction(state.base, state.anchor, state.ids, self.settings.threads)
+
+    def gathered(self, lowest_cosine: float) -> Gathering:
+        """Return the sums of the open slice and what scoring needs besides."""
+        self.state, so_far = gathering(self._known(), lowest_cosine, self.settings)
+        return so_far
+
+    def add(self, sums: TopicSums, rows: Rows) -> None:
+        """Add the sums of an epoch to the open slice."""
+        self.state = taken(self._known(), sums.share, rows, sums.resp)
+
+    def _known(self) -> TrackState:
+        if self.state is None:
+            raise ValueError("expected a model that has begun; it has no topics yet")
+        return self.state
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicSums:
+    """Statistics of some documents, and the memberships (N, kp) of those that are kept."""
+
+    share: Share
+    resp: Matrix
+
+    def merged(self, later: TopicSums) -> TopicSums:
+        """Add those of later documents."""
+        return TopicSums(merged(self.share, later.share), np.concatenate([self.resp, later.resp]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicPrediction:
+    """What stays the same during a slice: the prediction (D, kp), the anchor (D,), the topics' ids (K,)."""
+
+    base: Matrix
+    anchor: Matrix
+    ids: NDArray[np.int64]
+    threads: int
+
+    def score(self, x: Rows, so_far: Gathering, keep: int) -> tuple[Scores, TopicSums]:
+        """Score documents under the belief at the begin of an epoch, and sum them."""
+        share, scored = shared(x, self.base, so_far, keep, self.threads)
+        return _scores(x, scored.info, self.ids, self.anchor, so_far.kappa), TopicSums(share, scored.resp)
+
+
+def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kappa: float) -> Scores:
+    topic = np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)
+    return Scores(info.loglik, topic, tracker.novelty_beside(x, anchor, kappa, info))

@@ -1,0 +1,286 @@
+"""The sums of an epoch from workers, who read ranges of offsets; the driver plans, admits, adds up and commits.
+
+An epoch is planned as ranges of offsets, and a plan follows from the position and from what the source holds. Workers
+read the ranges and return of each message its slice and a digest of its id. Part by part, in the order of the plan, the
+driver takes messages up to the first document of a later slice: there that part waits until the slice is over, which it
+is when every part waits or has nothing left. The documents taken are scored under the belief at the begin of the epoch
+and added at its end. Nothing of this depends on how many workers there are, or on where they are.
+
+In one process, `vmfstream.engine.loop.local_batches.LocalBatches` scores batch by batch in the order of times. Here the
+same documents are learnt, but in other batches; and no part makes documents of another one late.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from vmfstream.directional.chunked import along_the_tree, blocks
+from vmfstream.engine.loop.admission import Decision, admit
+from vmfstream.engine.loop.learning import BatchResult
+from vmfstream.engine.loop.settings import EngineSettings, Epoch
+from vmfstream.engine.loop.state import EngineState
+from vmfstream.engine.scale.blocks import (
+    BlockResult,
+    EpochTask,
+    RangeDecision,
+    RangeSummary,
+    Reading,
+    SliceTask,
+    learn_block,
+    read_block,
+    summaries,
+)
+from vmfstream.engine.scale.ranges import apportioned, planned
+from vmfstream.errors import InputError, WorkersLost
+from vmfstream.protocols import Codec, Distributed, Executor, Live, Model, Ranged, Source
+from vmfstream.records import Arrays, Position, Range
+from vmfstream.text.encoders import Encoder
+
+log = logging.getLogger(__name__)
+
+RANGE_MESSAGES = 2500
+"""Messages of a range, the unit of work: sums over ranges are added along one tree."""
+
+MOST_RANGES = 64
+"""Ranges of an epoch, beyond which they get larger: every range costs a sum over its words."""
+
+RANGE_BYTES = 2**26
+"""Bytes of messages after which a range is read no further: bounds the memory of a worker."""
+
+_PAUSE = 0.2  # seconds between two looks whether something came
+_WAITING = "ranges.waiting"
+
+T = TypeVar("T")
+
+
+class RangedBatches:
+    """Lets the workers of an executor read and learn; see `vmfstream.engine.loop.engine.Batches`.
+
+    Parameters
+    ----------
+    source : Source that is `vmfstream.protocols.Ranged`.
+    codec : decodes messages in the workers.
+    settings : EngineSettings, of which ``batch_documents``, ``batch_characters`` and ``ahead`` are not used.
+    make_encoder : makes one like the engine's encoder in the workers.
+    executor : where ranges are read and learnt.
+    range_messages : most messages of a range, on which sums depend in their last digits; 0 goes by the epoch's size.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read in ranges.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        codec: Codec,
+        settings: EngineSettings,
+        make_encoder: Callable[[], Encoder],
+        executor: Executor,
+        range_messages: int = 0,
+    ) -> None:
+        if not isinstance(source, Ranged):
+            raise InputError(f"{source.name} is read in one piece; only topics of Kafka can be shared among workers")
+        self._source: Source = source
+        self._ranged: Ranged = source
+        self._settings, self._executor, self._make_encoder = settings, executor, make_encoder
+        self._size = range_messages or max(RANGE_MESSAGES, -(-settings.epoch_documents // MOST_RANGES))
+        self._reading = Reading(source.reader(), codec, settings.slices, RANGE_BYTES)
+        self._waiting: dict[str, int] = {}
+        self._task: Any = None  # the slice's task, where the workers have it
+
+    def __enter__(self) -> RangedBatches:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def next_epoch(self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool]) -> Epoch:
+        """Wait until an epoch can be planned, and let the workers do it."""
+        epoch = Epoch(over=True)
+        extents = self._awaited(state, epoch, report, stop)
+        began = time.perf_counter()
+        plan = planned([one for one in extents if one.part not in self._waiting], self._budget(state), self._size)
+        if plan:
+            self._read_and_learn(plan, state, epoch)
+        if not epoch.stopped:
+            epoch.next_slice = self._slice_after(extents, state, quiet=epoch.quiet)
+        epoch.seconds = time.perf_counter() - began
+        return epoch
+
+    def slice_ended(self, open_slice: int) -> None:
+        """Forget the task of the slice, and the parts that waited for the one that has begun."""
+        self._task = None
+        self._waiting = {part: index for part, index in self._waiting.items() if index > open_slice}
+
+    def committed(self, position: Position) -> None:
+        """Pass on to the source what was committed."""
+        if isinstance(self._source, Live):
+            self._source.committed(position)
+
+    def arrays(self) -> Arrays:
+        """Return which parts wait, and for which slices."""
+        return {_WAITING: np.frombuffer(json.dumps(self._waiting).encode(), np.uint8)}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Continue from what ``arrays`` returned."""
+        stored = arrays.get(_WAITING)
+        self._waiting = {} if stored is None else json.loads(stored.tobytes())
+
+    def _budget(self, state: EngineState) -> int:
+        """Most messages of the next epoch: it ends where a slice of N documents ends, or where the first fit is due."""
+        most = self._settings.epoch_documents
+        if self._settings.slices.documents:
+            most = min(most, self._settings.slices.documents - state.position.in_slice)
+        if not state.model.begun:
+            most = min(most, state.room)
+        return max(most, 1)
+
+    def _awaited(
+        self, state: EngineState, epoch: Epoch, report: Callable[[Epoch], None], stop: Callable[[], bool]
+    ) -> Sequence[Range]:
+        """Return what the source holds, once that is enough for an epoch, or nothing more is waited for."""
+        linger, since = self._settings.linger, None
+        while True:
+            extents = self._ranged.extents(state.position.offsets)
+            ready = sum(len(one) for one in extents if one.part not in self._waiting)
+            epoch.stopped = stop()
+            if epoch.stopped:
+                return []
+            if ready >= self._budget(state) or all(one.part in self._waiting for one in extents):
+                return extents
+            now = time.monotonic()
+            since = now if since is None and (ready or self._waiting) else since
+            epoch.quiet = self._source.exhausted or (
+                bool(self._waiting) if linger is None else since is not None and now - since >= linger
+            )
+            if epoch.quiet:
+                epoch.end = self._source.exhausted and not ready and not self._waiting
+                return extents
+            report(epoch)
+            time.sleep(_PAUSE if linger is None else min(_PAUSE, linger / 4))
+
+    def _slice_after(self, extents: Sequence[Range], state: EngineState, *, quiet: bool) -> int | None:
+        """Return the slice to go on with if the open one is over, else None.
+
+        Slices of N documents are over when they are full, those of the calendar when all parts wait; parts that have
+        nothing left are no obstacle if they were given their time (``quiet``).
+        """
+        size, position = self._settings.slices.documents, state.position
+        if size and position.in_slice == size:
+            return (position.slice or 0) + 1
+        awaited = [one for one in extents if one.part not in self._waiting]
+        left = any(position.offsets.get(one.part, one.first) < one.last for one in awaited)
+        return min(self._waiting.values()) if self._waiting and not left and (quiet or not awaited) else None
+
+    def _read_and_learn(self, plan: Sequence[Range], state: EngineState, epoch: Epoch) -> None:
+        """Have a plan carried out; where workers are lost with the ranges they have read, from its beginning."""
+        cut = blocks(len(plan), self._retried(lambda: self._executor.workers))
+        calls = [(self._reading, list(plan[block])) for block in cut]
+        held, seen = self._retried(lambda: self._read(calls))
+        decisions = self._admitted([one for block in seen for one in block], state, epoch)
+        so_far = None
+        if state.model.begun:
+            so_far = _distributed(state.model).gathered(min(one.lowest_cosine for block in seen for one in block))
+        task = EpochTask(so_far, state.sampler.wanted)
+
+        def learn() -> list[BlockResult]:
+            nonlocal held
+            if held is None:
+                held, _ = self._read(calls)
+            if self._task is None:
+                self._task = self._executor.share(self._slice_task(state))
+            rest = (self._task, self._executor.share(task))
+            try:
+                return self._executor.map(
+                    learn_block, [(block, decisions[at], *rest) for block, at in zip(held, cut, strict=True)]
+                )
+            except WorkersLost:
+                held = self._task = None
+                raise
+
+        self._fold(self._retried(learn), state, epoch)
+
+    def _read(self, calls: Sequence[tuple[Any, ...]]) -> tuple[Any, list[list[RangeSummary]]]:
+        held = self._executor.hold(read_block, calls)
+        return held, self._executor.map(summaries, [(self._reading, block) for block in held])
+
+    def _retried(self, work: Callable[[], T]) -> T:
+        """Do some work again until no workers are lost during it."""
+        while True:
+            try:
+                return work()
+            except WorkersLost as error:
+                log.warning("%s; the epoch is done again", error)
+
+    def _slice_task(self, state: EngineState) -> SliceTask:
+        return SliceTask(
+            slicing=self._settings.slices,
+            slice=state.position.slice or 0,
+            encoder=self._make_encoder,
+            encoder_state=state.encoder.blank_state(),
+            prediction=_distributed(state.model).prediction() if state.model.begun else None,
+            novel=self._settings.novel_documents,
+        )
+
+    def _admitted(self, seen: Sequence[RangeSummary], state: EngineState, epoch: Epoch) -> list[RangeDecision]:
+        """Decide about every message, move the position and count."""
+        position = state.position
+        if position.slice is None:
+            position.slice = _earliest(seen)
+        stopped = set(self._waiting)
+        decisions, learnt = [], []
+        for one in seen:
+            part = one.wanted.part
+            if part in stopped:
+                decisions.append(np.full(len(one.offset), Decision.DEFER, np.int8))
+                learnt.append(0)
+                continue
+            settings = self._settings
+            admission = admit(one.columns, position.slice or 0, settings.slices, settings.max_gap, position.recent)
+            position.count(admission, epoch)
+            decisions.append(admission.decision)
+            learnt.append(admission.learnt)
+            position.offsets[part] = one.next
+            if admission.next_slice is not None:
+                self._waiting[part] = admission.next_slice
+                position.offsets[part] = int(one.offset[admission.taken])
+            if admission.next_slice is not None or one.next < one.wanted.last:
+                stopped.add(part)
+        keep = apportioned(state.room, learnt) if state.model.begun else learnt
+        return [RangeDecision(decision, count) for decision, count in zip(decisions, keep, strict=True)]
+
+    def _fold(self, results: Sequence[BlockResult], state: EngineState, epoch: Epoch) -> None:
+        """Add up the results of the blocks, in their order."""
+        encoder, batches = state.encoder, []
+        for one in results:
+            batches.append(replace(one.batch, counts=one.batch.counts.remap(encoder.absorb(one.tally))))
+            state.position.reject(one.rejected, epoch)
+        whole: BatchResult = along_the_tree(lambda a, b: a.merged(b, encoder), batches)
+        state.fold(whole, epoch)
+        if epoch.begun:
+            self._task = None
+
+
+def _distributed(model: Model) -> Distributed:
+    if not isinstance(model, Distributed):
+        raise InputError(f"{type(model).__name__} learns in one process; leave --workers and --executor out")
+    return model
+
+
+def _earliest(seen: Sequence[RangeSummary]) -> int | None:
+    """Return the slice of the earliest of the parts' first documents."""
+    firsts: dict[str, int] = {}
+    for one in seen:
+        first = one.columns.first_slice
+        if first is not None:
+            firsts.setdefault(one.wanted.part, first)
+    return min(firsts.values(), default=None)
