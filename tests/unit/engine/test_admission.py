@@ -69,7 +69,13 @@ def record(offset: int, year: int, id: str = "") -> Document:
 
 
 def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
-    records = [record(0, 2000), Rejected("a", 1, "not JSON"), record(2, 2900), record(3, 2000, "0"), record(4, 1999)]
+    records: list[Document | Rejected] = [
+        record(0, 2000),
+        Rejected("a", 1, "not JSON"),
+        record(2, 2900),
+        record(3, 2000, "0"),
+        record(4, 1999),
+    ]
     columns = columns_of([*records, record(5, 2001), record(6, 2000)], YEAR)
     assert columns.slice.tolist() == [2000, NO_DOCUMENT, 2900, 2000, 1999, 2001, 2000]
     admission = admit(columns, 2000, YEAR, 5, RecentIds(9))
