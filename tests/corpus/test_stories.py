@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.directional.bessel import bessel_ratio
@@ -272,7 +272,7 @@ def test_following_foretells_better_than_freezing_or_forgetting() -> None:
 
 def compared(name: str, until: int = 9999) -> Comparison:
     corpus = get(name)
-    shared(f"data/{corpus.file}")
+    corpus_file(corpus.file)
     messages: list[Message] = []
     with closing(CorpusSource(corpus)) as source:
         while not source.exhausted:
@@ -284,7 +284,7 @@ def compared(name: str, until: int = 9999) -> Comparison:
     return comparison
 
 
-@pytest.mark.slow
+@pytest.mark.corpus
 def test_abstracts_are_foretold_as_well_as_by_refitting_on_all_past() -> None:
     comparison = compared("nips", until=2003)
     assert len(comparison.rows) >= 10
@@ -292,7 +292,7 @@ def test_abstracts_are_foretold_as_well_as_by_refitting_on_all_past() -> None:
     assert comparison.mean("tracker") > comparison.mean("frozen")
 
 
-@pytest.mark.slow
+@pytest.mark.corpus
 def test_news_are_foretold_better_than_by_refitting_on_all_past() -> None:
     comparison = compared("nyt")
     assert len(comparison.rows) >= 10

@@ -15,7 +15,7 @@ from vmfstream.dashboards import TABS
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.export import export_page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.corpus]
 
 FACES = [(corpus, face) for corpus in ("nips-papers", "nyt") for face in ("file", "live")]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from tests.shared import shared
+from tests.data import corpus_file
 from tests.unit.online.streams import LIVING, PLAIN, Story, assert_same, begun, follow, learn, sparse, story
 from tests.unit.online.test_state import through_a_file
 from vmfstream.directional.bessel import log_partition
@@ -444,7 +444,7 @@ def shuffled() -> list[csr_array[Any]]:
     """Twenty-six slices of 130 newsgroup posts in random order: nothing can be born in them."""
     import duckdb
 
-    path = shared("data/twenty_newsgroups/docs.parquet")
+    path = corpus_file("twenty_newsgroups/docs.parquet")
     table = duckdb.connect().execute(f"from '{path}' select text").fetchall()
     order = np.random.default_rng(1).permutation(len(table))[: 26 * 130]
     time = datetime(2000, 1, 1, tzinfo=UTC)
@@ -469,10 +469,12 @@ def births(xs: list[csr_array[Any]]) -> int:
     return sum(event.kind == "born" for closed in seen for event in closed.events)
 
 
+@pytest.mark.corpus
 def test_nothing_is_born_in_a_shuffled_stream(quietly_born: int) -> None:
     assert quietly_born <= 1
 
 
+@pytest.mark.corpus
 def test_scores_of_learnt_documents_would_bring_false_births(
     shuffled: list[csr_array[Any]], quietly_born: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -303,7 +303,7 @@ def test_recovery_ignores_the_numbers_of_topics() -> None:
         recovery([0, 1], [0])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_static_mixture_finds_most_and_not_all() -> None:
     from sklearn.cluster import KMeans
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -64,6 +64,7 @@ def test_what_does_not_count_negates_nothing() -> None:
     assert Tokeniser().tokens("boat n't") == ["boat"]
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     ("folder", "count"), [("nyt_frontpage_1996_2006", 2000), ("un_general_debates", 30), ("twenty_newsgroups", 200)]
 )
@@ -125,6 +126,7 @@ def test_impossible_lengths(options: tuple[int, int]) -> None:
         Tokeniser(*options)
 
 
+@pytest.mark.corpus
 def test_counts_of_batches_are_counts_of_all() -> None:
     documents = texts("nyt_frontpage_1996_2006", 500)
     one, many = WordTable(100_000), WordTable(100_000)
