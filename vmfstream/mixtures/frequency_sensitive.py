@@ -22,8 +22,8 @@ from scipy.sparse import csr_array
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats
-from vmfstream.mixtures.kmeans import SHARP, KMeansFit, eligible, mean_cosine
+from vmfstream.mixtures.columns import Floats, eligible
+from vmfstream.mixtures.kmeans import SHARP, KMeansFit, mean_cosine
 from vmfstream.mixtures.sums import Sums, Vector, directions, score
 
 Score: TypeAlias = Literal["exact", "asymptotic"]
