@@ -23,10 +23,10 @@ from vmfstream.engine.observers.evaluation import Comparison
 from vmfstream.engine.run import RunSettings, evaluate
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.records import Document, Message, SliceReport
-from vmfstream.replay.corpus import get
+from vmfstream.replay.corpora import get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
-from vmfstream.replay.planted_truth import TopicTruth, recovery
-from vmfstream.replay.source import CorpusSource
+from vmfstream.replay.planted.truth import TopicTruth, recovery
+from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.text.encoders import TextEncoder
 

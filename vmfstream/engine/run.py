@@ -20,7 +20,7 @@ from vmfstream.runfile.lease import lease
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.runfile.writer import Log
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
-from vmfstream.text.named import NamedVectorEncoder, SentenceEncoder
+from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
 
 
 @dataclass(frozen=True, slots=True)

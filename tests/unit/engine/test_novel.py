@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.engine.documents import closed, document, engine, run, years
 from vmfstream import TopicTracker
-from vmfstream.bayes.factors.credible import angular_radius, share_intervals
+from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
 from vmfstream.engine.loop import calibration as tempering
 from vmfstream.engine.loop.novel import MostNovel
 from vmfstream.records import Document

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vmfstream.bayes.factors.credible import angular_radius, share_intervals
+from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.loop.document_buffer import Kept, times_of
 from vmfstream.online.state import Matrix, Vector

@@ -38,7 +38,7 @@ from vmfstream.online import tracker
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
 from vmfstream.runfile.snapshots import Snapshot, Stored, read_stored, write_snapshots
 from vmfstream.text.encoders import Counted, Encoder, TopWords
-from vmfstream.text.named import NamedVectorEncoder
+from vmfstream.text.named_vectors import NamedVectorEncoder
 
 Kind: TypeAlias = Literal["flat", "tree", "smoothed"]
 """Bayesian mixture; tree over its topics; temporal mixture, all slices at once."""
