@@ -27,6 +27,7 @@ FLOORS = {
     "vmfstream.bayes.flat": 1.3,
     **{f"vmfstream.bayes.{model}": 1.4 for model in MODELS},
     "vmfstream.online": 2,
+    "vmfstream.stories": 2,
     "vmfstream.runfile": 3,
     "vmfstream.text": 3,
     "vmfstream.engine": 4,
