@@ -35,6 +35,7 @@ FLOORS = {
     "vmfstream.topic_tracker": 5.1,
     "vmfstream.datasets": 5,
     "vmfstream.metrics": 5,
+    "vmfstream.clustering_metrics": 5,
     "vmfstream.connectors": 6,
     "vmfstream.dashboards": 7,
     "vmfstream.replay": 7,
