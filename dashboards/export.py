@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from vmfstream.dashboards.looks.escape import for_json
+from vmfstream.dashboards.page.compression import ArrayTable, compressed_script
 from vmfstream.dashboards.page.data import page_data, parts_of
-from vmfstream.dashboards.page.drawings import Drawings, Plan
+from vmfstream.dashboards.page.drawings import Drawings, PagePlan
 from vmfstream.dashboards.page.markup import exported
-from vmfstream.dashboards.page.packing import Arrays, packed
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import LogRows, Moment, readings_of
-from vmfstream.dashboards.rows.opening import opening_measure
+from vmfstream.dashboards.rows.initial_selection import initial_measure
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, readings_of
 from vmfstream.dashboards.view import Measure
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
@@ -70,13 +70,13 @@ def export_page(
     return report
 
 
-def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport]:
+def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport]:
     """Build the page from rows; see `export_page`."""
     if not max_mb > 0:
         raise ValueError(f"max_mb must be positive, got {max_mb}")
-    snapshot = Moment(rows)
+    snapshot = CachedRows(rows)
     drawings = Drawings(snapshot)
-    for plan in _plans(opening_measure(history_of(snapshot, readings_of(snapshot)[0]))):
+    for plan in _plans(initial_measure(history_of(snapshot, readings_of(snapshot)[0]))):
         text = _page(snapshot, plan, drawings)
         size = len(text.encode("utf-8"))
         if size <= max_mb * _MB:
@@ -88,9 +88,9 @@ def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     return text, ExportReport(bytes=size, dropped=plan.dropped)
 
 
-def _plans(opening: Measure) -> list[Plan]:
+def _plans(opening: Measure) -> list[PagePlan]:
     """Return what to write, each plan leaving out one thing more than the one before."""
-    plans = [Plan()]
+    plans = [PagePlan()]
     change: dict[str, Any]
     for change, what in (
         ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),
@@ -103,12 +103,12 @@ def _plans(opening: Measure) -> list[Plan]:
     return plans
 
 
-def _page(rows: LogRows, plan: Plan, drawings: Drawings) -> str:
-    table = Arrays()
+def _page(rows: RunRows, plan: PagePlan, drawings: Drawings) -> str:
+    table = ArrayTable()
     data = page_data(rows, plan, table)
     figures = {}
     if rows.slices().slice.size:
-        figures = {key: table.packed(drawings.figure(key)) for key in drawings.keys(plan)}
+        figures = {key: table.with_references(drawings.figure(key)) for key in drawings.keys(plan)}
     data["arrays"] = table.entries
     return exported(parts_of(rows, plan), _library(), for_json(data), for_json(figures))
 
@@ -117,4 +117,4 @@ def _page(rows: LogRows, plan: Plan, drawings: Drawings) -> str:
 def _library() -> str:
     from plotly.offline import get_plotlyjs
 
-    return packed("library", "text/javascript", get_plotlyjs())
+    return compressed_script("library", "text/javascript", get_plotlyjs())

@@ -7,7 +7,7 @@ function topicRow(t, bare) {
   const [a, b] = life(t), s = seen(st.d, t), r = now(), i = cell(s, t), turned = D.table[st.r], v = turned.turned[i] ?? 255;
   const number = (x, digits) => x >= 0 ? Number(x.toFixed(digits)) : null, text = (at) => words(at, t, bare ? 8 : 5).map((w) => w[0]).join(" ");
   return { topic: t, now: text(s), first: text(a), documents: number(r.documents[i], 0), share: number(r.share[i], 4), turned: v === 255 ? null : number(v * turned.unit, 0),
-    step: st.r === "hindsight" && s > a ? number(r.speed[i], 0) : null, certainty: number(r.certainty[i], 2), begun: D.labels[a] ?? "", ended: b < S - 1 ? D.labels[b] ?? "" : "" };
+    step: st.r === "hindsight" && s > a ? number(r.drift_angle[i], 0) : null, certainty: number(r.certainty[i], 2), begun: D.labels[a] ?? "", ended: b < S - 1 ? D.labels[b] ?? "" : "" };
 }
 function drawTable() {
   const body = $("#topics tbody"), position = (label) => D.labels.indexOf(label);

@@ -9,19 +9,19 @@ TITLE = "Topics over time"
 RIVER = "What was written about"
 WORDS = "Its words over time"
 TYPICAL = "Typical documents"
-RAYS = "Seen from here"
+NEIGHBOURS = "Seen from here"
 GLOBE = "Topics on a globe"
 GLOBE_SCALE = "turned by {turn}°"
 TURN_LEFT = "turn left"
 TURN_RIGHT = "turn right"
-LINES = "Where topics came from and where they went"
+LINEAGE = "Where topics came from and where they went"
 SEARCH = "Where a word lives"
 TREE = "Groups of alike topics"
 NO_TREE = "No tree of topics has been calculated for this log."
 TREE_HOW = "This makes one:"
 TREE_COMMAND = "vmfstream snapshot run.duckdb --kind tree"
 TABLE = "All topics as a table"
-SETTLING = "still finding its topics"
+WARM_UP = "still finding its topics"
 CERTAINTY = "sure of it"
 LICENCE = "Licence of the documents"
 OLD_BROWSER = "This browser cannot unpack the page; it needs one from 2023 or later."
@@ -88,7 +88,7 @@ PAGE: Mapping[str, str] = {
     ),
     "unknownDate": "There is no date {date} in this log; showing {other}.",
     "noHindsight": "There is no reading in hindsight in this log.",
-    "settlingAt": (
+    "warmUpAt": (
         "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may "
         "stand for something else later."
     ),
@@ -122,20 +122,22 @@ PAGE: Mapping[str, str] = {
     "usualNow": "usual now: {usual}",
     "failed": "Could not draw this; the others are fine.",
     "marked": "{date} is marked; c compares it with another date.",
-    "wordsLadder": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
-    "wordsStrips": (
+    "wordsRanks": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
+    "wordsHeatmap": (
         "Strong colour: strong in the topic. Words sorted by when they mattered. Blank: not among the stored words."
     ),
     "wordsBoth": (
         "Upper half: as known then. Lower half: in hindsight. A bar marks the first time among the eight strongest. "
         "Blank: not among the stored words."
     ),
-    "linesCaption": (
+    "lineageCaption": (
         "A line per topic, as thick as its share: on the left its words when it began, on the right its words now or "
         "at its end. ○ born, ✕ ended, ▼ words changed unusually fast, dotted: asleep. "
         "A curve is where a topic flowed into another one or split off."
     ),
-    "linesShort": "A line per topic: first words on the left, last ones on the right. ○ born, ✕ ended, dotted: asleep.",
+    "lineageShort": (
+        "A line per topic: first words on the left, last ones on the right. ○ born, ✕ ended, dotted: asleep."
+    ),
     "bornAt": "{date}: “{one}” (topic {a}) was born with {n} recent documents",
     "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} without much to say",
     "mergedAt": "{date}: “{one}” (topic {a}) flowed into “{other}” (topic {b}); they were {n}° apart",
@@ -166,7 +168,7 @@ PAGE: Mapping[str, str] = {
     "searchPeakShort": "word {rank}, {date}",
     "topicOne": "1 topic",
     "topicMany": "{n} topics",
-    "rays": (
+    "neighbours": (
         "Distance to the centre is the true angle; direction only keeps things apart. Small rings: where the others "
         "were at first. The trail: this topic’s own past."
     ),
@@ -180,18 +182,18 @@ PAGE: Mapping[str, str] = {
     "globeFirst": "No trails: nothing came before {date}.",
     "globeMissing": "This log was written before its topics were sketched. Run the documents again to see them here.",
     "globeTurned": "turned {turn}° since {date}",
-    "raysThen": "As known then, angles also hold how unsure the words still were.",
-    "raysRest": "{n} more topics lived then; the 40 nearest and the 20 largest are drawn.",
-    "raysAlone": "No other topic lived then.",
-    "raysNoPast": "No trail: this topic has no past yet.",
-    "raysSettling": "No trail: the tracker was still finding its topics.",
-    "raysMissing": "This log was written before angles were kept. Run the documents again to see them.",
-    "raysLeft": "This picture was left out to keep the file small.",
-    "rayAngle": "{angle}° from here",
-    "rayAngleBorn": "{angle}° from here; {first}° when it was born ({date})",
-    "rayAngleFirst": "{angle}° from here; {first}° at first ({date})",
-    "rayShares": "shares with it: {words}",
-    "raySharesNone": "shares none of the stored words with it",
+    "neighboursThen": "As known then, angles also hold how unsure the words still were.",
+    "neighboursRest": "{n} more topics lived then; the 40 nearest and the 20 largest are drawn.",
+    "neighboursAlone": "No other topic lived then.",
+    "neighboursNoPast": "No trail: this topic has no past yet.",
+    "neighboursWarmUp": "No trail: the tracker was still finding its topics.",
+    "neighboursMissing": "This log was written before angles were kept. Run the documents again to see them.",
+    "neighboursLeft": "This picture was left out to keep the file small.",
+    "neighbourAngle": "{angle}° from here",
+    "neighbourAngleBorn": "{angle}° from here; {first}° when it was born ({date})",
+    "neighbourAngleFirst": "{angle}° from here; {first}° at first ({date})",
+    "neighbourShares": "shares with it: {words}",
+    "neighbourSharesNone": "shares none of the stored words with it",
     "pastAt": "{date}: {angle}° from its words of {other}",
 }
 

@@ -24,10 +24,10 @@ import numpy as np
 from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.looks.escape import for_json
+from vmfstream.dashboards.page.compression import ArrayTable
 from vmfstream.dashboards.page.drawings import Drawings
-from vmfstream.dashboards.page.packing import Arrays
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.records import Commit, EpochReport, Slice, SliceReport, SmoothedSlice, TopicRows, Typical
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import Log
@@ -146,10 +146,10 @@ def views(log: Path) -> None:
     """Ask every view for its columns and its first figure, each from a fresh reading of the log."""
     for name in PANELS:
         counted = Counted(Reader(log))
-        rows: Any = Moment(counted)
+        rows: Any = CachedRows(counted)
         history = history_of(rows, "hindsight")
         common, waited = counted.queries, counted.seconds
-        one, table = panel(name), Arrays()
+        one, table = panel(name), ArrayTable()
         began = time.perf_counter()
         columns = table.packed(one.columns(rows, history)) if one.columns else None
         key = next(iter(one.keys(rows, [0])), None) if one.keys else None

@@ -16,7 +16,7 @@ from tests.unit.dashboards.written import write_log
 from vmfstream import TopicTracker, plot
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import TABLES, TableRows
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
@@ -28,7 +28,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "both readings": lambda log: plot.words(log, 1, form="both"),
     "compare dates": lambda log: plot.compare(log, 1, "1997 Q1", "1996 Q2"),
     "compare topics": lambda log: plot.compare(log, 1, other_topic=2),
-    "seen_from_here": lambda log: plot.seen_from_here(log, 1, "1997 Q1"),
+    "neighbours": lambda log: plot.neighbours(log, 1, "1997 Q1"),
     "globe": lambda log: plot.globe(log, topic=1),
     "lineage": plot.lineage,
     "tree": plot.tree,
@@ -60,34 +60,43 @@ def _table(frame: Any) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def read(log: Path) -> Moment:
-    return Moment(Reader(log))
+def read(log: Path) -> CachedRows:
+    return CachedRows(Reader(log))
 
 
 @pytest.fixture(scope="module")
-def tabled(tables: dict[str, pd.DataFrame]) -> Moment:
-    return Moment(TableRows(tables))
+def tabled(tables: dict[str, pd.DataFrame]) -> CachedRows:
+    return CachedRows(TableRows(tables))
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_logs_and_tables_give_the_same_figure(name: str, read: Moment, tabled: Moment) -> None:
+def test_logs_and_tables_give_the_same_figure(name: str, read: CachedRows, tabled: CachedRows) -> None:
     figure = CALLS[name](read)
     assert figure.data or figure.layout.annotations  # the tree says that there is none
     assert CALLS[name](tabled).to_json() == figure.to_json()
 
 
-def test_a_log_may_be_given_in_many_ways(log: Path, read: Moment, tables: dict[str, pd.DataFrame]) -> None:
+def test_a_log_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: dict[str, pd.DataFrame]) -> None:
     expected = plot.words(read, 2).to_json()
     for given in (log, str(log), Reader(log), tables, TableRows(tables, {"title": "x"})):
         assert plot.words(given, 2).to_json() == expected
 
 
 def test_figures_are_those_of_the_views(log: Path) -> None:
-    rows = Moment(Reader(log))
+    rows = CachedRows(Reader(log))
     view = VIEWS["words"]()
-    frame = view.frame(rows, Selection(topic=2, reading="then", form="strips"))
+    frame = view.frame(rows, Selection(topic=2, reading="then", form="heatmap"))
     expected = view.figure(frame, Size(500, 0), "dark").to_json()
-    assert plot.words(log, 2, form="strips", reading="then", width=500, theme="dark").to_json() == expected
+    assert plot.words(log, 2, form="heatmap", reading="then", width=500, theme="dark").to_json() == expected
+
+
+def test_former_names_work_and_warn(log: Path) -> None:
+    with pytest.warns(DeprecationWarning, match="now called plot.neighbours"):
+        former = plot.seen_from_here(log, 1, "1997 Q1")
+    assert former.to_json() == plot.neighbours(log, 1, "1997 Q1").to_json()
+    with pytest.warns(DeprecationWarning, match="'ladder' is now called 'ranks'"):
+        former = plot.words(log, 1, form="ladder")  # type: ignore[arg-type]
+    assert former.to_json() == plot.words(log, 1, form="ranks").to_json()
 
 
 def test_dates_are_names(log: Path) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
-from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.dashboards.rows.naming import lifetime
+from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.dashboards.rows.topic_names import lifetime
 from vmfstream.runfile.queries import EventFrame, Reading
 
 MOST = 6
@@ -77,12 +77,12 @@ class Changes:
     changes: tuple[Change, ...]
 
 
-def what_changed(rows: LogRows, reading: Reading, since: int | None = None) -> Changes:
+def what_changed(rows: RunRows, reading: Reading, since: int | None = None) -> Changes:
     """Tell what changed lately.
 
     Parameters
     ----------
-    rows : LogRows
+    rows : RunRows
     reading : {"then", "hindsight"}
         Events are what the tracker noticed at the time; words, shares and turns are those of the reading.
     since : int, optional
@@ -144,7 +144,7 @@ def _split(history: History, at: int, topic: int, other: int, value: float) -> C
 def _merged(history: History, at: int, topic: int, other: int, value: float) -> Change:
     survivor = " ".join(_words(history, at, other))
     life = _life_in_hindsight(history, topic)
-    until = wording.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
+    until = phrases.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
     change = _change("merged", history, at, topic, other=survivor, turn=_degrees(value), hindsight=until)
     return replace(change, topic=other, size=max(change.size, _size(history, at, other)))
 
@@ -153,8 +153,8 @@ def _ended(history: History, at: int, topic: int, other: int, value: float) -> C
     seen = _seen(history, at, topic)
     if _speaks(history, at, topic) or seen is None or seen < at - value - 1:
         return None  # it had ended before, or had not
-    noun = wording.period(history.labels)
-    change = _change("ended", history, at, topic, silent=wording.count(value, noun, noun + "s"))
+    noun = phrases.period(history.labels)
+    change = _change("ended", history, at, topic, silent=phrases.count(value, noun, noun + "s"))
     t = history.position(topic)
     largest = 0.0 if t is None else float(np.nan_to_num(history.documents[: at + 1, t]).max(initial=0.0))
     return replace(change, size=largest)
@@ -175,7 +175,7 @@ def _woken(history: History, at: int, topic: int, other: int, value: float) -> C
 
 
 def _surprise(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    said = wording.changed("better" if value > 0 else "worse", date=history.labels[at])
+    said = phrases.changed("better" if value > 0 else "worse", date=history.labels[at])
     return Change("surprise", at, -1, said, float(history.n[at]))
 
 
@@ -184,11 +184,11 @@ def _drift(history: History, at: int, topic: int, other: int, value: float) -> C
     t = history.position(topic)
     if t is None:
         return None
-    steps = np.where(history.settled(), history.speed[:, t], np.nan)
+    steps = np.where(history.settled(), history.drift_angle[:, t], np.nan)
     turn = value
     if history.reading == "hindsight":
         near = steps[max(at - 1, 0) : at + 2]
-        usual = history.typical_speed()[t]
+        usual = history.usual_drift_angle()[t]
         if np.isnan(near).all() or not np.nanmax(near) > usual:
             return None
         at, turn = max(at - 1, 0) + int(np.nanargmax(near)), float(np.nanmax(near))
@@ -236,10 +236,10 @@ def _trends(history: History, first: int) -> Iterator[Change]:
                     last,
                     int(history.topic[t]),
                     form=kind if k else f"most {kind}",
-                    after=wording.percent(float(new[t] / of_new)),
-                    before=wording.percent(float(old[t] / of_old)),
-                    span=wording.span(history.labels[recent]),
-                    earlier=wording.span(history.labels[earlier]),
+                    after=phrases.percent(float(new[t] / of_new)),
+                    before=phrases.percent(float(old[t] / of_old)),
+                    span=phrases.span(history.labels[recent]),
+                    earlier=phrases.span(history.labels[earlier]),
                 )
                 yield replace(change, size=float(height[t] * of_new))
 
@@ -280,7 +280,7 @@ def _change(
     kind: str, history: History, at: int, topic: int, *, form: str = "", words: str = "", date: str = "", **said: str
 ) -> Change:
     called = words or " ".join(_words(history, at, topic)) or texts.PAGE["topic"].replace("{topic}", str(topic))
-    parts = wording.changed(form or kind, words=called, date=date or history.labels[at], **said)
+    parts = phrases.changed(form or kind, words=called, date=date or history.labels[at], **said)
     return Change(kind, at, topic, parts, _size(history, at, topic))
 
 
@@ -307,7 +307,7 @@ def _seen(history: History, at: int, topic: int) -> int | None:
 def _since(history: History, at: int, topic: int) -> str:
     """Say since when a topic has been there in hindsight, if that is before the tracker noticed."""
     life = _life_in_hindsight(history, topic)
-    return wording.since(history.labels[life[0]]) if life and life[0] < at else ""
+    return phrases.since(history.labels[life[0]]) if life and life[0] < at else ""
 
 
 def _life_in_hindsight(history: History, topic: int) -> tuple[int, int] | None:
@@ -317,7 +317,7 @@ def _life_in_hindsight(history: History, topic: int) -> tuple[int, int] | None:
 
 
 def _recent(value: float) -> str:
-    return wording.count(value, "recent document", "recent documents")
+    return phrases.count(value, "recent document", "recent documents")
 
 
 def _degrees(value: float) -> str:

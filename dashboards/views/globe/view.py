@@ -14,7 +14,7 @@ from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.geometry import unit
 from vmfstream.dashboards.rows.history import Floats, Ints
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.globe.frame import BACK, SCALE, GlobeFrame, globe_frame
 
@@ -37,7 +37,7 @@ class GlobeView(View[GlobeFrame]):
     name = "globe"
     title = texts.GLOBE
 
-    def frame(self, rows: LogRows, selection: Selection) -> GlobeFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> GlobeFrame:
         """Read the whole reading; the selected date is drawn."""
         return globe_frame(rows, selection)
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vmfstream.dashboards.looks.escape import for_plotly
-from vmfstream.dashboards.looks.texts import SETTLING
+from vmfstream.dashboards.looks.texts import WARM_UP
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.history import Bools, Floats, History, ticks
-from vmfstream.dashboards.rows.naming import called
+from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.view import INSET, PHONE, Size
-from vmfstream.dashboards.views.lineage.lanes import Link
-from vmfstream.dashboards.views.lineage.lives import Happening, Line, LinesFrame, thickness
+from vmfstream.dashboards.views.lineage.frame import LineageFrame, TopicEvent, TopicLane, thickness
+from vmfstream.dashboards.views.lineage.lane_assignment import Link
 
 LANE = 27
 TOP, BOTTOM = 30, 20
@@ -43,7 +43,7 @@ class _Curve(NamedTuple):
     event: int
 
 
-def draw_lines(frame: LinesFrame, size: Size, name: ThemeName) -> dict[str, Any]:
+def lineage_drawing(frame: LineageFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     """Return data and layout of the life lines; the height follows the number of lanes, whatever the size says."""
     return _Drawing(frame, size, name).drawn()
 
@@ -51,7 +51,7 @@ def draw_lines(frame: LinesFrame, size: Size, name: ThemeName) -> dict[str, Any]
 class _Drawing:
     """One drawing: the frame, and how its slices and lanes become pixels."""
 
-    def __init__(self, frame: LinesFrame, size: Size, name: ThemeName) -> None:
+    def __init__(self, frame: LineageFrame, size: Size, name: ThemeName) -> None:
         self.frame, self.size, self.name = frame, size, name
         self.colours: Theme = theme(name)
         self.right = _RIGHT_PHONE if size.width <= PHONE else _RIGHT
@@ -68,7 +68,7 @@ class _Drawing:
         traces = [*self._ribbons(), *self._mark_trace(marks), *self._words(marks)]
         return {"data": traces, "layout": self._layout(marks, curves)}
 
-    def _slot(self, line: Line) -> int:
+    def _slot(self, line: TopicLane) -> int:
         return int(self.frame.history.topic[line.t]) % SLOTS
 
     def _ribbons(self) -> Iterator[dict[str, Any]]:
@@ -117,13 +117,13 @@ class _Drawing:
     def _marks(self) -> Iterator[dict[str, Any]]:
         """Give the marks: what happened to one topic within six pixels is one mark."""
         place = {int(self.frame.history.topic[line.t]): line for line in self.frame.lines}
-        found: dict[tuple[int, int], list[tuple[int, Happening]]] = {}
+        found: dict[tuple[int, int], list[tuple[int, TopicEvent]]] = {}
         for k, what in enumerate(self.frame.happened):
             if what.topic in place and what.kind in _SYMBOLS:
                 found.setdefault((what.topic, int(what.kind == "drift")), []).append((k, what))
         for (topic, above), events in found.items():
             line = place[topic]
-            groups: list[list[tuple[int, Happening]]] = []
+            groups: list[list[tuple[int, TopicEvent]]] = []
             for event in sorted(events, key=lambda e: e[1].slice):
                 if groups and (event[1].slice - groups[-1][-1][1].slice) / self.per_pixel < _NEAR:
                     groups[-1].append(event)
@@ -132,7 +132,7 @@ class _Drawing:
             for group in groups:
                 yield self._mark(line, group, bool(above))
 
-    def _mark(self, line: Line, group: list[tuple[int, Happening]], above: bool) -> dict[str, Any]:
+    def _mark(self, line: TopicLane, group: list[tuple[int, TopicEvent]], above: bool) -> dict[str, Any]:
         what = group[-1][1]
         s = {"born": line.first, "ended": line.last}.get(what.kind, min(max(what.slice, line.first), line.last))
         ink = self.colours.slots[self._slot(line)].ink
@@ -219,13 +219,13 @@ class _Drawing:
                 "textfont": {"color": [label[3] for label in labels], "size": _TEXT},
             }
 
-    def _free_after(self, line: Line, x: float) -> float:
+    def _free_after(self, line: TopicLane, x: float) -> float:
         """Return the pixels between a place right of a life and the next life on its lane or the end of the drawing."""
         next_ones = [other.first for other in self.frame.lines if other.lane == line.lane and other.first > line.first]
         end = min(next_ones) - 9 * self.per_pixel if next_ones else self.range[1] + (self.right - 8) * self.per_pixel
         return (end - x) / self.per_pixel - 5
 
-    def _beside_marks(self, line: Line, text: str, marks: list[dict[str, Any]]) -> float:
+    def _beside_marks(self, line: TopicLane, text: str, marks: list[dict[str, Any]]) -> float:
         """Return where the words at birth begin: at birth, or right of marks that would stand in them."""
         wide = em_width(text) * _TEXT * self.per_pixel
         x = line.first + 3 * self.per_pixel
@@ -250,7 +250,7 @@ class _Drawing:
             "height": TOP + round((low - high) * LANE) + BOTTOM,
             "margin": {"l": INSET, "r": self.right, "t": TOP, "b": BOTTOM},
             "meta": {
-                "view": "lines",
+                "view": "lineage",
                 "range": self.range,
                 "lane": LANE,
                 "ticks": marked,
@@ -285,7 +285,7 @@ class _Drawing:
             "y": low,
             "xanchor": "left" if left else "right",
             "yanchor": "top",
-            "text": f"◂ {SETTLING}" if left else f"{SETTLING} ▸",
+            "text": f"◂ {WARM_UP}" if left else f"{WARM_UP} ▸",
             "showarrow": False,
             "font": {"color": self.colours.muted, "size": 11},
         }
@@ -319,15 +319,15 @@ class _Drawing:
             *(_path(path, inks[slot].ink, 1.2, "dot") for slot, path in sorted(asleep.items()) if path),
         ]
 
-    def _by_slot(self) -> Iterator[tuple[int, list[Line]]]:
+    def _by_slot(self) -> Iterator[tuple[int, list[TopicLane]]]:
         for slot, lines in groupby(sorted(self.frame.lines, key=self._slot), key=self._slot):
             yield slot, list(lines)
 
 
 def _fitted(history: History, s: int, t: int, width: float) -> str:
     """Return the two strongest words of a topic, or the strongest one, so that they fit."""
-    words = called(history, s, t)
-    return words if em_width(words) * _TEXT <= width else shortened(called(history, s, t, 1), width / _TEXT)
+    words = topic_name(history, s, t)
+    return words if em_width(words) * _TEXT <= width else shortened(topic_name(history, s, t, 1), width / _TEXT)
 
 
 def _runs(where: Bools, first: int, last: int) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
-from vmfstream.dashboards.rows.stable_layout import Steady
+from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.dashboards.view import INSET, PHONE, Measure, Size
 
 REST = -1
@@ -39,7 +39,7 @@ class RiverFrame:
         Column of the selected topic: always drawn by itself.
     all_topics : bool
         Draw every topic, however many.
-    steady : Steady or None
+    layout : StableLayout or None
         What earlier pictures of a growing log looked like.
     """
 
@@ -50,7 +50,7 @@ class RiverFrame:
     telling: Ints
     selected: int | None
     all_topics: bool
-    steady: Steady | None = None
+    layout: StableLayout | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,16 +100,16 @@ def stack(frame: RiverFrame, size: Size) -> Bands:
         base = np.zeros(position.size)
     else:
         base, line = least_wiggle(thickness)
-        if frame.steady:
-            line = frame.steady.line(kind, line, base.size)
+        if frame.layout:
+            line = frame.layout.line(kind, line, base.size)
         base = base - np.polyval(line, np.arange(base.size))
     x, dense, baseline = _curves(position, thickness, base, frame.measure)
     edges = np.vstack([baseline, baseline + np.cumsum(dense, axis=1).T])
     extent = (float(edges.min()), float(edges.max()))
     if extent[0] == extent[1]:
         extent = (0.0, 1.0)
-    elif frame.steady:
-        extent = frame.steady.extent(kind, *extent)
+    elif frame.layout:
+        extent = frame.layout.extent(kind, *extent)
     columns_of = np.array(topics, np.int64)
     return Bands(x, edges, position, source, thickness, columns_of, int(hidden.size), per, extent)
 

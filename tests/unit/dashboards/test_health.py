@@ -11,7 +11,7 @@ from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.looks.texts import BANNED
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.health.frame import WARM_UP, HealthFrame, HealthRow, usual
 from vmfstream.dashboards.views.health.panel import columns
@@ -75,7 +75,7 @@ def made(columns: dict[str, list[float]], slices: int = SLICES, refused: Rejecti
 
 
 def health(rows: FakeRows) -> HealthFrame:
-    return HealthView().frame(Moment(rows), Selection())
+    return HealthView().frame(CachedRows(rows), Selection())
 
 
 def row(rows: FakeRows, name: str) -> HealthRow:
@@ -204,7 +204,7 @@ def test_empty_slices_are_gaps_of_what_needs_documents() -> None:
 
 
 def test_odd_values_are_red_dots_and_have_a_mark() -> None:
-    rows = Moment(run(documents=[1000.0] * (SLICES - 1) + [400.0]))
+    rows = CachedRows(run(documents=[1000.0] * (SLICES - 1) + [400.0]))
     view = HealthView()
     figure = view.figure(view.frame(rows, Selection()), Size(900, 0), "light")
     dots = next(t for t in figure.data if t.name == "unusual")

@@ -1,4 +1,4 @@
-"""The ladder: columns are slices, rungs are ranks, a line joins the same word in neighbouring columns."""
+"""The rank chart: columns are slices, rows are ranks, a line joins the same word in neighbouring columns."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _WIDTHS = (1.5, 3.2, 5.4)
 _LONGEST_BAR, _BESIDE = 0.4, 0.012  # of the column
 
 
-def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the ladder."""
+def rank_chart(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
+    """Return data and layout of the rank chart."""
     colours = theme(name)
     slot = colours.slot(frame.topic)
-    columns = ladder_columns(len(frame.labels), size.width)
+    columns = rank_chart_columns(len(frame.labels), size.width)
     rank, weight = frame.rank[columns], frame.weight[columns]
     state = standing(rank, frame.settled[columns])
     width = size.width / max(columns.size, 1)
@@ -43,7 +43,7 @@ def ladder(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     rail_y = RANKS + 0.5 + (RAIL / 2) / _RUNG
     traces += rail(frame, columns, rail_y, 5 / _RUNG, colours, 0.84)
     height = HEAD + RANKS * _RUNG + RAIL
-    meta = {"form": "ladder", "columns": (frame.first + columns).tolist(), "rows": []}
+    meta = {"form": "ranks", "columns": (frame.first + columns).tolist(), "rows": []}
     axis = {"tickvals": list(range(columns.size)), "ticktext": [for_plotly(frame.labels[c]) for c in columns]}
     layout = words_layout(frame, size, name, -0.5, columns.size - 0.5, height, meta, [rail_y + 15 / _RUNG, 0.5])
     layout["xaxis"] |= axis
@@ -120,7 +120,7 @@ def _lines(
 
 
 def _cell(frame: WordsFrame, state: str, word: str, s: int, width: float, colours: Theme) -> dict[str, Any]:
-    """Return text, looks and half the width (with a gap for lines) of a word in a ladder column."""
+    """Return text, looks and half the width (with a gap for lines) of a word in a column of the rank chart."""
     slot = colours.slot(frame.topic)
     new, bold = state == "new", state == "new"
     unsure = not frame.settled[s] or (frame.certainty[s] < GUESS) or np.isnan(frame.certainty[s])
@@ -138,8 +138,8 @@ def _cell(frame: WordsFrame, state: str, word: str, s: int, width: float, colour
     }
 
 
-def ladder_columns(slices: int, width: int) -> Ints:
-    """Return the slices that a ladder shows: all, or every second, third ... counted back from the newest."""
+def rank_chart_columns(slices: int, width: int) -> Ints:
+    """Return the slices that a rank chart shows: all, or every second, third ... counted back from the newest."""
     every = max(1, -(-slices // max(1, width // _COLUMN)))
     return np.arange(slices - 1, -1, -every)[::-1]
 

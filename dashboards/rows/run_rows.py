@@ -23,13 +23,13 @@ from vmfstream.runfile.queries import (
 )
 
 if TYPE_CHECKING:
-    from vmfstream.dashboards.rows.stable_layout import Steady
+    from vmfstream.dashboards.rows.stable_layout import StableLayout
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class LogRows(Protocol):
+class RunRows(Protocol):
     """The part of ``vmfstream.runfile.queries.Reader`` that views use."""
 
     def meta(self) -> dict[str, str]:
@@ -89,11 +89,11 @@ class LogRows(Protocol):
         ...
 
 
-def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Moment, P], R]:
+def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[CachedRows, P], R]:
     """Return the method that asks the log the first time, and then knows."""
 
     @wraps(question)
-    def asked(self: Moment, /, *args: P.args, **named: P.kwargs) -> R:
+    def asked(self: CachedRows, /, *args: P.args, **named: P.kwargs) -> R:
         key = (question.__name__, args, tuple(sorted(named.items())))
         answer: R = self.once(key, lambda: getattr(self.rows, question.__name__)(*args, **named))
         return answer
@@ -101,31 +101,31 @@ def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Mo
     return asked
 
 
-class Moment:
+class CachedRows:
     """The rows of a log at one moment: every question is asked once, so that all views of a page agree.
 
-    ``steady`` is what earlier moments of a growing log looked like.
+    ``layout`` is what earlier moments of a growing log looked like.
     """
 
-    def __init__(self, rows: LogRows, steady: Steady | None = None) -> None:
+    def __init__(self, rows: RunRows, layout: StableLayout | None = None) -> None:
         self.rows = rows
-        self.steady = steady
+        self.layout = layout
         self._known: dict[Hashable, Any] = {}
 
-    meta = _once(LogRows.meta)
-    slices = _once(LogRows.slices)
-    topics = _once(LogRows.topics)
-    word_codes = _once(LogRows.word_codes)
-    typical = _once(LogRows.typical)
-    events = _once(LogRows.events)
-    has_hindsight = _once(LogRows.has_hindsight)
-    angles = _once(LogRows.angles)
-    sketches = _once(LogRows.sketches)
-    epochs = _once(LogRows.epochs)
-    rejections = _once(LogRows.rejections)
-    snapshots = _once(LogRows.snapshots)
-    snapshot_topics = _once(LogRows.snapshot_topics)
-    snapshot_words = _once(LogRows.snapshot_words)
+    meta = _once(RunRows.meta)
+    slices = _once(RunRows.slices)
+    topics = _once(RunRows.topics)
+    word_codes = _once(RunRows.word_codes)
+    typical = _once(RunRows.typical)
+    events = _once(RunRows.events)
+    has_hindsight = _once(RunRows.has_hindsight)
+    angles = _once(RunRows.angles)
+    sketches = _once(RunRows.sketches)
+    epochs = _once(RunRows.epochs)
+    rejections = _once(RunRows.rejections)
+    snapshots = _once(RunRows.snapshots)
+    snapshot_topics = _once(RunRows.snapshot_topics)
+    snapshot_words = _once(RunRows.snapshot_words)
 
     def once(self, key: Hashable, compute: Callable[[], R]) -> R:
         """Return what is computed the first time and kept under the key."""
@@ -135,12 +135,12 @@ class Moment:
         return kept
 
 
-def once(rows: LogRows, key: Hashable, compute: Callable[[], R]) -> R:
+def once(rows: RunRows, key: Hashable, compute: Callable[[], R]) -> R:
     """Return what is computed from rows, only the first time if they are those of one moment."""
-    return rows.once(key, compute) if isinstance(rows, Moment) else compute()
+    return rows.once(key, compute) if isinstance(rows, CachedRows) else compute()
 
 
-def readings_of(rows: LogRows) -> tuple[Reading, ...]:
+def readings_of(rows: RunRows) -> tuple[Reading, ...]:
     """Return the readings that a log holds, the one a page opens with first."""
     return ("hindsight", "then") if rows.has_hindsight() else ("then",)
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vmfstream.dashboards.rows.history import Bools, Floats, History
-from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.dashboards.rows.naming import lifetime
-from vmfstream.dashboards.views.lineage.lanes import Life, Link, arrange
+from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.dashboards.rows.topic_names import lifetime
+from vmfstream.dashboards.views.lineage.lane_assignment import Life, Link, assign_lanes
 
 LARGEST = 26
 SHORT = 3
@@ -21,7 +21,7 @@ _KINDS = ("born", "split", "merged", "dormant", "woken", "ended", "drift")
 _ROOM = 0.22  # of the whole time, between two lives on one lane: room for a mark and two words
 
 
-class Happening(NamedTuple):
+class TopicEvent(NamedTuple):
     """Something that happened to a topic: row of the slice, kind, topic and other topic (-1: none), number or NaN."""
 
     slice: int
@@ -32,7 +32,7 @@ class Happening(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class TopicLane:
     """One life: column in the history, first and last row, lane, and the rows in which it was awake, shape (S,)."""
 
     t: int
@@ -43,15 +43,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinesFrame:
+class LineageFrame:
     """What the life lines draw.
 
     Parameters
     ----------
     history : History
-    happened : tuple of Happening
+    happened : tuple of TopicEvent
         All that happened, whether its topic is drawn or not.
-    lines : tuple of Line
+    lines : tuple of TopicLane
     bonds : tuple of (int, Link)
         Position in ``happened``, and in ``lines``: who came out of whom and who went into whom.
     smaller, short : int
@@ -61,8 +61,8 @@ class LinesFrame:
     """
 
     history: History
-    happened: tuple[Happening, ...]
-    lines: tuple[Line, ...]
+    happened: tuple[TopicEvent, ...]
+    lines: tuple[TopicLane, ...]
     bonds: tuple[tuple[int, Link], ...]
     smaller: int
     short: int
@@ -74,14 +74,14 @@ class LinesFrame:
         return max((line.lane for line in self.lines), default=-1) + 1
 
 
-def happenings(rows: LogRows, history: History) -> tuple[Happening, ...]:
+def topic_events(rows: RunRows, history: History) -> tuple[TopicEvent, ...]:
     """Return what happened to the topics of a history within its slices, in order."""
     frame = rows.events()
     if not history.index.size:
         return ()
     known = {-1, *history.topic.tolist()}
     return tuple(
-        Happening(int(s - history.index[0]), str(kind), int(topic), int(other), float(value))
+        TopicEvent(int(s - history.index[0]), str(kind), int(topic), int(other), float(value))
         for s, kind, topic, other, value in zip(
             frame.slice, frame.kind, frame.topic, frame.other, frame.value, strict=True
         )
@@ -89,14 +89,14 @@ def happenings(rows: LogRows, history: History) -> tuple[Happening, ...]:
     )
 
 
-def lines_frame(rows: LogRows, history: History, selected: int | None, all_topics: bool) -> LinesFrame:
+def lineage_frame(rows: RunRows, history: History, selected: int | None, all_topics: bool) -> LineageFrame:
     """Choose the topics and give them lanes.
 
     Without ``all_topics`` these are the 26 with the highest share, all that came out of another or went into one since
     topics were found, and the selected one, unless that leaves out no more than six. Lives that were over within three
     slices are left out unless they have relatives.
     """
-    happened = happenings(rows, history)
+    happened = topic_events(rows, history)
     spans = {t: span for t in range(history.topic.size) if (span := lifetime(history, t)) is not None}
     bonds = [
         (k, link)
@@ -124,12 +124,12 @@ def lines_frame(rows: LogRows, history: History, selected: int | None, all_topic
     )
     # the size at birth never changes, so that lanes keep their order while slices are added
     lives = [Life(*spans[t], float(np.nan_to_num(history.share[spans[t][0], t]))) for t in chosen]
-    lanes = arrange(lives, [link for _, link in near], _ROOM * max(newest, 1))
+    lanes = assign_lanes(lives, [link for _, link in near], _ROOM * max(newest, 1))
     awake = _awake(history, happened)
-    return LinesFrame(
+    return LineageFrame(
         history=history,
         happened=happened,
-        lines=tuple(Line(t, *spans[t], lane, awake[:, t]) for t, lane in zip(chosen, lanes, strict=True)),
+        lines=tuple(TopicLane(t, *spans[t], lane, awake[:, t]) for t, lane in zip(chosen, lanes, strict=True)),
         bonds=near,
         smaller=len(spans) - len(over - set(chosen)) - len(chosen),
         short=len(over - set(chosen)),
@@ -148,7 +148,7 @@ def thickness(history: History, least: float, most: float) -> Floats:
     return scaled
 
 
-def _link(what: Happening, history: History) -> Link | None:
+def _link(what: TopicEvent, history: History) -> Link | None:
     topic, other = history.position(what.topic), history.position(what.other)
     if topic is None or other is None or topic == other or what.kind not in ("split", "merged"):
         return None
@@ -156,7 +156,7 @@ def _link(what: Happening, history: History) -> Link | None:
     return Link(child, parent, what.slice, what.kind == "merged")
 
 
-def _awake(history: History, happened: tuple[Happening, ...]) -> Bools:
+def _awake(history: History, happened: tuple[TopicEvent, ...]) -> Bools:
     """Return where topics are neither asleep nor without documents in an empty slice, shape (S, T)."""
     awake = history.alive()
     for what in happened:

@@ -144,7 +144,7 @@ def river_sentence(labels: Sequence[str], documents: int, drawn: int, largest: s
     return f"{what}, {count(documents, 'document', 'documents')}.{biggest}"
 
 
-def settling_sentence(labels: Sequence[str]) -> str:
+def warm_up_sentence(labels: Sequence[str]) -> str:
     """Say what the first slices are, as known then."""
     return (
         f"{span(labels)}: the tracker was still finding its topics. As known then, numbers, words and colours of "
@@ -190,7 +190,7 @@ def peak(rank: int, date: str, *, short: bool) -> str:
     return PAGE["searchPeakShort" if short else "searchPeak"].replace("{rank}", str(rank)).replace("{date}", date)
 
 
-def lives_sentence(
+def lineage_sentence(
     labels: Sequence[str], topics: int, tried: int, happened: Mapping[str, int], may_change: bool
 ) -> str:
     """Say what the life lines show, for those who do not see them, or why nothing happens in them."""

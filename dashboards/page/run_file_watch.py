@@ -17,13 +17,13 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from vmfstream.dashboards.looks import wording
+from vmfstream.dashboards.looks import phrases
 from vmfstream.dashboards.looks.escape import clean, for_json
+from vmfstream.dashboards.page.compression import ArrayTable
 from vmfstream.dashboards.page.data import page_data
-from vmfstream.dashboards.page.drawings import Drawings, Plan
-from vmfstream.dashboards.page.packing import Arrays
-from vmfstream.dashboards.rows.log import Moment
-from vmfstream.dashboards.rows.stable_layout import Steady
+from vmfstream.dashboards.page.drawings import Drawings, PagePlan
+from vmfstream.dashboards.rows.run_rows import CachedRows
+from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
 from vmfstream.runfile.queries import OpenSlice, Pulse, Reader
 
@@ -32,13 +32,15 @@ _COPY_PATIENCE = 5.0
 _APART = 2.0  # seconds between two copies, or so many times as long as the last one took
 _APART_TIMES = 4.0
 _MANY_WORDS = 400_000  # stored words above which a page gets twenty per topic and date
-_SMALLER = Plan(words=20, documents=2, dropped=("typical documents beyond two", "words beyond the twenty strongest"))
+_SMALLER = PagePlan(
+    words=20, documents=2, dropped=("typical documents beyond two", "words beyond the twenty strongest")
+)
 
 
-class State:
+class RunFileCopy:
     """One state of a log, in a copy of its own that lasts as long as the object; figures are drawn when asked for."""
 
-    def __init__(self, log: Path, steady: Steady | None = None) -> None:
+    def __init__(self, log: Path, layout: StableLayout | None = None) -> None:
         folder = tempfile.mkdtemp(prefix="vmfstream-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._lock = threading.RLock()
@@ -46,31 +48,31 @@ class State:
         Reader(log, timeout=_COPY_PATIENCE).copy(copy)
         reader = Reader(copy)
         self.stamp = stamp_of(reader.pulse())
-        self.rows = Moment(reader, steady)
+        self.rows = CachedRows(reader, layout)
         self.drawings = Drawings(self.rows)
         self._texts: dict[str, str] = {}
         self._turns: dict[str, threading.Lock] = {}
         self._opening: tuple[str, str] | None = None
 
-    def plan(self) -> Plan:
+    def plan(self) -> PagePlan:
         """Return what a page gets of this log: everything, of large ones fewer words and documents."""
         rows = self.rows.word_codes("then").rank.size
-        return Plan() if rows <= _MANY_WORDS else _SMALLER
+        return PagePlan() if rows <= _MANY_WORDS else _SMALLER
 
     def opening(self) -> tuple[str, str]:
         """Return the page's data as JSON, and with it the figures that every page shows at first."""
         with self._lock:
             if self._opening is None:
-                table = Arrays()
+                table = ArrayTable()
                 data = page_data(self.rows, self.plan(), table) | {"stamp": self.stamp}
-                first = {key: table.packed(self.drawings.figure(key)) for key in self._first(data["open"])}
+                first = {key: table.with_references(self.drawings.figure(key)) for key in self._first(data["open"])}
                 self._opening = for_json(data | {"arrays": table.entries}), for_json(first)
             return self._opening
 
     def _first(self, opens: dict[str, Any]) -> list[str]:
         reading, topic = opens["reading"], opens["topic"]
         rivers = [f"river/{reading}/{opens['measure']}/{width}" for width in ("wide", "phone")]
-        return rivers + ([] if topic is None else [f"words/{reading}/{topic}/{form}" for form in ("ladder", "strips")])
+        return rivers + ([] if topic is None else [f"words/{reading}/{topic}/{form}" for form in ("ranks", "heatmap")])
 
     def figure(self, key: str) -> str | None:
         """Return one figure with its arrays as JSON; None if no view has a figure of this key.
@@ -82,8 +84,8 @@ class State:
         with turn:
             if key not in self._texts:
                 try:
-                    table = Arrays()
-                    packed = table.packed(self.drawings.figure(key))
+                    table = ArrayTable()
+                    packed = table.with_references(self.drawings.figure(key))
                     self._texts[key] = for_json({"arrays": table.entries, "figure": packed})
                 except KeyError:
                     return None
@@ -91,7 +93,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PollResult:
     """What a look at the log found: how far it is, its open slice, and in words why it could not be read."""
 
     pulse: Pulse | None = None
@@ -100,7 +102,7 @@ class Look:
     busy: float | None = None
 
 
-class Watch:
+class RunFileWatch:
     """The newest state of a log.
 
     Parameters
@@ -114,17 +116,17 @@ class Watch:
         self.looks = 0  # how often the file was opened, for those who measure
         self._lock = threading.RLock()
         self._seen: tuple[object, ...] | None = None
-        self._look = Look()
+        self._found = PollResult()
         self._reader: Reader | None = None
-        self._steady = Steady()
-        self._states: list[State] = []
+        self._layout = StableLayout()
+        self._states: list[RunFileCopy] = []
         self._next = 0.0
 
     def poll(self) -> dict[str, Any]:
         """Return what a page wants to know every two seconds; the file is opened only if it has changed."""
         with self._lock:
             self._refresh()
-            look = self._look
+            look = self._found
         pulse, part = look.pulse, look.open
         written = pulse.written.replace(tzinfo=UTC).timestamp() if pulse and pulse.written else None
         return {
@@ -135,33 +137,33 @@ class Watch:
             "finished": pulse is not None and pulse.finished,
             "open": _open(part),
             "problem": look.problem,
-            "said": look.problem or wording.nothing_closed(0 if part is None else part.n),
+            "said": look.problem or phrases.nothing_closed(0 if part is None else part.n),
             "slice": None if pulse is None else pulse.slice,
             "stamp": "" if pulse is None else stamp_of(pulse),
             "usual": None if pulse is None or pulse.usual != pulse.usual else pulse.usual,
             "writing": self._reader is not None and self._reader.writer() is not None,
         }
 
-    def newest(self) -> State | None:
+    def newest(self) -> RunFileCopy | None:
         """Return the newest state that may be shown now: a copy is made at most every two seconds."""
         with self._lock:
             self._refresh()
-            pulse = self._look.pulse
+            pulse = self._found.pulse
             wanted = "" if pulse is None or pulse.slice is None else stamp_of(pulse)
             held = self._states[-1] if self._states else None
             if wanted and (held is None or held.stamp != wanted) and time.monotonic() >= self._next:
                 began = time.monotonic()
                 try:
-                    held = State(self.log, self._steady)
+                    held = RunFileCopy(self.log, self._layout)
                 except VmfstreamError as error:
-                    self._look = _failed(self._look, error)
+                    self._found = _failed(self._found, error)
                 else:
                     self._states = [*self._states[-1:], held]
                 now = time.monotonic()
                 self._next = now + max(_APART, _APART_TIMES * (now - began))
             return held
 
-    def state(self, stamp: str) -> State | None:
+    def state(self, stamp: str) -> RunFileCopy | None:
         """Return the state that a page shows, or the newest if that one is gone."""
         with self._lock:
             found = next((state for state in self._states if state.stamp == stamp), None)
@@ -172,15 +174,15 @@ class Watch:
         if seen is not None and seen == self._seen:
             return
         if seen is None:
-            self._look, self._seen = Look(problem=wording.no_log(self.log.name)), None
+            self._found, self._seen = PollResult(problem=phrases.no_log(self.log.name)), None
             return
         self.looks += 1
         try:
             self._reader = self._reader or Reader(self.log, timeout=_PATIENCE)
-            self._look = Look(self._reader.pulse(), self._reader.open_slice())
+            self._found = PollResult(self._reader.pulse(), self._reader.open_slice())
             self._seen = seen
         except VmfstreamError as error:
-            self._look = _failed(self._look, error)
+            self._found = _failed(self._found, error)
 
 
 def stamp_of(pulse: Pulse) -> str:
@@ -188,12 +190,12 @@ def stamp_of(pulse: Pulse) -> str:
     return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
 
 
-def _failed(look: Look, error: VmfstreamError) -> Look:
+def _failed(look: PollResult, error: VmfstreamError) -> PollResult:
     """Keep what was known; a held file is busy, one between two formats is being brought up to date."""
     if isinstance(error, StoreLocked):
-        return Look(look.pulse, look.open, "", look.busy or time.time())
-    problem = wording.migrating() if isinstance(error, FormatVersion) else clean(str(error), 300)
-    return Look(look.pulse, look.open, problem, None)
+        return PollResult(look.pulse, look.open, "", look.busy or time.time())
+    problem = phrases.migrating() if isinstance(error, FormatVersion) else clean(str(error), 300)
+    return PollResult(look.pulse, look.open, problem, None)
 
 
 def _signature(log: Path) -> tuple[object, ...] | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vmfstream.dashboards.rows.geometry import unit
 from vmfstream.dashboards.rows.history import Floats, Ints
-from vmfstream.dashboards.rows.log import LogRows, once
+from vmfstream.dashboards.rows.run_rows import RunRows, once
 from vmfstream.runfile.queries import AngleFrame, SketchFrame, kept
 
 _POWER = 1.5  # weight of a pair: its target to this power, inverted
@@ -28,15 +28,15 @@ _STEPS = 400
 _TRIED = 400
 
 
-def homes(rows: LogRows) -> dict[int, Floats]:
+def topic_positions(rows: RunRows) -> dict[int, Floats]:
     """Return the home of every topic of which the log holds sketches, as a unit vector in three dimensions.
 
     They are computed once for a moment of the log.
     """
-    return once(rows, ("homes",), lambda: _computed(rows))
+    return once(rows, ("topic_positions",), lambda: _computed(rows))
 
 
-def _computed(rows: LogRows) -> dict[int, Floats]:
+def _computed(rows: RunRows) -> dict[int, Floats]:
     frame = rows.slices()
     final = frame.slice[~frame.settling] if not frame.settling.all() else frame.slice
     angles, sketches = rows.angles("then"), rows.sketches("then")

@@ -68,7 +68,7 @@ def over(page: Any, selector: str, x: float, y: float, click: bool = False) -> N
 
 TEXTS = "return [...document.querySelectorAll('#{} .plot text')].map((t) => t.textContent)"
 PLACE = """
-const m = document.querySelector('#lines .plot').layout, [a, b] = m.meta.range;
+const m = document.querySelector('#lineage .plot').layout, [a, b] = m.meta.range;
 return [m.meta, m.margin.l, m.margin.t, (m.width - m.margin.l - m.margin.r) / (b - a), m.yaxis.range[1]]
 """
 
@@ -76,8 +76,8 @@ return [m.meta, m.margin.l, m.margin.t, (m.width - m.margin.l - m.margin.r) / (b
 def test_life_lines_draw_at_both_widths(visit: Open) -> None:
     for width, dark in ((1280, False), (390, True)):
         page = visit("#tab=lines", width=width, dark=dark)
-        assert soon(page, "return document.querySelectorAll('#lines .plot .scatterlayer .trace').length") > 20
-        words = js(page, TEXTS.format("lines"))
+        assert soon(page, "return document.querySelectorAll('#lineage .plot .scatterlayer .trace').length") > 20
+        words = js(page, TEXTS.format("lineage"))
         assert len(words) > 40
         assert js(page, "return document.documentElement.scrollWidth") <= width
 
@@ -87,21 +87,21 @@ def test_a_mark_tells_what_happened_and_a_click_goes_there(visit: Open) -> None:
     meta, left, top, wide, high = soon(page, PLACE)
     x, y, _ = next(m for m in meta["marks"] if m[0] == 21.5)  # topic 7 flowed into topic 2
     place = left + x * wide, top + (y - high) * meta["lane"]
-    over(page, "#lines .plot", *place)
+    over(page, "#lineage .plot", *place)
     told = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
     assert told.startswith("2001 Q3: ")
     assert "(topic 7) flowed into" in told
     assert told.endswith("they were 41° apart")
-    over(page, "#lines .plot", *place, click=True)
+    over(page, "#lineage .plot", *place, click=True)
     assert "t=7" in soon(page, "return location.hash")
     assert "d=2001-Q3" in js(page, "return location.hash")
 
 
 def test_only_the_cursor_moves_with_the_date(visit: Open) -> None:
     page = visit("#tab=lines")
-    soon(page, "return document.querySelectorAll('#lines .plot text').length > 0")
-    js(page, "document.querySelector('#lines .plot').on('plotly_afterplot', () => { window.redrawn = true; })")
-    cursor = "return document.querySelector('#lines .cursor').style.transform"
+    soon(page, "return document.querySelectorAll('#lineage .plot text').length > 0")
+    js(page, "document.querySelector('#lineage .plot').on('plotly_afterplot', () => { window.redrawn = true; })")
+    cursor = "return document.querySelector('#lineage .cursor').style.transform"
     before = js(page, cursor)
     js(page, "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft', bubbles: true}))")
     assert js(page, cursor) != before
@@ -110,11 +110,11 @@ def test_only_the_cursor_moves_with_the_date(visit: Open) -> None:
 
 def test_all_lives_scroll_under_their_dates(visit: Open) -> None:
     page = visit("#tab=lines")
-    soon(page, "return document.querySelector('#lines-scope button')")
-    js(page, "document.querySelector('#lines-scope [data-value=all]').click()")
-    assert soon(page, "return document.querySelector('#lines').classList.contains('tall')")
-    dates = js(page, "return [...document.querySelectorAll('#lines .axis span')].map((s) => s.textContent)")
-    assert dates == js(page, "return document.querySelector('#lines .plot').layout.xaxis.ticktext")
+    soon(page, "return document.querySelector('#lineage-scope button')")
+    js(page, "document.querySelector('#lineage-scope [data-value=all]').click()")
+    assert soon(page, "return document.querySelector('#lineage').classList.contains('tall')")
+    dates = js(page, "return [...document.querySelectorAll('#lineage .axis span')].map((s) => s.textContent)")
+    assert dates == js(page, "return document.querySelector('#lineage .plot').layout.xaxis.ticktext")
 
 
 @pytest.mark.parametrize("reading", ["then", "hindsight"])

@@ -43,7 +43,7 @@ def family(links: Sequence[Link]) -> list[Link]:
     return list(kept.values())
 
 
-def arrange(lives: Sequence[Life], links: Sequence[Link], room: float) -> list[int]:
+def assign_lanes(lives: Sequence[Life], links: Sequence[Link], room: float) -> list[int]:
     """Give every life a lane, counted from the top.
 
     Parameters

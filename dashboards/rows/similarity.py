@@ -10,7 +10,7 @@ from vmfstream.dashboards.rows.history import NO_WORD, History, Ints
 TELLING = 6
 
 
-def order_by_likeness(history: History) -> Ints:
+def order_by_similarity(history: History) -> Ints:
     """Return the topics' columns so that neighbours are alike, shape (T,).
 
     Average linkage on the angles between life-long mixes of stored words, leaves in optimal order.
@@ -21,13 +21,13 @@ def order_by_likeness(history: History) -> Ints:
     topics = history.topic.size
     if topics < 3:
         return np.arange(topics)
-    angle = life_angles(history)
+    angle = lifetime_angles(history)
     tree = linkage(squareform(0.5 * (angle + angle.T), checks=False), "average", optimal_ordering=topics <= 150)
     order: Ints = leaves_list(tree).astype(np.int64)
     return order if order[0] <= order[-1] else order[::-1]
 
 
-def life_angles(history: History) -> NDArray[np.float64]:
+def lifetime_angles(history: History) -> NDArray[np.float64]:
     """Return the angles between the life-long mixes of stored words of all topics in radians, shape (T, T)."""
     lives = _life(history)
     length = np.linalg.norm(lives, axis=1, keepdims=True)
@@ -37,7 +37,7 @@ def life_angles(history: History) -> NDArray[np.float64]:
     return angle
 
 
-def telling_words(history: History) -> Ints:
+def characteristic_words(history: History) -> Ints:
     """Return the words typical of each moment, best first, shape (S, T, 6), -1 where there are no more.
 
     A word tells more the stronger it is, the fewer of the living topics share it, and the stronger it is now than over

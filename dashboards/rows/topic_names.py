@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmfstream.dashboards.looks.wording import numbered
+from vmfstream.dashboards.looks.phrases import numbered
 from vmfstream.dashboards.rows.history import History
 
 _ALIKE = 4
@@ -23,7 +23,7 @@ def _alike(one: str, other: str) -> bool:
     return one.startswith(other[:_ALIKE]) or other.startswith(one[:_ALIKE])
 
 
-def called(history: History, s: int, t: int, top: int = 2) -> str:
+def topic_name(history: History, s: int, t: int, top: int = 2) -> str:
     """Return what column ``t`` is called at row ``s``."""
     return " ".join(distinct(history.strongest(s, t, 4 * top), top)) or numbered(int(history.topic[t]))
 

@@ -1,4 +1,4 @@
-"""Pages made small: compressed parts, and figures whose arrays of numbers stand once, as base64."""
+"""Small pages: compressed script elements, and figures whose arrays of numbers are stored once, as base64."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def packed(name: str, kind: str, text: str) -> str:
+def compressed_script(name: str, kind: str, text: str) -> str:
     """Return a script element of the exported page whose text is compressed; ``unpack.js`` puts it in its place."""
     body = base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
     return f'<script type="text/plain" data-type="{kind}" id="{name}">{body}</script>\n'
 
 
-class Arrays:
-    """Arrays of all figures, each kept once: bands share their x, forms share their weights."""
+class ArrayTable:
+    """ArrayTable of all figures, each kept once: bands share their x, forms share their weights."""
 
     def __init__(self) -> None:
         self.entries: list[list[str]] = []
@@ -36,14 +36,14 @@ class Arrays:
             reference["w"] = array.shape[1]
         return reference
 
-    def packed(self, value: Any) -> Any:
+    def with_references(self, value: Any) -> Any:
         """Return a copy of a figure with every array replaced by its reference."""
         if isinstance(value, np.ndarray):
             return self.place(value) if value.dtype.kind in "fiu" else value.tolist()
         if isinstance(value, Mapping):
-            return {key: self.packed(item) for key, item in value.items()}
+            return {key: self.with_references(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.packed(item) for item in value]
+            return [self.with_references(item) for item in value]
         return value.item() if isinstance(value, np.generic) else value
 
 

@@ -1,4 +1,4 @@
-"""The strips: a row per word, a column per slice, strength of colour is weight; both readings as halves of a row."""
+"""The heatmap: a row per word, a column per slice, strength of colour is weight; both readings as halves of a row."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ROW = 18
 _ROW_BOTH = 27
 
 
-def strips(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the strips."""
+def heatmap(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
+    """Return data and layout of the heatmap."""
     colours = theme(name)
     slot = colours.slot(frame.topic)
     slices = len(frame.labels)
-    found = strip_words(frame)
+    found = heatmap_words(frame)
     phone = size.width <= PHONE
     both = frame.other is not None
     left = 96 if phone else 118
@@ -42,7 +42,7 @@ def strips(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
         y = (np.arange(found.size)[:, None] + np.array([-0.2, 0.2, 0.5])).ravel()
     else:
         z, y = halves[0].T, np.arange(found.size, dtype=np.float64)
-    # what a settling slice said may have been about something else: it is shown, but not in the topic's colour
+    # a slice of the warm-up may have been about something else: it is shown, but not in the topic's colour
     open_until = int(np.flatnonzero(~frame.settled)[-1]) + 1 if not frame.settled.all() else 0
     grey = np.zeros(z.shape, dtype=np.bool_)
     grey[0 :: 3 if both else 1, :open_until] = ~frame.settled[:open_until]
@@ -64,7 +64,7 @@ def strips(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     ]
     if open_until:
         early = np.where(grey & (z > 0), z.astype(np.float32), np.nan)[:, :open_until].astype(np.float32)
-        traces.append(cells | {"name": "settling", "colorscale": _scale(colours.rail), "z": early})
+        traces.append(cells | {"name": "warm-up", "colorscale": _scale(colours.rail), "z": early})
     if both:
         traces += _entries(frame, found, tables, colours)
     rail_y = found.size - 0.5 + (RAIL / 2) / row
@@ -72,7 +72,7 @@ def strips(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
     height = HEAD + found.size * row + RAIL
     names = [for_plotly(shortened(frame.words[w], (left - 12) / 12)) for w in found]
     meta = {
-        "form": "both" if both else "strips",
+        "form": "both" if both else "heatmap",
         "columns": list(range(frame.first, frame.first + slices)),
         "rows": [frame.words[w] for w in found],
     }
@@ -128,8 +128,8 @@ def _entries(frame: WordsFrame, found: Ints, tables: list[tuple[Floats, Ints]], 
     ]
 
 
-def strip_words(frame: WordsFrame) -> Ints:
-    """Return the words of the strips in order of the weighted middle of their time.
+def heatmap_words(frame: WordsFrame) -> Ints:
+    """Return the words of the heatmap in order of the weighted middle of their time.
 
     These are the words that ever were among the eight strongest, at most 24: those with the highest weight times stay.
     Settling slices have no say as long as there are others.
