@@ -12,13 +12,13 @@ from vmfstream.runfile.queries import (
     EventFrame,
     Reading,
     Rejections,
+    RepresentativeFrame,
     SketchFrame,
     SliceFrame,
     SnapshotFrame,
     SnapshotTopicFrame,
     SnapshotWordFrame,
     TopicFrame,
-    TypicalFrame,
     WordCodes,
 )
 
@@ -48,8 +48,8 @@ class LogRows(Protocol):
         """Return the words of topics in all closed slices as numbers."""
         ...
 
-    def typical(self, topic: int | None = None) -> TypicalFrame:
-        """Return the most typical documents."""
+    def representative(self, topic: int | None = None) -> RepresentativeFrame:
+        """Return the most representative documents."""
         ...
 
     def events(self) -> EventFrame:
@@ -116,7 +116,7 @@ class Moment:
     slices = _once(LogRows.slices)
     topics = _once(LogRows.topics)
     word_codes = _once(LogRows.word_codes)
-    typical = _once(LogRows.typical)
+    representative = _once(LogRows.representative)
     events = _once(LogRows.events)
     has_hindsight = _once(LogRows.has_hindsight)
     angles = _once(LogRows.angles)

@@ -47,7 +47,7 @@ def one_topic(log: Path, topic: int, words: int, hindsight: bool) -> list[dict[s
         {
             "slice": label[int(topics.slice[i])],
             "documents": round(float(topics.n[i])),
-            "turned": "" if np.isnan(topics.speed[i]) else f"{topics.speed[i]:.0f}°",
+            "turned": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
             "words": spoken.get((int(topics.slice[i]), topic), []),
         }
         for i in here

@@ -11,9 +11,11 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
 from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import Log
 
 _PREFIX = "tracker."
+_TIMEOUT = 30.0  # seconds to wait for a file that another process holds
 
 
 def write_log(kept: MemoryLog, path: Path) -> None:
@@ -51,6 +53,8 @@ def read_log(path: Path) -> MemoryLog:
     """
     if not path.exists():
         raise InputError(f"there is no file {path}")
+    path = path.resolve()
+    upgrade(path, _TIMEOUT)
     log = Log(path)
     checkpoint = log.resume()
     if checkpoint is None:

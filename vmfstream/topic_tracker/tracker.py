@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from vmfstream.records import Document, Rejected, SliceReport, TopicRows
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.topic_tracker.manual_source import PART, Feed, Ready, Time, moment
 from vmfstream.topic_tracker.saved import flattened, read_log, unflattened, write_log
+
+_NOT_GIVEN: Any = object()
 
 
 class TopicTracker:
@@ -160,46 +163,97 @@ class TopicTracker:
         state = self._engine.state
         return np.zeros(0, np.int64) if state is None else state.ids.copy()
 
-    def transform(self, texts: Sequence[str], *, temper: float | None = 1.0) -> NDArray[np.float64]:
-        """Probabilities of the living topics for texts, (N, K), under what is known now; nothing is learnt.
+    def transform(
+        self, texts: Sequence[str], *, temperature: float | None = 1.0, temper: float | None = _NOT_GIVEN
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of the active topics for texts under what is known now; nothing is learnt.
 
         Parameters
         ----------
         texts : sequence of N str
+        temperature : float > 0, or None
+            Softmax temperature: the probabilities are softmax(scores / temperature). None takes that of the stream,
+            the property `temperature`. In high dimension untempered probabilities are nearly all 0 or 1, and right less
+            often than they say; a temperature above 1 spreads them. `fit_temperature` finds the one that fits texts
+            whose topics are known.
         temper : float > 0, or None
-            Inverse temperature, None for that of the stream (`temper`). The probabilities of a model in high dimension
-            are nearly all 0 or 1, and right less often than they say; values below 1 spread them. `fit_temper` finds
-            the one that fits known topics.
+            Deprecated: the inverse of ``temperature``.
 
         Returns
         -------
-        (N, K), columns as in `topic_ids`; rows sum to one, or to zero for texts without a known word.
+        ndarray of shape (N, K)
+            Columns as in `topic_ids`. Rows sum to one, or to zero for texts without a known word.
+
+        Raises
+        ------
+        InputError
+            If there are no topics yet, or ``texts`` is one string.
+        ValueError
+            If the temperature is not above 0.
         """
+        if temper is not _NOT_GIVEN:
+            _deprecated("transform(temper=...)", "transform(temperature=1 / temper)")
+            if temper is not None and not temper > 0.0:
+                raise ValueError(f"temper: expected a number above 0, got {temper}")
+            temperature = None if temper is None else 1.0 / temper
+        if temperature is None:
+            temperature = self.temperature
+        if not temperature > 0.0:
+            raise ValueError(f"temperature: expected a number above 0, got {temperature}")
         state, x, held = self._encoded(texts)
         found = np.zeros((len(held), state.k))
-        found[held] = tempered(tracker.scores(state, x[held], self._track), self.temper if temper is None else temper)
+        found[held] = tempered(tracker.scores(state, x[held], self._track), 1.0 / temperature)
         return found
 
     @property
-    def temper(self) -> float:
-        """Inverse temperature under which memberships on arrival best foretold the newest slice's topics, else 1."""
-        known = [report.temper for report in self._reports() if np.isfinite(report.temper)]
+    def temperature(self) -> float:
+        """Softmax temperature that calibrates topic probabilities on arrival, fitted at the newest slice end, else 1.
+
+        See `vmfstream.records.SliceReport`.
+        """
+        known = [report.temperature for report in self._reports() if np.isfinite(report.temperature)]
         return known[-1] if known else 1.0
 
-    def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
-        """Return the ``temper`` of `transform` under which these texts most likely have these topics (numbers).
+    @property
+    def temper(self) -> float:
+        """Deprecated: the inverse of `temperature`."""
+        _deprecated("TopicTracker.temper", "1 / TopicTracker.temperature")
+        return 1.0 / self.temperature
 
-        The texts should be others than those that were learnt.
+    def fit_temperature(self, texts: Sequence[str], topics: Sequence[int]) -> float:
+        """Return the ``temperature`` of `transform` under which known topics of texts are most likely.
+
+        Parameters
+        ----------
+        texts : sequence of N str
+            Others than those that were learnt.
+        topics : sequence of N int
+            The topic of each text, by number as in `topic_ids`.
+
+        Returns
+        -------
+        float
+            Between 0.1 and 10,000.
+
+        Raises
+        ------
+        InputError
+            If a topic is not active, topics are not one per text, or there are no topics yet.
         """
         state, x, held = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
         unknown = sorted({int(topic) for topic in topics} - set(place))
         if unknown:
-            raise InputError(f"topics: expected numbers of living ones, got {', '.join(map(str, unknown))}")
+            raise InputError(f"topics: expected numbers of active ones, got {', '.join(map(str, unknown))}")
         labels = np.array([place[int(topic)] for topic in topics], np.int64)
         if len(labels) != len(held):
             raise InputError(f"topics: expected one per text ({len(held)}), got {len(labels)}")
-        return fitted_temper(tracker.scores(state, x[held], self._track), labels[held])
+        return 1.0 / fitted_temper(tracker.scores(state, x[held], self._track), labels[held])
+
+    def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
+        """Deprecated: the inverse of `fit_temperature`."""
+        _deprecated("TopicTracker.fit_temper", "1 / TopicTracker.fit_temperature")
+        return 1.0 / self.fit_temperature(texts, topics)
 
     def novelty(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """How much better a topic that nobody has seen yet explains texts than the known ones do, in nats, (N,).
@@ -218,7 +272,7 @@ class TopicTracker:
         self._engine.run()
 
     def topics(self, *, hindsight: bool = False, words: int = 10) -> list[dict[str, Any]]:
-        """One row per topic and closed slice: slice, topic, documents, share, turned (degrees), words.
+        """One row per topic and closed slice: slice, topic, documents, share, drift_angle (degrees), words.
 
         ``share_low`` and ``share_high`` bound the share, ``radius`` (degrees) the direction, at 95 %.
 
@@ -352,6 +406,10 @@ class TopicTracker:
         return [report for commit in self._log.commits for report in commit.closed]
 
 
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(f"{old} is deprecated, use {new}", DeprecationWarning, stacklevel=3)
+
+
 def _rows(label: str, topics: TopicRows, words: int) -> list[dict[str, Any]]:
     return [
         {
@@ -359,7 +417,8 @@ def _rows(label: str, topics: TopicRows, words: int) -> list[dict[str, Any]]:
             "topic": int(topics.topic[i]),
             "documents": float(topics.n[i]),
             "share": float(topics.share[i]),
-            "turned": float(topics.speed[i]),
+            "drift_angle": float(topics.drift_angle[i]),
+            "turned": float(topics.drift_angle[i]),
             **{name: _at(getattr(topics, name), i) for name in ("share_low", "share_high", "radius")},
             "words": list(topics.words[i][:words]),
         }
