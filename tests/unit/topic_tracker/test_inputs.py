@@ -33,7 +33,7 @@ def ended(tracker: TopicTracker) -> TopicTracker:
 
 
 def known(tracker: TopicTracker) -> str:
-    return repr([tracker.topics(), tracker.topics(hindsight=True), tracker.events(), tracker.transform(TEXTS).tolist()])
+    return repr([tracker.topics(), tracker.topics(smoothed=True), tracker.events(), tracker.transform(TEXTS).tolist()])
 
 
 # --- reading documents in other forms
@@ -109,6 +109,20 @@ def test_the_inverse_temperature_is_still_understood() -> None:
         tracker.transform(text, temper=0.0)
 
 
+def test_former_names_of_arguments_are_understood() -> None:
+    with pytest.warns(DeprecationWarning, match="vocabulary_size"):
+        former = TopicTracker(topics=3, capacity=100)
+    assert former.get_params() == TopicTracker(topics=3, vocabulary_size=100).get_params()
+    tracker = ended(begun())
+    with pytest.warns(DeprecationWarning, match="smoothed"):
+        rows = tracker.topics(hindsight=True)
+    np.testing.assert_equal(rows, tracker.topics(smoothed=True))
+    with pytest.warns(DeprecationWarning, match="smoothed"):
+        rows = tracker.trajectory(1, hindsight=True)
+    np.testing.assert_equal(rows, tracker.trajectory(1, smoothed=True))
+    np.testing.assert_equal([row["turned"] for row in rows], [row["drift_angle"] for row in rows])
+
+
 def test_a_temperature_is_fitted_to_known_topics() -> None:
     tracker = begun()
     rng = np.random.default_rng(1)
@@ -161,7 +175,7 @@ def test_a_trajectory_is_one_topic_over_time() -> None:
     rows = tracker.trajectory(1, words=3)
     assert [row["slice"] for row in rows] == ["2001", "2002", "2003", "2004", "2005"]
     np.testing.assert_equal(rows, [row for row in tracker.topics(words=3) if row["topic"] == 1])
-    assert len(tracker.trajectory(1, hindsight=True)) == 5
+    assert len(tracker.trajectory(1, smoothed=True)) == 5
     with pytest.raises(InputError, match="no topic 9; topics: 0, 1, 2"):
         tracker.trajectory(9)
 
@@ -226,7 +240,7 @@ def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
 
 
 def test_a_clone_has_learnt_nothing() -> None:
-    tracker = begun(seed=5, capacity=100)
+    tracker = begun(seed=5, vocabulary_size=100)
     copy = clone(tracker)
     assert copy.get_params() == tracker.get_params()
     assert copy.topics() == []
