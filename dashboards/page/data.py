@@ -122,7 +122,7 @@ def _documents(rows: RunRows, history: History, plan: PagePlan) -> list[list[Any
     """Return typical documents as rows of slice position, topic, title, date, score and safe address."""
     if not history.index.size:
         return []
-    frame = rows.typical()
+    frame = rows.representative()
     shown = _precision(frame.time)
     out = []
     position = frame.slice - history.index[0]

@@ -131,7 +131,7 @@ def read_history(rows: RunRows, reading: Reading) -> History:
             (documents, frame.n),
             (share, frame.share),
             (certainty, frame.certainty),
-            (drift_angle, frame.speed),
+            (drift_angle, frame.drift_angle),
         ):
             out[s, t] = column[keep]
 
@@ -242,7 +242,7 @@ def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
     labels = tuple(clean(str(named[i]), 24) if named.get(i) else unlabelled(int(index[i])) for i in range(index.size))
     n = np.zeros(index.size, dtype=np.int64)
     warm_up = np.zeros(index.size, dtype=np.bool_)
-    n[where], warm_up[where] = frame.n, frame.settling
+    n[where], warm_up[where] = frame.n, frame.warm_up
     return index, labels, n, warm_up
 
 

@@ -12,13 +12,13 @@ from vmfstream.runfile.queries import (
     EventFrame,
     Reading,
     Rejections,
+    RepresentativeFrame,
     SketchFrame,
     SliceFrame,
     SnapshotFrame,
     SnapshotTopicFrame,
     SnapshotWordFrame,
     TopicFrame,
-    TypicalFrame,
     WordCodes,
 )
 
@@ -48,8 +48,8 @@ class RunRows(Protocol):
         """Return the words of topics in all closed slices as numbers."""
         ...
 
-    def typical(self, topic: int | None = None) -> TypicalFrame:
-        """Return the most typical documents."""
+    def representative(self, topic: int | None = None) -> RepresentativeFrame:
+        """Return the most representative documents."""
         ...
 
     def events(self) -> EventFrame:
@@ -116,7 +116,7 @@ class CachedRows:
     slices = _once(RunRows.slices)
     topics = _once(RunRows.topics)
     word_codes = _once(RunRows.word_codes)
-    typical = _once(RunRows.typical)
+    representative = _once(RunRows.representative)
     events = _once(RunRows.events)
     has_hindsight = _once(RunRows.has_hindsight)
     angles = _once(RunRows.angles)

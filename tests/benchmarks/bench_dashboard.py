@@ -28,7 +28,7 @@ from vmfstream.dashboards.page.compression import ArrayTable
 from vmfstream.dashboards.page.drawings import Drawings
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
-from vmfstream.records import Commit, EpochReport, Slice, SliceReport, SmoothedSlice, TopicRows, Typical
+from vmfstream.records import Commit, EpochReport, Representative, Slice, SliceReport, SmoothedSlice, TopicRows
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import Log
 
@@ -108,20 +108,22 @@ def topic_rows(
         gamma=np.full(k, 5000.0),
         tightness=np.full(k, 0.4),
         certainty=rng.uniform(0.5, 0.99, k),
-        speed=speed,
-        speed_error=0.2 * speed,
+        drift_angle=speed,
+        drift_angle_error=0.2 * speed,
         words=words,
         angles=np.triu(angles, 1) + np.triu(angles, 1).T,
         sketches=np.clip(sketches, -127, 127).astype(np.int8),
     )
 
 
-def documents(topics: int, day: datetime) -> Typical:
+def documents(topics: int, day: datetime) -> Representative:
     """Return five documents of every topic."""
     topic = np.repeat(np.arange(topics), 5)
     rank = np.tile(np.arange(1, 6), topics)
     ids = [f"{day:%Y-%m-%d}/{t}/{r}" for t, r in zip(topic, rank, strict=True)]
-    return Typical(topic, rank, ids, [f"A title of some length, {name}" for name in ids], [day] * len(ids), 1.0 / rank)
+    return Representative(
+        topic, rank, ids, [f"A title of some length, {name}" for name in ids], [day] * len(ids), 1.0 / rank
+    )
 
 
 class Counted:

@@ -38,7 +38,7 @@ def topic_positions(rows: RunRows) -> dict[int, Floats]:
 
 def _computed(rows: RunRows) -> dict[int, Floats]:
     frame = rows.slices()
-    final = frame.slice[~frame.settling] if not frame.settling.all() else frame.slice
+    final = frame.slice[~frame.warm_up] if not frame.warm_up.all() else frame.slice
     angles, sketches = rows.angles("then"), rows.sketches("then")
     angles, sketches = kept(angles, np.isin(angles.slice, final)), kept(sketches, np.isin(sketches.slice, final))
     places = _by_birth({}, angles, sketches)

@@ -137,7 +137,7 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
     return [
         (_Kind("documents", "low", True, count), history.n.astype(np.float64)),
         (_Kind("surprise", "high", False, _signed), (median - predicted) / spread),
-        (_Kind("newWords", "high", True, phrases.percent), _by_slice(epochs, history, epochs.unknown, epochs.n, True)),
+        (_Kind("newWords", "high", True, phrases.percent), _by_slice(epochs, history, epochs.oov_rate, epochs.n, True)),
         (_Kind("living", "none", False, count), history.alive().sum(axis=1).astype(np.float64)),
         (_Kind("alarms", "high", True, count), alarms),
         (_Kind("refused", "high", True, count), refused),

@@ -56,8 +56,8 @@ def story(
             gamma=ones,
             tightness=ones,
             certainty=ones,
-            speed=steps[order],
-            speed_error=ones,
+            drift_angle=steps[order],
+            drift_angle_error=ones,
         )
         ranks = np.array([r[2] for r in rows])
         word = WordFrame(np.array([r[0] for r in rows]), np.array([r[1] for r in rows]), ranks, texts, 1.0 / ranks)

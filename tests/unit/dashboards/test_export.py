@@ -158,10 +158,10 @@ def test_settings_are_checked(tmp_path: Path) -> None:
 def test_opening_topic_turned_lately() -> None:
     rows = gazette(slices=20, topics=6)
     late = rows.topic_frames["hindsight"]
-    late.speed[:] = 1.0
+    late.drift_angle[:] = 1.0
     late.n[:] = 50.0
-    late.speed[(late.topic == 3) & (late.slice >= 18)] = 20.0
-    late.speed[(late.topic == 1) & (late.slice < 10)] = 40.0
+    late.drift_angle[(late.topic == 3) & (late.slice >= 18)] = 20.0
+    late.drift_angle[(late.topic == 1) & (late.slice < 10)] = 40.0
     assert initial_topic(read_history(rows, "hindsight")) == 3
 
 

@@ -57,8 +57,8 @@ def made(columns: dict[str, list[float]], slices: int = SLICES, refused: Rejecti
         rejected=filled("rejected", 0).astype(np.int64),
         late=filled("late", 0).astype(np.int64),
         empty=np.zeros(count, np.int64),
-        unknown=filled("unknown", 0.05),
-        heldout=np.zeros(count),
+        oov_rate=filled("oov_rate", 0.05),
+        prequential=np.zeros(count),
         seconds=filled("seconds", 0.5),
         lag=filled("lag", 10).astype(np.int64),
     )
@@ -120,8 +120,8 @@ def test_a_calm_run_has_nothing_unusual() -> None:
 
 
 def test_updates_are_put_together_by_slice() -> None:
-    unknown = [0.10, 0.20] * SLICES
-    rows = run(unknown=unknown, seconds=[1.0, 3.0] * SLICES, rejected=[1, 2] * SLICES, late=[0, 4] * SLICES)
+    oov_rate = [0.10, 0.20] * SLICES
+    rows = run(oov_rate=oov_rate, seconds=[1.0, 3.0] * SLICES, rejected=[1, 2] * SLICES, late=[0, 4] * SLICES)
     assert row(rows, "New words").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
     assert row(rows, "Seconds").values[5] == pytest.approx(2.0)
     assert row(rows, "Rejected").values[5] == 7.0
@@ -145,7 +145,7 @@ def test_surprise_is_told_in_usual_spreads() -> None:
     [
         ("Documents", "documents", 500, 2000),
         ("Surprise", "predicted", 20.0, 80.0),
-        ("New words", "unknown", 0.2, 0.0),
+        ("New words", "oov_rate", 0.2, 0.0),
         ("Rejected", "rejected", 30, 0),
         ("Messages", "lag", 500, 0),
         ("Seconds", "seconds", 3.0, 0.1),
@@ -153,7 +153,7 @@ def test_surprise_is_told_in_usual_spreads() -> None:
 )
 def test_only_the_bad_side_is_unusual(name: str, column: str, odd: float, fine: float) -> None:
     per = 1 if column in ("documents", "predicted") else 2
-    usual_value = {"documents": 1000, "predicted": 50.0, "unknown": 0.05, "rejected": 0, "lag": 10, "seconds": 0.5}
+    usual_value = {"documents": 1000, "predicted": 50.0, "oov_rate": 0.05, "rejected": 0, "lag": 10, "seconds": 0.5}
     for value, expected in ((odd, True), (fine, False)):
         rows = made({column: [usual_value[column]] * (per * (SLICES - 1)) + [value] * per})
         assert row(rows, name).unusual[-1] == expected
@@ -177,7 +177,7 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
     last = 2 * SLICES - 2
     rows = run(
         documents=[1000.0] * (SLICES - 1) + [400.0],
-        unknown=[0.05] * last + [0.5] * 2,
+        oov_rate=[0.05] * last + [0.5] * 2,
         lag=[10.0] * last + [5000.0] * 2,
         seconds=[0.5] * last + [9.0] * 2,
         refused=Rejections(1234, {"time": 1200, "text": 30, "id": 4}),
@@ -191,7 +191,7 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
 
 
 def test_what_the_log_does_not_know_is_named() -> None:
-    frame = health(run(lag=[-1.0] * 2 * SLICES, unknown=[np.nan] * 2 * SLICES))
+    frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
     assert frame.missing == ("New words", "Messages waiting")
     assert len(frame.rows) == 6
 

@@ -215,7 +215,7 @@ def test_paleness_in_hindsight_compares_all_topics() -> None:
 def test_paleness_as_known_then_judges_a_topic_by_itself() -> None:
     rows = gazette(slices=12, topics=2, settling=2)
     then = rows.topic_frames["then"]
-    then.speed[:] = np.where(then.topic == 0, 10.0, 30.0)  # one topic always turns three times as much
+    then.drift_angle[:] = np.where(then.topic == 0, 10.0, 30.0)  # one topic always turns three times as much
     tone = paleness(read_history(rows, "then"))
     assert (tone[:2] == 5).all()  # settling slices are pale
     assert (tone[5:, 0] == tone[5:, 1]).all()

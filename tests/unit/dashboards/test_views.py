@@ -16,7 +16,7 @@ from vmfstream.dashboards.dataframes import empty
 from vmfstream.dashboards.looks.theme import repaint, theme
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.runfile.queries import EventFrame, SliceFrame, TypicalFrame
+from vmfstream.runfile.queries import EventFrame, RepresentativeFrame, SliceFrame
 
 SIZES = (Size(1240, 486), Size(362, 400))
 HOSTILE = [
@@ -27,7 +27,7 @@ HOSTILE = [
 
 
 def nothing() -> FakeRows:
-    return FakeRows(empty(SliceFrame), {}, {}, {}, empty(TypicalFrame), empty(EventFrame), {})
+    return FakeRows(empty(SliceFrame), {}, {}, {}, empty(RepresentativeFrame), empty(EventFrame), {})
 
 
 def gap() -> FakeRows:

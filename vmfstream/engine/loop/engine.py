@@ -209,8 +209,8 @@ class Engine:
                 rejected=len(epoch.rejected),
                 late=epoch.late,
                 empty=epoch.empty,
-                unknown=share(epoch.unknown, epoch.words),
-                heldout=epoch.heldout,
+                oov_rate=share(epoch.unknown, epoch.words),
+                prequential=epoch.heldout,
                 seconds=epoch.seconds + time.perf_counter() - began,
                 topics=topics,
                 lag=self._lag(),
@@ -317,13 +317,13 @@ class Engine:
             n=n,
             predicted=predicted,
             persistence=self._track.persistences[self._state.leader],
-            settling=self._state.settling,
+            warm_up=self._state.settling,
             dimension=self._encoder.dim,
             topics=topics,
-            typical=typical(result, kept, self._settings.typical_documents),
+            representative=typical(result, kept, self._settings.typical_documents),
             events=[*started, *result.events],
             novel=novel,
-            temper=temper,
+            temperature=1.0 / temper,
         )
         return report, [
             SmoothedSlice(view.slice, topics if view is result.filtered else self._rows(view))
