@@ -81,7 +81,7 @@ class Group:
     control: Vector
 
 
-def unseen(x: Rows, anchor: Matrix, kappa: float) -> Vector:
+def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
     """Log-density of documents, (N,), under a topic that has no documents yet; nats relative to uniform."""
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
     return log_density(len(anchor), kappa, norm * norm, np.asarray(x @ anchor, np.float64))
@@ -137,7 +137,7 @@ def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
 
 def _or_unseen(known: Known, anchor: Matrix, kappa: float) -> Known:
     """Scores under the mixture and a topic that nobody has seen yet, of the share that groups begin with."""
-    return Known(known.x, np.logaddexp(known.s, LOG_SHARE + unseen(known.x, anchor, kappa)))
+    return Known(known.x, np.logaddexp(known.s, LOG_SHARE + new_topic_log_density(known.x, anchor, kappa)))
 
 
 def _found(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:

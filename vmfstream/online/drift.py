@@ -80,7 +80,7 @@ def terms(before: Matrix, after: Matrix, topic: int, top: int = 10) -> tuple[Ter
 
     Parameters
     ----------
-    before, after : (D, kp) natural vectors of one vocabulary (`vmfstream.online.growth.moved` brings them there)
+    before, after : (D, kp) natural vectors of one vocabulary, see `vmfstream.online.vocabulary_change.moved`
     topic : column
     top : int >= 1, at most so many of each
 

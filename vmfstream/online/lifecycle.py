@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
-from vmfstream.online.births import CHANCE, REFINING_GAIN, Group, Known, find, unseen
+from vmfstream.online.births import CHANCE, REFINING_GAIN, Group, Known, find, new_topic_log_density
 from vmfstream.online.drift import listened
 from vmfstream.online.mergers import ALIKE, likeliest, merged
 from vmfstream.online.prediction import Belief, score
@@ -99,7 +99,7 @@ def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSetting
     loglik, label = score(x, belief, threads=settings.threads)
     new = Sample(
         x=x,
-        gain=loglik - unseen(x, state.anchor, state.kappa),
+        gain=loglik - new_topic_log_density(x, state.anchor, state.kappa),
         slice=np.full(n, state.slice),
         row=rows,
         topic=state.ids[np.maximum(label, 0)],
@@ -130,7 +130,9 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
     life = state.life
     if life is None or len(life.control) < LEAST_CONTROL or not len(life.recent):
         return state, []
-    recent, control = (Known(s.x, s.gain + unseen(s.x, state.anchor, state.kappa)) for s in (life.recent, life.control))
+    recent, control = (
+        Known(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa)) for s in (life.recent, life.control)
+    )
     for group in find(recent, life.recent.half, control, state.anchor, state.kappa):
         new = group.chance < CHANCE
         if _has_turned(life, state, group) if new else group.gain < REFINING_GAIN or awake(state) >= settings.topics:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online import chain
-from vmfstream.online.prediction import Belief, score
+from vmfstream.online import filtering
+from vmfstream.online.belief_update import belief_of
+from vmfstream.online.prediction import score
 from vmfstream.online.state import TrackerSettings, TrackState, Vector
 from vmfstream.online.topic_slots import joined, same_topic
 from vmfstream.records import Event
@@ -58,7 +59,7 @@ def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackSta
 
 def _speaking(state: TrackState, evidence: NDArray[np.float64], cosine: NDArray[np.float64]) -> NDArray[np.float64]:
     """Nats that speak for one topic instead of two, (K, K), with what the smaller one must be worth."""
-    n = chain.counts(state.window, state.kp)[: state.k]
+    n = filtering.counts(state.window, state.kp)[: state.k]
     return np.where(cosine < ALIKE, -np.inf, evidence + WORTH * np.minimum(n[:, None], n))
 
 
@@ -67,11 +68,10 @@ def _predicted(state: TrackState, settings: TrackerSettings) -> float:
     if not state.window:
         return 0.0
     newest = state.window[-1]
-    _, _, p = chain.run(state, chain.statistics(state, settings)[:-1], state.leader, settings)
-    f = chain.anchored(state, p)
-    n = (state.n_past + chain.counts(state.window[:-1], state.kp))[: state.k]
-    log_weights = np.log(n + settings.alpha) - np.log(n.sum() + settings.alpha * state.k)
-    belief = Belief(f, column_norms(f)[: state.k], state.kappa, log_weights, state.lowest_cosine)
+    _, _, p = filtering.run(state, filtering.statistics(state, settings)[:-1], state.leader, settings)
+    f = filtering.anchored(state, p)
+    n = state.n_past + filtering.counts(state.window[:-1], state.kp)
+    belief = belief_of(state, f, column_norms(f), n, settings)
     return float(score(newest.x, belief, threads=settings.threads)[0].sum())
 
 

@@ -14,8 +14,8 @@ from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import directed
-from vmfstream.online import tracker
-from vmfstream.online.births import unseen
+from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackState
 from vmfstream.records import Document, Rejected, SliceReport, TopicRows
 from vmfstream.runfile.memory import MemoryLog
@@ -177,7 +177,9 @@ class TopicTracker:
         """
         state, x, held = self._encoded(texts)
         found = np.zeros((len(held), state.k))
-        found[held] = tempered(tracker.scores(state, x[held], self._track), self.temper if temper is None else temper)
+        found[held] = tempered(
+            topic_log_densities(state, x[held], self._track), self.temper if temper is None else temper
+        )
         return found
 
     @property
@@ -199,7 +201,7 @@ class TopicTracker:
         labels = np.array([place[int(topic)] for topic in topics], np.int64)
         if len(labels) != len(held):
             raise InputError(f"topics: expected one per text ({len(held)}), got {len(labels)}")
-        return fitted_temper(tracker.scores(state, x[held], self._track), labels[held])
+        return fitted_temper(topic_log_densities(state, x[held], self._track), labels[held])
 
     def novelty(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """How much better a topic that nobody has seen yet explains texts than the known ones do, in nats, (N,).
@@ -208,8 +210,8 @@ class TopicTracker:
         """
         state, x, held = self._encoded(texts)
         found = np.zeros(len(held))
-        density = np.logaddexp.reduce(tracker.scores(state, x[held], self._track), axis=1)
-        found[held] = unseen(x[held], state.anchor, state.kappa) - density
+        density = np.logaddexp.reduce(topic_log_densities(state, x[held], self._track), axis=1)
+        found[held] = new_topic_log_density(x[held], state.anchor, state.kappa) - density
         return found
 
     def finish(self) -> None:

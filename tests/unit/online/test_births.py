@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.bayes.predictive import predictive
-from vmfstream.online.births import LOG_SHARE, Known, _left_out, find, log_density, unseen
+from vmfstream.online.births import LOG_SHARE, Known, _left_out, find, log_density, new_topic_log_density
 
 D, KAPPA = 300, 150.0
 
@@ -25,7 +25,7 @@ def around(mean: NDArray[np.float64], n: int, seed: int, a: float = 0.45) -> NDA
 def known(*parts: NDArray[np.float32]) -> Known:
     """Documents that the mixture explains as if it had no topics at all, and a little worse than that."""
     x = np.concatenate(parts)
-    return Known(x, unseen(x, anchor(), KAPPA) - 1.0)
+    return Known(x, new_topic_log_density(x, anchor(), KAPPA) - 1.0)
 
 
 def test_density_is_the_predictive_one() -> None:
@@ -38,7 +38,7 @@ def test_density_is_the_predictive_one() -> None:
     assert log_density(D, KAPPA, float(f @ f), x @ f) == pytest.approx(expected, abs=1e-6)
     columns[:, 0] = anchor()
     expected = predictive(x.astype(np.float64), columns, np.array([60.0]), KAPPA, np.zeros(1))
-    assert unseen(x, anchor(), KAPPA) == pytest.approx(expected, abs=1e-4)
+    assert new_topic_log_density(x, anchor(), KAPPA) == pytest.approx(expected, abs=1e-4)
 
 
 def test_no_document_speaks_for_itself() -> None:

@@ -17,11 +17,14 @@ from tests.shared import shared
 from tests.unit.online.streams import LIVING, PLAIN, Story, assert_same, begun, follow, learn, sparse, story
 from tests.unit.online.test_state import through_a_file
 from vmfstream.directional.bessel import log_partition
-from vmfstream.online import lifecycle, mergers, tracker
-from vmfstream.online.births import unseen
+from vmfstream.online import lifecycle, mergers, slice_end, tracker
+from vmfstream.online.belief_update import with_prediction
+from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.prediction import Belief, score
-from vmfstream.online.state import Rows, TrackerSettings, TrackState, columns_of
+from vmfstream.online.reading import novelty
+from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of
 from vmfstream.online.topic_slots import added, joined, same_topic
+from vmfstream.online.vocabulary_change import regrown
 from vmfstream.records import Document, Event
 from vmfstream.text.encoders import TextEncoder
 
@@ -197,12 +200,12 @@ def test_first_stories_are_the_most_novel(seed: int) -> None:
     stream = story(plan, seed=seed)
     state, _, _ = lived(Story(stream.xs[:8], stream.labels[:8]), LIVING)
     after, info = tracker.step(state, stream.xs[8], LIVING)
-    novel = tracker.novelty(state, stream.xs[8], info)
+    novel = novelty(state, stream.xs[8], info)
     new = stream.labels[8] == 5
     assert novel[new].min() > novel[~new].max()
     assert (novel[~new] < 0).all()
     blank = csr_array((2, 800), dtype=np.float32)
-    assert not tracker.novelty(after, blank, tracker.step(after, blank, LIVING)[1]).any()
+    assert not novelty(after, blank, tracker.step(after, blank, LIVING)[1]).any()
 
 
 # --- mergers --------------------------------------------------------------------------------------------------------
@@ -359,8 +362,8 @@ def test_more_topics_than_sixteen_widen_everything() -> None:
     assert state.kp == 32
     assert state.past is not None
     assert {h.shape[1] for h in state.past} == {32} == {w.resp.shape[1] for w in state.window}
-    state = replace(state, open=tracker._nothing(state.dim, state.kp))
-    after, _ = learn(tracker._predicted(state, LIVING), story(counts(1, 30, 30)).xs[0], LIVING)
+    state = replace(state, open=OpenSlice.empty(state.dim, state.kp))
+    after, _ = learn(with_prediction(state, LIVING), story(counts(1, 30, 30)).xs[0], LIVING)
     assert np.isfinite(after.base).all()
 
 
@@ -373,7 +376,7 @@ def test_topics_that_do_not_live_know_no_life(monkeypatch: pytest.MonkeyPatch) -
     state, seen = follow(stream.xs, settings)
     assert state.life is None
     assert not any(closed.events for closed in seen)
-    for module, name in ((lifecycle, "with_births"), (tracker, "with_mergers")):
+    for module, name in ((lifecycle, "with_births"), (slice_end, "with_mergers")):
         monkeypatch.setattr(module, name, lambda state, settings: (state, []))
     monkeypatch.setattr(lifecycle, "with_sleep", lambda state, n: (state, []))
     monkeypatch.setattr(lifecycle, "arrived", lambda state, x, belief, settings: state)
@@ -403,7 +406,7 @@ def test_lives_move_to_a_new_vocabulary(kind: str) -> None:
     columns = np.append(np.arange(20, 300), np.full(100, -1)).astype(np.int32)
     window = [w.x for w in state.window]
     wider = [columns_of(x, columns) for x in window]
-    grown = tracker.regrow(state, columns, wider, columns_of(rows[0][:0], columns), LIVING)
+    grown = regrown(state, columns, wider, columns_of(rows[0][:0], columns), LIVING)
     assert state.life is not None
     assert grown.life is not None
     for old, new in ((state.life.recent, grown.life.recent), (state.life.control, grown.life.control)):
@@ -484,7 +487,9 @@ def test_scores_of_learnt_documents_would_bring_false_births(
         assert life is not None
         knows = belief._replace(f=state.f, gamma=state.gamma[: state.k])
         old = life.control
-        gain = score(old.x, knows, threads=1)[0] - unseen(old.x, state.anchor, state.kappa) if len(old) else old.gain
+        if not len(old):
+            return state
+        gain = score(old.x, knows, threads=1)[0] - new_topic_log_density(old.x, state.anchor, state.kappa)
         return replace(state, life=replace(life, control=replace(old, gain=gain)))
 
     monkeypatch.setattr(lifecycle, "arrived", in_sample)
