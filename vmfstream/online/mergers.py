@@ -13,21 +13,6 @@ from vmfstream.online.state import TrackerSettings, TrackState, Vector
 from vmfstream.online.topic_slots import joined, same_topic
 from vmfstream.records import Event
 
-ALIKE = 0.3
-"""Cosine of two topics above which they may be one."""
-
-LEAST_MERGED = 20.0
-"""Documents that each of two topics must have before they may be one."""
-
-WORTH = 1.0
-"""Nats by which a topic must explain each of its documents in the window better than its neighbour would.
-
-More topics always explain text a little better; readers want few. Those that sleep have no documents to explain.
-"""
-
-MOST_REFUSED = 8
-"""Pairs of topics of one slice that may be tried in vain."""
-
 
 def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
@@ -39,10 +24,10 @@ def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackSta
     if state.life is None or state.settling or state.k < 2:
         return state, events
     evidence, cosine = same_topic(state, settings)
-    speaking = _speaking(state, evidence, cosine)
+    speaking = _speaking(state, evidence, cosine, settings)
     predicted, refused = None, 0
-    while refused < MOST_REFUSED:
-        pair = likeliest(speaking, counts(state) >= LEAST_MERGED)
+    while refused < settings.mergers.most_refused:
+        pair = likeliest(speaking, counts(state) >= settings.mergers.least_documents)
         if pair is None or speaking[pair] <= 0.0:
             break
         one, news = merged(state, pair, evidence, cosine)
@@ -53,14 +38,18 @@ def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackSta
             continue
         state, predicted, events = one, then, events + news
         evidence, cosine = same_topic(state, settings)
-        speaking = _speaking(state, evidence, cosine)
+        speaking = _speaking(state, evidence, cosine, settings)
     return state, events
 
 
-def _speaking(state: TrackState, evidence: NDArray[np.float64], cosine: NDArray[np.float64]) -> NDArray[np.float64]:
+def _speaking(
+    state: TrackState, evidence: NDArray[np.float64], cosine: NDArray[np.float64], settings: TrackerSettings
+) -> NDArray[np.float64]:
     """Nats that speak for one topic instead of two, (K, K), with what the smaller one must be worth."""
     n = filtering.counts(state.window, state.kp)[: state.k]
-    return np.where(cosine < ALIKE, -np.inf, evidence + WORTH * np.minimum(n[:, None], n))
+    rules = settings.mergers
+    worth = rules.document_gain * np.minimum(n[:, None], n)
+    return np.where(cosine < rules.least_cosine, -np.inf, evidence + worth)
 
 
 def _predicted(state: TrackState, settings: TrackerSettings) -> float:

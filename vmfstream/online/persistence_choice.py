@@ -12,12 +12,6 @@ from vmfstream.online.belief_update import with_prediction
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import TrackerSettings, TrackState, rows_of, stack
 
-SCORE_MEMORY = 0.8
-"""How much of a persistence's score survives a slice."""
-
-JUDGED_DOCUMENTS = 1000
-"""Documents of a slice that judge the grid of persistences; their mean score is all that is needed."""
-
 
 def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
     """Score the open slice's documents under the prediction made before it began, for every persistence of the grid.
@@ -36,7 +30,9 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
     predicted = predictive_log_likelihood(state, x, settings) if has_prediction else np.zeros(0)
     if not len(predicted):
         return state, float("nan")
-    sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[:JUDGED_DOCUMENTS]
+    sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[
+        : settings.persistence.judged_documents
+    ]
     judged = x[np.sort(sample)]
     stats = filtering.statistics(state, settings)
     bases = (
@@ -44,7 +40,7 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
         for j in range(len(settings.persistences))
     )
     means = np.array([_mean(predictive_log_likelihood(state, judged, settings, base=base)) for base in bases])
-    scores = SCORE_MEMORY * state.scores + means
+    scores = settings.persistence.score_memory * state.scores + means
     leader = int(np.argmax(scores))
     if leader != state.leader:
         state = with_prediction(replace(state, leader=leader), settings)

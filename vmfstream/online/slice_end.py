@@ -49,13 +49,13 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         state, events = lifecycle.with_births(state, settings)
         if settings.refit and ending.n.any() and not ending.fitted:
             rng = np.random.default_rng([settings.seed, state.slice, 2])
-            state, news = adopted(state, refit(state, settings, rng))
+            state, news = adopted(state, refit(state, settings, rng), settings)
             events += news
         state, merged = with_mergers(state, settings)
-        state, slept = lifecycle.with_sleep(state, counts(state.window[-1:], state.kp)[: state.k])
+        state, slept = lifecycle.with_sleep(state, counts(state.window[-1:], state.kp)[: state.k], settings)
         resp = state.window[-1].resp
         filtered, p = newest_filtered(state, settings)
-        state, alarms = with_alarms(state, filtered.speed)
+        state, alarms = with_alarms(state, filtered.speed, settings.drift)
     else:
         while state.window:
             state, final = _commit_oldest(state, settings)
@@ -64,8 +64,8 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         filtered = topic_view(state, state.slice, before, anchored(state, h), ending.n)
         smoothed.append(filtered)
         state = filtering.commit(state, ending.s, ending.n, settings)
-        state, alarms = with_alarms(state, filtered.speed)
-        state, slept = lifecycle.with_sleep(state, ending.n[: state.k])
+        state, alarms = with_alarms(state, filtered.speed, settings.drift)
+        state, slept = lifecycle.with_sleep(state, ending.n[: state.k], settings)
         state, events = lifecycle.with_births(state, settings)
         state, merged = with_mergers(state, settings)
         p = filtering.past(state, state.leader)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from vmfstream.directional.kernels import zeros
+from vmfstream.online.settings import TrackerSettings as TrackerSettings
 
 Matrix: TypeAlias = NDArray[np.float32]
 Vector: TypeAlias = NDArray[np.float64]
@@ -20,61 +21,6 @@ Rows: TypeAlias = "csr_array | NDArray[np.float32]"
 
 NEVER = -(2**62)
 """A slice before all others."""
-
-SHORT_WINDOW = 100_000
-"""Stored coordinates that the window may always hold: refitting short documents costs little and more of them help."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrackerSettings:
-    """What a user may choose; the defaults are those that worked on news, abstracts and papers.
-
-    Attributes
-    ----------
-    topics : number of topics K; of those that live, the most that are awake when one is born.
-    window : documents that are refitted together at the end of a slice; None means max(1500, 50 K), and more of them as
-        long as they are short (`SHORT_WINDOW` stored coordinates).
-    persistences : grid of omega = A_D(C_0), the expected cosine between a topic's means in consecutive slices.
-    cold_starts : most fresh fits that compete at each slice end while nothing has left the window; to thousands of
-        documents there are fewer, but two.
-    refit : False follows the stream by the filter alone after the first fit.
-    alpha : Dirichlet parameter of the proportions.
-    concentration_speed : how far log kappa moves towards a slice's estimate.
-    threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
-    seed : of all random choices; those of a slice depend on (seed, slice) only.
-    living_topics : whether topics may be born, split, merge and sleep at slice ends, with alarms; else those of the
-        first fits stay for ever.
-    """
-
-    topics: int = 30
-    window: int | None = None
-    persistences: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 0.995)
-    cold_starts: int = 5
-    refit: bool = True
-    alpha: float = 1.0
-    concentration_speed: float = 0.2
-    threads: int = 2
-    seed: int = 0
-    living_topics: bool = False
-
-    @property
-    def window_documents(self) -> int:
-        """Documents that the window holds before its oldest slice is committed."""
-        return max(1500, 50 * self.topics) if self.window is None else self.window
-
-    @property
-    def window_coordinates(self) -> int:
-        """Stored coordinates up to which the window may hold more documents than that."""
-        return SHORT_WINDOW if self.window is None else 0
-
-    @property
-    def slice_limit(self) -> int:
-        """Documents of one slice that are kept for refits; a larger slice is followed by the filter alone.
-
-        Refits of samples would bring it nothing: years of the New York Times (2,800 documents) are foretold to 91.2
-        nats without any refit and to 91.7 with refits of all, two seeds each, which differ by as much.
-        """
-        return max(self.window_documents, 4000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

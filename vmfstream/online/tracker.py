@@ -27,9 +27,6 @@ from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState,
 from vmfstream.online.vocabulary_change import regrown
 from vmfstream.online.window import cold_fits, topics_for
 
-LAG = 1.25
-"""How much a slice grows before its belief is made anew where that is work of the size of the vocabulary."""
-
 Regrow: TypeAlias = Callable[[], tuple[NDArray[np.int32], Sequence[Rows], Rows]]
 """Changes the vocabulary and returns ``(columns, window, kept)`` in the new one.
 
@@ -110,7 +107,7 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, donate: bool 
     if not donate:
         return read_only(refreshed(replace(state, open=opened))), info
     words = few_words(x) if state.known == state.open.documents else None
-    if words is None and opened.documents < LAG * state.known:
+    if words is None and opened.documents < settings.lag * state.known:
         return replace(state, open=opened), info
     f = copied(state.f) if state.f is state.base else state.f
     gamma = update(f, state.gamma, state.base, s, state.kappa, words, settings.threads)

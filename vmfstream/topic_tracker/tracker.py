@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,13 @@ class TopicTracker:
             living_topics=living_topics,
             sample=0,
         )
-        self._track = self._run.tracker()
         self._begin(MemoryLog())
 
     def _begin(self, log: MemoryLog) -> None:
-        """Follow texts into a log, from where it stands."""
-        log.settings(self._run.as_text())
+        """Follow texts into a log, from where it stands, under the rules that it was begun with."""
+        stored = RunSettings.from_text(log.settings(self._run.as_text()))
+        self._run = replace(self._run, rules=stored.rules)
+        self._track = self._run.tracker()
         self._log, checkpoint = log, log.resume()
         self._feed = Feed(0 if checkpoint is None else checkpoint.position.get(PART, 0))
         self._feed.closed = checkpoint is not None and checkpoint.finished

@@ -22,6 +22,7 @@ from vmfstream.online.belief_update import with_prediction
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.prediction import Belief, score
 from vmfstream.online.reading import novelty
+from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of
 from vmfstream.online.topic_slots import added, joined, same_topic
 from vmfstream.online.vocabulary_change import regrown
@@ -271,7 +272,7 @@ def test_topics_that_sleep_are_not_merged_for_want_of_worth() -> None:
     plan[6:, 2:] = 0
     state, _, _ = lived(story(plan), replace(LIVING, topics=4))
     evidence, cosine = same_topic(state, LIVING)
-    speaking = mergers._speaking(state, np.zeros_like(evidence), np.ones_like(cosine))
+    speaking = mergers._speaking(state, np.zeros_like(evidence), np.ones_like(cosine), LIVING)
     inside = np.add.reduce([w.resp.sum(axis=0) for w in state.window])[:4]
     assert (inside < 1.0).sum() == 2
     assert speaking == pytest.approx(np.minimum.outer(inside, inside), abs=1e-3)
@@ -378,7 +379,7 @@ def test_topics_that_do_not_live_know_no_life(monkeypatch: pytest.MonkeyPatch) -
     assert not any(closed.events for closed in seen)
     for module, name in ((lifecycle, "with_births"), (slice_end, "with_mergers")):
         monkeypatch.setattr(module, name, lambda state, settings: (state, []))
-    monkeypatch.setattr(lifecycle, "with_sleep", lambda state, n: (state, []))
+    monkeypatch.setattr(lifecycle, "with_sleep", lambda state, n, settings: (state, []))
     monkeypatch.setattr(lifecycle, "arrived", lambda state, x, belief, settings: state)
     again, seen_again = follow(stream.xs, settings)
     assert_same(state, again)
@@ -422,13 +423,11 @@ def test_lives_move_to_a_new_vocabulary(kind: str) -> None:
 # --- the samples ----------------------------------------------------------------------------------------------------
 
 
-def test_samples_are_bounded_and_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "CONTROL", 200)
-    monkeypatch.setattr(lifecycle, "SLICE_SAMPLE", 40)
-    monkeypatch.setattr(lifecycle, "LEAST_CONTROL", 10**9)
+def test_samples_are_bounded_and_uniform() -> None:
+    rules = BirthSettings(control_documents=200, slice_documents=40, least_control=10**9)
     plan = counts(24, 20, 20)
     plan[1:12] *= 2  # slices of 80, then of 40: as many are kept of each, but they stand for more
-    state, _ = follow(story(plan, d=200, length=20).xs, replace(LIVING, topics=2, refit=False))
+    state, _ = follow(story(plan, d=200, length=20).xs, replace(LIVING, topics=2, refit=False, births=rules))
     assert state.life is not None
     recent, control = state.life.recent, state.life.control
     assert np.unique(recent.slice).tolist() == [21, 22, 23]

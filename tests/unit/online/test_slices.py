@@ -21,8 +21,9 @@ from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.online import filtering, slice_end, tracker
 from vmfstream.online.reading import smoothed
 from vmfstream.online.serialization import from_arrays, to_arrays
+from vmfstream.online.settings import TrackerSettings, WindowSettings
 from vmfstream.online.slice_end import close
-from vmfstream.online.state import Rows, TrackerSettings, TrackState
+from vmfstream.online.state import Rows, TrackState
 from vmfstream.online.window import Refit, refit
 
 
@@ -128,12 +129,12 @@ def test_slices_leave_the_window_oldest_first() -> None:
     assert (second.speed > 0.1).all()
 
 
-def test_short_documents_stay_longer_unless_a_window_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_documents_stay_longer_unless_a_window_is_asked_for() -> None:
     xs = texts(slices=3, n=800, d=20, length=10)
     lengths = []
     for window, coordinates in ((1500, 100_000), (None, 100_000), (None, 1_000)):
-        monkeypatch.setattr("vmfstream.online.state.SHORT_WINDOW", coordinates)
-        state, _ = follow(xs, replace(PLAIN, window=window, refit=False))
+        fitting = WindowSettings(short_coordinates=coordinates)
+        state, _ = follow(xs, replace(PLAIN, window=window, refit=False, fitting=fitting))
         lengths.append(len(state.window))
     assert lengths == [1, 3, 1]
 
