@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import directed
-from vmfstream.online import tracker
-from vmfstream.online.births import unseen
+from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackState
 from vmfstream.records import Document, Rejected
 from vmfstream.runfile.memory import MemoryLog
@@ -103,12 +104,13 @@ class TopicTracker:
             living_topics=living_topics,
             sample=0,
         )
-        self._track = self._run.tracker()
         self._begin(MemoryLog())
 
     def _begin(self, store: MemoryLog) -> None:
-        """Follow texts into a store, from where it stands."""
-        store.settings(self._run.as_text())
+        """Follow texts into a store, from where it stands, under the rules that it was begun with."""
+        stored = RunSettings.from_text(store.settings(self._run.as_text()))
+        self._run = replace(self._run, rules=stored.rules)
+        self._track = self._run.tracker()
         self._store, checkpoint = store, store.resume()
         self._source = ManualSource(0 if checkpoint is None else checkpoint.position.get(PART, 0))
         self._source.closed = checkpoint is not None and checkpoint.finished
@@ -209,7 +211,7 @@ class TopicTracker:
             raise ValueError(f"temperature: expected a number above 0, got {temperature}")
         state, x, held = self._encoded(texts)
         found = np.zeros((len(held), state.k))
-        found[held] = tempered(tracker.scores(state, x[held], self._track), 1.0 / temperature)
+        found[held] = tempered(topic_log_densities(state, x[held], self._track), 1.0 / temperature)
         return found
 
     @property
@@ -256,7 +258,7 @@ class TopicTracker:
         labels = np.array([place[int(topic)] for topic in topics], np.int64)
         if len(labels) != len(held):
             raise InputError(f"topics: expected one per text ({len(held)}), got {len(labels)}")
-        return 1.0 / fitted_temper(tracker.scores(state, x[held], self._track), labels[held])
+        return 1.0 / fitted_temper(topic_log_densities(state, x[held], self._track), labels[held])
 
     def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
         """Deprecated: the inverse of `fit_temperature`."""
@@ -270,8 +272,8 @@ class TopicTracker:
         """
         state, x, held = self._encoded(texts)
         found = np.zeros(len(held))
-        density = np.logaddexp.reduce(tracker.scores(state, x[held], self._track), axis=1)
-        found[held] = unseen(x[held], state.anchor, state.kappa) - density
+        density = np.logaddexp.reduce(topic_log_densities(state, x[held], self._track), axis=1)
+        found[held] = new_topic_log_density(x[held], state.anchor, state.kappa) - density
         return found
 
     def finish(self) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.loop.document_buffer import Kept, times_of
+from vmfstream.online.results import SliceResult, TopicView
 from vmfstream.online.state import Matrix, Vector
-from vmfstream.online.tracker import Closed, TopicView
 from vmfstream.records import Representative, TopicRows
 from vmfstream.text.encoders import Encoder
 
@@ -53,7 +53,7 @@ def _directions(view: TopicView) -> Matrix:
     return np.asarray(view.f / gamma.astype(np.float32))
 
 
-def typical(closed: Closed, kept: Sequence[Kept], per_topic: int) -> Representative | None:
+def typical(closed: SliceResult, kept: Sequence[Kept], per_topic: int) -> Representative | None:
     """The documents of each topic nearest to its mean, among those that were kept."""
     if not len(closed.resp):
         return None

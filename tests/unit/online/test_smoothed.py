@@ -10,7 +10,8 @@ from scipy.sparse import vstack
 
 from tests.unit.online.streams import FILTER, begun, texts
 from vmfstream.estimators.temporal import TemporalVMFMixture
-from vmfstream.online import tracker
+from vmfstream.online import slice_end
+from vmfstream.online.reading import smoothed
 from vmfstream.online.state import WindowSlice
 
 SLICES = 6
@@ -35,12 +36,12 @@ def test_the_window_in_hindsight_is_the_smoother(mixture: TemporalVMFMixture) ->
         window=tuple(kept),
     )
     if mixture.lag is None:
-        views = tracker.hindsight(state, LONG)
+        views = smoothed(state, LONG)
     else:
         views = []
         for t in range(SLICES):
             state = replace(state, window=tuple(kept[t : t + mixture.lag + 1]))
-            state, final = tracker._commit_oldest(state, LONG)
+            state, final = slice_end._commit_oldest(state, LONG)
             views.append(final)
     assert [view.slice for view in views] == list(range(SLICES))
     for view, f in zip(views, fit.f, strict=True):
