@@ -1,4 +1,4 @@
-"""The live page: the same HTML, script and data as the exported file, brought up to date by Dash callbacks.
+"""The live page: the HTML, script and data of the exported file, kept up to date by Dash callbacks.
 
 The page comes with the newest state of the log in it. From then on three callbacks serve it: ``newest`` every two
 seconds (one look at the log for all pages), ``news`` when the page wants a newer state, ``answer`` for figures by key.

@@ -1,4 +1,4 @@
-"""Rows of a log as tables of columns, such as pandas DataFrames: the same views without the file."""
+"""Tables of columns, such as pandas DataFrames, as rows for the views in place of a run file."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class HeldRows(ABC):
         return kept(frame, _of(frame.topic, topic))
 
     def events(self) -> EventFrame:
-        """Return what happened to topics."""
+        """Return the events of topics."""
         return self.whole(EventFrame)
 
     def epochs(self) -> EpochFrame:

@@ -1,4 +1,4 @@
-"""One self-contained HTML file from a log: opens from disk, needs no server and no network."""
+"""Export of a run file as one self-contained HTML page, which needs no server and no network."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class ExportReport:
 def export_page(
     log_path: str | os.PathLike[str], out_path: str | os.PathLike[str], *, max_mb: float = 8.0
 ) -> ExportReport:
-    """Write a log as one HTML page.
+    """Write a run file as one HTML page.
 
     Parameters
     ----------
-    log_path : path of a log
+    log_path : path of a run file
     out_path : path of the page; an existing file is replaced
     max_mb : float
-        Size in megabytes above which parts are left out: first the river in the measure that the page does
-        not open with, then documents beyond two,
-        pictures of the words of small topics, words beyond twenty, pictures of all but sixty topics.
+        Size in megabytes above which parts are left out, in this order: the river in the measure that is not
+        shown first, documents beyond two, figures of the words of small topics, words beyond twenty, figures of
+        all but the sixty largest topics.
 
     Returns
     -------
@@ -54,13 +54,13 @@ def export_page(
     Raises
     ------
     InputError
-        If the log cannot be read, or the page would be larger than 25 MB.
+        If the run file cannot be read, or the page would be larger than 25 MB.
     ValueError
         If ``max_mb`` is not positive.
 
     Notes
     -----
-    The same log gives the same bytes.
+    The same run file gives the same bytes.
     """
     text, report = build_page(Reader(Path(log_path)), max_mb=max_mb)
     target = Path(out_path)
@@ -94,10 +94,10 @@ def _plans(opening: Measure) -> list[PagePlan]:
     change: dict[str, Any]
     for change, what in (
         ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),
-        ({"documents": 2}, "typical documents beyond two"),
-        ({"least_share": 0.005}, "pictures of the words of topics that never reached 0.5 %"),
+        ({"documents": 2}, "representative documents beyond two"),
+        ({"least_share": 0.005}, "figures of the words of topics that never reached 0.5 %"),
         ({"words": 20}, "words beyond the twenty strongest"),
-        ({"pictures": 60}, "pictures of the words of all but the sixty largest topics"),
+        ({"pictures": 60}, "figures of the words of all but the sixty largest topics"),
     ):
         plans.append(replace(plans[-1], **change, dropped=(*plans[-1].dropped, what)))
     return plans

@@ -1,4 +1,4 @@
-"""What a view gives to a page: the HTML of its place, columns for its script, and figures by key.
+"""What a view contributes to a page: its HTML, columns for its script, and figures by key.
 
 A module of a view ends with ``PANEL = Panel(...)`` and stands in ``PANELS`` of ``vmfstream.dashboards``; its script
 registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see ``browser/page.js``). Both faces of the page are

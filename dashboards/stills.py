@@ -1,4 +1,4 @@
-"""Stills for papers: one view as SVG, PDF or PNG, light on white, at a print size, with what it shows in one line."""
+"""Pictures for print: one view as SVG, PDF or PNG, light on white, at a print size, with a line that describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a view is: rows in, a frame of plain columns, and a plotly figure of a given size and theme."""
+"""Interface of a view: from rows to a frame of plain columns to a plotly figure of a given size and theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of the page that are made of numbers and names; the symbols of the model stay out of them."""
+"""Sentences of the page that are filled in with numbers and names, free of the model's symbols."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PERIODS = (
 )
 
 _SETTINGS: Mapping[str, str] = {
-    "topics": "{} topics asked for",
+    "topics": "{} topics requested",
     "source": "source: {}",
     "slices": "slices: {}",
     "seed": "random seed {}",
@@ -28,14 +28,14 @@ _SETTINGS: Mapping[str, str] = {
 _CHANGES: Mapping[str, str] = {
     "born": "New in {date}: *{words}*, {documents}{hindsight}.",
     "split": "*{words}* split off from *{other}* in {date}, {documents}{hindsight}.",
-    "merged": "*{words}* flowed into *{other}* in {date}{hindsight}; they were {turn} apart.",
-    "ended": "*{words}* ended in {date}, after {silent} of silence.",
-    "dormant": "*{words}* fell silent in {date}.",
-    "woken": "*{words}* came back in {date}, {documents}.",
-    "fastest": "*{words}* changed its words faster than ever before in {date}: {turn} in one step.",
-    "alarm": "*{words}* no longer spoke as it used to in {date}: its words turned {turn} in one step.",
-    "worse": "In {date} documents fitted the known topics worse than before.",
-    "better": "In {date} documents fitted the known topics better than before.",
+    "merged": "*{words}* merged into *{other}* in {date}{hindsight}, {turn} apart.",
+    "ended": "*{words}* ended in {date}, after {silent} with hardly any documents.",
+    "dormant": "*{words}* became dormant in {date}.",
+    "woken": "*{words}* became active again in {date}, {documents}.",
+    "fastest": "*{words}* drifted faster than ever before in {date}: {turn} in one step.",
+    "alarm": "Drift alarm for *{words}* in {date}: its words changed by {turn} in one step.",
+    "worse": "In {date} the topics predicted documents worse than before.",
+    "better": "In {date} the topics predicted documents better than before.",
     "most grown": "*{words}* grew most: from {before} of all documents in {earlier} to {after} in {span}.",
     "most fallen": "*{words}* shrank most: from {before} of all documents in {earlier} to {after} in {span}.",
     "grown": "*{words}* grew from {before} of all documents in {earlier} to {after} in {span}.",
@@ -45,50 +45,50 @@ _CHANGES: Mapping[str, str] = {
 
 
 def changed(kind: str, **values: str) -> tuple[str, ...]:
-    """Return a sentence about a change in parts; every second one, from the second, is words of topics."""
+    """Return a sentence about a change in parts; every second part, from the second on, is the words of a topic."""
     return tuple(part.format(**values) for part in _CHANGES[kind].split("*"))
 
 
 def since(label: str) -> str:
-    """Say that a topic was there before the tracker noticed."""
+    """Return the remark that a topic began before the tracker detected it."""
     return PAGE["sinceAt"].replace("{date}", label)
 
 
 def until(label: str) -> str:
-    """Say that a topic had gone before the tracker noticed."""
+    """Return the remark that a topic ended before the tracker detected it."""
     return PAGE["untilAt"].replace("{date}", label)
 
 
 def numbered(topic: int) -> str:
-    """Name a topic of which no word is stored."""
+    """Return the name of a topic without stored words."""
     return PAGE["topic"].replace("{topic}", str(topic))
 
 
 def odd(name: str, shown: str, usual: str, date: str) -> str:
-    """Say that a quantity left what is usual for it."""
+    """Return the sentence that a quantity left its usual range."""
     return f"{name}: {shown} in {date}, usually {usual}."
 
 
 def nothing_odd(labels: Sequence[str], warm_up: int) -> str:
-    """Say that nothing is unusual, or that it is too early to say."""
+    """Return the sentence that nothing is unusual, or that there are too few dates to tell."""
     if len(labels) <= warm_up:
-        return f"Too early to say what is usual: {len(labels)} of {warm_up} dates are there."
+        return f"Too few dates to tell what is usual: {len(labels)} of {warm_up}."
     return f"Nothing unusual in {labels[-1]}."
 
 
 def rejected(total: int, reasons: Sequence[str]) -> str:
-    """Say how many messages were no documents, and why most of them."""
-    most = f", most of them because of: {', '.join(reasons[:2])}" if reasons else ""
+    """Return the number of rejected messages and the most frequent reasons."""
+    most = f", most often: {', '.join(reasons[:2])}" if reasons else ""
     return f"{count(total, 'message was', 'messages were')} rejected so far{most}."
 
 
 def unlabelled(index: int) -> str:
-    """Name a slice that the log does not name."""
+    """Return the name of a slice without a label in the run file."""
     return f"slice {index}"
 
 
 def period(labels: Sequence[str]) -> str:
-    """Return the calendar's own word for a slice: year, quarter, week, month, day or step."""
+    """Return the calendar unit of the slices: year, quarter, week, month, day or step."""
     for pattern, word in _PERIODS:
         if labels and all(pattern.match(label) for label in labels):
             return word
@@ -96,12 +96,12 @@ def period(labels: Sequence[str]) -> str:
 
 
 def count(n: float, one: str, many: str) -> str:
-    """Write a number with thousands separated, and its noun."""
+    """Format a number with thousands separators, followed by its noun."""
     return f"{n:,.0f} {one if round(n) == 1 else many}"
 
 
 def percent(share: float) -> str:
-    """Write a share: no decimals from 10 % up, one below, two for the smallest."""
+    """Format a share in percent: without decimals from 10 % on, with one below."""
     value = 100.0 * share
     if value >= 9.95:
         return f"{value:.0f} %"
@@ -109,7 +109,7 @@ def percent(share: float) -> str:
 
 
 def span(labels: Sequence[str]) -> str:
-    """Name the whole time covered."""
+    """Return the first and the last label as one range."""
     if not labels:
         return ""
     return labels[0] if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
@@ -121,59 +121,59 @@ def subtitle(labels: Sequence[str], documents: int, topics: int, tried: int) -> 
 
 
 def _topics(topics: int, tried: int) -> str:
-    """Count the topics that stayed, and those that were replaced before topics were settled."""
-    more = f" ({tried:,} more at first)" if tried else ""
+    """Count the topics that stayed, and those that were replaced during the warm-up."""
+    more = f" ({tried:,} more in the warm-up)" if tried else ""
     return count(topics, "topic", "topics") + more
 
 
 def nothing_closed(documents: int) -> str:
-    """Say why there is no river yet."""
+    """Return why there is no river yet."""
     read = f"; {count(documents, 'document', 'documents')} read" if documents else ""
-    return f"Nothing closed yet{read}. The river begins with the first date that is complete."
+    return f"No complete date yet{read}. The river begins with the first complete date."
 
 
 def rest(n: int) -> str:
-    """Name the band of all topics that are not drawn one by one."""
+    """Return the name of the band of all topics that have no band of their own."""
     return PAGE["rest"].replace("{n}", str(n)) if n != 1 else "1 smaller topic"
 
 
 def river_sentence(labels: Sequence[str], documents: int, drawn: int, largest: str) -> str:
-    """Describe the river in one sentence, for those who do not see it."""
+    """Describe the river in one sentence, for screen readers."""
     biggest = f" The largest topic at the newest date is {largest}." if largest else ""
     what = f"River of {count(drawn, 'topic', 'topics')} over {span(labels)}"
     return f"{what}, {count(documents, 'document', 'documents')}.{biggest}"
 
 
 def warm_up_sentence(labels: Sequence[str]) -> str:
-    """Say what the first slices are, as known then."""
+    """Return what applies to the slices of the warm-up, as known then."""
     return (
-        f"{span(labels)}: the tracker was still finding its topics. As known then, numbers, words and colours of "
-        f"{'these dates' if len(labels) > 1 else 'this date'} may stand for something else later; they are drawn pale."
+        f"{span(labels)}: warm-up of the tracker. As known then (filtered), topics of "
+        f"{'these dates' if len(labels) > 1 else 'this date'} may be replaced later; they are drawn pale."
     )
 
 
 def no_log(name: str) -> str:
-    """Say that a run has not begun."""
-    return f"There is no log {name} yet. The page begins when the run does."
+    """Return the message for a run that has not begun."""
+    return f"There is no run file {name} yet. The page appears when the run begins."
 
 
 def migrating() -> str:
-    """Say why a log of an older program cannot be read yet."""
-    return "The log is being brought up to date. If this stays, continue its run once."
+    """Return the message for a run file in an older format."""
+    return "The run file is being migrated. If this message stays, continue its run once."
 
 
 def no_hindsight() -> str:
-    """Say why the switch is off and what to do."""
-    return "Not computed for this log. A run of vmfstream replay writes it at its end."
+    """Return why the switch of readings is off, and what to do."""
+    return "Not computed for this run file; vmfstream replay computes it at its end."
 
 
 def binned(per: int, noun: str) -> str:
-    """Name the width of a bin on the time axis."""
+    """Return the width of a bin on the time axis."""
     return f"{per} {noun}s per step"
 
 
 def settings_in_words(meta: Mapping[str, str]) -> list[str]:
-    """Return the settings of the run as short phrases; what is not known stays out."""
+    """Return the known settings of the run as short phrases."""
     phrases = [text.format(meta[key]) for key, text in _SETTINGS.items() if meta.get(key)]
     if meta.get("version"):
         phrases.append(f"made with vmfstream {meta['version']}")
@@ -181,41 +181,41 @@ def settings_in_words(meta: Mapping[str, str]) -> list[str]:
 
 
 def dropped_sentence(dropped: Sequence[str]) -> str:
-    """Say what was left out to keep the file small."""
-    return f"Left out to keep this page small: {', '.join(dropped)}."
+    """Return what was left out to limit the size of the file."""
+    return f"Left out to limit the size of this page: {', '.join(dropped)}."
 
 
 def peak(rank: int, date: str, *, short: bool) -> str:
-    """Say at which date a word was strongest in a topic, and how strong."""
+    """Return at which date a word was strongest in a topic, and its rank there."""
     return PAGE["searchPeakShort" if short else "searchPeak"].replace("{rank}", str(rank)).replace("{date}", date)
 
 
 def lineage_sentence(
     labels: Sequence[str], topics: int, tried: int, happened: Mapping[str, int], may_change: bool
 ) -> str:
-    """Say what the life lines show, for those who do not see them, or why nothing happens in them."""
-    told = [
+    """Summarize the events of all topics for screen readers, or say why there are none."""
+    events = [
         count(happened[kind], one, many)
         for kind, one, many in (
             ("born", "was born", "were born"),
             ("split", "split off another", "split off others"),
-            ("merged", "flowed into another", "flowed into others"),
+            ("merged", "merged into another", "merged into others"),
             ("ended", "ended", "ended"),
-            ("dormant", "fell asleep", "times one fell asleep"),
+            ("dormant", "became dormant", "became dormant"),
         )
         if happened.get(kind)
     ]
-    if told:
-        return f"{_topics(topics, tried)} over {span(labels)}: {', '.join(told)}."
+    if events:
+        return f"{_topics(topics, tried)} over {span(labels)}: {', '.join(events)}."
     time = f"from {labels[0]} to {labels[-1]}" if len(labels) > 1 else f"in {span(labels)}"
-    why = "" if may_change else "; this run was not allowed to change their number"
+    why = "" if may_change else "; the number of topics was fixed in this run"
     if tried:
         return f"{_topics(topics, tried)} over {span(labels)}{why}."
-    return f"{f'All {topics} topics' if topics != 1 else 'The one topic'} lived {time}{why}."
+    return f"{f'All {topics} topics' if topics != 1 else 'The one topic'} existed {time}{why}."
 
 
 def left_out(smaller: int, short: int, noun: str) -> str:
-    """Say which lives are not drawn."""
+    """Return which topics are not drawn."""
     parts = [count(smaller, "smaller topic", "smaller topics")] if smaller else []
-    parts += [f"{count(short, 'topic', 'topics')} that lived less than three {noun}s"] if short else []
+    parts += [f"{count(short, 'topic', 'topics')} with less than three {noun}s"] if short else []
     return f"Not drawn: {' and '.join(parts)}." if parts else ""

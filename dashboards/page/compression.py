@@ -18,14 +18,14 @@ def compressed_script(name: str, kind: str, text: str) -> str:
 
 
 class ArrayTable:
-    """ArrayTable of all figures, each kept once: bands share their x, forms share their weights."""
+    """Table of the arrays of all figures, in which equal arrays are stored once."""
 
     def __init__(self) -> None:
         self.entries: list[list[str]] = []
         self._known: dict[tuple[str, str], int] = {}
 
     def place(self, array: NDArray[Any]) -> dict[str, Any]:
-        """Return the reference that stands for an array in the page's JSON."""
+        """Store an array and return the reference to it for the page's JSON."""
         little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
         key = (_DTYPES[array.dtype.str[1:]], base64.b64encode(little.tobytes()).decode("ascii"))
         if key not in self._known:

@@ -1,4 +1,4 @@
-"""What the page's script works with: columns of both readings, documents, colours, sentences, columns of the views."""
+"""Data of the page's script: columns of both readings, documents, colours, texts, columns of the views."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _columns(history: History, topics: Ints, plan: PagePlan, table: ArrayTable) 
 
 
 def _documents(rows: RunRows, history: History, plan: PagePlan) -> list[list[Any]]:
-    """Return typical documents as rows of slice position, topic, title, date, score and safe address."""
+    """Return representative documents as rows of slice position, topic, title, date, score and safe address."""
     if not history.index.size:
         return []
     frame = rows.representative()
@@ -145,7 +145,7 @@ def _recorded(rows: RunRows) -> str:
 
 
 def _precision(times: NDArray[np.datetime64]) -> int:
-    """Return how many characters of an ISO date tell something: none if all dates begin a year, else month or day."""
+    """Return how many characters of an ISO date are informative: none if all dates begin a year, else month or day."""
     days = times[~np.isnat(times)].astype("datetime64[D]")
     if (days == days.astype("datetime64[Y]")).all():
         return 0

@@ -1,4 +1,4 @@
-"""All figures of a page, each drawn once."""
+"""All figures of a page, each drawn on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vmfstream.dashboards.view import Measure
 
 @dataclass(frozen=True, slots=True)
 class PagePlan:
-    """What goes into a page, and in words what does not."""
+    """What is written into a page, and the names of the parts left out."""
 
     measures: tuple[Measure, ...] = ("documents", "share")
     documents: int = 5
@@ -29,7 +29,7 @@ class PagePlan:
 
 
 class Drawings:
-    """The figures of one state of a log by key, each drawn when it is first asked for."""
+    """Figures of one state of a run file by key, each drawn on first use."""
 
     def __init__(self, rows: RunRows) -> None:
         self._rows = rows

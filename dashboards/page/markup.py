@@ -1,4 +1,4 @@
-"""The page's HTML: everything that can be said before a script runs, escaped at the border."""
+"""The page's HTML: everything that is known before a script runs, escaped."""
 
 from __future__ import annotations
 
@@ -169,10 +169,10 @@ def _tabs(parts: PageParts) -> str:
 
 
 def _readings(parts: PageParts) -> str:
-    off = "" if parts.hindsight else f' disabled title="{for_html(phrases.no_hindsight())}"'
+    off = ' title="smoothed"' if parts.hindsight else f' disabled title="{for_html(phrases.no_hindsight())}"'
     return (
         '<div class="switch" role="group" aria-label="Reading" id="reading">'
-        f'<button data-value="then">{texts.PAGE["then"]}</button>'
+        f'<button data-value="then" title="filtered">{texts.PAGE["then"]}</button>'
         f'<button data-value="hindsight"{off}>{texts.PAGE["hindsight"]}</button></div>'
     )
 

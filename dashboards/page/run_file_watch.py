@@ -1,7 +1,7 @@
-"""A log that another process may be writing, looked at for all open pages together.
+"""Polling of a run file that another process may be writing, once for all open pages.
 
-The tracker waits while anybody reads the log. So nothing is opened while the file has not changed; a look asks two
-small questions; and the rows for the views are read from a copy, which is made in the time of copying a file.
+The tracker cannot write while another process reads the run file. So the file is opened only after it changed; a poll
+makes two small queries; and the views read a copy, which takes no longer than copying the file.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
 from vmfstream.runfile.queries import OpenSlice, Pulse, Reader
 
-_PATIENCE = 0.2  # seconds a look waits for a file that is being written; the next look is not far
+_PATIENCE = 0.2  # seconds a poll waits for a file that is being written; the next poll follows soon
 _COPY_PATIENCE = 5.0
 _APART = 2.0  # seconds between two copies, or so many times as long as the last one took
 _APART_TIMES = 4.0
 _MANY_WORDS = 400_000  # stored words above which a page gets twenty per topic and date
 _SMALLER = PagePlan(
-    words=20, documents=2, dropped=("typical documents beyond two", "words beyond the twenty strongest")
+    words=20, documents=2, dropped=("representative documents beyond two", "words beyond the twenty strongest")
 )
 
 
 class RunFileCopy:
-    """One state of a log, in a copy of its own that lasts as long as the object; figures are drawn when asked for."""
+    """Copy of a run file at one time, removed with the object; figures are drawn on first use."""
 
     def __init__(self, log: Path, layout: StableLayout | None = None) -> None:
         folder = tempfile.mkdtemp(prefix="vmfstream-")
@@ -55,7 +55,7 @@ class RunFileCopy:
         self._opening: tuple[str, str] | None = None
 
     def plan(self) -> PagePlan:
-        """Return what a page gets of this log: everything, of large ones fewer words and documents."""
+        """Return what a page gets of this log: everything, for large run files fewer words and documents."""
         rows = self.rows.word_codes("then").rank.size
         return PagePlan() if rows <= _MANY_WORDS else _SMALLER
 
@@ -77,7 +77,7 @@ class RunFileCopy:
     def figure(self, key: str) -> str | None:
         """Return one figure with its arrays as JSON; None if no view has a figure of this key.
 
-        A figure that takes long lets others pass.
+        A figure that takes long does not block others.
         """
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
@@ -94,7 +94,7 @@ class RunFileCopy:
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
-    """What a look at the log found: how far it is, its open slice, and in words why it could not be read."""
+    """Result of a poll: progress of the run, its open slice, and why the run file could not be read, if so."""
 
     pulse: Pulse | None = None
     open: OpenSlice | None = None
@@ -103,17 +103,17 @@ class PollResult:
 
 
 class RunFileWatch:
-    """The newest state of a log.
+    """The newest state of a run file.
 
     Parameters
     ----------
-    log : path
+    log : path of the run file
         It need not exist yet.
     """
 
     def __init__(self, log: str | os.PathLike[str]) -> None:
         self.log = Path(log).expanduser().resolve()
-        self.looks = 0  # how often the file was opened, for those who measure
+        self.looks = 0  # how often the file was opened, for measurements
         self._lock = threading.RLock()
         self._seen: tuple[object, ...] | None = None
         self._found = PollResult()
@@ -123,7 +123,7 @@ class RunFileWatch:
         self._next = 0.0
 
     def poll(self) -> dict[str, Any]:
-        """Return what a page wants to know every two seconds; the file is opened only if it has changed."""
+        """Return the state that pages ask for every two seconds; the file is opened only if it has changed."""
         with self._lock:
             self._refresh()
             look = self._found
@@ -186,12 +186,12 @@ class RunFileWatch:
 
 
 def stamp_of(pulse: Pulse) -> str:
-    """Return what changes when closed slices, their hindsight or batch fits do, and at nothing else."""
+    """Return a key that changes only with closed slices, their hindsight or batch fits."""
     return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
 
 
 def _failed(look: PollResult, error: VmfstreamError) -> PollResult:
-    """Keep what was known; a held file is busy, one between two formats is being brought up to date."""
+    """Keep what was known; a locked file is busy, one in an older format is being migrated."""
     if isinstance(error, StoreLocked):
         return PollResult(look.pulse, look.open, "", look.busy or time.time())
     problem = phrases.migrating() if isinstance(error, FormatVersion) else clean(str(error), 300)

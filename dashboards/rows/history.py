@@ -1,4 +1,4 @@
-"""The log as dense arrays over slices and topics, read once and shared by all views."""
+"""The run file as dense arrays over slices and topics, read once and shared by all views."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _YEAR = re.compile(r"\d{4}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """One reading of the log.
+    """One reading of the run file.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ class History:
         return ~self.warm_up if self.reading == "then" else np.ones(self.index.size, dtype=np.bool_)
 
     def provisional(self) -> Bools:
-        """Return the topics that stood only in slices in which topics were still being found, shape (T,)."""
+        """Return the topics that exist only in slices of the warm-up, shape (T,)."""
         there = ~np.isnan(self.documents)
         there[:-1] &= self.settled()[:-1, None]
         stayed: Bools = np.asarray(there.any(axis=0))
         return ~stayed
 
     def usual_drift_angle(self) -> Floats:
-        """Return each topic's own median step in degrees over settled slices, NaN where it has none, shape (T,)."""
+        """Return each topic's median drift angle after the warm-up in degrees, NaN where it has none, shape (T,)."""
         known = np.where(self.settled()[:, None] & self.alive(), self.drift_angle, np.nan)
         out = np.full(self.topic.size, np.nan)
         for t in range(self.topic.size):
@@ -106,7 +106,7 @@ class History:
 
 
 def read_history(rows: RunRows, reading: Reading) -> History:
-    """Read one reading of the log.
+    """Read one reading of the run file.
 
     In hindsight, slices that no smoothing has reached yet are shown as known then; without any hindsight this is the
     reading as known then under its own name.
@@ -162,7 +162,7 @@ def read_history(rows: RunRows, reading: Reading) -> History:
 
 
 def history_of(rows: RunRows, reading: Reading) -> History:
-    """Return a reading as dense arrays, computed once if ``rows`` are those of one moment."""
+    """Return a reading as dense arrays, computed once if ``rows`` are cached."""
     return once(rows, ("history", reading), lambda: read_history(rows, reading))
 
 

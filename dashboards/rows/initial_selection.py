@@ -1,4 +1,4 @@
-"""What a page opens with: which topic, and what thickness means."""
+"""Initial selection of a page: its topic, and the measure of the river."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from vmfstream.dashboards.view import Measure
 
 
 def initial_topic(history: History) -> int | None:
-    """Return the topic of the first visit: the largest turn over the last tenth of time among topics that matter.
+    """Return the initial topic: the one with the largest drift, weighted by size, over the last tenth of the slices.
 
-    A turn is counted with the root of the documents behind it, because the words of a handful of documents always turn.
+    Drift is weighted with the root of the number of documents, because few documents always drift.
     """
     slices = history.index.size
     if not slices or not history.topic.size:
@@ -28,9 +28,9 @@ def initial_topic(history: History) -> int | None:
 
 
 def initial_measure(history: History) -> Measure:
-    """Return what thickness means at first: shares if the fullest slice has over three times the usual documents.
+    """Return the initial measure: shares if the fullest slice has over three times the median number of documents.
 
-    A stream that grew a lot is a trumpet in documents: its beginning is too thin to be seen, let alone labelled.
+    Counts of a stream that grew a lot make its beginning too thin to be seen or labelled.
     """
     full = history.n[history.n > 0]
     return "share" if full.size > 1 and full.max() > 3 * np.median(full) else "documents"

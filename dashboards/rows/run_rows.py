@@ -1,4 +1,4 @@
-"""Where the rows of all pictures come from: what is asked of a log, and each question asked once."""
+"""The queries that views make of a run file, and a cache that makes each of them once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunRows(Protocol):
         ...
 
     def events(self) -> EventFrame:
-        """Return what happened to topics."""
+        """Return the events of topics."""
         ...
 
     def has_hindsight(self) -> bool:
@@ -90,7 +90,7 @@ class RunRows(Protocol):
 
 
 def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[CachedRows, P], R]:
-    """Return the method that asks the log the first time, and then knows."""
+    """Return a method that makes the query once and keeps the answer."""
 
     @wraps(question)
     def asked(self: CachedRows, /, *args: P.args, **named: P.kwargs) -> R:
@@ -102,9 +102,9 @@ def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Ca
 
 
 class CachedRows:
-    """The rows of a log at one moment: every question is asked once, so that all views of a page agree.
+    """Rows of a run file with every query made once, so that all views of a page agree.
 
-    ``layout`` is what earlier moments of a growing log looked like.
+    ``layout`` is the layout of earlier pages of a growing run file.
     """
 
     def __init__(self, rows: RunRows, layout: StableLayout | None = None) -> None:
@@ -128,7 +128,7 @@ class CachedRows:
     snapshot_words = _once(RunRows.snapshot_words)
 
     def once(self, key: Hashable, compute: Callable[[], R]) -> R:
-        """Return what is computed the first time and kept under the key."""
+        """Compute a value the first time and return the kept one afterwards."""
         if key not in self._known:
             self._known[key] = compute()
         kept: R = self._known[key]
@@ -136,12 +136,12 @@ class CachedRows:
 
 
 def once(rows: RunRows, key: Hashable, compute: Callable[[], R]) -> R:
-    """Return what is computed from rows, only the first time if they are those of one moment."""
+    """Compute a value from rows, only once if the rows are cached."""
     return rows.once(key, compute) if isinstance(rows, CachedRows) else compute()
 
 
 def readings_of(rows: RunRows) -> tuple[Reading, ...]:
-    """Return the readings that a log holds, the one a page opens with first."""
+    """Return the readings that a run file holds, the initial one of a page first."""
     return ("hindsight", "then") if rows.has_hindsight() else ("then",)
 
 

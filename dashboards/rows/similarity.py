@@ -1,4 +1,4 @@
-"""Which topics are alike, and which words tell what a topic was about at one moment; both from stored words."""
+"""Similarity of topics, and the words characteristic of a topic at one date; both from stored words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ TELLING = 6
 
 
 def order_by_similarity(history: History) -> Ints:
-    """Return the topics' columns so that neighbours are alike, shape (T,).
+    """Return the topics' columns in an order in which adjacent topics are similar, shape (T,).
 
-    Average linkage on the angles between life-long mixes of stored words, leaves in optimal order.
+    Average linkage on the angles between mixtures of stored words over the whole life, leaves in optimal order.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
@@ -28,7 +28,7 @@ def order_by_similarity(history: History) -> Ints:
 
 
 def lifetime_angles(history: History) -> NDArray[np.float64]:
-    """Return the angles between the life-long mixes of stored words of all topics in radians, shape (T, T)."""
+    """Return the angles in radians between mixtures of all stored words of each topic, shape (T, T)."""
     lives = _life(history)
     length = np.linalg.norm(lives, axis=1, keepdims=True)
     unit = lives / np.where(length > 0, length, 1.0)
@@ -38,10 +38,10 @@ def lifetime_angles(history: History) -> NDArray[np.float64]:
 
 
 def characteristic_words(history: History) -> Ints:
-    """Return the words typical of each moment, best first, shape (S, T, 6), -1 where there are no more.
+    """Return the words characteristic of each slice, best first, shape (S, T, 6), -1 where there are no more.
 
-    A word tells more the stronger it is, the fewer of the living topics share it, and the stronger it is now than over
-    the topic's whole life.
+    A word is the more characteristic the stronger it is, the fewer active topics share it, and the stronger it is
+    compared with the topic's whole life.
     """
     slices, topics, ranks = history.word.shape
     out = np.full((slices, topics, TELLING), NO_WORD, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The river's order, and what a live page keeps while its log grows, so that nothing moves under a reader."""
+"""Order of the river, and the layout that a live page keeps while its run file grows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEP = 0.25
 
 
 def river_order(rows: RunRows) -> list[int]:
-    """Return the topics of all readings from the top of the river to its bottom: neighbours are alike.
+    """Return the topics of all readings from the top of the river to its bottom, adjacent ones similar.
 
     Topics of the reading that a page opens with are arranged together; those that only the other one has, because they
     were replaced while topics were still being found, stand beside their nearest relatives.
@@ -37,7 +37,7 @@ def _river_order(rows: RunRows) -> list[int]:
 
 
 class StableLayout:
-    """The layout that a page began with; what comes later is added to it."""
+    """The first layout of a page, to which later topics and slices are added."""
 
     def __init__(self) -> None:
         self._order: list[int] = []
@@ -45,7 +45,7 @@ class StableLayout:
         self._extents: dict[Hashable, tuple[float, float]] = {}
 
     def order_of(self, history: History) -> list[int]:
-        """Return all topics so far in the order they always had; a new one stands beside its nearest relative."""
+        """Return all topics so far in their fixed order; a new one is put beside the most similar one."""
         if not self._order:
             self._order = history.topic[order_by_similarity(history)].tolist()
         fresh = [int(t) for t in history.topic if int(t) not in self._order]

@@ -1,4 +1,4 @@
-"""What a topic is called at a date: its strongest words there, no two of which begin alike."""
+"""Names of topics at a date: their strongest words, no two with the same first four letters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def topic_name(history: History, s: int, t: int, top: int = 2) -> str:
-    """Return what column ``t`` is called at row ``s``."""
+    """Return the name of column ``t`` at row ``s``."""
     return " ".join(distinct(history.strongest(s, t, 4 * top), top)) or numbered(int(history.topic[t]))
 
 

@@ -1,4 +1,4 @@
-"""Show me the documents: the most typical ones of the topic at the date."""
+"""Panel of the most representative documents of the topic at the date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every topic as a row at the date under the cursor: the text alternative of all pictures."""
+"""Every topic as a row at the selected date: the text alternative of all figures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _COLUMNS = (
     ("first", False),
     ("documents", True),
     ("share", True),
-    ("turned", True),
-    ("step", True),
+    ("drift", True),
+    ("last drift", True),
     ("certainty", True),
     ("begun", False),
     ("ended", False),
@@ -45,7 +45,7 @@ def section(parts: PageParts) -> str:
 
 
 def columns(rows: RunRows, history: History) -> dict[str, Any]:
-    """Return by reading how far each topic has turned since its first date, as bytes of shape (S, T) row by row."""
+    """Return by reading the drift of each topic since its first date, as bytes of shape (S, T) row by row."""
     out: dict[str, Any] = {}
     topics = topics_of(rows)
     for reading in readings_of(rows):

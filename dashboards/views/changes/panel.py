@@ -1,4 +1,4 @@
-"""The place of the sentences on the page: what changed lately, and since each of the last dates."""
+"""Panel of the sentences: recent changes, and changes since each of the last dates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VISITS = 12
 
 
 def columns(rows: RunRows, history: History) -> dict[str, Any]:
-    """Return the sentences of each reading: about the time lately, and about the time since each late slice.
+    """Return the sentences of each reading: on recent slices, and since each of the last slices.
 
     ``rows`` are date, topic, kind and parts of a sentence; ``lists`` hold, by the first slice they are about, the dates
     in words and the positions of their sentences in ``rows``; the list ``lately`` is that of a first visit.
@@ -33,7 +33,7 @@ def _lists(rows: RunRows, reading: Reading, history: History) -> dict[str, Any]:
         picks = [place.setdefault(change, len(place)) for change in changes.changes]
         span = phrases.span(history.labels[changes.first : changes.last + 1])
         lists["lately" if changes is lately else str(changes.first)] = [span, picks]
-    return {"rows": [[c.at, c.topic, c.kind, list(c.said)] for c in place], "lists": lists}
+    return {"rows": [[c.at, c.topic, c.kind, list(c.parts)] for c in place], "lists": lists}
 
 
 def section(parts: PageParts) -> str:

@@ -1,4 +1,4 @@
-"""What changed lately: three to six sentences, built from rows only, each about one topic at one date."""
+"""Recent changes in three to six sentences built from rows, each about one topic at one date."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEW_SHOWN = 4
 _DEVIATIONS = 3.0
 _AGAIN = 0.6
 _SAME_TOPIC = 0.5
-# what a reader wants to know first; the size of the topic decides within a kind
+# importance of each kind of change; within a kind the size of the topic decides
 _WORTH = {
     "born": 1.0,
     "merged": 0.95,
@@ -52,7 +52,7 @@ class Change:
         Position of the date in the history.
     topic : int
         Its id; -1 if the sentence is about all documents.
-    said : tuple of str
+    parts : tuple of str
         The sentence in parts; every second one, from the second, is words of topics.
     size : float
         Documents it is about.
@@ -61,11 +61,11 @@ class Change:
     kind: str
     at: int
     topic: int
-    said: tuple[str, ...]
+    parts: tuple[str, ...]
     size: float
 
     def __str__(self) -> str:
-        return "".join(self.said)
+        return "".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,15 @@ class Changes:
 
 
 def what_changed(rows: RunRows, reading: Reading, since: int | None = None) -> Changes:
-    """Tell what changed lately.
+    """Return sentences on recent changes.
 
     Parameters
     ----------
     rows : RunRows
     reading : {"then", "hindsight"}
-        Events are what the tracker noticed at the time; words, shares and turns are those of the reading.
+        Events are those detected at the time; words, shares and drift are those of the reading.
     since : int, optional
-        Position of the first slice to tell about; by default the last tenth of the slices, more if they were quiet.
+        Position of the first slice to cover; by default the last tenth of the slices, more if little changed.
     """
     history = history_of(rows, reading)
     last = history.index.size - 1
@@ -165,7 +165,7 @@ def _dormant(history: History, at: int, topic: int, other: int, value: float) ->
 
 
 def _speaks(history: History, at: int, topic: int) -> bool:
-    """Tell whether a topic that fell silent has documents after all: later ones tell more about whose they were."""
+    """Return whether a dormant topic has documents in hindsight, when later documents changed assignments."""
     t = history.position(topic)
     return history.reading == "hindsight" and t is not None and bool(history.documents[at, t] >= ENOUGH)
 
@@ -180,7 +180,7 @@ def _surprise(history: History, at: int, topic: int, other: int, value: float) -
 
 
 def _drift(history: History, at: int, topic: int, other: int, value: float) -> Change | None:
-    """Tell of an alarm; in hindsight only if the words did turn more than usual about then."""
+    """Return the sentence on a drift alarm; in hindsight only if the drift was above the topic's median about then."""
     t = history.position(topic)
     if t is None:
         return None
@@ -210,7 +210,7 @@ _EVENTS = {
 
 
 def _trends(history: History, first: int) -> Iterator[Change]:
-    """Tell of the largest growth and fall of share against an equally long time before, where chance cannot do it."""
+    """Return the largest significant growth and fall of share against an equally long time before."""
     last = history.index.size - 1
     earlier = slice(max(0, 2 * first - last - 1), first)
     recent = slice(first, last + 1)
@@ -245,7 +245,7 @@ def _trends(history: History, first: int) -> Iterator[Change]:
 
 
 def _new_words(history: History, first: int) -> Iterator[Change]:
-    """Tell of words that are among the eight strongest at the end and never were before ``first``."""
+    """Return words that are among the eight strongest at the end and never were before ``first``."""
     last = history.index.size - 1
     settled, alive = history.settled(), history.alive()
     if not settled[last]:
@@ -305,13 +305,13 @@ def _seen(history: History, at: int, topic: int) -> int | None:
 
 
 def _since(history: History, at: int, topic: int) -> str:
-    """Say since when a topic has been there in hindsight, if that is before the tracker noticed."""
+    """Return since when a topic exists in hindsight, if that is before it was detected."""
     life = _life_in_hindsight(history, topic)
     return phrases.since(history.labels[life[0]]) if life and life[0] < at else ""
 
 
 def _life_in_hindsight(history: History, topic: int) -> tuple[int, int] | None:
-    """Return the first and the last row of a topic where later documents have told them."""
+    """Return the first and the last row of a topic in hindsight, None in the other reading."""
     t = history.position(topic)
     return lifetime(history, t) if t is not None and history.reading == "hindsight" else None
 

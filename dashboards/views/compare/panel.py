@@ -1,4 +1,4 @@
-"""The place of the comparison on the page; its script fills in the words."""
+"""Panel of the comparison; its script fills in the words."""
 
 from __future__ import annotations
 

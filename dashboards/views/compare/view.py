@@ -1,4 +1,4 @@
-"""Compare two dates of a topic, or two topics at one date: two lists of words, lines between those in both."""
+"""Comparison of a topic at two dates, or of two topics at one date: two lists of words, joined by lines."""
 
 from __future__ import annotations
 

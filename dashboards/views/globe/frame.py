@@ -1,4 +1,4 @@
-"""Where topics stand on the globe at each date, and the trails behind them.
+"""Positions of topics on the globe at each date, and their trails.
 
 A topic moves around its home in the plane that holds most of its drift, turned so that what it approaches there it
 also approaches on the globe. A trail is drawn behind a dot; its bends are those of the plane, but its beginning is
@@ -41,7 +41,7 @@ class GlobeFrame:
     topics : int array of shape (T,)
         Topics that have a home.
     place : float array of shape (S, T, 3)
-        Unit vectors, NaN where a topic was not there or slices were settling.
+        Unit vectors, NaN where a topic was not there or in slices of the warm-up.
     turned : float array of shape (S, T)
         Degrees between the topic at the date and at the beginning of its trail; 0 without a trail, NaN as ``place``.
     share : float array of shape (T,)

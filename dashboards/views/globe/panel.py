@@ -1,4 +1,4 @@
-"""The place of the globe on the page, and where every topic stands at every date."""
+"""Panel of the globe, with the position of every topic at every date."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Homes of topics on a globe: near ones near, and no home moves when slices are added.
+"""Fixed positions of topics on a globe: similar topics are near, and adding slices moves none.
 
 In thousands of dimensions topics stand at nearly right angles to each other, and no map of two dimensions holds that.
 What a map can hold is who is near: angles are replaced by their ranks, and these by the angles that as many random
 points on a sphere would have. Misfits of near pairs count most.
 
-Founders are laid out together from the first slice that was settled; every later topic is put among those before it,
-from rows up to the slice of its birth. Such rows never change, so these homes never move. Where a log has a reading in
-hindsight, the topics that it knows are laid out once more from its angles, beginning at these homes and turned back to
-them: they move when a new hindsight is calculated, never with a new slice.
+The topics of the first slice after the warm-up are laid out together; every later topic is placed among those before
+it, from rows up to the slice of its birth. Such rows never change, so these positions never move. Where
+a run file has a reading in hindsight, the topics of that reading are laid out once more from its angles, starting at
+these positions and rotated back to them: they move when hindsight is computed again, never with a new slice.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _TRIED = 400
 
 
 def topic_positions(rows: RunRows) -> dict[int, Floats]:
-    """Return the home of every topic of which the log holds sketches, as a unit vector in three dimensions.
+    """Return the position of every topic of which the run file holds sketches, as a unit vector in three dimensions.
 
-    They are computed once for a moment of the log.
+    They are computed once for cached rows.
     """
     return once(rows, ("topic_positions",), lambda: _computed(rows))
 
@@ -55,7 +55,7 @@ def _computed(rows: RunRows) -> dict[int, Floats]:
 def mean_degrees(angles: AngleFrame, sketches: SketchFrame, topics: Ints) -> Floats:
     """Return the mean angle of each pair of topics over the slices in which both live, shape (T, T).
 
-    Pairs that never met get the angle between the sketches of their life-long means.
+    Pairs that were never active together get the angle between the sketches of their life-long means.
     """
     count = topics.size
     a, b = (np.searchsorted(topics, ids) for ids in (angles.topic, angles.other))
@@ -116,7 +116,7 @@ def put_among(places: Floats, target: Floats) -> Floats:
 
 
 def turned_back(points: Floats, onto: Floats) -> Floats:
-    """Return points turned, and mirrored if need be, so that they lie as near to others as they can."""
+    """Return points rotated, and mirrored if needed, to lie as near to other points as possible."""
     left, _, right = np.linalg.svd(points.T @ onto)
     out: Floats = points @ (left @ right)
     return out

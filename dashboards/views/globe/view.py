@@ -1,4 +1,4 @@
-"""The globe: topics at their homes, with trails as long as their words turned lately."""
+"""The globe: topics at their positions, with trails as long as their recent drift."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 60
 NAMED = 16
 
 _PAD = 0.025  # of the width, beside the globe
-_DOT, _SMALLEST, _BIGGEST = 0.14, 7.0, 0.06  # diameters as in "seen from here"
+_DOT, _SMALLEST, _BIGGEST = 0.14, 7.0, 0.06  # diameters as in the neighbours
 _RING = 6.0
 _WIDTHS = (1.0, 2.0, 3.2)  # of a trail, from its oldest third to its newest
 _FONT = 12.5

@@ -1,4 +1,4 @@
-"""Health as numbers: what the tracker read, how well it was predicted, what was usual before, slice by slice."""
+"""Diagnostics of a run by slice: input, predictive fit, drift alarms and speed, with their usual ranges."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Side = Literal["high", "low", "none"]
 
 
 class _Kind(NamedTuple):
-    """A row: its key in wording, where leaving the usual is bad, whether it starts at zero, and how it is written."""
+    """A row: its key in ``HEALTH_ROWS``, the bad side of its usual range, whether it starts at zero, and its format."""
 
     name: str
     bad: Side

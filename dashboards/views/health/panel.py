@@ -1,4 +1,4 @@
-"""The place of health on the page: verdict, one figure for each width, and the values as text."""
+"""Panel of the diagnostics: verdict, one figure per width, and the values as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May I trust this: what the tracker read, how well it was predicted and how fast it worked, slice by slice."""
+"""Diagnostics of a run: input, predictive fit and speed, slice by slice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawing of the life lines: ribbons as thick as shares, curves between relatives, marks, words at both ends."""
+"""Figure of the lineage: ribbons as thick as shares, curves of splits and merges, event marks, words at both ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SIZES = {"born": 9, "ended": 7, "drift": 8, "dormant": 4, "woken": 4}
 
 
 class _Curve(NamedTuple):
-    """A curve between relatives: colour slot, path, middle, and which happening it shows."""
+    """Curve of a split or merge: colour slot, path, middle, and the index of its event."""
 
     slot: int
     path: str
@@ -44,7 +44,7 @@ class _Curve(NamedTuple):
 
 
 def lineage_drawing(frame: LineageFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the life lines; the height follows the number of lanes, whatever the size says."""
+    """Return data and layout of the lineage; the height follows the number of lanes, whatever the size says."""
     return _Drawing(frame, size, name).drawn()
 
 
@@ -64,7 +64,7 @@ class _Drawing:
     def drawn(self) -> dict[str, Any]:
         """Return data and layout."""
         marks = list(self._marks())
-        curves = [self._curve(*bond) for bond in self.frame.bonds]
+        curves = [self._curve(*bond) for bond in self.frame.links]
         traces = [*self._ribbons(), *self._mark_trace(marks), *self._words(marks)]
         return {"data": traces, "layout": self._layout(marks, curves)}
 
@@ -72,13 +72,13 @@ class _Drawing:
         return int(self.frame.history.topic[line.t]) % SLOTS
 
     def _ribbons(self) -> Iterator[dict[str, Any]]:
-        """Give one filled trace per colour: every waking stretch of every life, as thick as its share."""
+        """Give one filled trace per colour: every active stretch of every topic, as thick as its share."""
         for slot, lines in self._by_slot():
             xs: list[Floats] = []
             ys: list[Floats] = []
             gap = np.array([np.nan])
             for line in lines:
-                for a, b in _runs(line.awake, line.first, line.last):
+                for a, b in _runs(line.active, line.first, line.last):
                     x, half = self._stretch(a, b, line.t)
                     xs += [x, x[::-1], x[:1], gap]
                     ys += [line.lane - half, (line.lane + half)[::-1], line.lane - half[:1], gap]
@@ -115,10 +115,10 @@ class _Drawing:
         return x, PchipInterpolator(position, half)(x)
 
     def _marks(self) -> Iterator[dict[str, Any]]:
-        """Give the marks: what happened to one topic within six pixels is one mark."""
+        """Return the marks; events of one topic within six pixels share a mark."""
         place = {int(self.frame.history.topic[line.t]): line for line in self.frame.lines}
         found: dict[tuple[int, int], list[tuple[int, TopicEvent]]] = {}
-        for k, what in enumerate(self.frame.happened):
+        for k, what in enumerate(self.frame.events):
             if what.topic in place and what.kind in _SYMBOLS:
                 found.setdefault((what.topic, int(what.kind == "drift")), []).append((k, what))
         for (topic, above), events in found.items():
@@ -180,7 +180,7 @@ class _Drawing:
         settled = history.settled()
         above: list[tuple[float, float, str, str]] = []
         beside: list[tuple[float, float, str, str]] = []
-        flowed = {link.child for _, link in self.frame.bonds if link.inwards}
+        flowed = {link.child for _, link in self.frame.links if link.inwards}
         for k, line in enumerate(self.frame.lines):
             rows = np.arange(line.first, line.last + 1)
             told = rows[settled[rows]] if settled[rows].any() else rows
@@ -292,7 +292,7 @@ class _Drawing:
         return [_path(f"M{x},{-_MIDDLE}L{x},{low}", self.colours.muted, 1, "dot")], [note]
 
     def _curve(self, event: int, link: Link) -> _Curve:
-        """Return the curve between two relatives: its colour slot, its path, its middle and what happened there."""
+        """Return the curve of a split or merge: its colour slot, its path, its middle and its event."""
         child, parent = self.frame.lines[link.child], self.frame.lines[link.parent]
         step = max(1.0, 14 * self.per_pixel)
         # where its rows end or begin: in hindsight that is not the slice in which the tracker noticed
@@ -307,16 +307,16 @@ class _Drawing:
         drawn: dict[int, str] = {}
         for curve in curves:
             drawn[curve.slot] = drawn.get(curve.slot, "") + curve.path
-        asleep: dict[int, str] = {}
+        dormant: dict[int, str] = {}
         for line in self.frame.lines:
-            for a, b in _runs(~line.awake, line.first, line.last):
+            for a, b in _runs(~line.active, line.first, line.last):
                 x0, x1 = max(a - 1, line.first), min(b + 1, line.last)
                 path = f"M{x0},{line.lane}L{x1},{line.lane}" if x1 > x0 else ""
-                asleep[self._slot(line)] = asleep.get(self._slot(line), "") + path
+                dormant[self._slot(line)] = dormant.get(self._slot(line), "") + path
         inks = self.colours.slots
         return [
             *(_path(path, inks[slot].ink, 2) for slot, path in sorted(drawn.items())),
-            *(_path(path, inks[slot].ink, 1.2, "dot") for slot, path in sorted(asleep.items()) if path),
+            *(_path(path, inks[slot].ink, 1.2, "dot") for slot, path in sorted(dormant.items()) if path),
         ]
 
     def _by_slot(self) -> Iterator[tuple[int, list[TopicLane]]]:

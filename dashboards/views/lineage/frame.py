@@ -1,4 +1,4 @@
-"""What the life lines show: which topics, from when to when, asleep or awake, on which lane, and what happened."""
+"""Data of the lineage: topics with their first and last slice, dormant stretches, lanes, and events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROOM = 0.22  # of the whole time, between two lives on one lane: room for a mar
 
 
 class TopicEvent(NamedTuple):
-    """Something that happened to a topic: row of the slice, kind, topic and other topic (-1: none), number or NaN."""
+    """Event of a topic: row of the slice, kind, topic and other topic (-1: none), number or NaN."""
 
     slice: int
     kind: str
@@ -33,27 +33,27 @@ class TopicEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicLane:
-    """One life: column in the history, first and last row, lane, and the rows in which it was awake, shape (S,)."""
+    """One topic: column in the history, first and last row, lane, and the rows in which it was active, shape (S,)."""
 
     t: int
     first: int
     last: int
     lane: int
-    awake: Bools
+    active: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineageFrame:
-    """What the life lines draw.
+    """Data of the lineage.
 
     Parameters
     ----------
     history : History
-    happened : tuple of TopicEvent
-        All that happened, whether its topic is drawn or not.
+    events : tuple of TopicEvent
+        All events, whether its topic is drawn or not.
     lines : tuple of TopicLane
-    bonds : tuple of (int, Link)
-        Position in ``happened``, and in ``lines``: who came out of whom and who went into whom.
+    links : tuple of (int, Link)
+        Position in ``events``, and in ``lines``: splits and merges.
     smaller, short : int
         Topics that are left out for being small, and for being over within three slices.
     may_change : bool
@@ -61,9 +61,9 @@ class LineageFrame:
     """
 
     history: History
-    happened: tuple[TopicEvent, ...]
+    events: tuple[TopicEvent, ...]
     lines: tuple[TopicLane, ...]
-    bonds: tuple[tuple[int, Link], ...]
+    links: tuple[tuple[int, Link], ...]
     smaller: int
     short: int
     may_change: bool
@@ -75,7 +75,7 @@ class LineageFrame:
 
 
 def topic_events(rows: RunRows, history: History) -> tuple[TopicEvent, ...]:
-    """Return what happened to the topics of a history within its slices, in order."""
+    """Return the events of the topics of a history within its slices, in order."""
     frame = rows.events()
     if not history.index.size:
         return ()
@@ -96,14 +96,14 @@ def lineage_frame(rows: RunRows, history: History, selected: int | None, all_top
     topics were found, and the selected one, unless that leaves out no more than six. Lives that were over within three
     slices are left out unless they have relatives.
     """
-    happened = topic_events(rows, history)
+    events = topic_events(rows, history)
     spans = {t: span for t in range(history.topic.size) if (span := lifetime(history, t)) is not None}
-    bonds = [
+    links = [
         (k, link)
-        for k, what in enumerate(happened)
+        for k, what in enumerate(events)
         if (link := _link(what, history)) and {link.child, link.parent} <= spans.keys()
     ]
-    kin = {t for _, link in bonds for t in (link.child, link.parent)}
+    kin = {t for _, link in links for t in (link.child, link.parent)}
     newest = history.index.size - 1
     over = {t for t, (a, b) in spans.items() if b - a + 1 < SHORT and b < newest and t not in kin}
     peak = np.nan_to_num(history.share).max(axis=0, initial=0.0)
@@ -111,7 +111,7 @@ def lineage_frame(rows: RunRows, history: History, selected: int | None, all_top
     own = history.position(selected) if selected is not None else None
     if not all_topics:
         settled = history.settled()
-        since = {t for _, link in bonds if settled[link.slice] for t in (link.child, link.parent)}
+        since = {t for _, link in links if settled[link.slice] for t in (link.child, link.parent)}
         kept = set(chosen[:LARGEST]) | since | ({own} if own in spans else set())
         if len(set(chosen) - kept) > _FEW:
             chosen = [t for t in spans if t in kept]
@@ -119,21 +119,21 @@ def lineage_frame(rows: RunRows, history: History, selected: int | None, all_top
     place = {t: k for k, t in enumerate(chosen)}
     near = tuple(
         (k, link._replace(child=place[link.child], parent=place[link.parent]))
-        for k, link in bonds
+        for k, link in links
         if {link.child, link.parent} <= place.keys()
     )
     # the size at birth never changes, so that lanes keep their order while slices are added
     lives = [Life(*spans[t], float(np.nan_to_num(history.share[spans[t][0], t]))) for t in chosen]
     lanes = assign_lanes(lives, [link for _, link in near], _ROOM * max(newest, 1))
-    awake = _awake(history, happened)
+    active = _active(history, events)
     return LineageFrame(
         history=history,
-        happened=happened,
-        lines=tuple(TopicLane(t, *spans[t], lane, awake[:, t]) for t, lane in zip(chosen, lanes, strict=True)),
-        bonds=near,
+        events=events,
+        lines=tuple(TopicLane(t, *spans[t], lane, active[:, t]) for t, lane in zip(chosen, lanes, strict=True)),
+        links=near,
         smaller=len(spans) - len(over - set(chosen)) - len(chosen),
         short=len(over - set(chosen)),
-        may_change=rows.meta().get("living_topics") == "True" or bool(happened),
+        may_change=rows.meta().get("living_topics") == "True" or bool(events),
     )
 
 
@@ -156,12 +156,12 @@ def _link(what: TopicEvent, history: History) -> Link | None:
     return Link(child, parent, what.slice, what.kind == "merged")
 
 
-def _awake(history: History, happened: tuple[TopicEvent, ...]) -> Bools:
-    """Return where topics are neither asleep nor without documents in an empty slice, shape (S, T)."""
-    awake = history.alive()
-    for what in happened:
+def _active(history: History, events: tuple[TopicEvent, ...]) -> Bools:
+    """Return where topics are neither dormant nor in an empty slice, shape (S, T)."""
+    active = history.alive()
+    for what in events:
         t = history.position(what.topic)
         if t is None or what.kind not in ("dormant", "woken"):
             continue
-        awake[what.slice :, t] = what.kind == "woken" and history.alive()[what.slice :, t]
-    return awake
+        active[what.slice :, t] = what.kind == "woken" and history.alive()[what.slice :, t]
+    return active

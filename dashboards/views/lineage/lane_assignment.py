@@ -1,4 +1,4 @@
-"""Lanes for lives: who is drawn on which line, so that relatives are neighbours and short lives share."""
+"""Assignment of topics to lanes: related topics on adjacent lanes, short ones sharing a lane."""
 
 from __future__ import annotations
 

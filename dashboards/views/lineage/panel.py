@@ -1,4 +1,4 @@
-"""The place of the life lines on the page, what happened in them, and one figure for each reading, scope and width."""
+"""Panel of the lineage: events, and one figure for each reading, scope and width."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
 
 
 def columns(rows: RunRows, history: History) -> dict[str, Any]:
-    """Return by reading what happened, and a sentence about it.
+    """Return the events of each reading, and a sentence that sums them up.
 
     ``events`` are rows of slice position, kind, topic, other topic (-1: none), number (None: none); ``summary`` is a
-    sentence, and ``left`` says which lives are not drawn at first, if any.
+    sentence, and ``left`` says which topics are not drawn at first, if any.
     """
     return {reading: _described(rows, reading) for reading in readings_of(rows)}
 
@@ -40,12 +40,12 @@ def _described(rows: RunRows, reading: Reading) -> dict[str, Any]:
     history = frame.history
     settled, provisional = history.settled(), history.provisional()
     known = set(history.topic[~provisional].tolist())
-    kinds = Counter(what.kind for what in frame.happened if settled[what.slice] and what.topic in known)
+    kinds = Counter(what.kind for what in frame.events if settled[what.slice] and what.topic in known)
     topics, tried = int((~provisional).sum()), int(provisional.sum())
     return {
         "events": [
             [what.slice, what.kind, what.topic, what.other, None if np.isnan(what.value) else round(what.value)]
-            for what in frame.happened
+            for what in frame.events
         ],
         "summary": phrases.lineage_sentence(history.labels, topics, tried, kinds, frame.may_change),
         "left": phrases.left_out(frame.smaller, frame.short, phrases.period(history.labels)),
@@ -61,7 +61,7 @@ def section(parts: PageParts) -> str:
 
 
 def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
-    """Return ``lineage/READING/SCOPE/WIDTH`` for all three; scope ``all`` only where it shows more lives."""
+    """Return ``lineage/READING/SCOPE/WIDTH`` for all three; scope ``all`` only where it shows more topics."""
     out = []
     for reading in readings_of(rows):
         frame = LineageView().frame(rows, Selection(reading=reading))
@@ -71,11 +71,11 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
 
 
 def draw(rows: RunRows, key: str) -> dict[str, Any]:
-    """Return the life lines of a reading."""
+    """Return the lineage of a reading."""
     _, reading, scope, width = key.split("/")
     view = LineageView()
     chosen = Selection(reading=reading_called(reading), all_topics=scope == "all")
     return view.drawing(view.frame(rows, chosen), _SIZES[width], "light")
 
 
-PANEL = Panel("lineage", section, "Life lines", columns=columns, keys=keys, draw=draw)
+PANEL = Panel("lineage", section, "Lineage", columns=columns, keys=keys, draw=draw)

@@ -1,4 +1,4 @@
-"""Life lines: where topics came from and where they went, a lane per topic from its birth to its end."""
+"""Lineage: one lane per topic from its birth to its end, with splits and merges."""
 
 from __future__ import annotations
 

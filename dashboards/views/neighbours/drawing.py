@@ -1,4 +1,4 @@
-"""The round chart of "seen from here" as data and layout; names and dates are placed for one width."""
+"""Radial chart of the neighbours as data and layout; names and dates are placed for one width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be seen from one topic: angles to the others, the directions that keep them apart, its own past."""
+"""Data of the neighbours of one topic: angles to the others, directions that separate them, its own past."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Past:
     degrees: Floats
 
     def seen_from(self, s: int) -> tuple[Ints, Floats]:
-        """Return the past slices before position ``s`` and the turns since."""
+        """Return the past slices before position ``s`` and the drift since."""
         row = np.flatnonzero(self.date == s)
         if not row.size:
             return np.empty(0, np.int64), np.empty(0)
@@ -148,9 +148,9 @@ def neighbours_frame(rows: RunRows, selection: Selection) -> NeighboursFrame:
 
 
 def past_of(rows: RunRows, history: History, topic: int, most: int) -> Past:
-    """Return the turns between all dates of a topic and at most ``most`` of its past slices, from its sketches.
+    """Return the drift between all dates of a topic and at most ``most`` of its past slices, from its sketches.
 
-    Slices in which topics were still settling have no part: what has the number then may be something else.
+    Slices of the warm-up are left out: the topic with this number may be another one there.
     """
     sketch = sketch_of(rows, history, topic)
     known = np.flatnonzero(~np.isnan(sketch).any(axis=1) & history.settled()) if sketch.size else np.empty(0, np.int64)
@@ -161,7 +161,7 @@ def past_of(rows: RunRows, history: History, topic: int, most: int) -> Past:
 
 
 def _rays(rows: RunRows, topic: int) -> Ints:
-    """Return the topics that in one reading or the other lived beside one, in the order of the river."""
+    """Return the topics active together with one in either reading, in the order of the river."""
     order = np.array(river_order(rows), dtype=np.int64)
     beside = np.zeros(order.size, dtype=np.bool_)
     for reading in readings_of(rows):

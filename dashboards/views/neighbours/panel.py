@@ -1,4 +1,4 @@
-"""The place of "seen from here" on the page, and what its script needs to move the date."""
+"""Panel of the neighbours, with what its script needs to change the date."""
 
 from __future__ import annotations
 

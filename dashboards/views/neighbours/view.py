@@ -1,4 +1,4 @@
-"""Seen from here: the selected topic in the middle, every other at its true angle, its own past as a trail."""
+"""Neighbours: the selected topic in the middle, the others at their true angles, its own past as a trail."""
 
 from __future__ import annotations
 

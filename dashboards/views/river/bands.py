@@ -1,4 +1,4 @@
-"""The geometry of the river: which bands, how thick, on which baseline."""
+"""Geometry of the river: bands, thickness and baseline."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class RiverFrame:
     measure : {"documents", "share"}
         What thickness means.
     order : int array of shape (T,)
-        Columns of the history from top to bottom; alike topics are neighbours.
+        Columns of the history from top to bottom; similar topics are adjacent.
     tone : int array of shape (S, T)
         Paleness, from 0 (words were changing) to 5 (they stood still).
     telling : int array of shape (S, T, 6)
-        Words typical of each moment, as positions in the vocabulary, -1 where there are no more.
+        Words characteristic of each slice, as positions in the vocabulary, -1 where there are no more.
     selected : int or None
         Column of the selected topic: always drawn by itself.
     all_topics : bool

@@ -1,4 +1,4 @@
-"""The river's part of the page: its place, and one figure for each reading, measure and width."""
+"""Panel of the river, with one figure for each reading, measure and width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The river: one band per topic, as thick as its documents, with the words of the moment written into it."""
+"""The river: one band per topic, as thick as its documents, labelled with characteristic words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place of word search on the page; its script draws the rows of any word."""
+"""Panel of the word search; its script draws the rows of any word."""
 
 from __future__ import annotations
 

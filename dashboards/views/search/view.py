@@ -1,4 +1,4 @@
-"""Word search: where a word lives, a row per topic that has it, its weight over time as an area on one scale."""
+"""Word search: one row per topic that has the word, its weight over time as an area on one scale."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchFrame:
-    """Where a word lives.
+    """Topics that use a word.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class SearchFrame:
 
 
 class SearchView(View[SearchFrame]):
-    """Where a word lives."""
+    """Topics that use a word."""
 
     name = "search"
     title = texts.SEARCH
@@ -112,7 +112,7 @@ def _rows(history: History, code: int) -> Iterator[Row]:
 
 
 def _peak(row: Row, settled: Bools) -> tuple[int, float]:
-    """Return slice and weight of the peak; settling slices only have a say if there are no others."""
+    """Return slice and weight of the peak; slices of the warm-up count only if there are no others."""
     told = row.weight * settled if (row.weight * settled).any() else row.weight
     s = int(np.argmax(told))
     return s, float(told[s])
@@ -265,7 +265,7 @@ def search_layout(frame: SearchFrame, size: Size, name: ThemeName) -> dict[str, 
 
 
 def _instead(frame: SearchFrame, left: int, colours: Theme) -> list[dict[str, Any]]:
-    """Return what is said in place of rows if the word is not stored."""
+    """Return the message in place of rows if the word is not stored."""
     if frame.rows or not frame.word:
         return []
     asked = for_plotly(shortened(frame.word, _LONGEST))

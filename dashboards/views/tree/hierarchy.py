@@ -1,4 +1,4 @@
-"""Trees of topics from the log's snapshots: which one a date sees, its nodes in one lasting order, areas at a date."""
+"""Hierarchies of topics from the snapshots of a run file: choice by date, stable order of nodes, areas at a date."""
 
 from __future__ import annotations
 

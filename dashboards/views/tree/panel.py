@@ -1,4 +1,4 @@
-"""The place of the tree on the page, and one figure for each snapshot that has one."""
+"""Panel of the hierarchy, with one figure per snapshot that has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree: groups of alike topics as a treemap, from the newest snapshot at or before the cursor."""
+"""Hierarchy of topics as a treemap, from the newest snapshot at or before the date."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SMALLEST_TEXT = 10
 
 
 class TreeView(View[TreeFrame]):
-    """Groups of alike topics."""
+    """Hierarchy of topics."""
 
     name = "tree"
     title = texts.TREE

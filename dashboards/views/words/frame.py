@@ -66,7 +66,7 @@ class WordsFrame:
 
 
 def rail(frame: WordsFrame, columns: Ints, y: float, high: float, colours: Theme, wide: float) -> list[dict[str, Any]]:
-    """Return the rail of certainty (strong: sure of the words) and hollow rings where there were no documents."""
+    """Return the bar of certainty (strong colour: high) and hollow rings where there were no documents."""
     full = frame.n[columns] > 0
     level = np.clip(np.nan_to_num(frame.certainty[columns]), 0.0, 1.0)
     steps = np.where(full, np.clip(np.rint(STRIP_STEPS * level), 1, STRIP_STEPS), 0).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""The heatmap: a row per word, a column per slice, strength of colour is weight; both readings as halves of a row."""
+"""The heatmap: one row per word, one column per slice, colour by weight; both readings as halves of a row."""
 
 from __future__ import annotations
 

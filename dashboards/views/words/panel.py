@@ -1,4 +1,4 @@
-"""The place of the words on the page, and one figure for each reading, topic and form."""
+"""Panel of the words, with one figure for each reading, topic and form."""
 
 from __future__ import annotations
 

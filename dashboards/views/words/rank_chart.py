@@ -1,4 +1,4 @@
-"""The rank chart: columns are slices, rows are ranks, a line joins the same word in neighbouring columns."""
+"""The rank chart: slices as columns, ranks as rows, lines between the same word in adjacent columns."""
 
 from __future__ import annotations
 

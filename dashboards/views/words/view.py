@@ -1,4 +1,4 @@
-"""How the words of one topic changed: ranks for few slices, a heatmap for many, a heatmap of both readings."""
+"""Words of one topic over time: a rank chart for few slices, a heatmap for many or for both readings."""
 
 from __future__ import annotations
 

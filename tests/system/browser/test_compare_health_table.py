@@ -127,12 +127,12 @@ def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, 
     frame = CompareView().frame(logs["gazette"], Selection(topic=4, reading="then", date=late, other=early))
     assert_same(page, frame)
     caption = texts(page, "#compare-caption")[0]
-    said = re.match(r"Its strongest words in 1997 Q3 and in 2002 Q1, turned (\d+)°\. Lines", caption)
+    said = re.match(r"Its strongest words in 1997 Q3 and in 2002 Q1, drift of (\d+)°\. Lines", caption)
     assert said is not None
     assert frame.degrees is not None
     assert abs(int(said[1]) - frame.degrees) <= 0.5 + 0.25  # rounded twice: to half degrees for the page
     gone = [word for word in frame.left.words if word not in frame.right.words]
-    assert texts(page, "#compare-words")[0].startswith(f"Gone since 1997 Q3: {', '.join(gone)}.")
+    assert texts(page, "#compare-words")[0].startswith(f"No longer since 1997 Q3: {', '.join(gone)}.")
 
 
 def test_comparing_topics_draws_what_the_view_draws(visit: Open, logs: dict[str, CachedRows]) -> None:
@@ -191,7 +191,7 @@ def test_documents_say_how_many_were_kept(visit: Open, logs: dict[str, CachedRow
     history = history_of(logs["gazette"], "then")
     n = history.documents[history.labels.index("2002 Q1"), 4]
     shown = texts(page, "#documents li")
-    assert texts(page, "#documents > p") == [f"{len(shown)} of {n:.0f} kept: the most typical."]
+    assert texts(page, "#documents > p") == [f"{len(shown)} of {n:.0f} stored: the most representative."]
     links = js(page, "return [...document.querySelectorAll('#documents a')].map((a) => [a.protocol, a.rel])")
     assert all(protocol in ("http:", "https:") and rel == "noopener noreferrer" for protocol, rel in links)
 
@@ -202,7 +202,7 @@ def test_health_shows_verdict_rows_and_what_is_missing(visit: Open, logs: dict[s
     frame = HealthView().frame(logs["gazette"], Selection())
     assert until(page, "document.querySelector('#health .plot')?.data?.length")
     assert texts(page, "#health-verdict li") == list(frame.verdict)
-    assert texts(page, "#health-missing") == [f"Not recorded in this log: {', '.join(frame.missing)}."]
+    assert texts(page, "#health-missing") == [f"Not recorded in this run file: {', '.join(frame.missing)}."]
     assert {row.name for row in frame.rows} <= set(texts(page, "#health .plot text"))
     assert js(page, "return document.documentElement.scrollWidth <= innerWidth")
     before = js(page, "return document.querySelector('#health .cursor').style.transform")

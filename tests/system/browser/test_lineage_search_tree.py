@@ -90,8 +90,8 @@ def test_a_mark_tells_what_happened_and_a_click_goes_there(visit: Open) -> None:
     over(page, "#lineage .plot", *place)
     told = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
     assert told.startswith("2001 Q3: ")
-    assert "(topic 7) flowed into" in told
-    assert told.endswith("they were 41° apart")
+    assert "(topic 7) merged into" in told
+    assert told.endswith(", 41° apart")
     over(page, "#lineage .plot", *place, click=True)
     assert "t=7" in soon(page, "return location.hash")
     assert "d=2001-Q3" in js(page, "return location.hash")
@@ -177,7 +177,7 @@ def test_the_tree_follows_the_date(visit: Open) -> None:
     page = visit("#tab=tree&d=2003-Q1&r=then")
     assert soon(page, CELLS) == 10
     title = "return document.querySelector('#tree-title').textContent"
-    assert js(page, title).endswith("calculated from documents up to 2002 Q1")
+    assert js(page, title).endswith("computed from documents up to 2002 Q1")
     values = js(page, "return [...document.querySelector('#tree .plot').data[0].values]")
     frame = TreeView().frame(
         with_trees(gazette(topics=40, stored=24), {24: [[4, 6], [8, 2], [12, STRANGER]]}), Selection(date=28)
@@ -203,7 +203,7 @@ return [strip.left - box.left + 30, strip.top - box.top + 12]""",
     over(page, "#tree .plot", x, y)
     told = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
     assert "2 topics" in told
-    assert told.endswith("click to come closer")
+    assert told.endswith("click to zoom in")
     over(page, "#tree .plot", x, y, click=True)
     assert soon(page, f"{CELLS} === 3 && document.querySelector('#tree-path b')")
     js(page, "document.querySelector('#tree-path button').click()")

@@ -1,4 +1,4 @@
-"""Seen from here and the globe in a real browser: what the page moves stands where Python says."""
+"""Neighbours and the globe in a real browser: what the page moves stands where Python says."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_hover_tells_and_a_click_selects(visit: Open, view: str) -> None:
     point_at(page, place)
     assert until(page, "!document.querySelector('#tip').hidden")
     said = js(page, "return document.querySelector('#tip').textContent")
-    assert ("from here" if view == "neighbours" else "turned") in said
+    assert ("apart" if view == "neighbours" else "drift of") in said
     assert topic(page) == "topic 2"
     point_at(page, place, click=True)
     assert until(page, "!document.querySelector('#facts').textContent.includes('topic 2t')")
@@ -206,4 +206,4 @@ def test_settling_and_lonely_topics_say_what_is_missing(visit: Open) -> None:
     page = visit("#t=2&d=1996-Q1&r=then&tab=globe")
     assert until(page, "document.querySelector('#globe-note').textContent")
     assert "no place yet" in js(page, "return document.querySelector('#globe-note').textContent")
-    assert "still finding its topics" in js(page, "return document.querySelector('#neighbours-note').textContent")
+    assert "in its warm-up" in js(page, "return document.querySelector('#neighbours-note').textContent")

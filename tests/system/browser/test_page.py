@@ -198,7 +198,7 @@ def test_readings_and_measures_switch(visit: Open) -> None:
     assert "°" in facts
     press(page, "h")
     assert "°" not in js(page, "return document.querySelector('#facts').innerText")  # no absolute degrees as known then
-    assert "still finding its topics" in js(page, "return document.querySelector('#state').innerText")
+    assert "still in its warm-up" in js(page, "return document.querySelector('#state').innerText")
     assert not js(page, "return document.querySelector('#warm-up').hidden")
     labels = js(page, "return [...document.querySelectorAll('#river .textpoint')].map(t => t.textContent).join()")
     press(page, "s")

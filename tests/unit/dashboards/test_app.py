@@ -107,7 +107,7 @@ def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     watch = RunFileWatch(log)
     writer.commit(next(todo))
     assert watch.newest() is None
-    assert watch.poll()["said"].startswith("Nothing closed yet")
+    assert watch.poll()["said"].startswith("No complete date yet")
     while watch.poll()["slice"] is None:
         writer.commit(next(todo))
     one = watch.newest()
@@ -148,7 +148,7 @@ def test_a_log_between_two_formats_is_being_brought_up_to_date(log: Path) -> Non
     with connected(log, read_only=False, timeout=1.0) as connection:
         connection.execute("update meta set value = '1' where key = 'format'")
     said = watch.poll()
-    assert "brought up to date" in said["problem"]
+    assert "being migrated" in said["problem"]
     assert said["slice"] == 4  # what was known stays
 
 

@@ -109,12 +109,15 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
         ),
         (
             (19, "merged", 0, 1, 60.6),
-            f"court supreme judge flowed into iraq baghdad war in {LAST}; they were 61° apart.",
+            f"court supreme judge merged into iraq baghdad war in {LAST}, 61° apart.",
         ),
-        ((19, "ended", 0, -1, 3.0), f"court supreme judge ended in {LAST}, after 3 quarters of silence."),
-        ((19, "ended", 0, -1, 1.0), f"court supreme judge ended in {LAST}, after 1 quarter of silence."),
-        ((19, "dormant", 0, -1, 2.0), f"court supreme judge fell silent in {LAST}."),
-        ((19, "woken", 0, -1, 15.0), f"court supreme judge came back in {LAST}, 15 recent documents."),
+        (
+            (19, "ended", 0, -1, 3.0),
+            f"court supreme judge ended in {LAST}, after 3 quarters with hardly any documents.",
+        ),
+        ((19, "ended", 0, -1, 1.0), f"court supreme judge ended in {LAST}, after 1 quarter with hardly any documents."),
+        ((19, "dormant", 0, -1, 2.0), f"court supreme judge became dormant in {LAST}."),
+        ((19, "woken", 0, -1, 15.0), f"court supreme judge became active again in {LAST}, 15 recent documents."),
         ((19, "surprise", -1, -1, -2.0), f"In {LAST} documents fitted the known topics worse than before."),
         ((19, "surprise", -1, -1, 2.0), f"In {LAST} documents fitted the known topics better than before."),
     ],
@@ -126,10 +129,10 @@ def test_an_event_is_a_sentence(event: TopicEvent, said: str) -> None:
 def test_an_alarm_says_whether_the_turn_was_the_fastest_ever() -> None:
     alarm = (19, "drift", 0, -1, 21.4)
     fast = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4})
-    assert told(fast) == [f"court supreme judge changed its words faster than ever before in {LAST}: 21° in one step."]
+    assert told(fast) == [f"court supreme judge drifted faster than ever before in {LAST}: 21° in one step."]
     faster_once = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4, (7, 0): 30.0})
     assert told(faster_once) == [
-        f"court supreme judge no longer spoke as it used to in {LAST}: its words turned 21° in one step."
+        f"Drift alarm for court supreme judge in {LAST}: its words changed by 21° in one step."
     ]
 
 
@@ -138,7 +141,7 @@ def test_in_hindsight_an_alarm_needs_a_turn() -> None:
     assert told(story(STEADY, WORDS, (alarm,)), "hindsight") == []
     turned = story(STEADY, WORDS, (alarm,), speed={(17, 0): 9.0})
     assert told(turned, "hindsight", since=15) == [
-        "court supreme judge changed its words faster than ever before in 2000 Q2: 9° in one step."
+        "court supreme judge drifted faster than ever before in 2000 Q2: 9° in one step."
     ]
 
 
@@ -225,7 +228,7 @@ def test_a_quiet_time_is_widened_until_three_sentences_are_found() -> None:
     events = ((5, "born", 2, -1, 41.0), (12, "born", 0, -1, 3.0), (19, "dormant", 1, -1, 1.0))
     changes = what_changed(CachedRows(story(STEADY, WORDS, events)), "then")
     assert (changes.first, changes.last, len(changes.changes)) == (4, 19, 3)
-    assert told(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war fell silent in {LAST}."]
+    assert told(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war became dormant in {LAST}."]
 
 
 def test_a_merger_leads_to_the_survivor() -> None:
@@ -238,7 +241,7 @@ def test_one_slice_or_none_have_nothing_to_tell() -> None:
 
 
 def test_words_with_marks_of_ours_stay_words() -> None:
-    assert changed("dormant", words="a*b {date}", date="1999") == ("", "a*b {date}", " fell silent in 1999.")
+    assert changed("dormant", words="a*b {date}", date="1999") == ("", "a*b {date}", " became dormant in 1999.")
 
 
 def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> None:
@@ -247,7 +250,7 @@ def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> 
     assert set(found) == {"then", "hindsight"}
     then = found["then"]
     born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 recent documents."]]
-    silent = [12, 0, "dormant", ["", "court supreme judge", " fell silent in 1999 Q1."]]
+    silent = [12, 0, "dormant", ["", "court supreme judge", " became dormant in 1999 Q1."]]
     assert sorted(then["rows"]) == [silent, born]
     picked = {key: [then["rows"][k] for k in picks] for key, (_, picks) in then["lists"].items()}
     assert picked["lately"] == [born, silent]

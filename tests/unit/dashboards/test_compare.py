@@ -74,7 +74,7 @@ def test_the_angle_is_that_of_the_means() -> None:
 
 def test_the_headline_says_turned_or_apart_or_nothing() -> None:
     heads = [[note.text for note in drawn(f).layout.annotations] for f in (frame(), frame(True), frame(degrees=None))]
-    assert heads == [["1987", "turned 53°", "1999"], ["1987", "53° apart", "1999"], ["1987", "", "1999"]]
+    assert heads == [["1987", "drift of 53°", "1999"], ["1987", "53° apart", "1999"], ["1987", "", "1999"]]
 
 
 def test_two_topics_are_called_by_their_numbers() -> None:

@@ -109,8 +109,8 @@ def test_a_calm_run_has_nothing_unusual() -> None:
     assert [r.name for r in frame.rows] == [
         "Documents",
         "Surprise, in usual spreads",
-        "New words",
-        "Living topics",
+        "Out-of-vocabulary rate",
+        "Active topics",
         "Drift alarms",
         "Rejected and late",
         "Messages waiting",
@@ -122,7 +122,7 @@ def test_a_calm_run_has_nothing_unusual() -> None:
 def test_updates_are_put_together_by_slice() -> None:
     oov_rate = [0.10, 0.20] * SLICES
     rows = run(oov_rate=oov_rate, seconds=[1.0, 3.0] * SLICES, rejected=[1, 2] * SLICES, late=[0, 4] * SLICES)
-    assert row(rows, "New words").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
+    assert row(rows, "Out-of-vocabulary rate").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
     assert row(rows, "Seconds").values[5] == pytest.approx(2.0)
     assert row(rows, "Rejected").values[5] == 7.0
     assert row(run(lag=[9, 4] * SLICES), "Messages").values[5] == 4.0
@@ -145,7 +145,7 @@ def test_surprise_is_told_in_usual_spreads() -> None:
     [
         ("Documents", "documents", 500, 2000),
         ("Surprise", "predicted", 20.0, 80.0),
-        ("New words", "oov_rate", 0.2, 0.0),
+        ("Out-of-vocabulary rate", "oov_rate", 0.2, 0.0),
         ("Rejected", "rejected", 30, 0),
         ("Messages", "lag", 500, 0),
         ("Seconds", "seconds", 3.0, 0.1),
@@ -170,7 +170,7 @@ def test_nothing_is_unusual_before_the_warm_up() -> None:
     documents = [1000.0] * SLICES
     documents[3] = documents[WARM_UP - 1] = documents[WARM_UP] = 10.0
     assert np.flatnonzero(row(run(documents=documents), "Documents").unusual).tolist() == [WARM_UP]
-    assert health(run(slices=5)).verdict == ("Too early to say what is usual: 5 of 14 dates are there.",)
+    assert health(run(slices=5)).verdict == ("Too few dates to tell what is usual: 5 of 14.",)
 
 
 def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None:
@@ -184,15 +184,15 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
     )
     assert health(rows).verdict == (
         "Documents: 400 in 2001 Q4, usually 1,000.",
-        "New words: 50 % in 2001 Q4, usually 5.0 %.",
+        "Out-of-vocabulary rate: 50 % in 2001 Q4, usually 5.0 %.",
         "Messages waiting: 5,000 in 2001 Q4, usually 10.",
-        "1,234 messages were rejected so far, most of them because of: time, text.",
+        "1,234 messages were rejected so far, most often: time, text.",
     )
 
 
 def test_what_the_log_does_not_know_is_named() -> None:
     frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
-    assert frame.missing == ("New words", "Messages waiting")
+    assert frame.missing == ("Out-of-vocabulary rate", "Messages waiting")
     assert len(frame.rows) == 6
 
 

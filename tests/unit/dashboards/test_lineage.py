@@ -1,4 +1,4 @@
-"""Life lines: who is drawn, on which lane, as thick as what, with which marks, curves and words."""
+"""Lineage: who is drawn, on which lane, as thick as what, with which marks, curves and words."""
 
 from __future__ import annotations
 
@@ -167,14 +167,14 @@ def test_sleep_is_dotted_and_leaves_no_ribbon() -> None:
     rows = with_events(gazette(slices=20, topics=3), [(6, "dormant", 1, -1, 3.0), (11, "woken", 1, -1, 30.0)])
     frame = lines(rows)
     line = frame.lines[1]
-    assert np.flatnonzero(~line.awake).tolist() == [6, 7, 8, 9, 10]
+    assert np.flatnonzero(~line.active).tolist() == [6, 7, 8, 9, 10]
     figure = drawn(frame)
     x = trace(figure, "lives 1")["x"]
     assert not ((x > 5) & (x < 11)).any()
     dotted = [shape for shape in figure["layout"]["shapes"] if shape["line"].get("dash")]
     assert [shape["path"] for shape in dotted] == [f"M5,{line.lane}L11,{line.lane}"]
     ended = lines(with_events(gazette(slices=20, topics=3), [(6, "dormant", 1, -1, 3.0)]))
-    assert np.flatnonzero(~ended.lines[1].awake).tolist() == list(range(6, 20))
+    assert np.flatnonzero(~ended.lines[1].active).tolist() == list(range(6, 20))
 
 
 def test_a_curve_leads_from_the_last_row_to_the_absorber() -> None:
@@ -244,10 +244,10 @@ def test_a_thousand_slices_are_binned() -> None:
 def test_the_sentence_says_what_happened_or_why_nothing_did() -> None:
     labels = ("1987", "1999")
     quiet = phrases.lineage_sentence(labels, 30, 0, {}, may_change=False)
-    assert quiet == "All 30 topics lived from 1987 to 1999; this run was not allowed to change their number."
-    assert phrases.lineage_sentence(labels, 30, 0, {}, may_change=True) == "All 30 topics lived from 1987 to 1999."
+    assert quiet == "All 30 topics existed from 1987 to 1999; the number of topics was fixed in this run."
+    assert phrases.lineage_sentence(labels, 30, 0, {}, may_change=True) == "All 30 topics existed from 1987 to 1999."
     told = phrases.lineage_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, may_change=True)
-    assert told == "30 topics over 1987–1999: 1 was born, 2 flowed into others."
+    assert told == "30 topics over 1987–1999: 1 was born, 2 merged into others."
     assert phrases.left_out(3, 0, "year") == "Not drawn: 3 smaller topics."
     assert phrases.left_out(0, 0, "year") == ""
 
@@ -258,7 +258,7 @@ def test_columns_hold_what_happened_by_position() -> None:
     snapshot = CachedRows(rows)
     found = lineage.columns(snapshot, history_of(snapshot, "then"))["then"]
     assert found["events"] == [[3, "merged", 1, 2, 49], [5, "ended", 3, -1, None]]
-    assert found["summary"].endswith("1 flowed into another, 1 ended.")
+    assert found["summary"].endswith("1 merged into another, 1 ended.")
     assert found["left"] == ""
 
 

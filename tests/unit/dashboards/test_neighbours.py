@@ -1,4 +1,4 @@
-"""Seen from here: radii are true angles, directions stay, names touch nothing."""
+"""Neighbours: radii are true angles, directions stay, names touch nothing."""
 
 from __future__ import annotations
 

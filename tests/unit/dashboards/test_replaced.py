@@ -54,10 +54,10 @@ def test_while_all_slices_settle_the_topics_of_the_newest_count() -> None:
 
 def test_title_and_sentence_count_the_topics_of_the_reading(data: dict[str, Any]) -> None:
     assert data["subtitle"]["hindsight"].endswith(", 6 topics")
-    assert data["subtitle"]["then"].endswith(", 6 topics (1 more at first)")
+    assert data["subtitle"]["then"].endswith(", 6 topics (1 more in the warm-up)")
     assert "6 topics" in data["lineage"]["hindsight"]["summary"]
-    assert "flowed" not in data["lineage"]["hindsight"]["summary"] + data["lineage"]["then"]["summary"]
-    assert "(1 more at first)" in data["lineage"]["then"]["summary"]
+    assert "merged" not in data["lineage"]["hindsight"]["summary"] + data["lineage"]["then"]["summary"]
+    assert "(1 more in the warm-up)" in data["lineage"]["then"]["summary"]
 
 
 def test_the_page_has_columns_for_the_topics_of_both_readings(rows: CachedRows, data: dict[str, Any]) -> None:
