@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from vmfstream.stories.lists import Lists, Pool, empty_lists, empty_pool, more_lists
 
 LIVING, NEXT_ID, DOCUMENTS, OLDEST, NEWEST, MARK, N_COUNTERS = range(7)
-"""Places in ``Memory.counters``: living stories, next id, documents learnt, slots of the stories that were joined longest
-ago and last, mark of the last visit."""
+"""Places in ``Memory.counters``: living stories, next id, documents learnt, slots that were joined longest ago and
+last, mark of the last visit."""
 
 NEVER = -np.inf
 
