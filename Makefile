@@ -2,21 +2,24 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-# on a machine without Java and Maven the broker tests are left out; CI must not
-JAVA   := $(shell command -v java >/dev/null && command -v mvn >/dev/null && echo yes)
-CHOSEN := $(if $(JAVA)$(CI),,-m 'not broker')
+# two processes; tests that share a broker or a browser stay in one of them
+PYTEST := $(BIN)/pytest -q -n 2 --durations=15
 
-.PHONY: demo test bench broker soak clean
+.PHONY: demo test test-all lint bench broker soak clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a log, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
 
-test: $(VENV)/.installed-test chromium  ## everything that must hold
+test: $(VENV)/.installed-test  ## what shows most mistakes in a few minutes; needs no data, no Java and no browser
+	$(PYTEST) --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract
+
+test-all: $(VENV)/.installed-test chromium lint  ## everything that must hold: also programs, browser, Kafka, real data
+	$(PYTEST) --dist loadgroup --no-loadscope-reorder
+
+lint: $(VENV)/.installed-test  ## format, mistakes and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q --durations=15 $(CHOSEN)
-	@$(if $(CHOSEN),echo "No Java and Maven: the tests with a real Kafka were left out (install both to run them).",:)
 
 bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done

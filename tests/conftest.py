@@ -1,8 +1,73 @@
-"""What holds for all tests."""
+"""What holds for all tests: the machine's means, the order, and a summary of what was left out."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+from collections import Counter
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tests.data import data_folder, missing
 
 # tests that were started in the background ignore Ctrl-C, and so would the programs that they start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# how long an example takes depends on what else the machine does
+hypothesis.settings.register_profile("tests", hypothesis.settings.default, deadline=None)
+hypothesis.settings.load_profile("tests")
+
+TESTS = Path(__file__).resolve().parent
+DATA = data_folder()
+MEANS = {
+    "corpus": "" if DATA else "real data ($VMFSTREAM_DATA)",
+    "broker": " and ".join(name for name in ("java", "mvn", "keytool") if shutil.which(name) is None),
+    "browser": ""
+    if shutil.which("chromedriver") and any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    else "Chromium and chromedriver",
+}
+"""What this machine lacks for the tests of a marker, empty if nothing."""
+
+LONG_FIRST = ("system/browser", "system/broker", "system", "corpus")
+"""Folders in the order in which they begin; the others follow."""
+
+LAST_RESORT = 3600.0
+"""Seconds for a test of whole programs or real data; others have those of pyproject.toml."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long tests first, and tests that share a broker, a browser or a module's fixtures into one process."""
+    for item in items:
+        place = item.path.relative_to(TESTS).as_posix()
+        shared = next((name for name in ("broker", "browser") if item.get_closest_marker(name)), place)
+        item.add_marker(pytest.mark.xdist_group(shared))
+        if not place.startswith(("unit", "contract")):
+            item.add_marker(pytest.mark.timeout(LAST_RESORT))
+    items.sort(key=lambda item: _turn(item.path.relative_to(TESTS).as_posix()))
+
+
+def _turn(place: str) -> int:
+    return next((turn for turn, folder in enumerate(LONG_FIRST) if place.startswith(folder)), len(LONG_FIRST))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let only tests marked ``corpus`` see real data, and leave out those whose means this machine lacks."""
+    os.environ.pop("VMFSTREAM_DATA", None)
+    if DATA and item.get_closest_marker("corpus"):
+        os.environ["VMFSTREAM_DATA"] = str(DATA)
+    for marker, lacking in MEANS.items():
+        if lacking and item.get_closest_marker(marker):
+            missing(lacking)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line how many tests were left out, and why."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        why = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        terminalreporter.write_line(f"{sum(reasons.values())} tests were left out: {why}")

@@ -1,4 +1,4 @@
-"""Where data lies on this machine, and where what was computed or fetched is kept."""
+"""Folders that data is read from, and the one that computed and fetched files are kept in."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ __all__ = ["cache_folder", "data_folders", "find_data", "need_data"]
 
 
 def data_folders() -> tuple[Path, ...]:
-    """Return the folders in which data is looked for: ``$VMFSTREAM_DATA``, ``../shared/data``, the cache.
-
-    The second lies beside the checkout; for an installed program, beside the working folder.
-    """
+    """Return the folders in which data is looked for: ``$VMFSTREAM_DATA`` if it is set, then the user's cache."""
     named = os.environ.get("VMFSTREAM_DATA")
-    root = Path(__file__).resolve().parents[1]
-    beside = (root if (root / "pyproject.toml").exists() else Path.cwd()).parent / "shared" / "data"
-    return (*([Path(named)] if named else []), beside, cache_folder())
+    return (*([Path(named)] if named else []), cache_folder())
 
 
 def find_data(name: str) -> Path | None:

@@ -189,7 +189,7 @@ class SliceSummary:
         uniform density; NaN if nothing was predicted.
     persistence : expected cosine between a topic's means in consecutive slices.
     warm_up : whether ids may still change their meaning.
-    temper : inverse temperature that calibrates the topic probabilities on arrival; NaN if nothing was predicted.
+    temperature : softmax temperature that calibrates the topic probabilities on arrival; NaN if nothing was predicted.
     topics : its topics given the documents up to its end.
     smoothed : the topics of slices that became final, given all documents up to the end of this one.
     resp : (N, >= K) memberships of its kept documents.
@@ -200,7 +200,7 @@ class SliceSummary:
     predicted: float
     persistence: float
     warm_up: bool
-    temper: float
+    temperature: float
     topics: TopicView
     smoothed: Sequence[TopicView]
     resp: NDArray[np.float32]

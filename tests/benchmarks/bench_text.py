@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
-from tests.shared import shared
+from vmfstream.folders import need_data
 from vmfstream.records import Document
 from vmfstream.text.encoders import TextEncoder
 
@@ -35,7 +35,7 @@ def main() -> None:
     arguments.add_argument("--batch", type=int, default=1000)
     arguments.add_argument("--rounds", type=int, default=5)
     asked = arguments.parse_args()
-    column = pq.read_table(shared("data/twenty_newsgroups/docs.parquet"), columns=["text"]).column("text")
+    column = pq.read_table(need_data("twenty_newsgroups/docs.parquet"), columns=["text"]).column("text")
     texts = [text or "" for text in column.slice(0, asked.documents).to_pylist()]
     now = datetime.now(UTC)
     documents = [Document("bench", i, str(i), now, text) for i, text in enumerate(texts)]

@@ -40,7 +40,7 @@ def test_mapped_folders_are_never_imported_by_their_bare_names() -> None:
                     assert not line.startswith((f"import {name}", f"from {name}")), f"{path}: {line}"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_wheel_has_one_top_level_name(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)],

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.directional.bessel import bessel_ratio
@@ -25,10 +25,10 @@ from vmfstream.engine.observers.evaluation import Comparison
 from vmfstream.engine.run import RunSettings, evaluate
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.records import Document, Message, SliceReport
-from vmfstream.replay.corpus import get
+from vmfstream.replay.corpora import get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
-from vmfstream.replay.planted_truth import TopicTruth, recovery
-from vmfstream.replay.source import CorpusSource
+from vmfstream.replay.planted.truth import TopicTruth, recovery
+from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.text.encoders import TextEncoder
 
@@ -128,7 +128,7 @@ def test_a_dead_story_keeps_its_topic(story: Story, name: str) -> None:
         assert report.topics is not None
         here = report.topics.topic.tolist().index(topic)
         assert report.topics.n[here] < 1.0
-        assert report.topics.speed[here] < 5.0
+        assert report.topics.drift_angle[here] < 5.0
     words = story.words(topic, top=6)[death - 1 :]
     assert all(len(set(words[0]) & set(later)) >= 4 for later in words[1:])
 
@@ -276,7 +276,7 @@ def test_following_foretells_better_than_freezing_or_forgetting() -> None:
 
 def compared(name: str, until: int = 9999) -> Comparison:
     corpus = get(name)
-    shared(f"data/{corpus.file}")
+    corpus_file(corpus.file)
     messages: list[Message] = []
     with closing(CorpusSource(corpus)) as source:
         while not source.exhausted:
@@ -288,7 +288,7 @@ def compared(name: str, until: int = 9999) -> Comparison:
     return comparison
 
 
-@pytest.mark.slow
+@pytest.mark.corpus
 def test_abstracts_are_foretold_as_well_as_by_refitting_on_all_past() -> None:
     comparison = compared("nips", until=2003)
     assert len(comparison.rows) >= 10
@@ -296,7 +296,7 @@ def test_abstracts_are_foretold_as_well_as_by_refitting_on_all_past() -> None:
     assert comparison.mean("tracker") > comparison.mean("frozen")
 
 
-@pytest.mark.slow
+@pytest.mark.corpus
 def test_news_are_foretold_better_than_by_refitting_on_all_past() -> None:
     comparison = compared("nyt")
     assert len(comparison.rows) >= 10

@@ -46,7 +46,6 @@ print(json.dumps({
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
 def test_a_million_documents_need_no_more_memory_than_the_first(tmp_path: Path) -> None:
     arguments = [str(tmp_path / "run.duckdb"), str(DOCUMENTS), str(SLICES)]

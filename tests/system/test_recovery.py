@@ -20,8 +20,6 @@ from vmfstream.records import Commit
 from vmfstream.runfile import writer
 from vmfstream.runfile.writer import Log
 
-pytestmark = pytest.mark.slow
-
 CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
 EPOCH_DOCUMENTS = 70
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array, issparse, save_npz
 
 import vmfstream
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream import datasets, folders
 from vmfstream.errors import InputError
 
@@ -76,8 +76,9 @@ def test_words_of_texts_are_counted_but_those_left_out() -> None:
     assert counts.toarray().tolist() == [[2, 1], [1, 1], [0, 0]]
 
 
+@pytest.mark.corpus
 def test_counts_stay_beside_their_documents() -> None:
-    shared("data/classic3/counts.npz")
+    corpus_file("classic3/counts.npz")
     data = datasets.classic300().labelled()
     assert data.counts is not None
     assert abs(data.x - datasets.weigh(data.counts)).max() < 1e-12
@@ -107,6 +108,7 @@ def test_posts_are_drawn_by_group_and_counted_in_lower_case_words() -> None:
     assert (data.x != again.x).nnz == 0
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     ("name", "shape", "sizes"),
     [
@@ -118,7 +120,7 @@ def test_posts_are_drawn_by_group_and_counted_in_lower_case_words() -> None:
     ],
 )
 def test_counted_sets_have_their_documents(name: str, shape: tuple[int, int | None], sizes: list[int]) -> None:
-    shared("data/classic4/counts.npz")
+    corpus_file("classic4/counts.npz")
     data = getattr(datasets, name)()
     assert data.x.shape == (shape[0], shape[1] or data.x.shape[1])
     assert np.bincount(data.y).tolist() == sizes
@@ -128,16 +130,18 @@ def test_counted_sets_have_their_documents(name: str, shape: tuple[int, int | No
     assert len(data.terms) in (0, data.x.shape[1])
 
 
+@pytest.mark.corpus
 def test_sets_without_a_class_for_every_document() -> None:
-    shared("data/slashdot/counts.npz")
+    corpus_file("slashdot/counts.npz")
     data = datasets.slashdot()
     assert (data.y == -1).sum() == 639
     assert (datasets.corel5k().y == -1).all()
     assert datasets.cluto("tr23").x.shape == (204, 5832)
 
 
+@pytest.mark.corpus
 def test_genes_are_centred() -> None:
-    shared("data/yeast_expression/expression.parquet")
+    corpus_file("yeast_expression/expression.parquet")
     data = datasets.yeast_expression()
     assert data.x.shape == (2467, 79)
     assert not issparse(data.x)
@@ -145,8 +149,9 @@ def test_genes_are_centred() -> None:
     assert (data.x**2).sum(axis=1) == pytest.approx(1)
 
 
+@pytest.mark.corpus
 def test_subsets_depend_on_the_seed_alone() -> None:
-    shared("data/classic3/counts.npz")
+    corpus_file("classic3/counts.npz")
     one, other = datasets.classic300(3), datasets.classic300(4)
     assert one.terms == datasets.classic300(3).terms
     assert one.terms != other.terms

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream import metrics
 from vmfstream.replay.papers import banerjee_printed as printed
 from vmfstream.replay.papers.algorithms import ALGORITHMS, HARD, OURS, PRINTED, SOFT, SPKMEANS, TIED, cluster
@@ -51,9 +51,10 @@ def test_labels_of_a_matrix() -> None:
     assert metrics.contingency(clusters, classes).tolist() == [[2, 0], [1, 3]]
 
 
+@pytest.mark.corpus
 def test_the_printed_algorithms_have_one_start() -> None:
-    data = documents("Classic300", 0) if shared("data/classic3/counts.npz") else None
-    assert data is not None
+    corpus_file("classic3/counts.npz")
+    data = documents("Classic300", 0)
     for name in ALGORITHMS:
         one, again = (cluster(data.x, 3, name, 1) for _ in range(2))
         assert (one.labels == again.labels).all(), name
@@ -62,8 +63,9 @@ def test_the_printed_algorithms_have_one_start() -> None:
         assert one.weights.sum() == pytest.approx(1)
 
 
+@pytest.mark.corpus
 def test_classic3_is_found() -> None:
-    shared("data/classic3/counts.npz")
+    corpus_file("classic3/counts.npz")
     found = {name: cluster_once("Classic3", name, 3, 0, 0) for name in (SPKMEANS, TIED, OURS, SOFT)}
     assert min(found[name]["nmi"] for name in (SPKMEANS, TIED, OURS)) > 0.95
     assert np.sum(found[OURS]["table"]) == 3891
@@ -71,8 +73,9 @@ def test_classic3_is_found() -> None:
     assert sorted(found[TIED]["table"]) == sorted([c, r, m] for m, c, r in printed.CLASSIC3[SOFT])
 
 
+@pytest.mark.corpus
 def test_em_leaves_the_classes_with_a_concentration_for_each() -> None:
-    shared("data/classic3/counts.npz")
+    corpus_file("classic3/counts.npz")
     own, one = leave_classes("own"), leave_classes("shared")
     assert own["nats at the classes"] == one["nats at the classes"] < one["nats after EM"] < own["nats after EM"]
     assert own["NMI after EM"] < 0.93 < 0.95 < one["NMI after EM"]
@@ -81,9 +84,10 @@ def test_em_leaves_the_classes_with_a_concentration_for_each() -> None:
     assert np.array(own["kappa"]) * scale == pytest.approx(printed.CONCENTRATIONS[SOFT], rel=0.02)
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize("data", ["Classic300", "Classic400"])
 def test_soft_assignments_are_ahead_on_few_documents(data: str) -> None:
-    shared("data/classic3/counts.npz")
+    corpus_file("classic3/counts.npz")
     nmi = {name: [cluster_once(data, name, 3, s, 0)["nmi"] for s in range(10)] for name in (SPKMEANS, HARD, SOFT, OURS)}
     mean = {name: float(np.mean(values)) for name, values in nmi.items()}
     assert mean[OURS] > mean[SOFT] > max(mean[SPKMEANS], mean[HARD])
@@ -110,16 +114,18 @@ def test_small_mix_is_as_good_as_printed() -> None:
         assert np.array(run["mu"]) @ [0.399, 0.917] == pytest.approx([-1, 1], abs=0.1)
 
 
+@pytest.mark.corpus
 def test_entropy_falls_from_the_largest_possible_to_nothing() -> None:
-    shared("data/classic3/counts.npz")
+    corpus_file("classic3/counts.npz")
     bits = entropies_once("Classic300", 3, 0, 0)["bits"]
     assert bits[0] == pytest.approx(np.log2(3), abs=1e-3)
     assert bits[-1] < 0.02
     assert len(bits) > 5
 
 
+@pytest.mark.corpus
 def test_genes_have_no_classes() -> None:
-    shared("data/yeast_expression/expression.parquet")
+    corpus_file("yeast_expression/expression.parquet")
     found = cluster_once("Yeast", SPKMEANS, 4, 0, 0)
     assert 0 < found["within"] < 1
     assert found["worst"] < found["within"]
@@ -165,6 +171,7 @@ def test_matrices_are_shown_by_class() -> None:
     assert table.text("cluster 1", SOFT, "paper").split() == ["1019", "0", "1"]
 
 
+@pytest.mark.corpus
 def test_how_data_differ_is_said() -> None:
     (shown,) = _shown("table5")
     assert any("5,471 words" in note for note in shown.notes)
@@ -174,7 +181,7 @@ def test_how_data_differ_is_said() -> None:
 
 
 def _shown(name: str) -> list[Shown]:
-    shared("data/classic3/counts.npz")
+    corpus_file("classic3/counts.npz")
     return [
         PAPER.exhibits[name].show(
             Done([(t.given, cluster_once(**t.given)) for t in PAPER.exhibits[name].plan(Effort(1))])

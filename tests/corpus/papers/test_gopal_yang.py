@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, t
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream import cli, datasets, metrics
 from vmfstream.datasets import Dataset
 from vmfstream.replay.papers import gopal_yang_data as data
@@ -190,13 +190,14 @@ def test_the_newsgroups_are_cut_by_date(tiny: Dataset, monkeypatch: pytest.Monke
     assert abs(test - tiny.x[50:]).max() == 0
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     ("name", "first", "last", "documents"),
     [("NIPS abstracts", 1987, 2003, 2354), ("NIPS papers", 1987, 1999, 1740), ("NYT elections", 1996, 2006, 2450)],
 )
 def test_collections_have_their_years(name: str, first: int, last: int, documents: int) -> None:
     for file in data.COLLECTIONS[name].files:
-        shared(f"data/{file}")
+        corpus_file(file)
     held = data.dated(name)
     assert (held.years.min(), held.years.max(), len(held.years)) == (first, last, documents)
     assert held.x.shape == (documents, len(held.terms))

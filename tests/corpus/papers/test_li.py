@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tests.shared import shared
+from tests.data import corpus_file
 from tests.unit.mixtures.planted import directions
 from vmfstream.replay.papers import li_features as features
 from vmfstream.replay.papers import li_printed as printed
@@ -60,8 +60,9 @@ def test_what_is_printed_fits_together() -> None:
     assert printed.CLASSIFICATION["BOW"]["20News"]["F1"] == 68.6
 
 
+@pytest.mark.corpus
 def test_collections_are_cut_by_time() -> None:
-    shared("data/reuters21578/docs.parquet")
+    corpus_file("reuters21578/docs.parquet")
     stories = features.collection("Reuters")
     assert np.bincount(stories.y).size == 10
     assert stories.train.sum() == 5754

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream.replay.papers import nguyen
 from vmfstream.replay.papers import nguyen_fits as fits
 from vmfstream.replay.papers.catalogue import Effort
@@ -87,8 +87,9 @@ def test_halves_and_parts_are_drawn_from_documents() -> None:
     assert (drawn(counts, 4, 0) > counts).nnz == 0
 
 
+@pytest.mark.corpus
 def test_papers_have_titles_authors_and_years() -> None:
-    shared("data/nips_1987_1999/counts.npz")
+    corpus_file("nips_1987_1999/counts.npz")
     data = papers()
     assert data.counts.shape == (1740, 13649)
     assert data.contexts["authors"].shape == (1740, 2037)
@@ -99,8 +100,9 @@ def test_papers_have_titles_authors_and_years() -> None:
     assert [data.items["authors"][i] for i in data.contexts["authors"][[row]].indices] == ["Abu-Mostafa_Y"]
 
 
+@pytest.mark.corpus
 def test_tags_tell_classes_of_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared("data/corel5k/counts.npz")
+    corpus_file("corel5k/counts.npz")
     data = pictures()
     assert len(np.unique(data.y)) == 13
     assert data.contexts["tags"].shape == (data.counts.shape[0], len(data.items["tags"]))
@@ -155,8 +157,9 @@ def test_figures_show_a_cluster_and_topics_over_time() -> None:
     assert (lines[0].name, lines[0].y) == ("a b", (0.1, 0.2))
 
 
+@pytest.mark.corpus
 def test_a_chain_on_papers_tells_clusters_and_curves(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared("data/nips_1987_1999/counts.npz")
+    corpus_file("nips_1987_1999/counts.npz")
     whole, few = papers(), np.arange(0, 1740, 29)
     contexts = {name: values[few] for name, values in whole.contexts.items()}
     titles = [whole.titles[i] for i in few]

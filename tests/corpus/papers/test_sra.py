@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream.replay.papers.algorithms import OURS, SOFT
 from vmfstream.replay.papers.catalogue import Effort
 from vmfstream.replay.papers.sra import LDA, PAPER, axial_once, slashdot_once
@@ -23,8 +24,9 @@ def test_axes_are_found_by_diametrical_k_means_alone() -> None:
     assert sum(len(series.x) for series in shown.panels[2].series) == 200 + 4
 
 
+@pytest.mark.corpus
 def test_the_mixture_agrees_better_with_slashdot_than_lda() -> None:
-    shared("data/slashdot/counts.npz")
+    corpus_file("slashdot/counts.npz")
     found = {name: slashdot_once(name, 3, 0) for name in (OURS, LDA)}
     assert found[OURS]["nmi"] > found[LDA]["nmi"] > 0
     assert found[OURS]["documents"] == 493 + 448 + 402  # Idle, Science and Games

@@ -12,7 +12,7 @@ import pytest
 
 from tests.system.broker.cluster import free_ports
 
-pytestmark = [pytest.mark.broker, pytest.mark.slow]
+pytestmark = pytest.mark.broker
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])

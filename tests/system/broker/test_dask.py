@@ -14,7 +14,7 @@ from tests.system.broker.dask_processes import Grid, driver, epochs, follow_by_w
 from tests.system.broker.trackers import ask, counts, documents, stored, times
 from tests.system.test_recovery import equal
 
-pytestmark = [pytest.mark.broker, pytest.mark.slow]
+pytestmark = pytest.mark.broker
 
 KILLS = int(os.environ.get("VMFSTREAM_DASK_KILLS", "10"))
 

@@ -16,7 +16,7 @@ from tests.system.broker.conftest import Topic, Topics
 from tests.system.broker.trackers import ask, counts, documents, stored, times, tracker, wait_for
 from tests.system.test_recovery import equal
 
-pytestmark = [pytest.mark.broker, pytest.mark.slow]
+pytestmark = pytest.mark.broker
 
 KILLS = int(os.environ.get("VMFSTREAM_SOAK_KILLS", "20"))
 OUTAGES = int(os.environ.get("VMFSTREAM_SOAK_OUTAGES", "2"))

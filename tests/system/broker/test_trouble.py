@@ -24,7 +24,7 @@ from tests.system.broker.conftest import Topics
 from tests.system.broker.proxy import Proxy
 from tests.system.broker.trackers import ask, counts, documents, stored, times, tracker, wait_for
 
-pytestmark = [pytest.mark.broker, pytest.mark.slow]
+pytestmark = pytest.mark.broker
 
 
 def test_a_network_that_stalls_cuts_and_delays(broker: Broker, topics: Topics, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared
 from tests.unit.dashboards.fakes import gazette, replacing
 from vmfstream.dashboards.export import build_page
 from vmfstream.engine.run import RunSettings, follow
@@ -69,7 +68,6 @@ def closed(driver: Any, offline: bool) -> None:
 def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return logs of real corpora by name."""
     folder = tmp_path_factory.mktemp("real")
-    shared("data")
     logs = {}
     for corpus, topics in (("nips-papers", 10), ("nyt", 12)):
         opened, logs[corpus] = open_replay(corpus), folder / f"{corpus}.duckdb"

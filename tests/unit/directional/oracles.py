@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from tests.shared import shared
+from tests.data import golden_file
 
 
 def golden(name: str) -> dict[str, NDArray[np.float64]]:
     """The columns of a table of golden numbers."""
-    with shared(f"golden/{name}").open(newline="") as file:
+    with golden_file(name).open(newline="") as file:
         rows = list(csv.DictReader(file))
     return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
 

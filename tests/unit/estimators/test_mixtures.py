@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.shared import shared
+from tests.data import corpus_file
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream import datasets
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform
@@ -150,8 +150,9 @@ def test_weights_are_repeated_rows() -> None:
     assert np.array_equal(once.labels_.repeat(counts), repeated.labels_)
 
 
+@pytest.mark.corpus
 def test_classic3_is_told_apart() -> None:
-    shared("data/classic3")
+    corpus_file("classic3/counts.npz")
     corpus = datasets.classic3("ltc")
     x = csr_array(corpus.x.astype(np.float32))
     model = VMFMixture(3, n_init=1, random_state=0).fit(x)

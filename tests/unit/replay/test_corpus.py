@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream.errors import InputError
 from vmfstream.folders import data_folders
 from vmfstream.records import Message
-from vmfstream.replay.corpus import Columns, Corpus, Home, corpora, get
-from vmfstream.replay.newsgroups import POSTS
-from vmfstream.replay.source import CorpusSource
+from vmfstream.replay.corpora import corpora, get
+from vmfstream.replay.corpora.newsgroups import POSTS
+from vmfstream.replay.corpus import Columns, Corpus, Home
+from vmfstream.replay.sorted_source import CorpusSource
 
 PAGE = b"x" * 3_000_000
 
@@ -225,9 +226,10 @@ def test_names_are_unique_and_lead_back() -> None:
         assert all(word == word.lower() for word in corpus.stop_words)
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize(("name", "first", "last"), [("nips", "1987", "2018"), ("nyt", "1996-01-01", "2006-12-31")])
 def test_real_corpora_come_whole_and_in_order(name: str, first: str, last: str) -> None:
-    shared(f"data/{get(name).file}")
+    corpus_file(get(name).file)
     source = CorpusSource(name)
     assert source.total == get(name).documents == {"nips": 8_064, "nyt": 31_034}[name]
     previous, ids = None, set()
@@ -247,26 +249,28 @@ def test_real_corpora_come_whole_and_in_order(name: str, first: str, last: str) 
     assert end.isoformat().startswith(last)
 
 
+@pytest.mark.corpus
 def test_titles_and_headlines_are_part_of_the_text() -> None:
     for name in ("nips", "reuters", "newsgroups", "ml-conferences"):
-        shared(f"data/{get(name).file}")
+        corpus_file(get(name).file)
         source = CorpusSource(name)
         value = fields(source.poll(1, 0.0)[0])
         assert value["text"].startswith(value["title"] + ". ")
         source.close()
 
 
+@pytest.mark.corpus
 def test_reuters_without_a_body_has_its_headline() -> None:
-    shared(f"data/{get('reuters').file}")
+    corpus_file(get("reuters").file)
     source = CorpusSource("reuters")
     texts = [fields(message).get("text", "") for message in source.poll(25_000, 0.0)]
     source.close()
     assert sum(not text.strip() for text in texts) < 20
 
 
-@pytest.mark.slow
+@pytest.mark.corpus
 def test_debates_fall_into_passages() -> None:
-    shared(f"data/{get('un').file}")
+    corpus_file(get("un").file)
     source = CorpusSource("un-passages")
     assert source.total == get("un-passages").documents
     lengths = [len(fields(message)["text"].split()) for message in source.poll(3000, 0.0)]

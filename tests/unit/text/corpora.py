@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow.parquet as pq
 
-from tests.shared import shared
+from tests.data import corpus_file
 
 STRANGE = (
     "",
@@ -36,5 +36,5 @@ STRANGE = (
 
 
 def texts(folder: str, count: int) -> list[str]:
-    table = pq.read_table(shared(f"data/{folder}/docs.parquet"), columns=["text"])
+    table = pq.read_table(corpus_file(f"{folder}/docs.parquet"), columns=["text"])
     return [text or "" for text in table.column("text").slice(0, count).to_pylist()]

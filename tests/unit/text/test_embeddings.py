@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tests.shared import shared
+from tests.data import corpus_file
 from vmfstream.errors import InputError
 from vmfstream.estimators.admixture import DirichletVMFAdmixture
 from vmfstream.text.embeddings import Coverage, WordVectors, read_word_vectors
@@ -90,6 +90,7 @@ def test_bags_are_what_an_admixture_learns() -> None:
     assert model.labels_[0] != model.labels_[1]
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     ("name", "share"),
     [
@@ -102,8 +103,8 @@ def test_bags_are_what_an_admixture_learns() -> None:
 def test_real_vectors_cover_what_they_are_said_to(name: str, share: float) -> None:
     import pyarrow.parquet as pq
 
-    vectors = read_word_vectors(shared(f"data/word_embeddings/{name}.npz"))
-    table = pq.read_table(shared("data/reuters21578/docs.parquet"), columns=["text"])
+    vectors = read_word_vectors(corpus_file(f"word_embeddings/{name}.npz"))
+    table = pq.read_table(corpus_file("reuters21578/docs.parquet"), columns=["text"])
     texts = [text or "" for text in table["text"].to_pylist()[:3000]]
     assert vectors.bags(texts).coverage.share == pytest.approx(share, abs=0.04)
 

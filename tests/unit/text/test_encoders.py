@@ -44,6 +44,7 @@ def same(a: csr_array, b: csr_array) -> None:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
+@pytest.mark.corpus
 def test_rows_are_ltc() -> None:
     encoder = TextEncoder(capacity=2000)
     encoder.count(documents(texts("twenty_newsgroups", 300)))
@@ -58,6 +59,7 @@ def test_rows_are_ltc() -> None:
     assert np.diff(x.indptr)[-2:].tolist() == [0, 0]
 
 
+@pytest.mark.corpus
 def test_rows_are_those_of_scikit_learn() -> None:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.preprocessing import normalize
@@ -75,6 +77,7 @@ def test_rows_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(encoder.encode(counts).toarray(), expected.toarray(), atol=2e-6)
 
 
+@pytest.mark.corpus
 def test_rows_are_frozen_inside_a_slice() -> None:
     encoder = TextEncoder()
     found = documents(texts("nyt_frontpage_1996_2006", 300))
@@ -154,6 +157,7 @@ def test_strongest_dimensions_are_those_of_a_sort(seed: int, top: int) -> None:
         assert found == [(f"{s}x{i}", abs(float(m[i, topic]))) for s, i in zip(sign, order, strict=True)]
 
 
+@pytest.mark.corpus
 def test_a_restored_encoder_goes_on_as_if_nothing_happened() -> None:
     found = documents(texts("nyt_frontpage_1996_2006", 600))
     one, other = TextEncoder(capacity=300), TextEncoder(capacity=300)
@@ -171,6 +175,7 @@ def test_a_restored_encoder_goes_on_as_if_nothing_happened() -> None:
     assert one.digest == other.digest
 
 
+@pytest.mark.corpus
 def test_taking_and_joining_counts() -> None:
     encoder = TextEncoder()
     counts = encoder.count(documents([*texts("nyt_frontpage_1996_2006", 40), ""]))

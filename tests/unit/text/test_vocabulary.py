@@ -57,6 +57,7 @@ def stemmer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
+@pytest.mark.corpus
 def test_columns_hold_words_of_enough_documents() -> None:
     documents = texts("nyt_frontpage_1996_2006", 1500)
     vocabulary = Vocabulary(max_df_share=0.05)
@@ -216,6 +217,7 @@ def test_a_huge_document_takes_no_more_room_than_the_limit() -> None:
     assert vocabulary.nbytes < 200_000
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize("stem", [None, "english"])
 def test_a_restored_vocabulary_goes_on_as_if_nothing_happened(stem: str | None, stemmer: list[str]) -> None:
     documents = texts("nyt_frontpage_1996_2006", 900)

@@ -149,13 +149,13 @@ class EngineState:
             n=n,
             predicted=summary.predicted,
             persistence=summary.persistence,
-            settling=summary.warm_up,
+            warm_up=summary.warm_up,
             dimension=self.encoder.dim,
             topics=topics,
-            typical=representative(summary, kept, self.settings.representative_documents),
+            representative=representative(summary, kept, self.settings.representative_documents),
             events=[*self._started(summary.events), *summary.events],
             novel=novel,
-            temper=summary.temper,
+            temperature=summary.temperature,
         )
         return report, [
             SmoothedSlice(view.slice, topics if view is summary.topics else self.rows(view))

@@ -8,11 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.models.calibration import arrival_temper
+from vmfstream.engine.models.calibration import arrival_temperature
 from vmfstream.online import tracker
-from vmfstream.online.shares import Gathering, Share, gathering, merged, shared, taken
-from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack, to_arrays
-from vmfstream.online.tracker import StepInfo, TopicView
+from vmfstream.online.belief_update import refreshed
+from vmfstream.online.partial_sums import (
+    PartialSums,
+    SliceProgress,
+    added,
+    partial_sums,
+    slice_progress,
+    step_by_sums,
+)
+from vmfstream.online.reading import current, newest_slice, novelty_of, smoothed
+from vmfstream.online.results import SliceResult, StepInfo, TopicView
+from vmfstream.online.serialization import from_arrays, to_arrays
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.protocols import Regrow, Scores, SliceSummary
 from vmfstream.records import Arrays
 
@@ -66,27 +76,29 @@ class TrackerModel:
         rows = [*(x for _, x in slices), open_rows]
         if open_rows.shape[1] < 2 or not any(x.any() if isinstance(x, np.ndarray) else x.nnz for x in rows):
             return False
-        self.state = tracker.start(self.settings, slices, open_slice, open_rows)
+        self.state = tracker.init(self.settings, slices, open_slice, open_rows)
         return True
 
     def learn(self, x: Rows, *, donate: bool) -> Scores:
         """Score a batch under the current belief, then add it to the open slice."""
-        self.state, info = tracker.step(self._known(), x, self.settings, spend=donate)
+        self.state, info = tracker.step(self._known(), x, self.settings, donate=donate)
         return _scores(x, info, self.state.ids, self.state.anchor, self.state.kappa)
 
     def end_epoch(self) -> None:
         """Make the belief anew from the sums, as it is made when a state is restored."""
-        self.state = None if self.state is None else tracker.refreshed(self.state)
+        self.state = None if self.state is None else refreshed(self.state)
 
     def end_slice(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
         """End a slice, or fit the first topics to all closed ones if they have enough documents."""
         if self.state is None:
             return self._first(index, regrow, last=last)
-        judged, predicted = tracker.judge(self.state, self.settings)
-        columns, window, rows = regrow()
-        grown = tracker.regrow(judged, columns, [x for _, x in window], rows, self.settings)
-        self.state, closed = tracker.close(grown, predicted, self.settings)
-        return self._summary(self.state, closed, arrival_temper(grown, closed, self.settings))
+
+        def regrown() -> tuple[NDArray[np.int32], Sequence[Rows], Rows]:
+            columns, window, rows = regrow()
+            return columns, [x for _, x in window], rows
+
+        self.state, result = tracker.end_slice(self.state, self.settings, regrown)
+        return self._summary(self.state, result)
 
     def _first(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
         _, window, rows = regrow()
@@ -95,29 +107,29 @@ class TrackerModel:
         if not (enough or last) or not self.begin(slices, index + 1, stack([], rows.shape[1])):
             return None
         state = self._known()
-        closed = tracker.opening(state, self.settings)
-        return None if closed is None else self._summary(state, closed, float("nan"))
+        result = newest_slice(state, self.settings)
+        return None if result is None else self._summary(state, result)
 
-    def _summary(self, state: TrackState, closed: tracker.Closed, temper: float) -> SliceSummary:
+    def _summary(self, state: TrackState, result: SliceResult) -> SliceSummary:
         return SliceSummary(
-            predicted=closed.predicted,
+            predicted=result.predicted,
             persistence=self.settings.persistences[state.leader],
             warm_up=state.settling,
-            temper=temper,
-            topics=closed.filtered,
-            smoothed=closed.smoothed,
-            resp=closed.resp,
-            cosine=closed.cosine,
-            events=closed.events,
+            temperature=arrival_temperature(result),
+            topics=result.filtered,
+            smoothed=result.smoothed,
+            resp=result.resp,
+            cosine=result.cosine,
+            events=result.events,
         )
 
     def describe(self) -> TopicView | None:
         """Return the topics in the middle of the open slice."""
-        return None if self.state is None else tracker.current(self.state)
+        return None if self.state is None else current(self.state)
 
     def smoothed(self) -> Sequence[TopicView]:
         """Return the topics of the slices in the window, given all documents."""
-        return [] if self.state is None else tracker.hindsight(self.state, self.settings)
+        return [] if self.state is None else smoothed(self.state, self.settings)
 
     def arrays(self) -> tuple[Arrays, Arrays]:
         """Return the state as arrays, none before the first fit."""
@@ -126,21 +138,21 @@ class TrackerModel:
     def restore(self, open_part: Arrays, slice_part: Arrays, window: Sequence[Rows], rows: Rows) -> None:
         """Continue from arrays; without those of a state it has not begun."""
         begun = "n" in slice_part
-        self.state = tracker.from_arrays(open_part, slice_part, window, rows, self.settings) if begun else None
+        self.state = from_arrays(open_part, slice_part, window, rows, self.settings) if begun else None
 
     def prediction(self) -> TopicPrediction:
         """Return what workers need during a slice."""
         state = self._known()
         return TopicPrediction(state.base, state.anchor, state.ids, self.settings.threads)
 
-    def gathered(self, lowest_cosine: float) -> Gathering:
+    def gathered(self, lowest_cosine: float) -> SliceProgress:
         """Return the sums of the open slice and what scoring needs besides."""
-        self.state, so_far = gathering(self._known(), lowest_cosine, self.settings)
+        self.state, so_far = slice_progress(self._known(), lowest_cosine, self.settings)
         return so_far
 
     def add(self, sums: TopicSums, rows: Rows) -> None:
         """Add the sums of an epoch to the open slice."""
-        self.state = taken(self._known(), sums.share, rows, sums.resp)
+        self.state = step_by_sums(self._known(), sums.words, rows, sums.resp)
 
     def _known(self) -> TrackState:
         if self.state is None:
@@ -152,12 +164,12 @@ class TrackerModel:
 class TopicSums:
     """Statistics of some documents, and the memberships (N, kp) of those that are kept."""
 
-    share: Share
+    words: PartialSums
     resp: Matrix
 
     def merged(self, later: TopicSums) -> TopicSums:
         """Add those of later documents."""
-        return TopicSums(merged(self.share, later.share), np.concatenate([self.resp, later.resp]))
+        return TopicSums(added(self.words, later.words), np.concatenate([self.resp, later.resp]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,12 +181,12 @@ class TopicPrediction:
     ids: NDArray[np.int64]
     threads: int
 
-    def score(self, x: Rows, so_far: Gathering, keep: int) -> tuple[Scores, TopicSums]:
+    def score(self, x: Rows, so_far: SliceProgress, keep: int) -> tuple[Scores, TopicSums]:
         """Score documents under the belief at the begin of an epoch, and sum them."""
-        share, scored = shared(x, self.base, so_far, keep, self.threads)
-        return _scores(x, scored.info, self.ids, self.anchor, so_far.kappa), TopicSums(share, scored.resp)
+        words, scored = partial_sums(x, self.base, so_far, keep, self.threads)
+        return _scores(x, scored.info, self.ids, self.anchor, so_far.kappa), TopicSums(words, scored.resp)
 
 
 def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kappa: float) -> Scores:
     topic = np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)
-    return Scores(info.loglik, topic, tracker.novelty_beside(x, anchor, kappa, info))
+    return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info))

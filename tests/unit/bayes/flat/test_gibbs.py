@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tests.shared import shared
+from tests.data import golden_file
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.kappa_model import Concentration
@@ -19,7 +19,7 @@ from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.flat import gibbs
 from vmfstream.bayes.predictive import predictive
 
-CASES = json.loads(shared("golden/tiny_gibbs.json").read_text())["cases"]
+CASES = json.loads(golden_file("tiny_gibbs.json").read_text())["cases"]
 
 
 def tiny(case: dict[str, Any]) -> tuple[NDArray[np.float64], Prior, KappaPrior]:

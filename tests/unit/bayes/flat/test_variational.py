@@ -14,14 +14,14 @@ from scipy.integrate import quad
 from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp
 
-from tests.shared import shared
+from tests.data import golden_file
 from tests.unit.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior, KappaRule, point_factor, quadrature_factor
 from vmfstream.bayes.factors.directions import expected_cosines, natural_vectors, shrinkage
-from vmfstream.bayes.factors.empirical import learned_alpha, learned_c0, learned_mean
+from vmfstream.bayes.factors.empirical_bayes import learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
-from vmfstream.bayes.factors.labels import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.priors import Prior, moment_prior
+from vmfstream.bayes.factors.responsibilities import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.weights import expected_log_weights
 from vmfstream.bayes.flat.variational import divergence, elbo, fit
 from vmfstream.bayes.predictive import predictive, topic_densities
@@ -33,7 +33,7 @@ from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 
 WIDE = KappaPrior(5.0, 1e4)
 
-GIBBS = json.loads(shared("golden/tiny_gibbs.json").read_text())["cases"]
+GIBBS = json.loads(golden_file("tiny_gibbs.json").read_text())["cases"]
 
 
 def planted(seed: int, d: int, k: int, n: int, a: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

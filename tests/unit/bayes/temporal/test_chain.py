@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.shared import shared
+from tests.data import golden_file
 from tests.unit.bayes.temporal.slices import simulated
 from tests.unit.mixtures.planted import directions
 from vmfstream.bayes.factors.directions import natural_vectors
@@ -18,7 +18,7 @@ from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.temporal.chain import backward, convolve, forward, next_slice_density, smooth
 from vmfstream.directional.bessel import bessel_ratio, log_c_uniform, log_partition
 
-FILTER = json.loads(shared("golden/tiny_filter.json").read_text())["cases"]
+FILTER = json.loads(golden_file("tiny_filter.json").read_text())["cases"]
 Matrix = NDArray[np.float64]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.shared import shared
+from tests.data import golden_file
 from tests.unit.bayes.temporal.slices import simulated
 from tests.unit.mixtures.planted import directions
 from vmfstream.bayes.factors.concentration import KappaRule, point_kappa
@@ -21,7 +21,7 @@ from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio, log_c_uniform
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 
-FILTER = json.loads(shared("golden/tiny_filter.json").read_text())["cases"]
+FILTER = json.loads(golden_file("tiny_filter.json").read_text())["cases"]
 
 
 def test_plain_filter_with_one_slice_is_the_flat_mixture_with_that_prior() -> None:
