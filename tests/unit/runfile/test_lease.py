@@ -25,7 +25,7 @@ from pathlib import Path
 from vmfstream.runfile.lease import lease
 with lease(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
