@@ -1,14 +1,15 @@
-"""What people look at: views turn rows of the log into figures, pages put them together.
+"""Views of a run file as figures, and pages of these figures.
 
-The way of a row to a pixel: ``rows/`` makes arrays of the log, ``views/`` figures of the arrays, ``page/`` a page of
-the figures, and ``browser/`` moves it under the reader's hands. ``looks/`` is what all views share. The doors are here:
-``app.py`` serves a page, ``export.py`` writes one, ``stills.py`` makes pictures for print, and ``dataframes.py`` lets
-in logs that are tables; ``view.py`` and ``panels.py`` say what a view is and what it gives to a page.
+From row to pixel: ``rows/`` turns rows of the run file into arrays, ``views/`` arrays into figures, ``page/`` figures
+into a page, and ``browser/`` is the page's script. ``looks/`` is shared by all views. Entry points: ``app.py`` serves
+a page, ``export.py`` writes one, ``stills.py`` draws pictures for print, and ``dataframes.py`` reads tables instead of
+a run file. ``view.py`` and ``panels.py`` define what a view is and what it contributes to a page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,8 @@ def _made(folder: str, kind: str) -> View[Any]:
 VIEWS: dict[str, Callable[[], View[Any]]] = {
     "river": partial(_made, "river", "RiverView"),
     "words": partial(_made, "words", "WordsView"),
-    "rays": partial(_made, "neighbours", "RaysView"),
-    "lines": partial(_made, "lineage", "LinesView"),
+    "neighbours": partial(_made, "neighbours", "NeighboursView"),
+    "lineage": partial(_made, "lineage", "LineageView"),
     "globe": partial(_made, "globe", "GlobeView"),
     "tree": partial(_made, "tree", "TreeView"),
     "search": partial(_made, "search", "SearchView"),
@@ -37,14 +38,17 @@ VIEWS: dict[str, Callable[[], View[Any]]] = {
 }
 """All views that draw a figure, by name, in the order of the page; a view is imported when it is made."""
 
+OLD_NAMES: Mapping[str, str] = {"rays": "neighbours", "lines": "lineage", "ladder": "ranks", "strips": "heatmap"}
+"""Former names of views and of forms of the words, accepted with a warning for one version."""
+
 PANELS: dict[str, str] = {
     "river": "river.panel",
-    "sentences": "changes.panel",
+    "changes": "changes.panel",
     "words": "words.panel",
     "compare": "compare.panel",
-    "rays": "neighbours.panel",
+    "neighbours": "neighbours.panel",
     "documents": "documents",
-    "lines": "lineage.panel",
+    "lineage": "lineage.panel",
     "globe": "globe.panel",
     "tree": "tree.panel",
     "search": "search.panel",
@@ -53,8 +57,15 @@ PANELS: dict[str, str] = {
 }
 """All parts of a page in its order: the module below ``views`` that holds each, as ``PANEL``."""
 
-TABS = ("lines", "globe", "tree", "search", "health", "table")
+TABS = ("lineage", "globe", "tree", "search", "health", "table")
 """The panels below the topic, one of which is open."""
+
+
+def current_name(name: str) -> str:
+    """Return the current name of a view or form, with a DeprecationWarning for one that was renamed."""
+    if name in OLD_NAMES:
+        warnings.warn(f"{name!r} is now called {OLD_NAMES[name]!r}", DeprecationWarning, stacklevel=3)
+    return OLD_NAMES.get(name, name)
 
 
 def panel(name: str) -> Panel:

@@ -1,4 +1,4 @@
-"""The live page: the same HTML, script and data as the exported file, brought up to date by Dash callbacks.
+"""The live page: the HTML, script and data of the exported file, kept up to date by Dash callbacks.
 
 The page comes with the newest state of the log in it. From then on three callbacks serve it: ``newest`` every two
 seconds (one look at the log for all pages), ``news`` when the page wants a newer state, ``answer`` for figures by key.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.page.data import parts_of
 from vmfstream.dashboards.page.markup import NO_COASTS, page, script, waiting
-from vmfstream.dashboards.page.watch import Watch
+from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ _MOST_FIGURES = 20
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def create_app(log: str | os.PathLike[str] | Watch, hosts: tuple[str, ...] = ()) -> Dash:
+def create_app(log: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str, ...] = ()) -> Dash:
     """Return the Dash application of a log.
 
     Parameters
     ----------
-    log : path or Watch
+    log : path or RunFileWatch
         A log that need not exist yet.
     hosts : tuple of str
         Names under which pages may ask; others are refused, so that no page of a stranger can read along by pointing a
@@ -66,7 +66,7 @@ def create_app(log: str | os.PathLike[str] | Watch, hosts: tuple[str, ...] = ())
     except ImportError:
         raise InputError("the live page needs Dash: pip install 'vmfstream[dash]'") from None
 
-    watch = log if isinstance(log, Watch) else Watch(log)
+    watch = log if isinstance(log, RunFileWatch) else RunFileWatch(log)
 
     class LivePage(dash.Dash):
         """Dash with our own page around it."""
@@ -109,7 +109,7 @@ def create_app(log: str | os.PathLike[str] | Watch, hosts: tuple[str, ...] = ())
     return app
 
 
-def _page(watch: Watch, scripts: str) -> str:
+def _page(watch: RunFileWatch, scripts: str) -> str:
     """Return the page with the newest state and its first figures in it, or one that waits for them."""
     state = watch.newest()
     data, figures = ("null", "{}") if state is None else state.opening()
@@ -122,7 +122,7 @@ def _page(watch: Watch, scripts: str) -> str:
     return page(parts_of(state.rows, state.plan(), live=True), "", held + scripts)
 
 
-def _answer(watch: Watch, asked: dict[str, Any]) -> dict[str, Any]:
+def _answer(watch: RunFileWatch, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of some keys as JSON, null for those that do not exist."""
     keys = [key for key in asked.get("keys", ()) if isinstance(key, str) and len(key) < 100][:_MOST_FIGURES]
     state = watch.state(str(asked.get("stamp", "")))

@@ -1,7 +1,8 @@
-"""Rows of a log as tables of columns, such as pandas DataFrames: the same views without the file."""
+"""Tables of columns, such as pandas DataFrames, as rows for the views in place of a run file."""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,13 +20,13 @@ from vmfstream.runfile.queries import (
     EventFrame,
     Reading,
     Rejections,
+    RepresentativeFrame,
     SketchFrame,
     SliceFrame,
     SnapshotFrame,
     SnapshotTopicFrame,
     SnapshotWordFrame,
     TopicFrame,
-    TypicalFrame,
     WordCodes,
     WordFrame,
     kept,
@@ -35,7 +36,7 @@ TABLES: Mapping[str, type] = {
     "slices": SliceFrame,
     "topics": TopicFrame,
     "words": WordFrame,
-    "typical": TypicalFrame,
+    "representative": RepresentativeFrame,
     "events": EventFrame,
     "epochs": EpochFrame,
     "angles": AngleFrame,
@@ -51,7 +52,7 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
     "slices": ("slice",),
     "topics": ("slice", "topic"),
     "words": ("slice", "topic", "rank"),
-    "typical": ("slice", "topic", "rank"),
+    "representative": ("slice", "topic", "rank"),
     "events": ("slice",),
     "epochs": ("epoch",),
     "angles": ("slice", "topic", "other"),
@@ -60,6 +61,13 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
     "snapshot_topics": ("snapshot", "node"),
     "snapshot_words": ("snapshot", "node", "rank"),
 }
+_OLD_TABLES = {"typical": "representative"}
+_OLD_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "slices": {"settling": "warm_up"},
+    "topics": {"speed": "drift_angle", "speed_error": "drift_angle_error"},
+    "epochs": {"unknown": "oov_rate", "heldout": "prequential"},
+}
+# names that were in use before, each with today's; still accepted in this version
 _NEEDED = ("slices", "topics", "words")
 # what a missing column holds, by the kind of its frame's field; others must be there
 _KINDS: Mapping[str, tuple[str, Any]] = {
@@ -118,13 +126,13 @@ class HeldRows(ABC):
         frame = self.whole(SketchFrame, reading)
         return kept(frame, _of(frame.topic, topic))
 
-    def typical(self, topic: int | None = None) -> TypicalFrame:
-        """Return the most typical documents."""
-        frame = self.whole(TypicalFrame)
+    def representative(self, topic: int | None = None) -> RepresentativeFrame:
+        """Return the most representative documents."""
+        frame = self.whole(RepresentativeFrame)
         return kept(frame, _of(frame.topic, topic))
 
     def events(self) -> EventFrame:
-        """Return what happened to topics."""
+        """Return the events of topics."""
         return self.whole(EventFrame)
 
     def epochs(self) -> EpochFrame:
@@ -180,13 +188,14 @@ class TableRows(HeldRows):
     """
 
     def __init__(self, tables: Mapping[str, Any], settings: Mapping[str, str] | None = None) -> None:
+        tables = {_today(name, _OLD_TABLES, "tables"): table for name, table in tables.items()}
         for name in tables:
             if name not in TABLES:
                 raise InputError(f"tables: expected some of {', '.join(TABLES)}, got {name!r}")
         for name in _NEEDED:
             if name not in tables:
                 raise InputError(f"tables: {name!r} is missing")
-        self._tables = dict(tables)
+        self._tables = tables
         self._settings = dict(settings or {})
 
     def meta(self) -> dict[str, str]:
@@ -196,8 +205,9 @@ class TableRows(HeldRows):
     def whole(self, kind: type[F], reading: Reading | None = None) -> F:
         """Return a table as a frame, of one reading only."""
         name = _NAMES[kind]
-        table, order = self._tables.get(name, {}), _ORDER[name]
-        names = set(_names(table))
+        given, order = self._tables.get(name, {}), _ORDER[name]
+        table = {_today(column, _OLD_COLUMNS.get(name, {}), name): given[column] for column in _names(given)}
+        names = set(table)
         if name in self._tables and order[0] not in names:
             raise InputError(f"{name}: there is no column {order[0]!r}")
         rows = len(np.asarray(table[order[0]])) if names else 0
@@ -214,6 +224,14 @@ class TableRows(HeldRows):
 
 def _names(table: Any) -> list[str]:
     return [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
+
+
+def _today(name: str, old: Mapping[str, str], where: str) -> str:
+    """Return the name in use today for one that may be an old one."""
+    if name not in old:
+        return name
+    warnings.warn(f"{where}: {name!r} is now called {old[name]!r}", DeprecationWarning, stacklevel=4)
+    return old[name]
 
 
 def _column(table: Any, name: str, column: str, kind: str, rows: int) -> NDArray[Any]:

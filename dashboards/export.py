@@ -1,4 +1,4 @@
-"""One self-contained HTML file from a log: opens from disk, needs no server and no network."""
+"""Export of a run file as one self-contained HTML page, which needs no server and no network."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from vmfstream.dashboards.looks.escape import for_json
+from vmfstream.dashboards.page.compression import ArrayTable, compressed_script
 from vmfstream.dashboards.page.data import page_data, parts_of
-from vmfstream.dashboards.page.drawings import Drawings, Plan
+from vmfstream.dashboards.page.drawings import Drawings, PagePlan
 from vmfstream.dashboards.page.markup import exported
-from vmfstream.dashboards.page.packing import Arrays, packed
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import LogRows, Moment, readings_of
-from vmfstream.dashboards.rows.opening import opening_measure
+from vmfstream.dashboards.rows.initial_selection import initial_measure
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, readings_of
 from vmfstream.dashboards.view import Measure
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
@@ -36,16 +36,16 @@ class ExportReport:
 def export_page(
     log_path: str | os.PathLike[str], out_path: str | os.PathLike[str], *, max_mb: float = 8.0
 ) -> ExportReport:
-    """Write a log as one HTML page.
+    """Write a run file as one HTML page.
 
     Parameters
     ----------
-    log_path : path of a log
+    log_path : path of a run file
     out_path : path of the page; an existing file is replaced
     max_mb : float
-        Size in megabytes above which parts are left out: first the river in the measure that the page does
-        not open with, then documents beyond two,
-        pictures of the words of small topics, words beyond twenty, pictures of all but sixty topics.
+        Size in megabytes above which parts are left out, in this order: the river in the measure that is not
+        shown first, documents beyond two, figures of the words of small topics, words beyond twenty, figures of
+        all but the sixty largest topics.
 
     Returns
     -------
@@ -54,13 +54,13 @@ def export_page(
     Raises
     ------
     InputError
-        If the log cannot be read, or the page would be larger than 25 MB.
+        If the run file cannot be read, or the page would be larger than 25 MB.
     ValueError
         If ``max_mb`` is not positive.
 
     Notes
     -----
-    The same log gives the same bytes.
+    The same run file gives the same bytes.
     """
     text, report = build_page(Reader(Path(log_path)), max_mb=max_mb)
     target = Path(out_path)
@@ -70,13 +70,13 @@ def export_page(
     return report
 
 
-def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport]:
+def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport]:
     """Build the page from rows; see `export_page`."""
     if not max_mb > 0:
         raise ValueError(f"max_mb must be positive, got {max_mb}")
-    snapshot = Moment(rows)
+    snapshot = CachedRows(rows)
     drawings = Drawings(snapshot)
-    for plan in _plans(opening_measure(history_of(snapshot, readings_of(snapshot)[0]))):
+    for plan in _plans(initial_measure(history_of(snapshot, readings_of(snapshot)[0]))):
         text = _page(snapshot, plan, drawings)
         size = len(text.encode("utf-8"))
         if size <= max_mb * _MB:
@@ -88,27 +88,27 @@ def build_page(rows: LogRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     return text, ExportReport(bytes=size, dropped=plan.dropped)
 
 
-def _plans(opening: Measure) -> list[Plan]:
+def _plans(opening: Measure) -> list[PagePlan]:
     """Return what to write, each plan leaving out one thing more than the one before."""
-    plans = [Plan()]
+    plans = [PagePlan()]
     change: dict[str, Any]
     for change, what in (
         ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),
-        ({"documents": 2}, "typical documents beyond two"),
-        ({"least_share": 0.005}, "pictures of the words of topics that never reached 0.5 %"),
+        ({"documents": 2}, "representative documents beyond two"),
+        ({"least_share": 0.005}, "figures of the words of topics that never reached 0.5 %"),
         ({"words": 20}, "words beyond the twenty strongest"),
-        ({"pictures": 60}, "pictures of the words of all but the sixty largest topics"),
+        ({"pictures": 60}, "figures of the words of all but the sixty largest topics"),
     ):
         plans.append(replace(plans[-1], **change, dropped=(*plans[-1].dropped, what)))
     return plans
 
 
-def _page(rows: LogRows, plan: Plan, drawings: Drawings) -> str:
-    table = Arrays()
+def _page(rows: RunRows, plan: PagePlan, drawings: Drawings) -> str:
+    table = ArrayTable()
     data = page_data(rows, plan, table)
     figures = {}
     if rows.slices().slice.size:
-        figures = {key: table.packed(drawings.figure(key)) for key in drawings.keys(plan)}
+        figures = {key: table.with_references(drawings.figure(key)) for key in drawings.keys(plan)}
     data["arrays"] = table.entries
     return exported(parts_of(rows, plan), _library(), for_json(data), for_json(figures))
 
@@ -117,4 +117,4 @@ def _page(rows: LogRows, plan: Plan, drawings: Drawings) -> str:
 def _library() -> str:
     from plotly.offline import get_plotlyjs
 
-    return packed("library", "text/javascript", get_plotlyjs())
+    return compressed_script("library", "text/javascript", get_plotlyjs())

@@ -1,4 +1,4 @@
-"""What a view gives to a page: the HTML of its place, columns for its script, and figures by key.
+"""What a view contributes to a page: its HTML, columns for its script, and figures by key.
 
 A module of a view ends with ``PANEL = Panel(...)`` and stands in ``PANELS`` of ``vmfstream.dashboards``; its script
 registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see ``browser/page.js``). Both faces of the page are
@@ -13,16 +13,16 @@ from typing import Any
 
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.rows.history import History
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PageParts:
     """What a page is made of.
 
     Parameters
     ----------
-    rows : LogRows
+    rows : RunRows
     history : History
         The reading that the page opens with.
     meta : mapping of str to str
@@ -35,7 +35,7 @@ class Parts:
         What was left out to keep a file small.
     """
 
-    rows: LogRows
+    rows: RunRows
     history: History
     meta: Mapping[str, str]
     hindsight: bool
@@ -66,11 +66,11 @@ class Panel:
     """
 
     name: str
-    section: Callable[[Parts], str]
+    section: Callable[[PageParts], str]
     title: str = ""
-    columns: Callable[[LogRows, History], Any] | None = None
-    keys: Callable[[LogRows, Sequence[int]], Sequence[str]] | None = None
-    draw: Callable[[LogRows, str], dict[str, Any]] | None = None
+    columns: Callable[[RunRows, History], Any] | None = None
+    keys: Callable[[RunRows, Sequence[int]], Sequence[str]] | None = None
+    draw: Callable[[RunRows, str], dict[str, Any]] | None = None
 
 
 def chart(

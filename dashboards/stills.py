@@ -1,4 +1,4 @@
-"""Stills for papers: one view as SVG, PDF or PNG, light on white, at a print size, with what it shows in one line."""
+"""Pictures for print: one view as SVG, PDF or PNG, light on white, at a print size, with a line that describes it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from vmfstream.dashboards import VIEWS
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards import VIEWS, current_name
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_plotly
 from vmfstream.dashboards.looks.textwidth import em_width
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.page.markup import NO_COASTS
 from vmfstream.dashboards.rows.history import history_of, slice_called
-from vmfstream.dashboards.rows.log import LogRows, Moment
-from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
+from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.runfile.queries import Reader
@@ -36,8 +36,8 @@ _WHITE = "#ffffff"
 _TEXT = 12
 _FIRST_LINE, _NEXT_LINE = 26, 16
 _SHAPE = {"river": 0.54}
-_SQUARE = ("rays", "globe")
-_WHOLE = ("river", "lines", "globe", "tree", "search", "health")
+_SQUARE = ("neighbours", "globe")
+_WHOLE = ("river", "lineage", "globe", "tree", "search", "health")
 
 
 def parse_width(text: str) -> float:
@@ -111,30 +111,31 @@ def write_still(
     InputError, MissingExtra
         See `still`; InputError too for a date that the log does not have.
     """
+    what = current_name(what)
     form, millimetres = format_of(target, kind), parse_width(width)
-    rows = Moment(Reader(Path(log)))
+    rows = CachedRows(Reader(Path(log)))
     history = history_of(rows, "then" if then else "hindsight")
     if topic is None and what not in _WHOLE:
-        topic = opening_topic(history)
+        topic = initial_topic(history)
     chosen = Selection(
         date=slice_called(history, date),
         topic=topic,
         word=word,
         other=slice_called(history, other),
         reading=history.reading,
-        measure=opening_measure(history),
+        measure=initial_measure(history),
     )
     made = still(rows, what, chosen, form, millimetres)
     target.write_bytes(made)
     return len(made)
 
 
-def still(rows: LogRows, what: str, selection: Selection, kind: Format, width: float = 170.0) -> bytes:
+def still(rows: RunRows, what: str, selection: Selection, kind: Format, width: float = 170.0) -> bytes:
     """Draw one view for print.
 
     Parameters
     ----------
-    rows : LogRows
+    rows : RunRows
     what : str
         A view by name, see ``VIEWS``.
     selection : Selection
@@ -154,11 +155,12 @@ def still(rows: LogRows, what: str, selection: Selection, kind: Format, width: f
     return _rendered(drawing, kind, width)
 
 
-def printed(rows: LogRows, what: str, selection: Selection, width: float = 170.0) -> dict[str, Any]:
+def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0) -> dict[str, Any]:
     """Return the drawing of a still as plain data and layout, see `still`."""
+    what = current_name(what)
     if what not in VIEWS:
         raise InputError(f"--still: expected one of {', '.join(VIEWS)}, got {what!r}")
-    rows = rows if isinstance(rows, Moment) else Moment(rows)
+    rows = rows if isinstance(rows, CachedRows) else CachedRows(rows)
     history = history_of(rows, selection.reading)
     if not history.labels:
         raise InputError("the log has no closed slice: there is nothing to draw yet")
@@ -180,14 +182,14 @@ def printed(rows: LogRows, what: str, selection: Selection, width: float = 170.0
     return drawing
 
 
-def source(rows: LogRows, what: str, selection: Selection) -> list[str]:
+def source(rows: RunRows, what: str, selection: Selection) -> list[str]:
     """Say in parts what a still shows: corpus, topic, time, reading, version."""
     history = history_of(rows, selection.reading)
     meta = rows.meta()
     parts = [clean(meta.get("title") or texts.TITLE)]
     if what not in _WHOLE and selection.topic is not None:
         parts.append(texts.PAGE["topic"].replace("{topic}", str(selection.topic)))
-    parts.append(wording.span(history.labels))
+    parts.append(phrases.span(history.labels))
     parts.append(texts.PAGE["then" if what == "health" else history.reading])
     if meta.get("version"):
         parts.append(f"vmfstream {clean(meta['version'])}")

@@ -1,4 +1,4 @@
-"""What a view is: rows in, a frame of plain columns, and a plotly figure of a given size and theme."""
+"""Interface of a view: from rows to a frame of plain columns to a plotly figure of a given size and theme."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import Reading
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from vmfstream.dashboards.looks.theme import ThemeName
 
-__all__ = ["INSET", "PHONE", "Form", "LogRows", "Measure", "Selection", "Size", "View"]
+__all__ = ["INSET", "PHONE", "Form", "Measure", "RunRows", "Selection", "Size", "View"]
 
 INSET = 18
 """Pixels beside the first and the last slice."""
@@ -23,7 +23,7 @@ PHONE = 480
 """Width in pixels up to which a drawing is made for a phone."""
 
 Measure = Literal["documents", "share"]
-Form = Literal["auto", "ladder", "strips", "both"]
+Form = Literal["auto", "ranks", "heatmap", "both"]
 
 F = TypeVar("F")
 
@@ -60,7 +60,7 @@ class View(ABC, Generic[F]):
     title: ClassVar[str]
 
     @abstractmethod
-    def frame(self, rows: LogRows, selection: Selection) -> F:
+    def frame(self, rows: RunRows, selection: Selection) -> F:
         """Turn rows into the columns that the figure needs."""
 
     @abstractmethod

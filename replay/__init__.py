@@ -1,1 +1,4 @@
-"""Stored documents as streams: the built-in news, known corpora and any file, in order of time."""
+"""Replay stored documents as streams in order of time: the planted stream, corpora by name, and files.
+
+To add a corpus, see `vmfstream.replay.corpora`.
+"""

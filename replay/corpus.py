@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import urllib.error
 import urllib.request
@@ -16,7 +15,7 @@ from typing import TypeAlias
 from vmfstream.errors import InputError
 from vmfstream.folders import cache_folder, data_folders, find_data
 
-__all__ = ["Columns", "Corpus", "Home", "Progress", "corpora", "get", "word_list"]
+__all__ = ["Columns", "Corpus", "Home", "Progress", "word_list"]
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with the bytes fetched so far and the bytes expected, None if the server does not tell."""
@@ -52,7 +51,7 @@ class Home:
 class Corpus:
     """A collection of dated documents that can be replayed as a stream.
 
-    ``file`` is its place below a data folder, ``relation`` an SQL relation over it (``{file}`` stands for the file),
+    ``file`` is its place below a data folder, ``table`` an SQL table over it (``{file}`` stands for the file),
     ``slices`` the interval that suits it and ``stop_words`` are words that carry no topic in this corpus. ``home`` is
     None if the prepared file cannot be fetched from anywhere and has to be put in place by hand.
     """
@@ -66,7 +65,7 @@ class Corpus:
     documents: int
     slices: str = "year"
     stop_words: tuple[str, ...] = ()
-    relation: str = "{file}"
+    table: str = "{file}"
     home: Home | None = None
 
     def find(self) -> Path | None:
@@ -117,39 +116,6 @@ class Corpus:
     def _asked(self) -> str:
         columns = self.columns
         return f"id = {columns.id}, time = {columns.time}, title = {columns.title}, text = {columns.text}"
-
-
-def corpora() -> tuple[Corpus, ...]:
-    """Return all corpora known by name."""
-    from vmfstream.replay import conferences, newsgroups, nips, nyt, reuters, un
-
-    return (
-        nips.ABSTRACTS,
-        nips.PAPERS,
-        nyt.FRONT_PAGE,
-        un.DEBATES,
-        un.PASSAGES,
-        reuters.NEWSWIRE,
-        newsgroups.POSTS,
-        conferences.ABSTRACTS,
-    )
-
-
-def get(name: str) -> Corpus:
-    """Return the corpus of that name.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message offers the nearest names.
-    """
-    known = {corpus.name: corpus for corpus in corpora()}
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.4)
-    near += [other for other in known if name and name.lower() in other and other not in near]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
-    raise InputError(f"unknown corpus {name!r}: {hint}")
 
 
 def word_list(lines: str) -> tuple[str, ...]:

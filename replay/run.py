@@ -1,4 +1,4 @@
-"""The whole story in one call: which source, which codec, which settings, and what came of it."""
+"""Open a stored corpus or file for a replay, and replay the planted stream with a score of the result."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.protocols import Codec, Source, Store
 from vmfstream.records import Document
-from vmfstream.replay.corpus import corpora, get
+from vmfstream.replay.corpora import corpora, get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
-from vmfstream.replay.planted_truth import recovery
-from vmfstream.replay.source import CorpusSource, SortedFileSource
+from vmfstream.replay.planted.truth import recovery
+from vmfstream.replay.sorted_source import CorpusSource, SortedFileSource
 
 PLANTED = "planted"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """Documents in the order of time, and what is known about them."""
+    """A source of documents in order of time, with its codec, title, licence and slice length."""
 
     source: Source
     codec: Codec

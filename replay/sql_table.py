@@ -1,4 +1,4 @@
-"""Anybody's file of documents as an SQL relation, and the columns of it that are meant."""
+"""Read a user's file of documents as an SQL table, and find its time, text, title and id columns."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _FORMATS = {
 }
 
 
-def relation_of(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
-    """Return a relation over a file, text columns read as they are written, and its column names."""
+def table_of(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
+    """Return an SQL table expression over a file, text columns read as they are written, and its column names."""
     if not file.exists():
         raise InputError(f"{file}: no such file")
     if not file.is_file():
@@ -37,18 +37,18 @@ def relation_of(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
         raise InputError(f"{file}: expected a file ending in {', '.join(_FORMATS)}")
     name = quoted(file)
     if format == "parquet":
-        relation = f"read_parquet({name})"
-        return relation, _names(file, relation)
+        table = f"read_parquet({name})"
+        return table, _names(file, table)
     if format == "csv":
         between = delimiter or ("\t" if ending.lower() == ".tsv" else ",")
         names = _header(file, between)
         # one thread: quoted line breaks and rows that are too short cannot be read by several
-        relation = (
+        table = (
             f"read_csv({name}, columns = {_texts(names)}, auto_detect = false, header = true, "
             f"delim = {literal(between)}, quote = '\"', escape = '\"', null_padding = true, "
             "parallel = false, max_line_size = 16000000)"
         )
-        return relation, names
+        return table, names
     layout = "auto" if ending.lower() == ".json" else "newline_delimited"
     lenient = "" if layout == "auto" else ", ignore_errors = true"
     names = _names(file, f"read_json({name}, format = '{layout}', union_by_name = true{lenient})")
@@ -74,10 +74,10 @@ def _texts(names: Sequence[str]) -> str:
     return "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names) + "}"
 
 
-def _names(file: Path, relation: str) -> list[str]:
+def _names(file: Path, table: str) -> list[str]:
     try:
         with duckdb.connect() as connection:
-            return [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()]
+            return [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
     except duckdb.Error as error:
         raise InputError(f"{file}: cannot be read: {reason(error)}") from error
 

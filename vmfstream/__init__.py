@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from vmfstream.estimators.mixtures import VMFMixture
     from vmfstream.estimators.multilevel import MultilevelClustering
     from vmfstream.estimators.online import OnlineVMFMixture
+    from vmfstream.estimators.stories import StoryMixture
     from vmfstream.estimators.temporal import TemporalVMFMixture
     from vmfstream.estimators.watson import DiametricalKMeans, WatsonMixture
     from vmfstream.topic_tracker.tracker import TopicTracker
@@ -71,6 +72,7 @@ __all__ = [
     "MultilevelClustering",
     "OnlineVMFMixture",
     "SphericalKMeans",
+    "StoryMixture",
     "TemporalVMFMixture",
     "TopicTracker",
     "VMFMixture",
@@ -94,6 +96,7 @@ _HOMES = {
     "MultilevelClustering": "vmfstream.estimators.multilevel",
     "OnlineVMFMixture": "vmfstream.estimators.online",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
+    "StoryMixture": "vmfstream.estimators.stories",
     "TemporalVMFMixture": "vmfstream.estimators.temporal",
     "TopicTracker": "vmfstream.topic_tracker.tracker",
     "VMFMixture": "vmfstream.estimators.mixtures",

@@ -19,17 +19,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vmfstream.dashboards import VIEWS
+from vmfstream.dashboards import VIEWS, current_name
 from vmfstream.dashboards.dataframes import TableRows
 from vmfstream.dashboards.looks.theme import ThemeName
 from vmfstream.dashboards.rows.history import history_of, slice_called
-from vmfstream.dashboards.rows.log import LogRows, Moment
-from vmfstream.dashboards.rows.opening import opening_measure
+from vmfstream.dashboards.rows.initial_selection import initial_measure
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
 from vmfstream.dashboards.view import Form, Measure, Selection, Size
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading
@@ -38,7 +39,7 @@ from vmfstream.topic_tracker.tracker import TopicTracker
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Log: TypeAlias = str | os.PathLike[str] | LogRows | TopicTracker | Mapping[str, Any]
+Log: TypeAlias = str | os.PathLike[str] | RunRows | TopicTracker | Mapping[str, Any]
 
 _WIDTH = 900
 
@@ -77,7 +78,7 @@ def river(
         If the log cannot be read, or there is no such topic or date.
     """
     rows = _rows(log)
-    chosen = measure or opening_measure(history_of(rows, reading))
+    chosen = measure or initial_measure(history_of(rows, reading))
     return _drawn(rows, "river", Size(width, height), theme, reading, topic, measure=chosen, all_topics=all_topics)
 
 
@@ -96,10 +97,10 @@ def words(
     ----------
     log, reading, width, theme : see `river`
     topic : int
-    form : {"auto", "ladder", "strips", "both"}
-        Ladder of ranks, strips of weights, strips of both readings; by default a ladder up to 14 slices.
+    form : {"auto", "ranks", "heatmap", "both"}
+        Rank chart, heatmap of weights, heatmap of both readings; by default a rank chart up to 14 slices.
     """
-    return _drawn(_rows(log), "words", Size(width, 0), theme, reading, topic, form=form)
+    return _drawn(_rows(log), "words", Size(width, 0), theme, reading, topic, form=current_name(form))
 
 
 def compare(
@@ -132,7 +133,7 @@ def compare(
     return _drawn(rows, "compare", Size(width, 0), theme, reading, topic, other_topic=other_topic, **places)
 
 
-def seen_from_here(
+def neighbours(
     log: Log,
     topic: int,
     date: str | None = None,
@@ -152,7 +153,13 @@ def seen_from_here(
     """
     rows = _rows(log)
     place = slice_called(history_of(rows, reading), date)
-    return _drawn(rows, "rays", Size(width, width), theme, reading, topic, date=place)
+    return _drawn(rows, "neighbours", Size(width, width), theme, reading, topic, date=place)
+
+
+def seen_from_here(*args: Any, **named: Any) -> Figure:
+    """Call `neighbours`, as this function is called now; this name will be removed in the next version."""
+    warnings.warn("plot.seen_from_here is now called plot.neighbours", DeprecationWarning, stacklevel=2)
+    return neighbours(*args, **named)
 
 
 def globe(
@@ -164,7 +171,7 @@ def globe(
     width: int = 640,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draw all topics on a sphere with their trails; parameters as in `seen_from_here`."""
+    """Draw all topics on a sphere with their trails; parameters as in `neighbours`."""
     rows = _rows(log)
     place = slice_called(history_of(rows, reading), date)
     return _drawn(rows, "globe", Size(width, width), theme, reading, topic, date=place)
@@ -180,7 +187,7 @@ def lineage(
     theme: ThemeName = "light",
 ) -> Figure:
     """Draw where topics came from and where they went; parameters as in `river`."""
-    return _drawn(_rows(log), "lines", Size(width, 600), theme, reading, topic, all_topics=all_topics)
+    return _drawn(_rows(log), "lineage", Size(width, 600), theme, reading, topic, all_topics=all_topics)
 
 
 def tree(log: Log, *, reading: Reading = "hindsight", width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
@@ -207,7 +214,7 @@ def health(log: Log, *, width: int = _WIDTH, theme: ThemeName = "light") -> Figu
 
 
 def _drawn(
-    rows: LogRows, name: str, size: Size, theme: ThemeName, reading: Reading, topic: int | None, **chosen: Any
+    rows: RunRows, name: str, size: Size, theme: ThemeName, reading: Reading, topic: int | None, **chosen: Any
 ) -> Figure:
     if topic is not None and history_of(rows, reading).position(topic) is None:
         raise InputError(f"there is no topic {topic} in this log")
@@ -215,26 +222,26 @@ def _drawn(
     return view.figure(view.frame(rows, Selection(topic=topic, reading=reading, **chosen)), size, theme)
 
 
-def _rows(log: Log) -> Moment:
+def _rows(log: Log) -> CachedRows:
     """Return the rows of a log, whatever it is given as."""
-    if isinstance(log, Moment):
+    if isinstance(log, CachedRows):
         return log
     if isinstance(log, str | os.PathLike):
-        return Moment(Reader(Path(log)))
+        return CachedRows(Reader(Path(log)))
     if isinstance(log, TopicTracker):
         return _of_tracker(log)
     if isinstance(log, Mapping):
-        return Moment(TableRows(log))
+        return CachedRows(TableRows(log))
     if not hasattr(log, "topics"):
         raise InputError(f"log: expected a path, a Reader, a TopicTracker or tables, got {type(log).__name__}")
-    return Moment(log)
+    return CachedRows(log)
 
 
-def _of_tracker(tracker: TopicTracker) -> Moment:
+def _of_tracker(tracker: TopicTracker) -> CachedRows:
     """Return a tracker's rows, read from a log that lives as long as they do."""
     folder = tempfile.mkdtemp(prefix="vmfstream")
     path = Path(folder) / "run.duckdb"
     tracker.save(path)
-    rows = Moment(Reader(path))
+    rows = CachedRows(Reader(path))
     weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
     return rows

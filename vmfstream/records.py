@@ -102,8 +102,8 @@ class TopicRows:
 
     ``share`` sums to one over the topics; ``kappa`` is the concentration of documents around the mean and ``gamma`` of
     the belief about the mean, both only comparable at one dimension, so ``tightness`` = A_D(kappa) and ``certainty`` =
-    A_D(gamma), both in [0, 1], stand beside them; ``speed`` is the angle in degrees to the same topic's mean at the
-    previous slice end and ``speed_error`` its standard deviation (NaN where there is none).
+    A_D(gamma), both in [0, 1], stand beside them; ``drift_angle`` is the angle in degrees to the same topic's mean at
+    the previous slice end and ``drift_angle_error`` its standard deviation (NaN where there is none).
 
     At the end of a slice ``share_low`` and ``share_high`` are the ends of the interval that holds the share of each
     topic with a probability of 95 %, and ``radius`` the degrees about its mean within which the true one lies with as
@@ -118,8 +118,8 @@ class TopicRows:
     gamma: NDArray[np.float64]
     tightness: NDArray[np.float64]
     certainty: NDArray[np.float64]
-    speed: NDArray[np.float64]
-    speed_error: NDArray[np.float64]
+    drift_angle: NDArray[np.float64]
+    drift_angle_error: NDArray[np.float64]
     words: Sequence[Sequence[tuple[str, float]]]
     share_low: NDArray[np.float64] | None = None
     share_high: NDArray[np.float64] | None = None
@@ -129,8 +129,8 @@ class TopicRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Typical:
-    """Documents most typical of a topic in a slice, parallel lists, best first within a topic."""
+class Representative:
+    """Documents most representative of a topic in a slice, parallel lists, best first within a topic."""
 
     topic: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -189,9 +189,9 @@ class Event:
 class EpochReport:
     """One engine update: what was read and how well it was predicted.
 
-    ``heldout`` is the mean log-density per document before the update, in nats relative to the uniform density (NaN
-    while there is no model); ``unknown`` the share of words that the vocabulary did not hold; ``lag`` the messages that
-    then waited in the source, None if it cannot say.
+    ``prequential`` is the prequential log-likelihood: the mean log-density per document before the update, in nats
+    relative to the uniform density (NaN while there is no model). ``oov_rate`` is the out-of-vocabulary rate, the share
+    of words without a column. ``lag`` counts the messages that waited in the source, None if it cannot say.
     """
 
     epoch: int
@@ -200,8 +200,8 @@ class EpochReport:
     rejected: int
     late: int
     empty: int
-    unknown: float
-    heldout: float
+    oov_rate: float
+    prequential: float
     seconds: float
     topics: TopicRows | None
     lag: int | None = None
@@ -209,25 +209,26 @@ class EpochReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceReport:
-    """A closed slice as known then: the filtered topics, their typical documents and what happened.
+    """A closed slice: its filtered topics, their representative documents and its events.
 
-    ``predicted`` is the mean log-density per document under the prediction made before the slice began (nats relative
-    to uniform); ``settling`` tells that the start-up window is still refitted as a whole, so that ids may yet
-    change their meaning; ``temper`` is the inverse temperature under which memberships on arrival foretold best which
-    topics the documents had when the slice was closed (NaN where nothing was predicted).
+    ``predicted`` is the predictive log-likelihood: the mean log-density per document under the prediction made before
+    the slice began (nats relative to uniform). ``warm_up`` marks slices of the warm-up, whose window is still refitted
+    as a whole, so that topic ids may yet change their meaning. ``temperature`` is the softmax temperature that makes
+    the topic probabilities on arrival fit best to the topics found at the end of the slice (NaN where nothing was
+    predicted).
     """
 
     slice: Slice
     n: int
     predicted: float
     persistence: float
-    settling: bool
+    warm_up: bool
     dimension: int
     topics: TopicRows | None
-    typical: Typical | None
+    representative: Representative | None
     events: Sequence[Event] = ()
     novel: Novel | None = None
-    temper: float = float("nan")
+    temperature: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

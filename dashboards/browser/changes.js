@@ -1,7 +1,7 @@
 // What changed lately, in sentences; on a served page, since the reader's last visit to the newest date.
 
 const visits = { key: () => "seen:" + D.title, before: null };
-views.sentences = {
+views.changes = {
   wire() {
     if (!LIVE) return;
     try { visits.before = localStorage.getItem(visits.key()); } catch { /* then every visit is the first */ }
@@ -11,7 +11,7 @@ views.sentences = {
   },
   draw(changed) {
     if (!touches(changed, "r", "data")) return;
-    const { rows, lists } = D.sentences[st.r], from = visits.before === null ? 0 : D.labels.indexOf(visits.before) + 1;
+    const { rows, lists } = D.changes[st.r], from = visits.before === null ? 0 : D.labels.indexOf(visits.before) + 1;
     const since = from && lists[from], [span, picks] = since || lists.lately;
     $("#changes-title").textContent = fill(since ? W.changedSince : W.changed, { span });
     $("#changes").replaceChildren(...picks.map((k) => {

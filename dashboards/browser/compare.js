@@ -15,7 +15,7 @@ function compared() {
 async function turnedWords({ topics, sides: [a, b] }) {
   const said = (degrees) => Number.isNaN(degrees) ? "" : fill(topics ? W.apart : W.turned, { turn: Math.round(degrees) });
   if (topics) {
-    const rays = (await figure(`rays/${st.r}/${a.t}`))?.layout.meta;
+    const rays = (await figure(`neighbours/${st.r}/${a.t}`))?.layout.meta;
     return said(rays ? apart(a.d, rays.others.indexOf(b.t), rays) : NaN);
   }
   if (a.d === b.d) return said(0);

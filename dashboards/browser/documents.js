@@ -6,8 +6,8 @@ function drawDocuments() {
   const s = seen(st.d, st.t), box = $("#documents"), list = docs.get(s + "/" + st.t) ?? [];
   const all = Math.max(list.length, Math.round(now().documents[cell(s, st.t)] || 0));
   box.hidden = !D.documents.length;
-  box.querySelector("h3").textContent = fill(W.typicalAt, { date: D.labels[s] });
-  box.querySelector("p").textContent = list.length ? fill(W.kept, { n: list.length, all: all.toLocaleString("en") }) : fill(W.typicalNone, { date: D.labels[s] });
+  box.querySelector("h3").textContent = fill(W.representativeAt, { date: D.labels[s] });
+  box.querySelector("p").textContent = list.length ? fill(W.kept, { n: list.length, all: all.toLocaleString("en") }) : fill(W.representativeNone, { date: D.labels[s] });
   box.querySelector("ol").replaceChildren(...list.map(([, t, title, date, score, url]) => {
     const li = make("li"), div = make("div"), head = make(url ? "a" : "div", title, "title"), meta = make("div", undefined, "meta");
     if (url) { head.href = url; head.rel = "noopener noreferrer"; }

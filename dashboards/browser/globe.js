@@ -132,7 +132,7 @@ views.globe = {
   },
   cursor() { return layGlobe(); },
   rows() {
-    const out = [["date", "topic", "words", "longitude", "latitude", "turned", "since"]];
+    const out = [["date", "topic", "words", "longitude", "latitude", "drift", "since"]];
     for (const d of topicsOnGlobe()) { const [lon, lat] = lonlat(d.at); out.push([D.labels[st.d], d.t, called(st.d, d.t), Math.round(lon), Math.round(lat), d.path.length ? Math.round(d.turn) : "", d.path.length ? D.labels[d.from] : ""]); }
     return out;
   },

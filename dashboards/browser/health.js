@@ -33,7 +33,7 @@ function wireHealth() {
   health.el.addEventListener("pointermove", (e) => {
     const hit = e.pointerType === "touch" ? null : healthAt(e);
     if (!hit) return hideTip();
-    const shown = hit.row.shown[hit.s] || W.unknown;
+    const shown = hit.row.shown[hit.s] || W.missing;
     showTip(e, [[null, `${D.labels[hit.s]}: ${hit.row.name} ${shown}`], [hit.row.odd.includes(hit.s) ? W.outside : "", hit.row.usual && fill(W.usualNow, { usual: hit.row.usual })].filter(Boolean)]);
   });
   health.el.addEventListener("pointerleave", hideTip);

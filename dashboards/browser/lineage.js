@@ -1,25 +1,25 @@
 // Life lines: the cursor, the lane of the selected topic, what a mark or a line under the pointer means.
 
-const lines = { el: $("#lines"), fig: null, scope: "top" };
-views.lines = { wire: wireLines, draw: drawLines, cursor: moveLines, rows: linesRows };
+const lines = { el: $("#lineage"), fig: null, scope: "top" };
+views.lineage = { wire: wireLines, draw: drawLines, cursor: moveLines, rows: linesRows };
 function drawLines(changed) {
   if (lines.fig && !touches(changed, "r", "th", "size", "data")) return moveLines();
-  if (!D.lines[st.r].left) lines.scope = "top";
-  const w = lines.el.clientWidth, key = `lines/${st.r}/${lines.scope}/${w < 560 ? "phone" : "wide"}`;
-  return show("lines", key, (fig) => {
+  if (!D.lineage[st.r].left) lines.scope = "top";
+  const w = lines.el.clientWidth, key = `lineage/${st.r}/${lines.scope}/${w < 560 ? "phone" : "wide"}`;
+  return show("lineage", key, (fig) => {
     lines.fig = fig;
     lines.el.parentElement.hidden = !fig;
     if (!fig) return;
     const tall = lines.scope === "all", axis = lines.el.querySelector(".axis");
     fig.layout.width = w;
     lines.el.classList.toggle("tall", tall);
-    $("#lines-caption").textContent = w < 560 ? W.linesShort : W.linesCaption;
+    $("#lineage-caption").textContent = w < 560 ? W.lineageShort : W.lineageCaption;
     // the dates stay on top while the lanes scroll
     axis.hidden = !tall;
     axis.replaceChildren(...fig.layout.meta.ticks.map(([v, text]) => { const e = make("span", text); e.style.left = lineX(v) + "px"; return e; }));
-    $("#lines-scope").hidden = !D.lines[st.r].left;
-    for (const b of $("#lines-scope").children) b.setAttribute("aria-pressed", String(b.dataset.value === lines.scope));
-    $("#lines-told").textContent = D.lines[st.r].told + (tall ? "" : " " + D.lines[st.r].left);
+    $("#lineage-scope").hidden = !D.lineage[st.r].left;
+    for (const b of $("#lineage-scope").children) b.setAttribute("aria-pressed", String(b.dataset.value === lines.scope));
+    $("#lineage-summary").textContent = D.lineage[st.r].summary + (tall ? "" : " " + D.lineage[st.r].left);
     picture(lines.el.querySelector(".plot"), fig);
     moveLines();
   });
@@ -56,7 +56,7 @@ function lineAt(e) {
   return { s: Math.max(0, s), mark, life: lane.findLast((v) => lineX(v[2]) - 12 <= x) ?? null };
 }
 function lineTip({ s, mark, life: own }) {
-  if (mark) { const said = mark[2].map((k) => happened(D.lines[st.r].events[k])); return [[D.lines[st.r].events[mark[2][0]][2], said[0]], said.slice(1)]; }
+  if (mark) { const said = mark[2].map((k) => happened(D.lineage[st.r].events[k])); return [[D.lineage[st.r].events[mark[2][0]][2], said[0]], said.slice(1)]; }
   const [t] = own, k = seen(s, t), i = cell(k, t);
   return [[t, called(k, t) + " · " + fill(W.topic, { topic: t })],
     [fill(W.hoverCount, { date: D.labels[k], n: Math.round(now().documents[i] || 0), share: percent(now().share[i] || 0) }), W.hoverOpen]];
@@ -68,20 +68,20 @@ function wireLines() {
   });
   lines.el.addEventListener("pointerleave", hideTip);
   lines.el.addEventListener("click", (e) => {
-    const { s, mark, life: own } = lineAt(e), event = mark && D.lines[st.r].events[mark[2][0]];
+    const { s, mark, life: own } = lineAt(e), event = mark && D.lineage[st.r].events[mark[2][0]];
     if (event) return go({ t: event[2], d: event[0], picked: true }, true);
     if (own) go(s >= own[2] && s <= own[3] ? { t: own[0], d: s, picked: true } : { t: own[0], picked: true }, true);
   });
-  $("#lines-scope").addEventListener("click", (e) => {
+  $("#lineage-scope").addEventListener("click", (e) => {
     const b = e.target.closest("button");
-    if (b) { lines.scope = b.dataset.value; attempt("lines", () => drawLines(EVERYTHING)); }
+    if (b) { lines.scope = b.dataset.value; attempt("lineage", () => drawLines(EVERYTHING)); }
   });
 }
 function linesRows() {
   const rows = [["topic", "first", "words at first", "last", "words at last", "what happened"]];
   for (const t of D.topics) {
     const [a, b] = life(t);
-    if (a >= 0) rows.push([t, D.labels[a], called(a, t), D.labels[b], called(b, t), D.lines[st.r].events.filter((v) => v[2] === t || v[3] === t).map(happened).join("; ")]);
+    if (a >= 0) rows.push([t, D.labels[a], called(a, t), D.labels[b], called(b, t), D.lineage[st.r].events.filter((v) => v[2] === t || v[3] === t).map(happened).join("; ")]);
   }
   return rows;
 }

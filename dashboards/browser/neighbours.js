@@ -1,6 +1,6 @@
 // Seen from here: when the date moves, dots move along their rays; names follow the words of the date.
 
-const rays = { el: $("#rays"), fig: null, hits: [] };
+const rays = { el: $("#neighbours"), fig: null, hits: [] };
 const RAYS = { disc: 0.88, dot: 0.155, smallest: 6.5, biggest: 0.075, named: 14, dated: 5, apart: 36, nearest: 40, largest: 20, widths: 4, ring: 206,
   sides: ["right", "left", "above", "below"], datesides: ["above", "below", "left", "right"], selfsides: ["above", "below", "right", "left"] };
 // degrees to the k-th of the others at a date, NaN where one of the two is not there
@@ -101,10 +101,10 @@ function layRays(move) {
     parts["past-" + k] = { ...xy(way.slice(Math.max(from, 0), to + 1)), line: { color: ink } };
   }
   const merged = (a, b) => b === undefined ? a : a && b && !Array.isArray(b) && typeof b === "object" ? { ...a, ...Object.fromEntries(Object.entries(b).map(([k, v]) => [k, merged(a[k], v)])) } : b;
-  const data = D.rays.data.map((trace) => merged(trace, parts[trace.name]));
+  const data = D.neighbours.data.map((trace) => merged(trace, parts[trace.name]));
   rays.hits = [...dots, ...trail];
   tellRays(s, dots.length, trail.length, rest);
-  const plot = rays.el.querySelector(".plot"), layout = { ...D.rays.layout, ...rays.fig.layout, width: wide, height: wide };
+  const plot = rays.el.querySelector(".plot"), layout = { ...D.neighbours.layout, ...rays.fig.layout, width: wide, height: wide };
   rays.el.style.height = wide + "px";
   if (!move || calm() || !plot.data) return picture(plot, { data, layout });
   Plotly.animate(plot, { data: painted(data), traces: data.map((_, k) => k) },
@@ -113,14 +113,14 @@ function layRays(move) {
 function tellRays(s, dots, past, rest) {
   const said = [];
   const { others, angles } = rays.fig.layout.meta;
-  if (others.length && !angles.some((row) => row.some((v) => v !== 255))) said.push(W.raysMissing);
+  if (others.length && !angles.some((row) => row.some((v) => v !== 255))) said.push(W.neighboursMissing);
   else {
-    if (st.r === "then") said.push(W.raysThen);
-    if (!dots) said.push(W.raysAlone);
-    if (!past) said.push(settled(now(), s) ? W.raysNoPast : W.raysSettling);
-    if (rest) said.push(fill(W.raysRest, { n: rest }));
+    if (st.r === "then") said.push(W.neighboursThen);
+    if (!dots) said.push(W.neighboursAlone);
+    if (!past) said.push(settled(now(), s) ? W.neighboursNoPast : W.neighboursWarmUp);
+    if (rest) said.push(fill(W.neighboursRest, { n: rest }));
   }
-  $("#rays-note").textContent = said.join(" ");
+  $("#neighbours-note").textContent = said.join(" ");
 }
 
 // the pointer -------------------------------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ function rayTip({ t, a, s: past, since, first }) {
   const s = seen(st.d, st.t);
   if (t === undefined) return [[st.t, fill(W.pastAt, { date: D.labels[past], angle: Math.round(a), other: D.labels[s] })], [words(past, st.t, 5).map((w) => w[0]).join(" ")]];
   const own = new Map(words(s, st.t)), both = words(s, t).filter(([w]) => own.has(w)).map(([w, v]) => [w, v * own.get(w)]).sort((a, b) => b[1] - a[1]).slice(0, 4).map((w) => w[0]);
-  const born = since === life(t)[0] && since > 0, told = since === undefined ? W.rayAngle : born ? W.rayAngleBorn : W.rayAngleFirst;
+  const born = since === life(t)[0] && since > 0, told = since === undefined ? W.neighbourAngle : born ? W.neighbourAngleBorn : W.neighbourAngleFirst;
   return [[t, called(s, t) + " · " + fill(W.topic, { topic: t })],
-    [fill(told, { angle: Math.round(a), first: Math.round(first), date: D.labels[since] }), both.length ? fill(W.rayShares, { words: both.join(", ") }) : W.raySharesNone, W.hoverOpen]];
+    [fill(told, { angle: Math.round(a), first: Math.round(first), date: D.labels[since] }), both.length ? fill(W.neighbourShares, { words: both.join(", ") }) : W.neighbourSharesNone, W.hoverOpen]];
 }
-views.rays = {
+views.neighbours = {
   wire() {
     rays.el.addEventListener("pointermove", (e) => { const hit = e.pointerType !== "touch" && rayAt(e); rays.el.style.cursor = hit ? "pointer" : ""; hit ? showTip(e, rayTip(hit)) : hideTip(); });
     rays.el.addEventListener("pointerleave", hideTip);
@@ -146,10 +146,10 @@ views.rays = {
   },
   draw(changed) {
     if (st.t === null || !touches(changed, "t", "r", "th", "size", "data")) return touches(changed, "d") && layRays(true);
-    return show("rays", `rays/${st.r}/${st.t}`, (fig) => {
+    return show("neighbours", `neighbours/${st.r}/${st.t}`, (fig) => {
       rays.fig = fig;
       rays.el.hidden = !fig;
-      fig ? layRays() : $("#rays-note").textContent = W.raysLeft;
+      fig ? layRays() : $("#neighbours-note").textContent = W.neighboursLeft;
     });
   },
   cursor() { layRays(true); },

@@ -46,7 +46,7 @@ function load(data) {
   D = data; W = D.wording; S = D.labels.length; T = D.topics.length; arrays = []; readings = {}; docs = new Map();
   for (const [name, c] of Object.entries(D.readings)) {
     const r = { vocabulary: D.vocabulary[name], usual: c.usual, scale: c.scale };
-    for (const key of ["documents", "share", "speed", "certainty", "count", "word", "weight"]) r[key] = array(c[key].$);
+    for (const key of ["documents", "share", "drift_angle", "certainty", "count", "word", "weight"]) r[key] = array(c[key].$);
     r.start = new Uint32Array(S * T + 1);
     for (let i = 0; i < S * T; i++) r.start[i + 1] = r.start[i] + r.count[i];
     readings[name] = r;
@@ -78,7 +78,7 @@ function make(tag, text, cls) { const e = document.createElement(tag); if (text 
 function life(t) { let a = -1, b = -1; for (let s = 0; s < S; s++) if (there(s, t)) { if (a < 0) a = s; b = s; } return [a, b]; }
 function seen(s, t) { const [a, b] = life(t); let k = Math.min(Math.max(s, a), b); while (k > a && !there(k, t)) k--; return k; }
 function pace(s, t) {
-  const usual = now().usual[D.topics.indexOf(t)], v = now().speed[cell(s, t)];
+  const usual = now().usual[D.topics.indexOf(t)], v = now().drift_angle[cell(s, t)];
   if (!usual || !(v >= 0)) return null;
   return v / usual;
 }
@@ -111,8 +111,9 @@ function readAddress() {
   Object.assign(st, plain);
   if (["then", "hindsight"].includes(h.get("r"))) readings[h.get("r")] ? st.r = h.get("r") : said.push(W.noHindsight);
   if (D.measures.includes(h.get("m"))) st.m = h.get("m");
-  if (["ladder", "strips", "both"].includes(h.get("v")) && (h.get("v") !== "both" || readings.hindsight)) st.v = h.get("v");
-  if (D.tabs.includes(h.get("tab"))) st.tab = h.get("tab");
+  const form = D.former[h.get("v")] ?? h.get("v"), tab = D.former[h.get("tab")] ?? h.get("tab");
+  if (["ranks", "heatmap", "both"].includes(form) && (form !== "both" || readings.hindsight)) st.v = form;
+  if (D.tabs.includes(tab)) st.tab = tab;
   if (h.has("all") && D.many) st.all = true;
   const d = h.get("d"), o = h.get("o");
   if (d && d !== "live") dated(d) < 0 ? said.push(fill(W.unknownDate, { date: d, other: D.labels[st.d] })) : st.d = dated(d);

@@ -8,7 +8,7 @@ function drawRiver(changed) {
   const w = river.el.clientWidth, h = river.el.clientHeight;
   $("#river-caption").textContent = fill(W.river, { measure: st.m === "share" ? W.thicknessShare : W.thicknessDocuments });
   if ($("#scope")) $("#scope").hidden = phone(w);
-  $("#settling").hidden = st.r !== "then" || !$("#settling").textContent;
+  $("#warm-up").hidden = st.r !== "then" || !$("#warm-up").textContent;
   return show("river", `river/${st.r}/${st.m}/${phone(w) ? "phone" : st.all ? "all" : "wide"}`, (fig) => {
     if (!fig) return;
     const widths = Object.keys(fig.labels).map(Number).sort((a, b) => b - a);
@@ -73,9 +73,9 @@ function at(event) {
 }
 function riverTip(s, t) {
   if (t < 0) return [[null, river.bands.find((b) => b.meta < 0).name], []];
-  const k = there(s, t) ? s : seen(s, t), i = cell(k, t), v = now().speed[i], before = D.labels[k - 1];
+  const k = there(s, t) ? s : seen(s, t), i = cell(k, t), v = now().drift_angle[i], before = D.labels[k - 1];
   const lines = [fill(W.hoverCount, { date: D.labels[k], n: Math.round(now().documents[i] || 0), share: percent(now().share[i] || 0) })];
-  if (k > 0 && v >= 0 && !(st.r === "then" && D.settling[k]))
+  if (k > 0 && v >= 0 && !(st.r === "then" && D.warm_up[k]))
     lines.push(fill(st.r === "hindsight" ? W.hoverTurn : W.hoverTurnThen, { turn: Math.round(v), date: before, usual: paceWords(pace(k, t)) }));
   lines.push(W.hoverOpen);
   return [[t, called(k, t) + " · " + fill(W.topic, { topic: t })], lines];

@@ -6,8 +6,8 @@ const sorted = { by: "topic", down: false };
 function topicRow(t, bare) {
   const [a, b] = life(t), s = seen(st.d, t), r = now(), i = cell(s, t), turned = D.table[st.r], v = turned.turned[i] ?? 255;
   const number = (x, digits) => x >= 0 ? Number(x.toFixed(digits)) : null, text = (at) => words(at, t, bare ? 8 : 5).map((w) => w[0]).join(" ");
-  return { topic: t, now: text(s), first: text(a), documents: number(r.documents[i], 0), share: number(r.share[i], 4), turned: v === 255 ? null : number(v * turned.unit, 0),
-    step: st.r === "hindsight" && s > a ? number(r.speed[i], 0) : null, certainty: number(r.certainty[i], 2), begun: D.labels[a] ?? "", ended: b < S - 1 ? D.labels[b] ?? "" : "" };
+  return { topic: t, now: text(s), first: text(a), documents: number(r.documents[i], 0), share: number(r.share[i], 4), drift: v === 255 ? null : number(v * turned.unit, 0),
+    "last drift": st.r === "hindsight" && s > a ? number(r.drift_angle[i], 0) : null, certainty: number(r.certainty[i], 2), begun: D.labels[a] ?? "", ended: b < S - 1 ? D.labels[b] ?? "" : "" };
 }
 function drawTable() {
   const body = $("#topics tbody"), position = (label) => D.labels.indexOf(label);
@@ -16,7 +16,7 @@ function drawTable() {
     const a = key(x), b = key(y), order = a === null || b === null ? (a === null) - (b === null) : (typeof a === "number" ? a - b : a.localeCompare(b, "en")) * (sorted.down ? -1 : 1);
     return order || x.topic - y.topic;
   });
-  const degrees = (v) => v === null ? "" : v + "°", shown = { share: percent, turned: degrees, step: degrees, certainty: (v) => v === null ? "" : Math.round(100 * v) + " %" };
+  const degrees = (v) => v === null ? "" : v + "°", shown = { share: percent, drift: degrees, "last drift": degrees, certainty: (v) => v === null ? "" : Math.round(100 * v) + " %" };
   body.replaceChildren(...rows.map((row) => {
     const tr = make("tr", undefined, there(st.d, row.topic) ? "" : "muted");
     if (row.topic === st.t) tr.setAttribute("aria-current", "true");
@@ -35,7 +35,7 @@ function wireTable() {
     const by = e.target.closest("[data-sort]")?.dataset.sort;
     if (!by) return;
     // numbers begin with the largest, texts with the first
-    sorted.down = sorted.by === by ? !sorted.down : ["documents", "share", "turned", "step", "certainty"].includes(by);
+    sorted.down = sorted.by === by ? !sorted.down : ["documents", "share", "drift", "last drift", "certainty"].includes(by);
     sorted.by = by;
     drawTable();
   });

@@ -2,18 +2,18 @@
 
 const chart = { el: $("#words"), fig: null };
 function wordsForm(w) {
-  const [a, b] = life(st.t), form = st.v || (b - a + 1 <= 14 ? "ladder" : "strips");
-  return form === "ladder" && w < 600 ? "strips" : form;
+  const [a, b] = life(st.t), form = st.v || (b - a + 1 <= 14 ? "ranks" : "heatmap");
+  return form === "ranks" && w < 600 ? "heatmap" : form;
 }
 views.words = { wire: wireWords, draw: drawWords, cursor: moveColumn, rows: wordsRows };
 function drawWords(changed) {
   if (st.t === null) return;
   if (!touches(changed, "t", "r", "v", "th", "size", "data")) return moveColumn();
   const w = chart.el.clientWidth || chart.el.parentElement.clientWidth, form = wordsForm(w), small = w < 560 ? "-phone" : "";
-  $("#words-caption").textContent = { ladder: W.wordsLadder, strips: W.wordsStrips, both: W.wordsBoth }[form];
+  $("#words-caption").textContent = { ranks: W.wordsRanks, heatmap: W.wordsHeatmap, both: W.wordsBoth }[form];
   for (const b of $("#form").children) b.setAttribute("aria-pressed", String(b.dataset.value === form));
   $("#form").firstElementChild.disabled = w < 600;
-  const key = form === "both" ? `words/both/${st.t}/both${small}` : `words/${st.r}/${st.t}/${form}${form === "ladder" ? "" : small}`;
+  const key = form === "both" ? `words/both/${st.t}/both${small}` : `words/${st.r}/${st.t}/${form}${form === "ranks" ? "" : small}`;
   return show("words", key, (fig) => {
     chart.fig = fig;
     chart.el.hidden = !fig;
@@ -47,7 +47,7 @@ function moveColumn() {
   bar.style.width = wide + "px";
   bar.style.transform = `translateX(${g.x(k + between) - wide / 2}px)`;
 }
-const settled = (r, s) => r !== readings.then || !D.settling[s];
+const settled = (r, s) => r !== readings.then || !D.warm_up[s];
 function firstStrong(r, t, word) { for (let s = 0; s < S; s++) if (settled(r, s) && words(s, t, 8, r).some((w) => w[0] === word)) return D.labels[s]; return null; }
 function wordTip(s, word) {
   const found = words(s, st.t).findIndex((w) => w[0] === word), lines = [];
@@ -66,7 +66,7 @@ function wordAt(event) {
   const box = chart.el.getBoundingClientRect(), g = grid(), m = chart.fig.layout.meta;
   const s = m.columns[g.col(event.clientX - box.left)], row = Math.round(g.row(event.clientY - box.top));
   if (s === undefined) return null;
-  if (m.form === "ladder") return { s, word: row >= 1 && row <= 8 ? words(s, st.t, 8)[row - 1]?.[0] : undefined, rail: row > 8 };
+  if (m.form === "ranks") return { s, word: row >= 1 && row <= 8 ? words(s, st.t, 8)[row - 1]?.[0] : undefined, rail: row > 8 };
   return { s, word: m.rows[row], rail: row >= m.rows.length };
 }
 function wireWords() {

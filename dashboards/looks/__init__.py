@@ -1,1 +1,1 @@
-"""What is the same in all views: colours, sentences, letters, and text of strangers made harmless."""
+"""What all views share: colours, texts, text measurement, and escaping of foreign text."""

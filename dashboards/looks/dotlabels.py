@@ -1,4 +1,4 @@
-"""Where names stand beside dots so that no name touches a dot or another name, and which dates of a trail are named."""
+"""Placement of labels beside dots without overlap, and the choice of dates to label on a trail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of strangers on its way into HTML, plotly labels and JSON: one function per border."""
+"""Escaping of foreign text for HTML, plotly labels and JSON."""
 
 from __future__ import annotations
 

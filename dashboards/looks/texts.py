@@ -1,4 +1,4 @@
-"""The fixed texts of the page, in one place; those with braces are filled in at the reader’s date."""
+"""Fixed texts of the page, in one place; those with braces are filled in for the selected date."""
 
 from __future__ import annotations
 
@@ -6,67 +6,67 @@ from collections.abc import Mapping, Sequence
 
 BANNED = ("kappa", "gamma", "von mises", "posterior", "epoch", "cluster", "cosine")
 TITLE = "Topics over time"
-RIVER = "What was written about"
-WORDS = "Its words over time"
-TYPICAL = "Typical documents"
-RAYS = "Seen from here"
+RIVER = "Size of topics over time"
+WORDS = "Strongest words over time"
+REPRESENTATIVE = "Representative documents"
+NEIGHBOURS = "Neighbouring topics"
 GLOBE = "Topics on a globe"
-GLOBE_SCALE = "turned by {turn}°"
-TURN_LEFT = "turn left"
-TURN_RIGHT = "turn right"
-LINES = "Where topics came from and where they went"
-SEARCH = "Where a word lives"
-TREE = "Groups of alike topics"
-NO_TREE = "No tree of topics has been calculated for this log."
-TREE_HOW = "This makes one:"
+GLOBE_SCALE = "drift of {turn}°"
+TURN_LEFT = "rotate left"
+TURN_RIGHT = "rotate right"
+LINEAGE = "Lineage: births, splits, merges and ends"
+SEARCH = "Topics that use a word"
+TREE = "Hierarchy of topics"
+NO_TREE = "This run file holds no hierarchy of topics."
+TREE_HOW = "To compute one:"
 TREE_COMMAND = "vmfstream snapshot run.duckdb --kind tree"
 TABLE = "All topics as a table"
-SETTLING = "still finding its topics"
-CERTAINTY = "sure of it"
+WARM_UP = "warm-up: topics may change"
+CERTAINTY = "certainty"
 LICENCE = "Licence of the documents"
-OLD_BROWSER = "This browser cannot unpack the page; it needs one from 2023 or later."
-NO_SCRIPT = "The pictures need JavaScript, which runs inside this file only. The words of every topic:"
-OFFLINE = "This page is one file: it works without network and asks no server."
+OLD_BROWSER = "This browser cannot decompress the page; use one released in 2023 or later."
+NO_SCRIPT = "The figures need JavaScript, all of which is in this file. The strongest words of every topic:"
+OFFLINE = "This page is one file: it makes no network requests."
 NO_DOCUMENTS = "no documents"
-SERVED = "This page comes from this machine only and shows what the tracker writes into its log."
+SERVED = "This page is served from this machine and shows the run file while the tracker writes it."
 FIND = "Find a word"
 MORE = "More views"
 
-# templates that the page fills in at the reader's date; names in braces are filled by page.js
+# templates that the page's script fills in for the selected date
 PAGE: Mapping[str, str] = {
     "then": "as known then",
     "hindsight": "in hindsight",
     "river": (
-        "Each band is a topic. Thickness: {measure}. The words inside are typical of that moment. "
-        "Strong colour: the topic’s words were changing; pale: they stood still."
+        "One band per topic. Thickness: {measure}. Words: characteristic of that date. "
+        "Strong colour: the topic’s words changed quickly; pale: they hardly changed."
     ),
     "thicknessDocuments": "number of documents",
-    "thicknessShare": "part of all documents",
+    "thicknessShare": "share of all documents",
     "play": "Play",
     "pause": "Pause",
     "dark": "dark",
     "light": "light",
     "topic": "topic {topic}",
-    "numberNever": "its number never changes",
-    "numberMay": "its number may still change its meaning",
+    "numberNever": "its number is final",
+    "numberMay": "its number is provisional (warm-up)",
     "documentsOf": "documents, {share} of {date}",
     "documentOf": "document, {share} of {date}",
-    "lastStep": "turned since {date}",
-    "ofUsual": "of its usual step since {date}",
-    "unjudged": "too early to compare its steps",
+    "lastStep": "drift since {date}",
+    "ofUsual": "times its median drift, since {date}",
+    "unjudged": "too few dates to judge its drift",
     "of": "{n} of {all}",
-    "newSince": "strongest words are new since {date}",
-    "certainty": "sure of its words: {level}",
-    "levels": "firm|good|rough|a guess",
-    "notYet": "not there yet in {date}; first seen {other}",
-    "ended": "ended {date}",
+    "newSince": "strongest words new since {date}",
+    "certainty": "certainty of its words: {level}",
+    "levels": "high|good|fair|low",
+    "notYet": "not active yet in {date}; first active in {other}",
+    "ended": "ended in {date}",
     "hoverCount": "{date}: {n} documents, {share} of all",
-    "hoverTurn": "words turned {turn}° since {date}, {usual}",
-    "hoverTurnThen": "words turned {usual} since {date}",
-    "usual": "as usual for it",
-    "faster": "{times} times its usual step",
-    "slower": "less than usual for it",
-    "hoverOpen": "click to open",
+    "hoverTurn": "drift of {turn}° since {date}, {usual}",
+    "hoverTurnThen": "drift since {date}: {usual}",
+    "usual": "about its median",
+    "faster": "{times} times its median",
+    "slower": "below its median",
+    "hoverOpen": "click to select",
     "rest": "{n} smaller topics",
     "wordAt": "{word} in {date}: {rank} strongest word, weight {weight}",
     "wordBlank": "{word} in {date}: not among the stored words",
@@ -74,153 +74,155 @@ PAGE: Mapping[str, str] = {
     "wordSinceBoth": "among the eight strongest since {then} as known then, {hindsight} in hindsight",
     "wordNever": "never among the eight strongest {reading}",
     "wordOften": "among the twenty strongest in {n} of {all} {periods}",
-    "certaintyAt": "{date}: {share} sure of these words ({level})",
+    "certaintyAt": "{date}: certainty of the words {share} ({level})",
     "emptyAt": "{date}: no documents",
-    "typicalAt": "Typical documents, {date}",
-    "typicalNone": "No document of this topic was kept for {date}.",
-    "score": "{score} of 1",
-    "kept": "{n} of {all} kept: the most typical.",
+    "representativeAt": "Representative documents, {date}",
+    "representativeNone": "No document of this topic was stored for {date}.",
+    "score": "similarity {score}",
+    "kept": "{n} of {all} stored: the most representative.",
     "speak": "{date}. {words}. {n} documents.",
-    "unknownTopic": "There is no topic {topic} in this log; showing topic {other}.",
+    "unknownTopic": "There is no topic {topic} in this run file; showing topic {other}.",
     "replacedTopic": (
-        "There is no topic {topic} in hindsight: it was replaced while the tracker was still finding its topics. "
+        "There is no topic {topic} in hindsight: it was replaced during the warm-up of the tracker. "
         "Showing topic {other}."
     ),
-    "unknownDate": "There is no date {date} in this log; showing {other}.",
-    "noHindsight": "There is no reading in hindsight in this log.",
-    "settlingAt": (
-        "In {date} the tracker was still finding its topics: as known then, numbers and colours of these dates may "
-        "stand for something else later."
+    "unknownDate": "There is no date {date} in this run file; showing {other}.",
+    "noHindsight": "This run file has no reading in hindsight (smoothed).",
+    "warmUpAt": (
+        "In {date} the tracker was still in its warm-up: as known then (filtered), the topic with this number and "
+        "colour may be replaced by another one later."
     ),
     "live": "live, updated {ago} ago",
     "waitingFor": "waiting, updated {ago} ago",
     "stopped": "stopped {time}",
     "finished": "finished {time}",
-    "busy": "log busy since {time}",
+    "busy": "run file locked since {time}",
     "silent": "no answer since {time}",
     "recorded": "replay, recorded {date}",
     "newSlices": "{n} new {periods}: show",
-    "newHindsight": "hindsight recalculated up to {date}: show",
+    "newHindsight": "hindsight updated to {date}: show",
     "soFar": "{date} so far: {n} documents",
     "changed": "What changed, {span}",
     "changedSince": "What changed since your last visit, {span}",
-    "unchanged": "Nothing stood out.",
-    "turned": "turned {turn}°",
+    "unchanged": "No notable change.",
+    "turned": "drift of {turn}°",
     "apart": "{turn}° apart",
     "compareDates": (
-        "Its strongest words in {left} and in {right}{turned}. Lines join words that stayed; grey: gone; +: new."
+        "Its strongest words in {left} and in {right}{turned}. Lines join words in both; grey: only before; +: new."
     ),
-    "compareTopics": "The strongest words of two topics{turned}. Lines join words that both share.",
-    "goneAndNew": "Gone since {left}: {gone}. New in {right}: {entered}.",
+    "compareTopics": "The strongest words of two topics{turned}. Lines join words in both.",
+    "goneAndNew": "No longer since {left}: {gone}. New in {right}: {entered}.",
     "ownWords": "Only {left}: {gone}. Only {right}: {entered}.",
     "nothing": "nothing",
     "otherDates": "another date",
     "otherTopics": "another topic in {date}",
-    "notKnown": "Not recorded in this log: {what}.",
-    "unknown": "not known",
-    "outside": "! outside of what was usual",
-    "usualNow": "usual now: {usual}",
-    "failed": "Could not draw this; the others are fine.",
-    "marked": "{date} is marked; c compares it with another date.",
-    "wordsLadder": "Strongest word on top; lines follow a word; + the first time it enters; grey: its last time.",
-    "wordsStrips": (
-        "Strong colour: strong in the topic. Words sorted by when they mattered. Blank: not among the stored words."
+    "notKnown": "Not recorded in this run file: {what}.",
+    "missing": "not recorded",
+    "outside": "! outside the usual range",
+    "usualNow": "usual range: {usual}",
+    "failed": "This figure could not be drawn; the others are not affected.",
+    "marked": "{date} is marked; press c to compare it with another date.",
+    "wordsRanks": "Strongest word on top; lines follow a word; + its first date in the list; grey: its last date.",
+    "wordsHeatmap": (
+        "Colour: weight of the word. Rows are sorted by when a word was strong. Blank: not among the stored words."
     ),
     "wordsBoth": (
-        "Upper half: as known then. Lower half: in hindsight. A bar marks the first time among the eight strongest. "
-        "Blank: not among the stored words."
+        "Upper half: as known then (filtered). Lower half: in hindsight (smoothed). A bar marks the first date among "
+        "the eight strongest. Blank: not among the stored words."
     ),
-    "linesCaption": (
-        "A line per topic, as thick as its share: on the left its words when it began, on the right its words now or "
-        "at its end. ○ born, ✕ ended, ▼ words changed unusually fast, dotted: asleep. "
-        "A curve is where a topic flowed into another one or split off."
+    "lineageCaption": (
+        "One line per topic, as thick as its share: on the left its words at birth, on the right its newest or "
+        "last words. ○ born, ✕ ended, ▼ drift alarm, dotted: dormant. "
+        "A curve joins topics that merged or split."
     ),
-    "linesShort": "A line per topic: first words on the left, last ones on the right. ○ born, ✕ ended, dotted: asleep.",
+    "lineageShort": (
+        "One line per topic: first words on the left, last ones on the right. ○ born, ✕ ended, dotted: dormant."
+    ),
     "bornAt": "{date}: “{one}” (topic {a}) was born with {n} recent documents",
-    "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} without much to say",
-    "mergedAt": "{date}: “{one}” (topic {a}) flowed into “{other}” (topic {b}); they were {n}° apart",
+    "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} with hardly any documents",
+    "mergedAt": "{date}: “{one}” (topic {a}) merged into “{other}” (topic {b}), {n}° apart",
     "splitAt": "{date}: “{other}” (topic {b}) split off “{one}” (topic {a}) with {n} recent documents",
-    "dormantAt": "{date}: “{one}” (topic {a}) fell asleep; it had {n} documents lately",
-    "wokenAt": "{date}: “{one}” (topic {a}) woke with {n} recent documents, under its old number",
+    "dormantAt": "{date}: “{one}” (topic {a}) became dormant with {n} recent documents",
+    "wokenAt": "{date}: “{one}” (topic {a}) became active again with {n} recent documents",
     "sinceAt": " (in hindsight since {date})",
     "untilAt": " (in hindsight until {date})",
-    "driftAt": "{date}: the words of “{one}” (topic {a}) changed unusually fast, by {n}°",
-    "treeCaption": "Area: part of all documents in {date}. Click a group to come closer, a topic to select it.",
+    "driftAt": "{date}: drift alarm, the words of “{one}” (topic {a}) changed by {n}°",
+    "treeCaption": "Area: share of all documents in {date}. Click a group to zoom in, a topic to select it.",
     "treeTitle": TREE,
-    "treeMade": TREE + ", calculated from documents up to {made}",
-    "treeLater": "The calculation is later than the date you look at.",
-    "treeGrey": "Grey: found by the calculation, not followed by the tracker; as large as it was found.",
-    "treeEmpty": "No documents in {date}: areas as they were calculated.",
+    "treeMade": TREE + ", computed from documents up to {made}",
+    "treeLater": "It was computed after the selected date.",
+    "treeGrey": "Grey: found by this computation only, with the size it had there.",
+    "treeEmpty": "No documents in {date}: areas are those of the computation.",
     "treeTop": "all topics",
-    "treeStranger": "no topic of the tracker answers to it",
+    "treeStranger": "matches no topic of the tracker",
     "treeGroup": "{n}, {share} of all documents in {date}",
-    "treeCloser": "click to come closer",
-    "treeBack": "click to go back",
+    "treeCloser": "click to zoom in",
+    "treeBack": "click to zoom out",
     "searchNone": "Type a word to see which topics used it, and when. Words of the selected topic:",
-    "searchFound": "“{word}” in {n}. Height: how strong the word is there, on one scale for all.",
-    "searchUnknown": "The tracker has never stored “{word}”. Nearest by spelling:",
-    "searchFoot": "Blank: not among the {n} strongest words of a topic; only these are kept. Grey line: its life.",
+    "searchFound": "“{word}” in {n}. Height: weight of the word in the topic, on one scale for all.",
+    "searchUnknown": "“{word}” is among the strongest words of no topic. Similar words:",
+    "searchFoot": "Blank: not among the {n} strongest words of a topic; only these are stored. Grey line: active.",
     "searchMore": "{n} more",
     "searchFewer": "only the first eight",
     "searchPeak": "word {rank} of the topic, {date}",
     "searchPeakShort": "word {rank}, {date}",
     "topicOne": "1 topic",
     "topicMany": "{n} topics",
-    "rays": (
-        "Distance to the centre is the true angle; direction only keeps things apart. Small rings: where the others "
-        "were at first. The trail: this topic’s own past."
+    "neighbours": (
+        "Distance from the centre: angle between the topics’ words; direction has no meaning. Small rings: where the "
+        "others were at first. Trail: this topic’s own past."
     ),
     "globe": (
-        "From a small ring to its dot: how far a topic’s words turned in the last {n} {periods}, true to scale. Who is "
-        "near whom is roughly right; the bends are not data. Drag to turn the globe, click a topic to select it."
+        "From a small ring to its dot: how far a topic drifted in the last {n} {periods}, to scale. Distances between "
+        "topics are approximate. Drag to rotate the globe, click a topic to select it."
     ),
-    "globeThen": "As known then, a trail also holds how unsure the words still were.",
+    "globeThen": "As known then (filtered), drift also includes the uncertainty of the words.",
     "globeRest": "{n} smaller topics are not drawn.",
-    "globeNone": "The tracker was still finding its topics in {date}; as known then, they have no place yet.",
-    "globeFirst": "No trails: nothing came before {date}.",
-    "globeMissing": "This log was written before its topics were sketched. Run the documents again to see them here.",
-    "globeTurned": "turned {turn}° since {date}",
-    "raysThen": "As known then, angles also hold how unsure the words still were.",
-    "raysRest": "{n} more topics lived then; the 40 nearest and the 20 largest are drawn.",
-    "raysAlone": "No other topic lived then.",
-    "raysNoPast": "No trail: this topic has no past yet.",
-    "raysSettling": "No trail: the tracker was still finding its topics.",
-    "raysMissing": "This log was written before angles were kept. Run the documents again to see them.",
-    "raysLeft": "This picture was left out to keep the file small.",
-    "rayAngle": "{angle}° from here",
-    "rayAngleBorn": "{angle}° from here; {first}° when it was born ({date})",
-    "rayAngleFirst": "{angle}° from here; {first}° at first ({date})",
-    "rayShares": "shares with it: {words}",
-    "raySharesNone": "shares none of the stored words with it",
-    "pastAt": "{date}: {angle}° from its words of {other}",
+    "globeNone": "In {date} the tracker was in its warm-up; as known then, topics have no position yet.",
+    "globeFirst": "No trails: {date} is the first date.",
+    "globeMissing": "This run file holds no positions of topics. Replay the documents to compute them.",
+    "globeTurned": "drift of {turn}° since {date}",
+    "neighboursThen": "As known then (filtered), angles also include the uncertainty of the words.",
+    "neighboursRest": "{n} more topics were active; the 40 nearest and the 20 largest are drawn.",
+    "neighboursAlone": "No other topic was active at this date.",
+    "neighboursNoPast": "No trail: this topic has no earlier date.",
+    "neighboursWarmUp": "No trail: the tracker was in its warm-up.",
+    "neighboursMissing": "This run file holds no angles between topics. Replay the documents to compute them.",
+    "neighboursLeft": "This figure was left out to limit the size of the file.",
+    "neighbourAngle": "{angle}° apart",
+    "neighbourAngleBorn": "{angle}° apart; {first}° at its birth ({date})",
+    "neighbourAngleFirst": "{angle}° apart; {first}° at first ({date})",
+    "neighbourShares": "words in common: {words}",
+    "neighbourSharesNone": "no stored words in common",
+    "pastAt": "{date}: {angle}° from its words in {other}",
 }
 
 HOW_TO_READ: Sequence[tuple[str, str]] = (
     (
         "Topic",
-        "A group of documents that use similar words. It is called by its strongest words at the date you look at.",
+        "A group of documents that use similar words, named by its strongest words at the selected date.",
     ),
     (
         "River",
-        "Each band is a topic, as thick as its documents are many; the words inside are typical of that moment.",
+        "One band per topic, as thick as its number or share of documents; the words are characteristic of the date.",
     ),
-    ("Colour", "The colour belongs to the topic for ever. Strong: its words were changing; pale: they stood still."),
-    ("Date", "The bar on top sets the date for the whole page. Play moves it; so do the arrow keys."),
+    ("Colour", "Every topic keeps its colour. Strong: its words changed quickly; pale: they hardly changed."),
+    ("Date", "The slider on top sets the date of the whole page. So do Play and the arrow keys."),
     ("Words", "The strongest words of one topic at each date. Follow a line to follow a word."),
-    ("Turned", "How far the mix of words has moved, as an angle: 0° the same, 90° nothing in common."),
+    ("Drift", "The angle between a topic's word weights at two dates: 0° the same, 90° nothing in common."),
     (
-        "Seen from here",
-        "The chosen topic in the middle, the others around it: distance is the angle between their words.",
+        "Neighbours",
+        "The selected topic in the middle, the others around it: distance is the angle between their words.",
     ),
-    ("Life lines", "One line per topic from its first date to its last; a curve is where one flowed into another."),
-    ("Globe and tree", "Which topics are alike. Near is roughly right on the globe; the tree joins topics in groups."),
-    ("As known then", "Uses only documents up to that date. At first, topics are tried that are replaced later."),
-    ("In hindsight", "Uses all documents, also later ones."),
-    ("Sure of its words", "How well a topic's words are known; it falls when documents stay away."),
+    ("Lineage", "One line per topic from its first date to its last; curves join topics that merged or split."),
+    ("Globe and tree", "Similar topics are near each other, approximately on the globe; the tree groups them."),
+    ("As known then (filtered)", "Uses only documents up to that date. In the warm-up topics may still be replaced."),
+    ("In hindsight (smoothed)", "Uses later documents too."),
+    ("Certainty", "How precisely a topic's words are known; it falls while the topic gets no documents."),
 )
 
 KEYS: Sequence[tuple[str, str]] = (
-    ("← →", "one step in time, with shift ten"),
+    ("← →", "previous and next date, with shift ten dates"),
     ("Home End", "first and newest date"),
     ("space", "play or pause"),
     ("↑ ↓", "previous and next topic"),
@@ -229,15 +231,15 @@ KEYS: Sequence[tuple[str, str]] = (
     ("m", "mark the date"),
     ("c", "compare with the marked date, or with the one before"),
     ("/", "find a word"),
-    ("Enter", "open the topic"),
+    ("Enter", "go to the selected topic"),
     ("t", "light or dark"),
     ("?", "this help"),
     ("Esc", "back"),
 )
-NOTICE = "Each band is a topic. Click one."
-COMPARE = "Compared"
+NOTICE = "Each band is a topic. Click one to select it."
+COMPARE = "Comparison"
 COMPARE_WITH = "Compare with"
-TABLE_CAPTION = "At the date above. Grey: not there at that date, shown as it last was. Choose a heading to sort."
+TABLE_CAPTION = "Values at the selected date. Grey: not active then, last known values. Click a heading to sort."
 
 TABLE_HEADS: Mapping[str, str] = {
     "topic": "topic",
@@ -245,15 +247,15 @@ TABLE_HEADS: Mapping[str, str] = {
     "first": "words at first",
     "documents": "documents",
     "share": "share",
-    "turned": "turned",
-    "step": "last step",
-    "certainty": "sure of its words",
+    "drift": "drift",
+    "last drift": "last drift",
+    "certainty": "certainty",
     "begun": "first",
     "ended": "ended",
 }
-HEALTH = "May I trust this?"
+HEALTH = "Diagnostics of the run"
 HEALTH_CAPTION = (
-    "Grey: what was usual at the dates before, on the side where leaving it is bad. Red: outside of it. The first "
+    "Grey: usual range at the dates before, drawn on the side where leaving it is bad. Red: outside of it. The first "
     "fourteen dates are not judged."
 )
 USUAL = "usual"
@@ -262,8 +264,8 @@ UP_TO = "up to {}"
 HEALTH_ROWS: Mapping[str, str] = {
     "documents": "Documents",
     "surprise": "Surprise, in usual spreads",
-    "newWords": "New words",
-    "living": "Living topics",
+    "newWords": "Out-of-vocabulary rate",
+    "living": "Active topics",
     "alarms": "Drift alarms",
     "refused": "Rejected and late",
     "lag": "Messages waiting",

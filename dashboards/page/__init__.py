@@ -1,1 +1,1 @@
-"""What both faces of the page are made of: HTML, data for its script, figures, and the state of a log that grows."""
+"""What the exported and the live page are made of: HTML, data for the script, figures, and polling of the run file."""

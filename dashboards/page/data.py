@@ -1,4 +1,4 @@
-"""What the page's script works with: columns of both readings, documents, colours, sentences, columns of the views."""
+"""Data of the page's script: columns of both readings, documents, colours, texts, columns of the views."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.dashboards import PANELS, TABS, panel
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards import OLD_NAMES, PANELS, TABS, panel
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.looks.theme import Theme, config, repaint_table, template, theme
-from vmfstream.dashboards.page.drawings import Plan
-from vmfstream.dashboards.page.packing import Arrays
-from vmfstream.dashboards.panels import Parts
+from vmfstream.dashboards.page.compression import ArrayTable
+from vmfstream.dashboards.page.drawings import PagePlan
+from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of, topics_of
-from vmfstream.dashboards.rows.log import LogRows, readings_of
-from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
-from vmfstream.dashboards.rows.stable_layout import arrangement
+from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
+from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
+from vmfstream.dashboards.rows.stable_layout import river_order
 from vmfstream.dashboards.views.river.panel import many
 
 
-def parts_of(rows: LogRows, plan: Plan, *, live: bool = False) -> Parts:
+def parts_of(rows: RunRows, plan: PagePlan, *, live: bool = False) -> PageParts:
     """Return what the page's HTML is made of."""
     history = history_of(rows, readings_of(rows)[0])
-    return Parts(
+    return PageParts(
         rows=rows,
         history=history,
         meta=rows.meta(),
@@ -36,7 +36,7 @@ def parts_of(rows: LogRows, plan: Plan, *, live: bool = False) -> Parts:
     )
 
 
-def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
+def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any]:
     """Return everything but the figures, its arrays placed in ``table``."""
     readings = readings_of(rows)
     history, topics = history_of(rows, readings[0]), topics_of(rows)
@@ -45,22 +45,23 @@ def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
         "config": config(),
         "documents": _documents(rows, history, plan),
         "events": _events(rows, history),
+        "former": dict(OLD_NAMES),
         "labels": list(history.labels),
         "last": int(history.index[-1]) if history.index.size else -1,
         "measures": list(plan.measures),
         "many": many(rows),
         "n": history.n.tolist(),
         "open": {
-            "measure": opening_measure(history),
+            "measure": initial_measure(history),
             "reading": readings[0],
-            "topic": opening_topic(history),
+            "topic": initial_topic(history),
         },
-        "order": arrangement(rows) if history.index.size else [],
-        "period": wording.period(history.labels),
+        "order": river_order(rows) if history.index.size else [],
+        "period": phrases.period(history.labels),
         "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
         "recorded": _recorded(rows),
         "repaint": dict(repaint_table()),
-        "settling": history.settling.astype(int).tolist(),
+        "warm_up": history.warm_up.astype(int).tolist(),
         "subtitle": {name: subtitle(history_of(rows, name)) for name in readings},
         "tabs": list(TABS),
         "template": template("light"),
@@ -72,17 +73,17 @@ def page_data(rows: LogRows, plan: Plan, table: Arrays) -> dict[str, Any]:
     views = {name: columns for name in PANELS if (columns := panel(name).columns)} if history.index.size else {}
     data["columns"] = list(views)
     for name, columns in views.items():
-        data[name] = table.packed(columns(rows, history))
+        data[name] = table.with_references(columns(rows, history))
     return data
 
 
 def subtitle(history: History) -> str:
     """Return the line beside the title: documents, span, topics."""
     tried = int(history.provisional().sum())
-    return wording.subtitle(history.labels, int(history.n.sum()), int(history.topic.size) - tried, tried)
+    return phrases.subtitle(history.labels, int(history.n.sum()), int(history.topic.size) - tried, tried)
 
 
-def _columns(history: History, topics: Ints, plan: Plan, table: Arrays) -> dict[str, Any]:
+def _columns(history: History, topics: Ints, plan: PagePlan, table: ArrayTable) -> dict[str, Any]:
     """Return one reading as columns over slices and the page's topics; numbers are rounded to what is shown."""
     slices = history.index.size
     place = np.searchsorted(topics, history.topic)
@@ -103,10 +104,10 @@ def _columns(history: History, topics: Ints, plan: Plan, table: Arrays) -> dict[
         "certainty": table.place(spread(history.certainty).astype(np.float32)),
         "documents": table.place(spread(history.documents).astype(np.float32)),
         "share": table.place(spread(history.share).astype(np.float32)),
-        "speed": table.place(spread(history.speed).astype(np.float32)),
+        "drift_angle": table.place(spread(history.drift_angle).astype(np.float32)),
         "usual": [
             None if np.isnan(v) else round(float(v), 2)
-            for v in spread(history.typical_speed()[None, :].repeat(slices, axis=0))[0]
+            for v in spread(history.usual_drift_angle()[None, :].repeat(slices, axis=0))[0]
         ]
         if slices
         else [],
@@ -117,11 +118,11 @@ def _columns(history: History, topics: Ints, plan: Plan, table: Arrays) -> dict[
     }
 
 
-def _documents(rows: LogRows, history: History, plan: Plan) -> list[list[Any]]:
-    """Return typical documents as rows of slice position, topic, title, date, score and safe address."""
+def _documents(rows: RunRows, history: History, plan: PagePlan) -> list[list[Any]]:
+    """Return representative documents as rows of slice position, topic, title, date, score and safe address."""
     if not history.index.size:
         return []
-    frame = rows.typical()
+    frame = rows.representative()
     shown = _precision(frame.time)
     out = []
     position = frame.slice - history.index[0]
@@ -135,7 +136,7 @@ def _documents(rows: LogRows, history: History, plan: Plan) -> list[list[Any]]:
     return out
 
 
-def _recorded(rows: LogRows) -> str:
+def _recorded(rows: RunRows) -> str:
     """Return the day on which the newest slice ended, empty if it is not known."""
     ends = rows.slices().ends
     if not ends.size or np.isnat(ends[-1]):
@@ -144,14 +145,14 @@ def _recorded(rows: LogRows) -> str:
 
 
 def _precision(times: NDArray[np.datetime64]) -> int:
-    """Return how many characters of an ISO date tell something: none if all dates begin a year, else month or day."""
+    """Return how many characters of an ISO date are informative: none if all dates begin a year, else month or day."""
     days = times[~np.isnat(times)].astype("datetime64[D]")
     if (days == days.astype("datetime64[Y]")).all():
         return 0
     return 7 if (days == days.astype("datetime64[M]")).all() else 10
 
 
-def _events(rows: LogRows, history: History) -> list[list[Any]]:
+def _events(rows: RunRows, history: History) -> list[list[Any]]:
     """Return drift alarms and births as rows of slice position, kind and topic."""
     frame = rows.events()
     if not history.index.size:

@@ -1,4 +1,4 @@
-"""All figures of a page, each drawn once."""
+"""All figures of a page, each drawn on first use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.panels import Panel
 from vmfstream.dashboards.rows.history import history_of, topics_of
-from vmfstream.dashboards.rows.log import LogRows, readings_of
+from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 from vmfstream.dashboards.view import Measure
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What goes into a page, and in words what does not."""
+class PagePlan:
+    """What is written into a page, and the names of the parts left out."""
 
     measures: tuple[Measure, ...] = ("documents", "share")
     documents: int = 5
@@ -29,14 +29,14 @@ class Plan:
 
 
 class Drawings:
-    """The figures of one state of a log by key, each drawn when it is first asked for."""
+    """Figures of one state of a run file by key, each drawn on first use."""
 
-    def __init__(self, rows: LogRows) -> None:
+    def __init__(self, rows: RunRows) -> None:
         self._rows = rows
         self._drawn: dict[str, Any] = {}
         self._panels: dict[str, Panel] = {name: panel(name) for name in PANELS}
 
-    def keys(self, plan: Plan) -> list[str]:
+    def keys(self, plan: PagePlan) -> list[str]:
         """Return the keys of the figures that a plan keeps, in the order of the page."""
         topics = self._pictured(plan)
         keys = [key for one in self._panels.values() if one.keys for key in one.keys(self._rows, topics)]
@@ -63,9 +63,9 @@ class Drawings:
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        return frozenset(self.keys(Plan()))
+        return frozenset(self.keys(PagePlan()))
 
-    def _pictured(self, plan: Plan) -> Sequence[int]:
+    def _pictured(self, plan: PagePlan) -> Sequence[int]:
         """Return the topics that have pictures of their own."""
         topics = topics_of(self._rows)
         peak = np.zeros(topics.size)

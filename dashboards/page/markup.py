@@ -1,4 +1,4 @@
-"""The page's HTML: everything that can be said before a script runs, escaped at the border."""
+"""The page's HTML: everything that is known before a script runs, escaped."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from importlib import resources
 import numpy as np
 
 from vmfstream.dashboards import TABS, panel
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_html
 from vmfstream.dashboards.looks.theme import FONT, Theme, theme
+from vmfstream.dashboards.page.compression import compressed_script
 from vmfstream.dashboards.page.data import subtitle
-from vmfstream.dashboards.page.packing import packed
-from vmfstream.dashboards.panels import Parts
+from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import History
 
 CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -46,33 +46,33 @@ SCRIPTS = (
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
 
-def exported(parts: Parts, library: str, data: str, figures: str) -> str:
+def exported(parts: PageParts, library: str, data: str, figures: str) -> str:
     """Return the whole page as one file.
 
     Parameters
     ----------
-    parts : Parts
+    parts : PageParts
     library : str
         The plotly library, packed.
     data, figures : str
         JSON that may stand inside a script element.
     """
     scripts = (
-        packed("data", "application/json", data)
-        + packed("figures", "application/json", figures)
+        compressed_script("data", "application/json", data)
+        + compressed_script("figures", "application/json", figures)
         + library
-        + packed("script", "text/javascript", script())
+        + compressed_script("script", "text/javascript", script())
         + f"<script>{NO_COASTS}</script>\n<script>{_asset('unpack.js')}</script>\n"
     )
     policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
     return page(parts, policy, scripts)
 
 
-def page(parts: Parts, head: str, scripts: str) -> str:
+def page(parts: PageParts, head: str, scripts: str) -> str:
     """Return the page's HTML around what its face adds to the head and behind the body."""
     title = for_html(clean(parts.meta.get("title") or texts.TITLE))
     if not parts.history.index.size:
-        return waiting(title, wording.nothing_closed(0), head, scripts, footer=_footer(parts))
+        return waiting(title, phrases.nothing_closed(0), head, scripts, footer=_footer(parts))
     return _document(title, head, _body(parts, title), scripts, live=parts.live)
 
 
@@ -101,7 +101,7 @@ def script() -> str:
     return '(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "start();\n})();"
 
 
-def _body(parts: Parts, title: str) -> str:
+def _body(parts: PageParts, title: str) -> str:
     history = parts.history
     newest = history.index.size - 1
     return f"""<header>
@@ -126,14 +126,14 @@ autocomplete="off" spellcheck="false">
 <p class="note" id="notice"><span>{texts.NOTICE}</span><button class="quiet">Got it</button></p>
 <main>
 {_placed("river", parts, "section")}
-{_placed("sentences", parts, "section")}
+{_placed("changes", parts, "section")}
 <section id="topic" aria-labelledby="topic-name">
 <h2 class="name"><span class="swatch" aria-hidden="true"></span><span id="topic-name"></span></h2>
 <p class="note" id="state" hidden></p>
 <dl class="facts" id="facts"></dl>
 <div class="columns">
 <div>{_placed("words", parts)}{_placed("compare", parts)}{_placed("documents", parts)}</div>
-<div class="beside">{_placed("rays", parts)}</div>
+<div class="beside">{_placed("neighbours", parts)}</div>
 </div>
 </section>
 {_tabs(parts)}
@@ -146,12 +146,12 @@ autocomplete="off" spellcheck="false">
 <noscript><p class="note">{texts.NO_SCRIPT}</p>{_words_table(history)}</noscript>"""
 
 
-def _placed(name: str, parts: Parts, element: str = "div") -> str:
+def _placed(name: str, parts: PageParts, element: str = "div") -> str:
     """Return a panel in its place; an empty one takes no room."""
     return f'<{element} data-view="{name}">{panel(name).section(parts)}</{element}>'
 
 
-def _tabs(parts: Parts) -> str:
+def _tabs(parts: PageParts) -> str:
     heads = "".join(
         f'<button role="tab" id="tab-{name}" data-value="{name}" aria-controls="panel-{name}" '
         f'aria-selected="false" tabindex="-1">{for_html(panel(name).title)}</button>'
@@ -168,11 +168,11 @@ def _tabs(parts: Parts) -> str:
     )
 
 
-def _readings(parts: Parts) -> str:
-    off = "" if parts.hindsight else f' disabled title="{for_html(wording.no_hindsight())}"'
+def _readings(parts: PageParts) -> str:
+    off = ' title="smoothed"' if parts.hindsight else f' disabled title="{for_html(phrases.no_hindsight())}"'
     return (
         '<div class="switch" role="group" aria-label="Reading" id="reading">'
-        f'<button data-value="then">{texts.PAGE["then"]}</button>'
+        f'<button data-value="then" title="filtered">{texts.PAGE["then"]}</button>'
         f'<button data-value="hindsight"{off}>{texts.PAGE["hindsight"]}</button></div>'
     )
 
@@ -190,16 +190,16 @@ def _words_table(history: History) -> str:
     return f'<div class="scroll"><table>{body}</table></div>'
 
 
-def _footer(parts: Parts) -> str:
+def _footer(parts: PageParts) -> str:
     lines = []
     licence = parts.meta.get("licence") or parts.meta.get("license")
     if licence:
         lines.append(f"{texts.LICENCE}: {for_html(clean(licence, 300))}")
-    settings = wording.settings_in_words({key: clean(value, 200) for key, value in parts.meta.items()})
+    settings = phrases.settings_in_words({key: clean(value, 200) for key, value in parts.meta.items()})
     if settings:
         lines.append(for_html("; ".join(settings)))
     if parts.dropped:
-        lines.append(for_html(wording.dropped_sentence(parts.dropped)))
+        lines.append(for_html(phrases.dropped_sentence(parts.dropped)))
     lines.append(texts.SERVED if parts.live else texts.OFFLINE)
     return f"<footer>{'<br>'.join(lines)}</footer>"
 

@@ -1,1 +1,1 @@
-"""From rows of the log to arrays over slices and topics, and what several views read from these."""
+"""Rows of the run file as arrays over slices and topics, and quantities that several views derive from them."""

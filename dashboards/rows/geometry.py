@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import Reading
 
 UNKNOWN = 255
@@ -40,7 +40,7 @@ def degrees_between(a: Floats, b: Floats) -> Floats:
     return out
 
 
-def angles_seen_from(rows: LogRows, history: History, topic: int) -> Floats:
+def angles_seen_from(rows: RunRows, history: History, topic: int) -> Floats:
     """Return the degrees between one topic and every other at each slice, shape (S, T), NaN where unknown."""
     out = np.full((history.index.size, history.topic.size), np.nan)
     for reading, used in _parts(rows, history):
@@ -50,7 +50,7 @@ def angles_seen_from(rows: LogRows, history: History, topic: int) -> Floats:
     return out
 
 
-def sketch_of(rows: LogRows, history: History, topic: int) -> Floats:
+def sketch_of(rows: RunRows, history: History, topic: int) -> Floats:
     """Return the sketches of one topic's mean as unit rows, shape (S, 256), NaN where there is none."""
     found = [(rows.sketches(reading), used) for reading, used in _parts(rows, history)]  # all: the globe needs them too
     out = np.full((history.index.size, max(frame.numbers.shape[1] for frame, _ in found)), np.nan)
@@ -61,7 +61,7 @@ def sketch_of(rows: LogRows, history: History, topic: int) -> Floats:
     return out
 
 
-def all_sketches(rows: LogRows, history: History) -> NDArray[np.float32]:
+def all_sketches(rows: RunRows, history: History) -> NDArray[np.float32]:
     """Return the sketches of all means as unit rows, shape (S, T, 256), NaN where there is none."""
     found = [(rows.sketches(reading), used) for reading, used in _parts(rows, history)]
     width = max(frame.numbers.shape[1] for frame, _ in found)
@@ -79,7 +79,7 @@ def unit(rows: Floats) -> Floats:
     return out
 
 
-def _parts(rows: LogRows, history: History) -> list[tuple[Reading, Bools]]:
+def _parts(rows: RunRows, history: History) -> list[tuple[Reading, Bools]]:
     """Return the readings of which a history is made, each with the slices that are taken from it."""
     if history.reading == "then":
         return [("then", np.ones(history.index.size, dtype=np.bool_))]

@@ -1,4 +1,4 @@
-"""The log as dense arrays over slices and topics, read once and shared by all views."""
+"""The run file as dense arrays over slices and topics, read once and shared by all views."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.dashboards.looks.escape import clean
-from vmfstream.dashboards.looks.wording import unlabelled
-from vmfstream.dashboards.rows.log import LogRows, once, readings_of
+from vmfstream.dashboards.looks.phrases import unlabelled
+from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reading, SliceFrame
 
@@ -27,19 +27,19 @@ _YEAR = re.compile(r"\d{4}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """One reading of the log.
+    """One reading of the run file.
 
     Parameters
     ----------
     reading : {"then", "hindsight"}
-    index, n, settling : arrays of shape (S,)
+    index, n, warm_up : arrays of shape (S,)
         Slice numbers without gaps, documents, and whether topic numbers could still change their meaning.
     labels : tuple of S str
         Names of the slices in the words of their calendar.
     topic : int array of shape (T,)
         Ids of the topics that this reading has rows of, in ascending order.
-    documents, share, certainty, speed : float arrays of shape (S, T)
-        NaN where the topic was not alive; ``speed`` in degrees since the slice before.
+    documents, share, certainty, drift_angle : float arrays of shape (S, T)
+        NaN where the topic was not alive; ``drift_angle`` in degrees since the slice before.
     vocabulary : tuple of V str
         Words, cleaned for display.
     word : int array of shape (S, T, R)
@@ -52,12 +52,12 @@ class History:
     index: Ints
     labels: tuple[str, ...]
     n: Ints
-    settling: Bools
+    warm_up: Bools
     topic: Ints
     documents: Floats
     share: Floats
     certainty: Floats
-    speed: Floats
+    drift_angle: Floats
     vocabulary: tuple[str, ...]
     word: Ints
     weight: Floats
@@ -85,18 +85,18 @@ class History:
 
     def settled(self) -> Bools:
         """Return the slices whose topic numbers are final in this reading (all of them in hindsight)."""
-        return ~self.settling if self.reading == "then" else np.ones(self.index.size, dtype=np.bool_)
+        return ~self.warm_up if self.reading == "then" else np.ones(self.index.size, dtype=np.bool_)
 
     def provisional(self) -> Bools:
-        """Return the topics that stood only in slices in which topics were still being found, shape (T,)."""
+        """Return the topics that exist only in slices of the warm-up, shape (T,)."""
         there = ~np.isnan(self.documents)
         there[:-1] &= self.settled()[:-1, None]
         stayed: Bools = np.asarray(there.any(axis=0))
         return ~stayed
 
-    def typical_speed(self) -> Floats:
-        """Return each topic's own median step in degrees over settled slices, NaN where it has none, shape (T,)."""
-        known = np.where(self.settled()[:, None] & self.alive(), self.speed, np.nan)
+    def usual_drift_angle(self) -> Floats:
+        """Return each topic's median drift angle after the warm-up in degrees, NaN where it has none, shape (T,)."""
+        known = np.where(self.settled()[:, None] & self.alive(), self.drift_angle, np.nan)
         out = np.full(self.topic.size, np.nan)
         for t in range(self.topic.size):
             steps = known[:, t][~np.isnan(known[:, t])]
@@ -105,8 +105,8 @@ class History:
         return out
 
 
-def read_history(rows: LogRows, reading: Reading) -> History:
-    """Read one reading of the log.
+def read_history(rows: RunRows, reading: Reading) -> History:
+    """Read one reading of the run file.
 
     In hindsight, slices that no smoothing has reached yet are shown as known then; without any hindsight this is the
     reading as known then under its own name.
@@ -114,7 +114,7 @@ def read_history(rows: LogRows, reading: Reading) -> History:
     if reading == "hindsight" and not rows.has_hindsight():
         reading = "then"
     slices = rows.slices()
-    index, labels, n, settling = _calendar(slices)
+    index, labels, n, warm_up = _calendar(slices)
     topics, words = rows.topics("then"), rows.word_codes("then")
     parts = [(topics, words, np.ones(index.size, dtype=np.bool_))]
     if reading == "hindsight":
@@ -124,14 +124,14 @@ def read_history(rows: LogRows, reading: Reading) -> History:
 
     ids = np.unique(np.concatenate([frame.topic[_inside(index, frame.slice, used)] for frame, _, used in parts]))
     shape = (index.size, ids.size)
-    documents, share, certainty, speed = (np.full(shape, np.nan) for _ in range(4))
+    documents, share, certainty, drift_angle = (np.full(shape, np.nan) for _ in range(4))
     for frame, _, used in parts:
         s, t, keep = _cells(index, ids, frame.slice, frame.topic, used)
         for out, column in (
             (documents, frame.n),
             (share, frame.share),
             (certainty, frame.certainty),
-            (speed, frame.speed),
+            (drift_angle, frame.drift_angle),
         ):
             out[s, t] = column[keep]
 
@@ -149,29 +149,29 @@ def read_history(rows: LogRows, reading: Reading) -> History:
         index=index,
         labels=labels,
         n=n,
-        settling=settling,
+        warm_up=warm_up,
         topic=ids,
         documents=documents,
         share=share,
         certainty=certainty,
-        speed=speed,
+        drift_angle=drift_angle,
         vocabulary=vocabulary,
         word=word,
         weight=weight,
     )
 
 
-def history_of(rows: LogRows, reading: Reading) -> History:
-    """Return a reading as dense arrays, computed once if ``rows`` are those of one moment."""
+def history_of(rows: RunRows, reading: Reading) -> History:
+    """Return a reading as dense arrays, computed once if ``rows`` are cached."""
     return once(rows, ("history", reading), lambda: read_history(rows, reading))
 
 
-def topics_of(rows: LogRows) -> Ints:
+def topics_of(rows: RunRows) -> Ints:
     """Return the ids of the topics of all readings of a log, in ascending order."""
     return np.unique(np.concatenate([history_of(rows, reading).topic for reading in readings_of(rows)]))
 
 
-def lived(rows: LogRows, topics: Sequence[int]) -> list[tuple[Reading, int]]:
+def lived(rows: RunRows, topics: Sequence[int]) -> list[tuple[Reading, int]]:
     """Return the readings with those of some topics that they have rows of."""
     known = {reading: set(history_of(rows, reading).topic.tolist()) for reading in readings_of(rows)}
     return [(reading, topic) for reading in known for topic in topics if topic in known[reading]]
@@ -241,9 +241,9 @@ def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
     named = dict(zip(where.tolist(), frame.label.tolist(), strict=True))
     labels = tuple(clean(str(named[i]), 24) if named.get(i) else unlabelled(int(index[i])) for i in range(index.size))
     n = np.zeros(index.size, dtype=np.int64)
-    settling = np.zeros(index.size, dtype=np.bool_)
-    n[where], settling[where] = frame.n, frame.settling
-    return index, labels, n, settling
+    warm_up = np.zeros(index.size, dtype=np.bool_)
+    n[where], warm_up[where] = frame.n, frame.warm_up
+    return index, labels, n, warm_up
 
 
 def _cells(index: Ints, ids: Ints, slices: Ints, topics: Ints, used: Bools) -> tuple[Ints, Ints, Bools]:

@@ -1,4 +1,4 @@
-"""The river's order, and what a live page keeps while its log grows, so that nothing moves under a reader."""
+"""Order of the river, and the layout that a live page keeps while its run file grows."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ from collections.abc import Hashable
 import numpy as np
 
 from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of
-from vmfstream.dashboards.rows.likeness import life_angles, order_by_likeness
-from vmfstream.dashboards.rows.log import LogRows, Moment, once, readings_of
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, once, readings_of
+from vmfstream.dashboards.rows.similarity import lifetime_angles, order_by_similarity
 
 _STEP = 0.25
 
 
-def arrangement(rows: LogRows) -> list[int]:
-    """Return the topics of all readings from the top of the river to its bottom: neighbours are alike.
+def river_order(rows: RunRows) -> list[int]:
+    """Return the topics of all readings from the top of the river to its bottom, adjacent ones similar.
 
     Topics of the reading that a page opens with are arranged together; those that only the other one has, because they
     were replaced while topics were still being found, stand beside their nearest relatives.
     """
-    return once(rows, ("arrangement",), lambda: _arranged(rows))
+    return once(rows, ("river_order",), lambda: _river_order(rows))
 
 
-def columns_in_order(rows: LogRows, history: History) -> Ints:
+def columns_in_order(rows: RunRows, history: History) -> Ints:
     """Return the columns of a reading's topics in the order that both readings share, shape (T,)."""
     column = {int(t): k for k, t in enumerate(history.topic)}
-    return np.array([column[t] for t in arrangement(rows) if t in column], dtype=np.int64)
+    return np.array([column[t] for t in river_order(rows) if t in column], dtype=np.int64)
 
 
-def _arranged(rows: LogRows) -> list[int]:
-    steady = (rows.steady if isinstance(rows, Moment) else None) or Steady()
+def _river_order(rows: RunRows) -> list[int]:
+    layout = (rows.layout if isinstance(rows, CachedRows) else None) or StableLayout()
     order: list[int] = []
     for reading in readings_of(rows):
-        order = steady.arranged(history_of(rows, reading))
+        order = layout.order_of(history_of(rows, reading))
     return order
 
 
-class Steady:
-    """The layout that a page began with; what comes later is added to it."""
+class StableLayout:
+    """The first layout of a page, to which later topics and slices are added."""
 
     def __init__(self) -> None:
         self._order: list[int] = []
         self._lines: dict[Hashable, tuple[Floats, int]] = {}
         self._extents: dict[Hashable, tuple[float, float]] = {}
 
-    def arranged(self, history: History) -> list[int]:
-        """Return all topics so far in the order they always had; a new one stands beside its nearest relative."""
+    def order_of(self, history: History) -> list[int]:
+        """Return all topics so far in their fixed order; a new one is put beside the most similar one."""
         if not self._order:
-            self._order = history.topic[order_by_likeness(history)].tolist()
+            self._order = history.topic[order_by_similarity(history)].tolist()
         fresh = [int(t) for t in history.topic if int(t) not in self._order]
         if fresh:
-            angle = life_angles(history)
+            angle = lifetime_angles(history)
             column = {int(t): k for k, t in enumerate(history.topic)}
             for topic in fresh:
                 known = [other for other in self._order if other in column]

@@ -1,11 +1,11 @@
-"""Show me the documents: the most typical ones of the topic at the date."""
+"""Panel of the most representative documents of the topic at the date."""
 
 from __future__ import annotations
 
-from vmfstream.dashboards.panels import Panel, Parts
+from vmfstream.dashboards.panels import PageParts, Panel
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the place of heading, list and what was kept; the script fills them."""
     return '<div id="documents" aria-live="off"><h3></h3><ol></ol><p class="muted"></p></div>'
 

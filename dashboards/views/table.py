@@ -1,4 +1,4 @@
-"""Every topic as a row at the date under the cursor: the text alternative of all pictures."""
+"""Every topic as a row at the selected date: the text alternative of all figures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
-from vmfstream.dashboards.panels import Panel, Parts
+from vmfstream.dashboards.panels import PageParts, Panel
 from vmfstream.dashboards.rows.geometry import all_sketches, as_bytes
 from vmfstream.dashboards.rows.history import Floats, History, history_of, topics_of
-from vmfstream.dashboards.rows.log import LogRows, readings_of
+from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 
 # key of a column, and whether it holds numbers
 _COLUMNS = (
@@ -20,15 +20,15 @@ _COLUMNS = (
     ("first", False),
     ("documents", True),
     ("share", True),
-    ("turned", True),
-    ("step", True),
+    ("drift", True),
+    ("last drift", True),
     ("certainty", True),
     ("begun", False),
     ("ended", False),
 )
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the table's head, whose buttons sort it; the script fills in a row per topic."""
     heads = "".join(
         f'<th scope="col"{_class("number" if number else "")} aria-sort="none">'
@@ -44,8 +44,8 @@ def section(parts: Parts) -> str:
     )
 
 
-def columns(rows: LogRows, history: History) -> dict[str, Any]:
-    """Return by reading how far each topic has turned since its first date, as bytes of shape (S, T) row by row."""
+def columns(rows: RunRows, history: History) -> dict[str, Any]:
+    """Return by reading the drift of each topic since its first date, as bytes of shape (S, T) row by row."""
     out: dict[str, Any] = {}
     topics = topics_of(rows)
     for reading in readings_of(rows):
@@ -57,7 +57,7 @@ def columns(rows: LogRows, history: History) -> dict[str, Any]:
     return out
 
 
-def turned_since_first(rows: LogRows, history: History) -> Floats:
+def turned_since_first(rows: RunRows, history: History) -> Floats:
     """Return the degrees between each topic's mean and its first settled one, shape (S, T), NaN where unknown."""
     sketches = all_sketches(rows, history)
     there = ~np.isnan(sketches).any(axis=2) & history.settled()[:, None]

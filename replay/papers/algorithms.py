@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.directional.params import Mixture, Rows
-from vmfstream.mixtures import frequency, kmeans, movmf
+from vmfstream.mixtures import frequency_sensitive, kmeans, movmf
 from vmfstream.mixtures.seeding import perturbed_means
 
 FSKMEANS, SPKMEANS, HARD, SOFT = PRINTED = ("fskmeans", "spkmeans", "hard-moVMF", "soft-moVMF")
@@ -94,7 +94,7 @@ def _kmeans(sweeps: Callable[..., kmeans.KMeansFit]) -> Algorithm:
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    FSKMEANS: _kmeans(frequency.frequency_sensitive),
+    FSKMEANS: _kmeans(frequency_sensitive.frequency_sensitive),
     SPKMEANS: _kmeans(kmeans.spherical_kmeans),
     HARD: _as_printed(assignment="hard"),
     SOFT: _as_printed(),

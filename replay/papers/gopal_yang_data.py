@@ -15,7 +15,7 @@ from vmfstream.datasets import Dataset
 from vmfstream.directional.params import Rows
 from vmfstream.folders import need_data
 from vmfstream.mixtures.columns import directed
-from vmfstream.replay import nips, nyt
+from vmfstream.replay.corpora import nips, nyt
 from vmfstream.replay.corpus import Corpus
 from vmfstream.replay.papers.clustering import Origin
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from vmfstream import datasets
 from vmfstream.bayes.admixture.topics import Topics, joined
 from vmfstream.bayes.admixture.variational import best_fit, directed_bags, log_proportions, visited
-from vmfstream.bayes.factors.empirical import best_alpha
+from vmfstream.bayes.factors.empirical_bayes import best_alpha
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.folders import need_data

@@ -15,9 +15,9 @@ from vmfstream.bayes.multilevel.contexts import ITEM, gaussian, log_marginals
 from vmfstream.bayes.multilevel.prediction import Bags, averaged, further, log_probabilities, memberships
 from vmfstream.bayes.multilevel.prediction import words_given_topics as likelihoods
 from vmfstream.bayes.multilevel.sampler import Chain
-from vmfstream.bayes.multilevel.state import Draw, State
+from vmfstream.bayes.multilevel.sampler_state import Draw, State
 from vmfstream.estimators.multilevel import MultilevelClustering
-from vmfstream.estimators.multilevel_named import Named
+from vmfstream.estimators.multilevel_contexts import Named
 from vmfstream.replay.papers.nguyen_data import (
     HELD_OUT,
     LETTERS,

@@ -64,9 +64,9 @@ def batches(of_class: NDArray[np.bool_], planted: int, others: int, start: int, 
 def births(x: Any, own: NDArray[np.bool_], parts: Sequence[NDArray[np.intp]], k: int, seed: int) -> Iterator[Birth]:
     """Follow the slices and yield the births in them."""
     settings = TrackerSettings(topics=k, seed=seed, threads=1, living_topics=True)
-    state, born, arrived = tracker.start(settings, [], 0, x[parts[0]]), [], []
+    state, born, arrived = tracker.init(settings, [], 0, x[parts[0]]), [], []
     for s, rows in enumerate(parts[1:], start=1):
-        state, closed = tracker.close(*tracker.judge(state, settings), settings)
+        state, closed = tracker.end_slice(state, settings)
         born += [(s - 1, e.topic) for e in closed.events if e.kind == "born"]
         state, info = tracker.step(state, x[rows], settings)
         arrived.append((s, rows, state.ids[info.label]))

@@ -24,11 +24,11 @@ import numpy as np
 from vmfstream.dashboards import PANELS, panel
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.looks.escape import for_json
+from vmfstream.dashboards.page.compression import ArrayTable
 from vmfstream.dashboards.page.drawings import Drawings
-from vmfstream.dashboards.page.packing import Arrays
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
-from vmfstream.records import Commit, EpochReport, Slice, SliceReport, SmoothedSlice, TopicRows, Typical
+from vmfstream.dashboards.rows.run_rows import CachedRows
+from vmfstream.records import Commit, EpochReport, Representative, Slice, SliceReport, SmoothedSlice, TopicRows
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import Log
 
@@ -108,20 +108,22 @@ def topic_rows(
         gamma=np.full(k, 5000.0),
         tightness=np.full(k, 0.4),
         certainty=rng.uniform(0.5, 0.99, k),
-        speed=speed,
-        speed_error=0.2 * speed,
+        drift_angle=speed,
+        drift_angle_error=0.2 * speed,
         words=words,
         angles=np.triu(angles, 1) + np.triu(angles, 1).T,
         sketches=np.clip(sketches, -127, 127).astype(np.int8),
     )
 
 
-def documents(topics: int, day: datetime) -> Typical:
+def documents(topics: int, day: datetime) -> Representative:
     """Return five documents of every topic."""
     topic = np.repeat(np.arange(topics), 5)
     rank = np.tile(np.arange(1, 6), topics)
     ids = [f"{day:%Y-%m-%d}/{t}/{r}" for t, r in zip(topic, rank, strict=True)]
-    return Typical(topic, rank, ids, [f"A title of some length, {name}" for name in ids], [day] * len(ids), 1.0 / rank)
+    return Representative(
+        topic, rank, ids, [f"A title of some length, {name}" for name in ids], [day] * len(ids), 1.0 / rank
+    )
 
 
 class Counted:
@@ -146,10 +148,10 @@ def views(log: Path) -> None:
     """Ask every view for its columns and its first figure, each from a fresh reading of the log."""
     for name in PANELS:
         counted = Counted(Reader(log))
-        rows: Any = Moment(counted)
+        rows: Any = CachedRows(counted)
         history = history_of(rows, "hindsight")
         common, waited = counted.queries, counted.seconds
-        one, table = panel(name), Arrays()
+        one, table = panel(name), ArrayTable()
         began = time.perf_counter()
         columns = table.packed(one.columns(rows, history)) if one.columns else None
         key = next(iter(one.keys(rows, [0])), None) if one.keys else None

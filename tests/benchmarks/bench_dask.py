@@ -40,7 +40,7 @@ from vmfstream.engine.loop.slices import Slicing  # noqa: E402
 from vmfstream.engine.scale.executor import InProcess, executor_of  # noqa: E402
 from vmfstream.engine.scale.ranged import RANGE_MESSAGES, RangedEngine  # noqa: E402
 from vmfstream.mixtures.columns import column_norms  # noqa: E402
-from vmfstream.online.shares import Share, merged  # noqa: E402
+from vmfstream.online.partial_sums import PartialSums, added  # noqa: E402
 from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState  # noqa: E402
 from vmfstream.records import Document, Message, Position, Range  # noqa: E402
 from vmfstream.runfile.memory import MemoryLog  # noqa: E402
@@ -271,9 +271,9 @@ def calibrated(documents: int) -> Costs:
     line = np.vstack([np.zeros(kp), np.full(kp, 0.01)])
     score = _took(lambda: posterior_accumulate(x, base, line, np.zeros(kp), np.ones(kp), kp)) / (n * WORDS * kp)
     some = np.unique(words)
-    half = Share(some, base[some], np.zeros(kp), 1, 1, 0.0)
+    half = PartialSums(some, base[some], np.zeros(kp), 1, 1, 0.0)
     gathered = _took(lambda: learn(base[some], base[some], np.ones(kp)))
-    element = (gathered + _took(lambda: merged(half, half))) / half.s.size
+    element = (gathered + _took(lambda: added(half, half))) / half.s.size
     encoder = full_encoder(d)
     begun = encoder.blank_state()
     column = _took(lambda: TextEncoder(capacity=d, min_df=1, max_df_share=1.0).restore(begun)) / d

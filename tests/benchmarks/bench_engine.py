@@ -231,15 +231,15 @@ def point(k: int, d: int, words: int, threads: int) -> None:
     counts, _ = counted(4000 + 2_000_000 // max(words, 100), d, k, words, 0.2)
     x = weighted(counts)
     settings = TrackerSettings(topics=k, window=4000, cold_starts=1, threads=threads)
-    state = tracker.start(settings, [], 0, x[:4000])
+    state = tracker.init(settings, [], 0, x[:4000])
     batches = [x[i : i + BATCH] for i in range(4000, x.shape[0], BATCH)]
     for batch in batches[:1] * 2:  # compiled, and with matrices of its own
-        state, _ = tracker.step(state, batch, settings, spend=True)
+        state, _ = tracker.step(state, batch, settings, donate=True)
     best = Pass(np.inf, np.inf, None)
     for _ in range(3):
         clock = Clock()
         for batch in batches:
-            state, _ = tracker.step(state, batch, settings, spend=True)
+            state, _ = tracker.step(state, batch, settings, donate=True)
         spent = clock.read(None)
         best = Pass(min(best.seconds, spent.seconds), min(best.cpu, spent.cpu), None)
     n, nnz = sum(batch.shape[0] for batch in batches), sum(batch.nnz for batch in batches)

@@ -41,7 +41,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_TH
 
 def lines(documents: int) -> list[bytes]:
     """Lines of JSON, each with an id of its own."""
-    from vmfstream.replay.source import CorpusSource
+    from vmfstream.replay.sorted_source import CorpusSource
 
     with closing(CorpusSource("newsgroups")) as source:
         texts = [m.value["text"] for m in source.poll(documents, 0.0) if isinstance(m.value, dict)]

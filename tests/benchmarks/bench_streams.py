@@ -40,6 +40,7 @@ from vmfstream.estimators.online import OnlineVMFMixture
 from vmfstream.folders import need_data
 from vmfstream.metrics import adjusted_rand_index, normalized_mutual_information
 from vmfstream.online import tracker
+from vmfstream.online.reading import memberships
 from vmfstream.online.state import TrackerSettings
 
 Labels = NDArray[np.int64]
@@ -118,13 +119,13 @@ def living(stream: Stream, k: int, seed: int) -> Found:
     """The tracker with a slice per batch and topics that may come and go."""
     settings = TrackerSettings(topics=k, seed=seed, threads=1, living_topics=True)
     first, rest = stream.x[stream.batches[0]], stream.batches[1:]
-    state = tracker.start(settings, [], 0, first)
-    arrival = [state.ids[tracker.memberships(state, first, settings)[0].argmax(axis=1)]]
+    state = tracker.init(settings, [], 0, first)
+    arrival = [state.ids[memberships(state, first, settings)[0].argmax(axis=1)]]
     for batch in rest:
-        state, _ = tracker.close(*tracker.judge(state, settings), settings)
+        state, _ = tracker.end_slice(state, settings)
         state, info = tracker.step(state, stream.x[batch], settings)
         arrival.append(np.where(info.label < 0, -1, state.ids[info.label]))
-    return Found(np.concatenate(arrival), state.ids[tracker.memberships(state, stream.x, settings)[0].argmax(axis=1)])
+    return Found(np.concatenate(arrival), state.ids[memberships(state, stream.x, settings)[0].argmax(axis=1)])
 
 
 def batch_vmf(stream: Stream, k: int, seed: int) -> Found:

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from tests.benchmarks.engine_passes import FITTED, Clock, Pass, fitted
 from vmfstream.directional import kernels, loops
 from vmfstream.directional import simd as lanes
-from vmfstream.online import tracker
+from vmfstream.online.belief_update import current_belief
 
 
 def bare(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:
@@ -28,7 +28,7 @@ def bare(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pa
 def directions(first: csr_array, k: int, threads: int, kp: int) -> tuple[Any, Any, Any]:
     """Means (D, kp) of the first topics, their concentrations and logarithms of their weights, padded."""
     state, settings = fitted(first, k, threads)
-    known = tracker.belief(state, settings)
+    known = current_belief(state, settings)
     m = kernels.zeros(len(known.f), kp)
     m[:, :k] = known.f[:, :k] / np.maximum(known.gamma, 1e-12).astype(np.float32)
     kappa, log_weight = np.zeros(kp, np.float32), np.full(kp, -np.inf, np.float32)

@@ -48,7 +48,7 @@ def fitted(first: csr_array, k: int, threads: int) -> tuple[TrackState, TrackerS
     settings = TrackerSettings(topics=k, threads=threads)
     key = (settings, first.nnz)
     if key not in FITTED:
-        FITTED[key] = tracker.start(settings, [], 0, first)
+        FITTED[key] = tracker.init(settings, [], 0, first)
     return copy.deepcopy(FITTED[key]), settings
 
 
@@ -59,11 +59,10 @@ def follow(first: csr_array, batches: list[csr_array], k: int, threads: int, sli
     labels = []
     clock = Clock()
     for i, batch in enumerate(batches, 1):
-        state, info = tracker.step(state, batch, settings, spend=True)
+        state, info = tracker.step(state, batch, settings, donate=True)
         labels.append(info.label)
         if i in ends:
-            state, predicted = tracker.judge(state, settings)
-            state, _ = tracker.close(state, predicted, settings)
+            state, _ = tracker.end_slice(state, settings)
     return clock.read(labels)
 
 

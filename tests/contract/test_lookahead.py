@@ -29,7 +29,7 @@ def reports(log: MemoryLog) -> list[SliceReport]:
 
 
 def same(a: TopicRows, b: TopicRows) -> None:
-    for name in ("topic", "n", "share", "kappa", "gamma", "tightness", "certainty", "speed"):
+    for name in ("topic", "n", "share", "kappa", "gamma", "tightness", "certainty", "drift_angle"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     assert a.words == b.words
 

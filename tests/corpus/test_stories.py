@@ -23,10 +23,10 @@ from vmfstream.engine.observers.evaluation import Comparison
 from vmfstream.engine.run import RunSettings, evaluate
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.records import Document, Message, SliceReport
-from vmfstream.replay.corpus import get
+from vmfstream.replay.corpora import get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
-from vmfstream.replay.planted_truth import TopicTruth, recovery
-from vmfstream.replay.source import CorpusSource
+from vmfstream.replay.planted.truth import TopicTruth, recovery
+from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.text.encoders import TextEncoder
 
@@ -125,7 +125,7 @@ def test_a_dead_story_keeps_its_topic(story: Story, name: str) -> None:
         assert report.topics is not None
         here = report.topics.topic.tolist().index(topic)
         assert report.topics.n[here] < 1.0
-        assert report.topics.speed[here] < 5.0
+        assert report.topics.drift_angle[here] < 5.0
     words = story.words(topic, top=6)[death - 1 :]
     assert all(len(set(words[0]) & set(later)) >= 4 for later in words[1:])
 

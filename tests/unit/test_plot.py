@@ -16,7 +16,7 @@ from tests.unit.dashboards.written import write_log
 from vmfstream import TopicTracker, plot
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import TABLES, TableRows
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
@@ -28,7 +28,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "both readings": lambda log: plot.words(log, 1, form="both"),
     "compare dates": lambda log: plot.compare(log, 1, "1997 Q1", "1996 Q2"),
     "compare topics": lambda log: plot.compare(log, 1, other_topic=2),
-    "seen_from_here": lambda log: plot.seen_from_here(log, 1, "1997 Q1"),
+    "neighbours": lambda log: plot.neighbours(log, 1, "1997 Q1"),
     "globe": lambda log: plot.globe(log, topic=1),
     "lineage": plot.lineage,
     "tree": plot.tree,
@@ -46,7 +46,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tables(log: Path) -> dict[str, pd.DataFrame]:
     """Return all rows of the log as DataFrames, in another order than the log's."""
     reader = Reader(log)
-    plain = ("slices", "typical", "events", "epochs", "snapshots", "snapshot_topics", "snapshot_words")
+    plain = ("slices", "representative", "events", "epochs", "snapshots", "snapshot_topics", "snapshot_words")
     out = {name: _table(getattr(reader, name)()) for name in plain}
     for name in ("topics", "words", "angles", "sketches"):
         both = [_table(getattr(reader, name)(r)).assign(reading=r) for r in ("then", "hindsight")]
@@ -60,34 +60,43 @@ def _table(frame: Any) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def read(log: Path) -> Moment:
-    return Moment(Reader(log))
+def read(log: Path) -> CachedRows:
+    return CachedRows(Reader(log))
 
 
 @pytest.fixture(scope="module")
-def tabled(tables: dict[str, pd.DataFrame]) -> Moment:
-    return Moment(TableRows(tables))
+def tabled(tables: dict[str, pd.DataFrame]) -> CachedRows:
+    return CachedRows(TableRows(tables))
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_logs_and_tables_give_the_same_figure(name: str, read: Moment, tabled: Moment) -> None:
+def test_logs_and_tables_give_the_same_figure(name: str, read: CachedRows, tabled: CachedRows) -> None:
     figure = CALLS[name](read)
     assert figure.data or figure.layout.annotations  # the tree says that there is none
     assert CALLS[name](tabled).to_json() == figure.to_json()
 
 
-def test_a_log_may_be_given_in_many_ways(log: Path, read: Moment, tables: dict[str, pd.DataFrame]) -> None:
+def test_a_log_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: dict[str, pd.DataFrame]) -> None:
     expected = plot.words(read, 2).to_json()
     for given in (log, str(log), Reader(log), tables, TableRows(tables, {"title": "x"})):
         assert plot.words(given, 2).to_json() == expected
 
 
 def test_figures_are_those_of_the_views(log: Path) -> None:
-    rows = Moment(Reader(log))
+    rows = CachedRows(Reader(log))
     view = VIEWS["words"]()
-    frame = view.frame(rows, Selection(topic=2, reading="then", form="strips"))
+    frame = view.frame(rows, Selection(topic=2, reading="then", form="heatmap"))
     expected = view.figure(frame, Size(500, 0), "dark").to_json()
-    assert plot.words(log, 2, form="strips", reading="then", width=500, theme="dark").to_json() == expected
+    assert plot.words(log, 2, form="heatmap", reading="then", width=500, theme="dark").to_json() == expected
+
+
+def test_former_names_work_and_warn(log: Path) -> None:
+    with pytest.warns(DeprecationWarning, match="now called plot.neighbours"):
+        former = plot.seen_from_here(log, 1, "1997 Q1")
+    assert former.to_json() == plot.neighbours(log, 1, "1997 Q1").to_json()
+    with pytest.warns(DeprecationWarning, match="'ladder' is now called 'ranks'"):
+        former = plot.words(log, 1, form="ladder")  # type: ignore[arg-type]
+    assert former.to_json() == plot.words(log, 1, form="ranks").to_json()
 
 
 def test_dates_are_names(log: Path) -> None:
@@ -125,7 +134,7 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
 
 def test_rows_stand_in_the_order_of_the_log(log: Path, tables: dict[str, pd.DataFrame]) -> None:
     reader, rows = Reader(log), TableRows(tables)
-    for one, two in ((reader.words("then"), rows.words("then")), (reader.typical(1), rows.typical(1))):
+    for one, two in ((reader.words("then"), rows.words("then")), (reader.representative(1), rows.representative(1))):
         for field in fields(one):
             np.testing.assert_array_equal(getattr(one, field.name), getattr(two, field.name))
 
@@ -138,7 +147,7 @@ def test_little_is_enough() -> None:
     }
     rows = TableRows(few)
     assert not rows.has_hindsight()
-    assert rows.slices().settling.tolist() == [False, False]
+    assert rows.slices().warm_up.tolist() == [False, False]
     assert np.isnan(rows.topics("then").certainty).all()
     assert (rows.angles("then").slice.size, rows.sketches("then").numbers.shape[0]) == (0, 0)
     heads = [note.text for note in plot.compare(few, 7).layout.annotations]
@@ -147,11 +156,33 @@ def test_little_is_enough() -> None:
         assert draw(few).data
 
 
+def test_former_names_of_tables_and_columns_are_understood() -> None:
+    old = {
+        "slices": {"slice": [3], "label": ["a"], "n": [2], "settling": [True]},
+        "topics": {"slice": [3], "topic": [7], "n": [2.0], "share": [1.0], "speed": [5.0], "speed_error": [1.0]},
+        "words": {"slice": [3], "topic": [7], "rank": [1], "word": ["cat"], "weight": [1.0]},
+        "epochs": {"epoch": [0], "slice": [3], "label": ["a"], "n": [2], "seconds": [1.0]}
+        | {"unknown": [0.5], "heldout": [9.0]},
+        "typical": {"slice": [3], "topic": [7], "rank": [1], "id": ["d"], "title": ["t"], "time": [None]},
+    }
+    with pytest.warns(DeprecationWarning, match="'typical' is now called 'representative'"):
+        rows = TableRows(old)
+    assert rows.representative(7).id.tolist() == ["d"]
+    with pytest.warns(DeprecationWarning, match="'settling' is now called 'warm_up'"):
+        assert rows.slices().warm_up.tolist() == [True]
+    with pytest.warns(DeprecationWarning, match="is now called 'drift_angle"):
+        topics = rows.topics("then")
+    assert (topics.drift_angle.tolist(), topics.drift_angle_error.tolist()) == ([5.0], [1.0])
+    with pytest.warns(DeprecationWarning, match="is now called '(oov_rate|prequential)'"):
+        epochs = rows.epochs()
+    assert (epochs.oov_rate.tolist(), epochs.prequential.tolist()) == ([0.5], [9.0])
+
+
 def test_times_of_pandas_are_times() -> None:
     stamps = pd.to_datetime(["2001-01-01", None], utc=True)
     table = {"slice": [0, 1], "topic": [0, 0], "rank": [1, 1], "id": ["a", "b"], "title": ["", ""], "time": stamps}
-    tables = {"slices": {"slice": []}, "topics": {"slice": []}, "words": {"slice": []}, "typical": table}
-    time = TableRows(tables).typical().time
+    tables = {"slices": {"slice": []}, "topics": {"slice": []}, "words": {"slice": []}, "representative": table}
+    time = TableRows(tables).representative().time
     assert time[0] == np.datetime64("2001-01-01")
     assert np.isnat(time[1])
 

@@ -1,4 +1,4 @@
-"""Commands. Everything heavy is imported inside the command that needs it, so that ``--help`` answers at once."""
+"""The commands. Heavy imports are inside the command that needs them, so that ``--help`` answers at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from vmfstream import __version__
 from vmfstream.cli import follow, look, papers, snapshot
+from vmfstream.cli.grouped_help import GroupedHelp
 from vmfstream.errors import VmfstreamError
 
 app = typer.Typer(
@@ -24,7 +25,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; errors meant for the user become one sentence and exit code 1."""
+    """Run the command line; print an error meant for the user as one sentence and exit with code 1."""
     try:
         app()
     except VmfstreamError as error:
@@ -45,11 +46,11 @@ def about(
         raise typer.Exit
 
 
-# in the order in which --help lists them
+# in the order in which --help lists them; commands of many options list these in groups
 app.command()(follow.demo)
-app.command()(follow.replay)
-app.command()(follow.run)
-app.command()(follow.publish)
+app.command(cls=GroupedHelp)(follow.replay)
+app.command(cls=GroupedHelp)(follow.run)
+app.command(cls=GroupedHelp)(follow.publish)
 app.command()(look.dashboard)
 app.command()(look.export)
 app.command()(look.show)

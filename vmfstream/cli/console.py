@@ -1,4 +1,4 @@
-"""What commands say while and after they work, and how they are stopped."""
+"""Progress, results and interruption of commands."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ INTERRUPTED = 130
 
 
 def start_logging(verbose: bool) -> None:
-    """Write log messages to standard error: warnings, or with ``verbose`` also what goes well."""
+    """Write log messages to standard error: warnings, with ``verbose`` also information."""
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s")
-    # the client of Kafka tells of every attempt to connect, Dask of every worker; what matters we pass on ourselves
+    # the Kafka client logs every attempt to connect, Dask every worker; vmfstream logs itself what matters of these
     for library in ("kafka", "distributed"):
         logging.getLogger(library).propagate = verbose
         logging.getLogger(library).addHandler(logging.NullHandler())
 
 
 class Stop:
-    """Asked by Ctrl-C or a SIGTERM, answers whether somebody did, and with which code to end then."""
+    """Whether a signal asked the command to stop, and the exit code to end with then."""
 
     def __init__(self) -> None:
         self.code: int | None = None
@@ -41,30 +41,30 @@ class Stop:
         return self.code is not None
 
     def ask(self, number: int, frame: object = None) -> None:
-        """Ask once for a clean end; a second time insists."""
+        """Handle a signal: the first asks for a clean end, the second interrupts at once."""
         if self():
             raise KeyboardInterrupt
         self.code = INTERRUPTED if number == signal.SIGINT else 0
 
 
-def conclude(engine: Engine, log: Path, page: Path | None, stop: Stop) -> None:
-    """Say what happened and where it lies, write the page if one is wanted; a run ended by Ctrl-C has code 130."""
+def conclude(engine: Engine, run_file: Path, page: Path | None, stop: Stop) -> None:
+    """Print the result of a run, write the page if asked for; exit with code 130 after Ctrl-C."""
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
     typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
-    typer.echo(f"log: {log.resolve()}")
+    typer.echo(f"run file: {run_file.resolve()}")
     if engine.finished and engine.state is None:
-        typer.echo("no topics: too few documents with words that occur in more than one of them")
+        typer.echo("no topics: too few documents share words")
     if page is not None and engine.epoch:
-        write_page(log, page)
+        write_page(run_file, page)
     if not engine.finished and engine.epoch:
         raise typer.Exit(stop.code or 0)
 
 
-def write_page(log: Path, page: Path, max_mb: float = 8.0) -> None:
-    """Write the page of a log and say where it lies and what did not fit."""
+def write_page(run_file: Path, page: Path, max_mb: float = 8.0) -> None:
+    """Write the page of a run file; print its path and size, and what was left out to keep the size."""
     from vmfstream.dashboards.export import export_page
 
-    report = export_page(log, page, max_mb=max_mb)
+    report = export_page(run_file, page, max_mb=max_mb)
     typer.echo(f"page: {page.resolve()} ({report.bytes / 1e6:.1f} MB)")
     large = report.bytes > max_mb * 1e6
     for dropped in report.dropped:
@@ -72,21 +72,21 @@ def write_page(log: Path, page: Path, max_mb: float = 8.0) -> None:
 
 
 @contextmanager
-def dashboard_if(wanted: bool, log: Path, port: int) -> Iterator[None]:
-    """Serve the live page beside the body, if somebody wants to look, and say where."""
+def dashboard_if(wanted: bool, run_file: Path, port: int) -> Iterator[None]:
+    """Serve the live page during the body and print its address, if ``wanted``."""
     if not wanted:
         yield
         return
     from vmfstream.dashboards.app import beside
 
-    with beside(log, port=port) as url:
+    with beside(run_file, port=port) as url:
         typer.echo(f"dashboard: {url}", err=True)
         yield
 
 
 @contextmanager
 def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar of finished fits on a terminal, silence elsewhere."""
+    """Show a bar of finished fits on a terminal, nothing elsewhere."""
     with _bar() as bar:
         task = bar.add_task(title, note="")
 
@@ -98,7 +98,7 @@ def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Stop]]:
-    """A progress bar on a terminal, silence elsewhere; the first Ctrl-C asks for a clean end, the second insists."""
+    """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `Stop` that handles signals."""
     stop = Stop()
     previous = signal.signal(signal.SIGINT, stop.ask), signal.signal(signal.SIGTERM, stop.ask)
     try:
@@ -116,7 +116,7 @@ def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, S
 
 
 def _bar() -> Progress:
-    """A bar with room for a note, shown where somebody looks."""
+    """Return a bar with room for a note, shown on terminals only."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

@@ -1,4 +1,4 @@
-"""Is everything there and does it work: the installation, and a log."""
+"""Check the installation and a run file."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "rive
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check: what was checked, what was found, and whether that is good."""
 
     what: str
     found: str
     good: bool = True
 
 
-def examine(log: Path | None = None) -> Iterator[Check]:
-    """Look at Python, the libraries, the compiled kernels, and a log if one is named."""
+def examine(run_file: Path | None = None) -> Iterator[Check]:
+    """Check Python, the libraries, the compiled kernels, and a run file if one is named."""
     yield Check("python", sys.version.split()[0], sys.version_info >= (3, 11))
     for name in PACKAGES:
         try:
@@ -35,8 +35,8 @@ def examine(log: Path | None = None) -> Iterator[Check]:
         except PackageNotFoundError:
             yield Check(name, "not installed", False)
     yield _kernels()
-    if log is not None:
-        yield from _log(log)
+    if run_file is not None:
+        yield from _run_file(run_file)
 
 
 def _kernels() -> Check:
@@ -49,23 +49,23 @@ def _kernels() -> Check:
     return Check("compiled kernels", f"concentration {kappa} comes back as {back:.1f}", bool(np.isclose(kappa, back)))
 
 
-def _log(log: Path) -> Iterator[Check]:
+def _run_file(path: Path) -> Iterator[Check]:
     from vmfstream.runfile.queries import Reader
 
     try:
-        reader = Reader(log)
+        reader = Reader(path)
         meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
     except VmfstreamError as error:
-        yield Check(str(log), str(error), False)
+        yield Check(str(path), str(error), False)
         return
     state = "finished" if newest.finished else "can be continued"
-    yield Check(str(log), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
+    yield Check(str(path), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
     yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest.slice}")
     yield Check("rejected", _counted(rejections))
 
 
 def _counted(rejections: Rejections) -> str:
-    """How many messages were rejected, and the most frequent reasons."""
+    """Say how many messages were rejected, and the three most frequent reasons."""
     first = list(rejections.reasons.items())[:3]
     others = rejections.total - sum(count for _, count in first)
     reasons = [f"{count:,} x {reason}" for reason, count in first] + ([f"{others:,} others"] if others else [])

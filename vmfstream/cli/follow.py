@@ -1,4 +1,4 @@
-"""Commands through which documents flow: demo, replay, run and publish."""
+"""Commands that read documents: demo, replay, run and publish."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from vmfstream.cli.console import conclude, dashboard_if, progress, start_logging
+from vmfstream.cli.grouped_help import KAFKA, OUTPUT, PERFORMANCE
 from vmfstream.cli.options import (
     Config,
+    CorpusArgument,
     Dashboard,
     Dimension,
     Embed,
-    Epoch,
+    EpochSize,
     ExecutorOption,
     Html,
     IdField,
@@ -36,22 +38,24 @@ from vmfstream.cli.options import (
     Topics,
     VectorField,
     Verbose,
-    Vocabulary,
+    VocabularySize,
     Window,
     Workers,
     settings_of,
 )
-from vmfstream.cli.snapshot import kinds_beside
+from vmfstream.cli.snapshot import background_kinds
 from vmfstream.errors import InputError
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the page and the log.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for the page and the run file; made if missing.")
+    ] = Path("demo"),
     topics: Topics = 16,
     seed: Seed = 0,
     verbose: Verbose = False,
 ) -> None:
-    """Run the built-in newswire, whose truth is known: a page, a log, and how well the truth was recovered.
+    """Follow a built-in stream whose topics are known; write a page and a run file, and score the topics found.
 
     \b
     vmfstream demo --out demo
@@ -62,32 +66,38 @@ def demo(
 
     start_logging(verbose)
     if out.is_file():
-        raise InputError(f"{out} is a file; --out names the folder for the page and the log")
+        raise InputError(f"{out} is a file; --out names a folder for the page and the run file")
     out.mkdir(parents=True, exist_ok=True)
-    log, page = out / "planted.duckdb", out / "planted.html"
-    log.unlink(missing_ok=True)
+    run_file, page = out / "planted.duckdb", out / "planted.html"
+    run_file.unlink(missing_ok=True)
     with progress("planted newswire") as (observe, stop):
-        result = replay_planted(Log(log), topics=topics, seed=seed, observe=observe, stop=stop)
+        result = replay_planted(Log(run_file), topics=topics, seed=seed, observe=observe, stop=stop)
     found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"
     typer.echo(f"known truth recovered: {found}, {result.documents:,} documents labelled as they came")
-    conclude(result.engine, log, page, stop)
+    conclude(result.engine, run_file, page, stop)
 
 
 def replay(
-    corpus: Annotated[str, typer.Argument(help="A corpus (see: vmfstream corpora) or a file: .jsonl, .csv, .parquet.")],
+    corpus: CorpusArgument,
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
     topics: Topics = 30,
     living_topics: LivingTopics = True,
     html: Html = None,
     evaluate: Annotated[
-        bool, typer.Option("--evaluate", help="Also refit batch models on all past at every slice and compare.")
+        bool,
+        typer.Option(
+            "--evaluate",
+            help="Compare the tracker with batch models that are fitted to all earlier documents at every slice; "
+            "writes no run file.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
     seed: Seed = 0,
     window: Window = 0,
     threads: Threads = 2,
-    epoch_size: Epoch = 20_000,
-    vocabulary: Vocabulary = 50_000,
+    epoch_size: EpochSize = 20_000,
+    vocabulary: VocabularySize = 50_000,
     language: Language = "english",
     stem: Stem = "",
     time: TimeField = None,
@@ -103,9 +113,9 @@ def replay(
     dashboard_port: Port = 8050,
     verbose: Verbose = False,
 ) -> None:
-    """Replay years of documents in the order of their time, as if they came now.
+    """Follow a corpus or a file in the order of its documents' times, as if they came now.
 
-    A run that was interrupted goes on where it stood when the same command is given again.
+    The same command continues an interrupted run.
 
     \b
     vmfstream replay nips --html nips.html
@@ -119,7 +129,7 @@ def replay(
     from vmfstream.runfile.writer import Log
 
     start_logging(verbose)
-    kinds = kinds_beside(kind, snapshot_every, sample)
+    kinds = background_kinds(kind, snapshot_every, sample)
     opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
     settings = settings_of(
         title=title or opened.title,
@@ -158,7 +168,10 @@ def replay(
 def run(
     source: Annotated[
         str,
-        typer.Argument(help="kafka://host:9092/topic, a file (.jsonl, .csv, .parquet, .txt) or - for standard input."),
+        typer.Argument(
+            metavar="SOURCE",
+            help="kafka://host:9092/topic, a .jsonl, .csv, .parquet or .txt file, or - for standard input.",
+        ),
     ],
     out: Out = Path("run.duckdb"),
     slices: SlicesOption = None,
@@ -168,14 +181,17 @@ def run(
     seed: Seed = 0,
     window: Window = 0,
     threads: Threads = 2,
-    epoch_size: Epoch = 20_000,
-    vocabulary: Vocabulary = 50_000,
+    epoch_size: EpochSize = 20_000,
+    vocabulary: VocabularySize = 50_000,
     language: Language = "english",
     stem: Stem = "",
     linger: Annotated[
         float | None,
         typer.Option(
-            min=0.0, help="Seconds after which a part-filled epoch is written; by default 5 for Kafka, else it waits."
+            min=0.0,
+            help="Seconds after which an epoch is written although more documents could come; by default 5 for Kafka, "
+            "never for other sources.",
+            rich_help_panel=PERFORMANCE,
         ),
     ] = None,
     time: TimeField = None,
@@ -190,23 +206,44 @@ def run(
     snapshot_every: SnapshotEvery = 0,
     kind: Kinds = None,
     config: Config = None,
-    format: Annotated[str, typer.Option(help="What a topic's messages are: json or text.")] = "json",
+    format: Annotated[
+        str, typer.Option(help="Format of a Kafka topic's messages: json or text.", rich_help_panel=KAFKA)
+    ] = "json",
     on_gap: Annotated[
-        str, typer.Option(help="Where messages of a topic are gone: fail, or go on with the earliest or the latest.")
+        str,
+        typer.Option(
+            help="What to do if messages were deleted before they were read: fail, or go on with the earliest or the "
+            "latest there is.",
+            rich_help_panel=KAFKA,
+        ),
     ] = "fail",
     group: Annotated[
-        str | None, typer.Option(help="Consumer group to tell the broker about offsets, for monitoring only.")
+        str | None,
+        typer.Option(
+            help="Consumer group under which offsets are committed to the broker, for monitoring only.",
+            rich_help_panel=KAFKA,
+        ),
     ] = None,
     dead_letters: Annotated[
-        str | None, typer.Option(help="kafka:// URL of a topic for messages that were no documents.")
+        str | None,
+        typer.Option(
+            help="kafka:// URL of a topic to send rejected messages to, with the reason in their headers.",
+            rich_help_panel=KAFKA,
+        ),
     ] = None,
     publish: Annotated[
-        str | None, typer.Option(help="kafka:// URL of a topic for closed slices and events, as JSON.")
+        str | None,
+        typer.Option(
+            help="kafka:// URL of a topic to send closed slices and events to, as JSON.", rich_help_panel=KAFKA
+        ),
     ] = None,
     metrics_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Serve figures for Prometheus at this port.")
+        int | None,
+        typer.Option(min=0, max=65535, help="Port to serve metrics for Prometheus at.", rich_help_panel=OUTPUT),
     ] = None,
-    metrics_address: Annotated[str, typer.Option(help="Address to serve them at.")] = "127.0.0.1",
+    metrics_address: Annotated[
+        str, typer.Option(help="Address to serve metrics at.", rich_help_panel=OUTPUT)
+    ] = "127.0.0.1",
     workers: Workers = 0,
     executor: ExecutorOption = None,
     dashboard: Dashboard = False,
@@ -215,8 +252,8 @@ def run(
 ) -> None:
     """Follow a source in the order in which it delivers documents.
 
-    Late documents are counted and go to the open slice; what cannot be a document goes to the log's table `rejected`
-    with its reason, and the stream goes on. The same command continues an interrupted run.
+    Late documents are counted and go to the open slice. Messages that are no documents go to the table `rejected` of
+    the run file with the reason, and the stream goes on. The same command continues an interrupted run.
 
     \b
     vmfstream run news.jsonl --slices day --out news.duckdb
@@ -235,15 +272,15 @@ def run(
     from vmfstream.runfile.writer import Log
 
     start_logging(verbose)
-    kinds = kinds_beside(kind, snapshot_every, sample)
+    kinds = background_kinds(kind, snapshot_every, sample)
     if (vector is None) != (dimension == 0):
-        raise InputError("--vector and --dimension belong together: name the field and say how long its vectors are")
+        raise InputError("--vector and --dimension belong together: name the field and give the length of its vectors")
     if vector is not None and embed:
-        raise InputError("--embed makes vectors of texts, --vector reads ready ones; give one of them")
+        raise InputError("--embed makes vectors from texts, --vector reads vectors that are there; give one of them")
     topic = parse_place(source) if source.lower().startswith("kafka:") else None
     if topic is None and (workers or executor):
         raise InputError(
-            f"--workers and --executor share a topic, kafka://host:9092/topic; {source} is read in one piece"
+            f"--workers and --executor need a Kafka topic, kafka://host:9092/topic; {source} is read by one process"
         )
     options = read_options(config)
     reading = {"options": options, "format": format, "on_gap": on_gap, "group": group} if topic else {}
@@ -291,13 +328,23 @@ def run(
 
 
 def publish(
-    corpus: Annotated[str, typer.Argument(help="A corpus (see: vmfstream corpora) or a file: .jsonl, .csv, .parquet.")],
-    topic: Annotated[str, typer.Argument(help="kafka://host:9092/topic; the topic is made if it does not exist.")],
+    corpus: CorpusArgument,
+    topic: Annotated[
+        str, typer.Argument(metavar="TOPIC", help="kafka://host:9092/topic; the topic is made if it does not exist.")
+    ],
     rate: Annotated[
-        float | None, typer.Option(min=0.001, help="Documents per second; without it as fast as possible.")
+        float | None,
+        typer.Option(min=0.001, help="Documents per second; by default as fast as possible.", rich_help_panel=KAFKA),
     ] = None,
-    partitions: Annotated[int, typer.Option(min=1, help="Partitions of a topic that is made.")] = 4,
-    compression: Annotated[str | None, typer.Option(help="gzip, snappy, lz4 or zstd; none without.")] = None,
+    partitions: Annotated[
+        int, typer.Option(min=1, help="Number of partitions, if the topic is made.", rich_help_panel=KAFKA)
+    ] = 4,
+    compression: Annotated[
+        str | None,
+        typer.Option(
+            help="Compression of messages: gzip, snappy, lz4 or zstd; by default none.", rich_help_panel=KAFKA
+        ),
+    ] = None,
     time: TimeField = None,
     text: TextField = None,
     id: IdField = None,
@@ -305,10 +352,10 @@ def publish(
     config: Config = None,
     verbose: Verbose = False,
 ) -> None:
-    """Send documents to a topic of Kafka in the order of their time, as if they were written now.
+    """Send the documents of a corpus or a file to a Kafka topic, in the order of their times.
 
-    Each is a JSON object with id, time, title and text; its id is the key and its time that of the message. What the
-    broker has taken once it does not take twice, however often the connection breaks.
+    Each message is a JSON object with id, time, title and text; the id is its key and the time its timestamp. The
+    broker recognises repeated messages, so that each document is written once however often the connection breaks.
 
     \b
     vmfstream publish planted kafka://localhost:9092/news

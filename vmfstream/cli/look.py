@@ -1,4 +1,4 @@
-"""Commands that look at what is there: dashboard, export, show, corpora and doctor."""
+"""Commands that show what is there: dashboard, export, show, corpora and doctor."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ from typing import Annotated, Any
 import typer
 
 from vmfstream.cli.console import start_logging, write_page
-from vmfstream.cli.options import Config, Host, IdField, Port, TextField, TimeField
+from vmfstream.cli.options import Config, Host, IdField, Port, RunFileArgument, TextField, TimeField
 from vmfstream.errors import InputError
 
 
 def dashboard(
-    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo; it need not exist yet.")],
+    run_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN_FILE", help="Run file of demo, replay or run; it may be written later or right now."
+        ),
+    ],
     host: Host = "127.0.0.1",
     port: Port = 8050,
-    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    open: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Serve the live page of a log, also of one that a running tracker is writing.
+    """Serve the live page of a run file, also while a run is writing it.
 
-    It listens on this machine only unless --host says otherwise, reads only, and asks nothing of any other machine.
+    The page is served to this machine only, unless --host says otherwise. It only reads, and loads nothing from the
+    network.
 
     \b
     vmfstream dashboard run.duckdb --open
@@ -30,38 +36,52 @@ def dashboard(
     from vmfstream.dashboards.app import serve
 
     start_logging(False)
-    serve(log, host, port, show=open, tell=typer.echo)
+    serve(run_file, host, port, show=open, tell=typer.echo)
 
 
 def export(
-    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
+    run_file: RunFileArgument,
     page: Annotated[
         Path | None,
         typer.Argument(
-            help="The HTML file to write, or with --still the picture; a picture is named after its view by default.",
+            metavar="PAGE",
+            help="HTML file to write, or with --still the picture, by default named after its view.",
             show_default=False,
         ),
     ] = None,
-    max_mb: Annotated[float, typer.Option("--max-mb", min=3.0, help="Largest size of the page in megabytes.")] = 8.0,
+    max_mb: Annotated[
+        float,
+        typer.Option(
+            "--max-mb", min=3.0, help="Maximum size of the page in megabytes; what does not fit is left out and named."
+        ),
+    ] = 8.0,
     still: Annotated[
         str | None,
-        typer.Option("--still", help="Write this view, such as river, words or lines, for print (extra: stills)."),
+        typer.Option(
+            "--still", help="Write a picture of this view for print, such as river, words or lineage (extra: stills)."
+        ),
     ] = None,
     topic: Annotated[
-        int | None, typer.Option("--topic", "-t", help="The topic of the picture; by default the one that turned most.")
+        int | None,
+        typer.Option("--topic", "-t", help="Topic of the picture; by default the one with the largest drift angle."),
     ] = None,
-    word: Annotated[str | None, typer.Option("--word", help="The word of the picture of a search.")] = None,
+    word: Annotated[str | None, typer.Option("--word", help="Word of the picture of a search.")] = None,
     date: Annotated[
-        str | None, typer.Option("--date", help="The date of the picture, such as 1999; by default the newest.")
+        str | None, typer.Option("--date", help="Slice of the picture, such as 1999; by default the newest.")
     ] = None,
     other: Annotated[
-        str | None, typer.Option("--other", help="The date to compare with; by default the topic's first.")
+        str | None, typer.Option("--other", help="Slice to compare with; by default the topic's first.")
     ] = None,
-    then: Annotated[bool, typer.Option("--then", help="As known then, instead of in hindsight.")] = False,
-    format: Annotated[str | None, typer.Option("--format", help="svg, pdf or png; by default the file's.")] = None,
-    width: Annotated[str, typer.Option("--width", help="Width in print.")] = "170mm",
+    filtered: Annotated[
+        bool, typer.Option("--filtered", help="Draw topics as known when each slice closed, instead of smoothed ones.")
+    ] = False,
+    then: Annotated[bool, typer.Option("--then", hidden=True, help="The former name of --filtered.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Format of the picture: svg, pdf or png; by default by its name.")
+    ] = None,
+    width: Annotated[str, typer.Option("--width", help="Width of the picture in print, 60 to 1200 mm.")] = "170mm",
 ) -> None:
-    """Write one HTML file with everything to look at; it needs no server and no network. Or one picture for print.
+    """Write everything there is to see as one HTML file, which needs no server and no network, or a picture for print.
 
     \b
     vmfstream export run.duckdb run.html
@@ -70,36 +90,47 @@ def export(
     """
     if still is None:
         if page is None:
-            raise InputError("expected the HTML file to write: vmfstream export LOG PAGE.html")
-        return write_page(log, page, max_mb)
+            raise InputError("expected the HTML file to write: vmfstream export RUN_FILE PAGE.html")
+        return write_page(run_file, page, max_mb)
     from vmfstream.dashboards.stills import write_still
 
     target = page or Path(f"{still}.{format or 'svg'}")
     size = write_still(
-        log, target, still, kind=format, width=width, topic=topic, word=word, date=date, other=other, then=then
+        run_file,
+        target,
+        still,
+        kind=format,
+        width=width,
+        topic=topic,
+        word=word,
+        date=date,
+        other=other,
+        then=filtered or then,
     )
     typer.echo(f"{still}: {target.resolve()} ({size / 1e3:.0f} kB)")
 
 
 def show(
-    log: Annotated[Path, typer.Argument(help="A log written by replay, run or demo.")],
-    topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show one topic's words over time.")] = None,
-    words: Annotated[int, typer.Option(min=1, max=60, help="Words per topic.")] = 8,
-    hindsight: Annotated[
-        bool, typer.Option("--hindsight", help="Use documents of later slices too, as far as they reach.")
+    run_file: RunFileArgument,
+    topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show the words of this topic over time.")] = None,
+    words: Annotated[int, typer.Option(min=1, max=60, help="Number of words per topic.")] = 8,
+    smoothed: Annotated[
+        bool, typer.Option("--smoothed", help="Show smoothed topics, which use documents of later slices too.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line instead of a table.")] = False,
+    hindsight: Annotated[bool, typer.Option("--hindsight", hidden=True, help="The former name of --smoothed.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line instead of a table.")] = False,
 ) -> None:
     """Print the topics of the newest slice, or the words of one topic over time.
 
     \b
     vmfstream show run.duckdb --words 4
-    vmfstream show run.duckdb --topic 8 --hindsight
+    vmfstream show run.duckdb --topic 8 --smoothed
     vmfstream show run.duckdb --json
     """
     from vmfstream.cli.topic_table import newest_topics, one_topic
 
-    rows = one_topic(log, topic, words, hindsight) if topic is not None else newest_topics(log, words, hindsight)
+    smoothed = smoothed or hindsight
+    rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
     if as_json:
         for row in rows:
             typer.echo(json.dumps(row, ensure_ascii=False))
@@ -109,7 +140,7 @@ def show(
     from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in rows[0] if rows else ["nothing closed yet"]:
+    for name in rows[0] if rows else ["no slice is closed yet"]:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
@@ -117,10 +148,10 @@ def show(
 
 
 def corpora(
-    get: Annotated[str | None, typer.Argument(help="Write 'get' to download a corpus into the cache.")] = None,
-    name: Annotated[str | None, typer.Argument(help="The corpus to download.")] = None,
+    get: Annotated[str | None, typer.Argument(metavar="get", help="Download a corpus into the cache folder.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Corpus to download.")] = None,
 ) -> None:
-    """List the corpora that replay knows and where each was found, or download one.
+    """List the corpora that replay can read and where each was found, or download one.
 
     \b
     vmfstream corpora
@@ -139,16 +170,16 @@ def corpora(
 
 def doctor(
     things: Annotated[
-        list[str] | None, typer.Argument(help="A log to look into, kafka://host:9092/topic to look at, or both.")
+        list[str] | None, typer.Argument(metavar="THING", help="Run file or kafka://host:9092/topic to check, or both.")
     ] = None,
     time: TimeField = None,
     text: TextField = None,
     id: IdField = None,
     config: Config = None,
 ) -> None:
-    """Check the installation, and a log or topics if they are named: versions, kernels, last epoch, lag, a message.
+    """Check the installation, and if named a run file (last epoch, rejected messages) or topics (lag, one message).
 
-    Ends with code 1 if something is not as it should be.
+    The exit code is 1 if a check fails.
 
     \b
     vmfstream doctor
@@ -161,13 +192,13 @@ def doctor(
 
     start_logging(False)
     topics = [name for name in things or () if name.lower().startswith("kafka:")]
-    logs = [Path(name) for name in things or () if name not in topics]
-    if len(logs) > 1:
-        raise InputError(f"expected one log, got {', '.join(map(str, logs))}")
-    log = logs[0] if logs else None
+    run_files = [Path(name) for name in things or () if name not in topics]
+    if len(run_files) > 1:
+        raise InputError(f"expected one run file, got {', '.join(map(str, run_files))}")
+    run_file = run_files[0] if run_files else None
     codec = FieldCodec(id=id, time=time, text=text, unit="offset")
     failed = False
-    checks = [examine(log), *(examine_topics(url, read_options(config), codec, log) for url in topics)]
+    checks = [examine(run_file), *(examine_topics(url, read_options(config), codec, run_file) for url in topics)]
     for check in chain.from_iterable(checks):
         failed |= not check.good
         mark = typer.style("ok  ", fg=typer.colors.GREEN) if check.good else typer.style("FAIL", fg=typer.colors.RED)

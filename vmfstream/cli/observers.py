@@ -1,4 +1,4 @@
-"""What a run on a stream has besides: publishers, dead letters, metrics, a look at topics; wired for the commands."""
+"""Observers of a run that commands add: published slices, dead letters, metrics. And checks of Kafka topics."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from vmfstream.connectors.kafka.options import ClientOptions, Place
 
 LINGER = 5.0
-"""Seconds after which a part-filled epoch of a topic is written, if nothing else is asked for."""
+"""Default of --linger for Kafka: seconds after which an epoch is written although more documents could come."""
 
 
 @contextmanager
 def observers(
-    log: Path,
+    run_file: Path,
     observe: Observer,
     *,
     source: Place | None = None,
@@ -35,18 +35,18 @@ def observers(
     metrics_port: int | None = None,
     metrics_address: str = "127.0.0.1",
 ) -> Iterator[Observer]:
-    """Yield an observer of an engine that passes on to all who want to know; deliver what is left at the end.
+    """Yield one observer of an engine that calls all observers asked for; deliver what is left at the end.
 
     Raises
     ------
     InputError
-        If a URL is wrong or a port is taken, or dead letters are asked for of something that is not a topic.
+        If a URL is wrong, a port is taken, or dead letters are asked for although the source is no Kafka topic.
     """
-    couriers = [_courier(log, publish, options, _published)] if publish else []
+    couriers = [_courier(run_file, publish, options, _published)] if publish else []
     if dead_letters is not None:
         if source is None:
-            raise InputError("--dead-letters sends messages of a topic again; the source is none")
-        couriers.append(_courier(log, dead_letters, options, partial(_dead, source, options)))
+            raise InputError("--dead-letters needs a Kafka topic as source: it sends that topic's rejected messages")
+        couriers.append(_courier(run_file, dead_letters, options, partial(_dead, source, options)))
     with ExitStack() as stack:
         told: list[Callable[[Progress], Any]] = [observe]
         if metrics_port is not None:
@@ -71,7 +71,7 @@ def observers(
         yield tell
 
 
-def _courier(log: Path, url: str, options: ClientOptions | None, letters: Any) -> Courier:
+def _courier(run_file: Path, url: str, options: ClientOptions | None, letters: Any) -> Courier:
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.options import parse_place, read_options
     from vmfstream.connectors.kafka.publisher import KafkaPublisher
@@ -85,7 +85,7 @@ def _courier(log: Path, url: str, options: ClientOptions | None, letters: Any) -
     def opened(run: str) -> Outbox:
         return KafkaPublisher(place, known, f"vmfstream-{run}-{place.topics[0]}")
 
-    return Courier(log, letters, opened)
+    return Courier(run_file, letters, opened)
 
 
 def _published(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
@@ -129,8 +129,8 @@ def _dead_of_epoch(
         )
 
 
-def examine_topics(url: str, options: ClientOptions, codec: Codec, log: Path | None = None) -> Iterator[Check]:
-    """Look at topics: does the cluster answer, are they there, how far is the log, can a message be read."""
+def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Path | None = None) -> Iterator[Check]:
+    """Check topics: that the cluster answers, that they exist, how far the run file is behind, and one message."""
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.inspection import extents, lag, sample
     from vmfstream.connectors.kafka.options import parse_place
@@ -140,20 +140,20 @@ def examine_topics(url: str, options: ClientOptions, codec: Codec, log: Path | N
         topics = known_topics(place, options)
         yield Check(f"kafka://{','.join(place.servers)}", "answers")
         for missing in sorted(set(place.topics) - set(topics)):
-            yield Check(f"topic {missing}", "does not exist, or there is no right to see it", False)
+            yield Check(f"topic {missing}", "does not exist, or reading it is not permitted", False)
         if not topics:
             return
         held = extents(place, options, topics)
         for topic, count in topics.items():
             messages = sum(one.next - one.oldest for part, one in held.items() if part.startswith(f"{topic}:"))
             yield Check(f"topic {topic}", f"{count} partitions, {messages:,} messages")
-        if log is not None:
-            waiting, gone = lag(held, Reader(log).position())
-            lost = f"; {gone:,} before them are gone, see --on-gap" if gone else ""
-            yield Check("lag", f"{waiting:,} messages that {log} has not read{lost}", not gone)
+        if run_file is not None:
+            waiting, gone = lag(held, Reader(run_file).position())
+            lost = f"; {gone:,} earlier ones were deleted unread, see --on-gap" if gone else ""
+            yield Check("lag", f"{waiting:,} messages that {run_file} has not read{lost}", not gone)
         found = sample(place, options, codec, held)
         if found is None:
-            yield Check("sample", "there is no message to look at")
+            yield Check("sample", "there is no message yet")
         elif isinstance(found, Rejected):
             yield Check("sample", f"{found.part} at {found.offset} is no document: {found.reason}", False)
         else:

@@ -7,69 +7,235 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vmfstream.cli.grouped_help import INPUT, KAFKA, OUTPUT, PERFORMANCE, SLICES, TEXT
+
 if TYPE_CHECKING:
     from vmfstream.engine.run import RunSettings
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="The log: one DuckDB file with everything the views show.")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write the page here when the run is over.")]
-Topics = Annotated[int, typer.Option("--topics", "-k", min=1, help="Most topics at one time.")]
-LivingTopics = Annotated[
-    bool, typer.Option("--living-topics/--fixed-topics", help="Let topics be born, split, merge and sleep, or not.")
+RunFileArgument = Annotated[
+    Path, typer.Argument(metavar="RUN_FILE", help="Run file that demo, replay or run has written.")
 ]
+CorpusArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CORPUS", help="Name of a corpus (see: vmfstream corpora) or a .jsonl, .csv or .parquet file."
+    ),
+]
+
+# --- input
+
+TimeField = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        help="Field or column that holds the document's time; by default the first with a usual name.",
+        rich_help_panel=INPUT,
+    ),
+]
+TextField = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        help="Field or column that holds the document's text; by default the first with a usual name.",
+        rich_help_panel=INPUT,
+    ),
+]
+IdField = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        help="Field or column that holds the document's id, by which repeated documents are recognised.",
+        rich_help_panel=INPUT,
+    ),
+]
+TitleField = Annotated[
+    str | None,
+    typer.Option(
+        "--title-field",
+        help="Field or column that holds the document's title, shown on the page.",
+        rich_help_panel=INPUT,
+    ),
+]
+VectorField = Annotated[
+    str | None,
+    typer.Option(
+        "--vector", help="Field that holds a dense vector, followed instead of the text.", rich_help_panel=INPUT
+    ),
+]
+Dimension = Annotated[
+    int, typer.Option(min=0, help="Length of the vectors, needed with --vector.", rich_help_panel=INPUT)
+]
+
+# --- slices and topics
+
 SlicesOption = Annotated[
     str | None,
     typer.Option(
         "--slices",
         "-s",
-        help="year, quarter, month, week, day, hour, or a number of documents per slice; by default the corpus's own, "
-        "for a file replayed year, for a source day.",
+        help="Length of a slice, the step in which topics move: year, quarter, month, week, day, hour, or a number of "
+        "documents. By default that of the corpus, year for a replayed file, day for a source.",
+        rich_help_panel=SLICES,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
-Window = Annotated[int, typer.Option(min=0, help="Documents refitted together at slice ends; 0: max(1500, 50 K).")]
-Threads = Annotated[int, typer.Option(min=1, help="Parts each batch is split into; part of the result's identity.")]
-Epoch = Annotated[int, typer.Option("--epoch-size", min=1, help="Most documents of one transaction.")]
-Vocabulary = Annotated[int, typer.Option(min=2, help="Most words.")]
-Language = Annotated[str, typer.Option(help="Language of the stop words: english or none.")]
-Stem = Annotated[str, typer.Option(help="Stem words of this language (extra: stemming); empty for none.")]
-TimeField = Annotated[str | None, typer.Option("--time", help="Field or column with the document's time.")]
-TextField = Annotated[str | None, typer.Option("--text", help="Field or column with the document's text.")]
-IdField = Annotated[str | None, typer.Option("--id", help="Field or column with the document's id.")]
-TitleField = Annotated[str | None, typer.Option("--title-field", help="Field or column with the document's title.")]
-VectorField = Annotated[str | None, typer.Option("--vector", help="Field with a dense vector, used instead of text.")]
-Dimension = Annotated[int, typer.Option(min=0, help="Dimension of the vectors of --vector.")]
+Topics = Annotated[
+    int, typer.Option("--topics", "-k", min=1, help="Maximum number of active topics.", rich_help_panel=SLICES)
+]
+LivingTopics = Annotated[
+    bool,
+    typer.Option(
+        "--living-topics/--fixed-topics",
+        help="Let topics be born, split, merge and become dormant, or keep those of the first fit.",
+        rich_help_panel=SLICES,
+    ),
+]
+Window = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Number of recent documents that are fitted again at the end of a slice; 0: max(1500, 50 times --topics).",
+        rich_help_panel=SLICES,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Seed of all random choices; the same seed gives the same topics.", rich_help_panel=SLICES
+    ),
+]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kind", help="Snapshots to take: flat, tree or smoothed, also several; all if none is named."),
+    typer.Option(
+        "--kind",
+        help="Kind of snapshot to take: flat, tree or smoothed; may be repeated. By default all.",
+        rich_help_panel=SLICES,
+    ),
 ]
-Sample = Annotated[int, typer.Option(min=0, help="Most documents that the log keeps for snapshots; 0: none.")]
+Sample = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Maximum number of documents kept in the run file for snapshots; 0: none.",
+        rich_help_panel=SLICES,
+    ),
+]
 SnapshotEvery = Annotated[
-    int, typer.Option("--snapshot-every", min=0, help="Take snapshots beside the run every so many slices; 0: never.")
+    int,
+    typer.Option(
+        "--snapshot-every",
+        min=0,
+        help="Take snapshots in the background every so many slices, to compare the topics with batch fits; 0: never.",
+        rich_help_panel=SLICES,
+    ),
+]
+
+# --- text
+
+VocabularySize = Annotated[
+    int, typer.Option("--vocabulary", min=2, help="Maximum vocabulary size, in words.", rich_help_panel=TEXT)
+]
+Language = Annotated[
+    str, typer.Option(help="Language of the stop words to leave out: english or none.", rich_help_panel=TEXT)
+]
+Stem = Annotated[
+    str,
+    typer.Option(
+        help="Language whose words are reduced to stems, such as english (extra: stemming); empty: no stemming.",
+        rich_help_panel=TEXT,
+    ),
 ]
 Embed = Annotated[
     str,
-    typer.Option("--embed", help="Follow vectors that this sentence-transformers model makes of texts (extra)."),
+    typer.Option(
+        "--embed",
+        help="Name of a sentence-transformers model; topics are followed in its vectors instead of words "
+        "(extra: embeddings).",
+        rich_help_panel=TEXT,
+    ),
 ]
-Title = Annotated[str | None, typer.Option(help="What the page calls the stream.")]
+
+# --- Kafka
+
 Config = Annotated[
     Path | None,
-    typer.Option("--config", help="TOML file whose table [kafka] holds client options, such as those of TLS and SASL."),
+    typer.Option(
+        "--config",
+        help="TOML file whose table [kafka] sets options of the Kafka client, such as those of TLS and SASL.",
+        rich_help_panel=KAFKA,
+    ),
 ]
-Host = Annotated[str, typer.Option(help="Address to serve the dashboard at.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to serve the dashboard at; 0: any free one.")]
-Dashboard = Annotated[bool, typer.Option("--dashboard", help="Serve the live page while the run lasts (extra: dash).")]
+
+# --- output
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", help="Run file: one DuckDB file with everything the views show.", rich_help_panel=OUTPUT
+    ),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", help="HTML file to write the page to when the run ends.", rich_help_panel=OUTPUT),
+]
+Title = Annotated[str | None, typer.Option(help="Title of the stream on the page.", rich_help_panel=OUTPUT)]
+Host = Annotated[
+    str,
+    typer.Option(help="Address to serve the dashboard at; 0.0.0.0 lets other machines see it.", rich_help_panel=OUTPUT),
+]
+Port = Annotated[
+    int,
+    typer.Option(min=0, max=65535, help="Port to serve the dashboard at; 0: any free one.", rich_help_panel=OUTPUT),
+]
+Dashboard = Annotated[
+    bool,
+    typer.Option("--dashboard", help="Serve the live page during the run (extra: dash).", rich_help_panel=OUTPUT),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Log progress and connections to standard error.", rich_help_panel=OUTPUT),
+]
+
+# --- performance
+
+EpochSize = Annotated[
+    int,
+    typer.Option(
+        "--epoch-size",
+        min=1,
+        help="Maximum number of documents per epoch: larger epochs are faster, smaller ones appear sooner.",
+        rich_help_panel=PERFORMANCE,
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Number of threads that score a batch. Sums depend on it in their last digits, so a run keeps its number.",
+        rich_help_panel=PERFORMANCE,
+    ),
+]
 Workers = Annotated[
-    int, typer.Option("--workers", min=0, help="Share a topic among so many processes of this machine (extra: dask).")
+    int,
+    typer.Option(
+        "--workers",
+        min=0,
+        help="Number of processes on this machine that share the reading of a Kafka topic (extra: dask); "
+        "0: read in this process.",
+        rich_help_panel=PERFORMANCE,
+    ),
 ]
 ExecutorOption = Annotated[
     str | None,
-    typer.Option("--executor", help="Share a topic among a Dask cluster's workers: dask://host:8786 (extra: dask)."),
+    typer.Option(
+        "--executor",
+        help="Dask cluster whose workers share the reading of a Kafka topic: dask://host:8786 (extra: dask).",
+        rich_help_panel=PERFORMANCE,
+    ),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more while running.")]
 
 
 def settings_of(**given: Any) -> RunSettings:
-    """Make the settings of a run; the engine is imported only here."""
+    """Make the settings of a run; the engine is imported only here, so that ``--help`` stays quick."""
     from vmfstream.engine.run import RunSettings
 
     return RunSettings(**given)

@@ -1,4 +1,4 @@
-"""The command that computes the tables and figures of papers again."""
+"""The command that reproduces the tables and figures of papers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from vmfstream.cli.console import INTERRUPTED, fits
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper: banerjee, sra, gopal-yang, li or nguyen.")],
+    paper: Annotated[str, typer.Argument(help="Paper to reproduce: banerjee, sra, gopal-yang, li or nguyen.")],
     names: Annotated[
-        list[str] | None, typer.Argument(help="Its tables and figures, such as table1 figure2; all if none is named.")
+        list[str] | None,
+        typer.Argument(help="Tables and figures of the paper, such as table1 figure2; by default all."),
     ] = None,
-    restarts: Annotated[int, typer.Option(min=1, help="Starts of every fit; the papers have 10 to 20.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first start and of drawn data.")] = 0,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes of one thread each; 0: one for each core.")] = 0,
+    restarts: Annotated[
+        int, typer.Option(min=1, help="Number of random starts of every fit; the papers use 10 to 20.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first start and of simulated data.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Number of processes, of one thread each; 0: one per core.")] = 0,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder that keeps finished fits; by default in the user's cache folder.")
+        Path | None, typer.Option(help="Folder for finished fits; by default in the user's cache folder.")
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write tables and figures here as one page.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="HTML file to write the tables and figures to.")] = None,
 ) -> None:
-    """Compute the tables and figures of a paper again, the printed value beside ours.
+    """Compute the tables and figures of a paper, and print each value next to the published one.
 
-    Every finished fit is kept, under a key of all that determines it (data, code, libraries, settings): the same
-    command goes on after Ctrl-C, and a second time it only prints. Figures are drawn on the page of --html; without it
-    their numbers are printed. Where our copy of the data differs from the paper's, the output says how.
+    Finished fits are cached under a key of all that determines them (data, code, libraries, settings), so that the same
+    command continues after Ctrl-C. Figures are drawn on the page of --html; without it their numbers are printed. Where
+    the data differ from those of the paper, the output says how.
 
     \b
     vmfstream reproduce banerjee table1

@@ -1,4 +1,4 @@
-"""The command that fits batch models to the sample of a log."""
+"""The command that fits batch models to the sample of documents in a run file."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 
 
 def snapshot(
-    log: Annotated[Path, typer.Argument(help="A log written by replay or run; a run may go on meanwhile.")],
+    run_file: Annotated[
+        Path, typer.Argument(metavar="RUN_FILE", help="Run file that replay or run has written, or is writing now.")
+    ],
     kind: Kinds = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the starts; by default that of the run.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, and leave the processor to others.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the random starts; by default that of the run.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, and run at low priority.")] = False,
 ) -> None:
-    """Fit batch models to the log's sample of documents and compare them with the live topics.
+    """Fit batch models to the run file's sample of documents and compare them with the tracked topics.
 
-    The newest closed slice is left out and judges both: nats per document that the batch fit and the tracker gave to it
-    before it came. Topics of a fit have the numbers of the live ones they answer to.
+    The newest closed slice is held out, and both are scored by its predictive log-likelihood in nats per document. Each
+    topic of a fit has the number of the tracked topic that it matches.
 
     \b
     vmfstream snapshot run.duckdb                  the Bayesian mixture, a tree over its topics, the temporal mixture
@@ -35,7 +39,7 @@ def snapshot(
 
     if quiet:
         os.nice(10)
-    for one in take_snapshots(log, kinds, seed=seed):
+    for one in take_snapshots(run_file, kinds, seed=seed):
         if not quiet:
             matched = int((one.topic[one.level == one.level.max()] >= 0).sum())
             leaves = int((one.level == one.level.max()).sum())
@@ -46,17 +50,29 @@ def snapshot(
 
 
 def check_kinds(kinds: list[str] | None) -> list[Kind]:
-    """Return the kinds of snapshots that are wanted, all if none is named; InputError for others."""
+    """Return the kinds of snapshots to take, all if none is named.
+
+    Raises
+    ------
+    InputError
+        If a kind does not exist.
+    """
     from vmfstream.engine.snapshots.batch import KINDS
 
-    unknown = [kind for kind in kinds or () if kind not in KINDS]
-    if unknown:
-        raise InputError(f"--kind must be one of {', '.join(KINDS)}, got {unknown[0]}")
+    wrong = [kind for kind in kinds or () if kind not in KINDS]
+    if wrong:
+        raise InputError(f"--kind must be one of {', '.join(KINDS)}, got {wrong[0]}")
     return [kind for kind in KINDS if not kinds or kind in kinds]
 
 
-def kinds_beside(kinds: list[str] | None, every: int, sample: int) -> list[Kind]:
-    """Return the kinds of snapshots to take beside a run, or say what is missing for them."""
+def background_kinds(kinds: list[str] | None, every: int, sample: int) -> list[Kind]:
+    """Return the kinds of snapshots to take during a run, none if ``every`` is 0.
+
+    Raises
+    ------
+    InputError
+        If options contradict each other.
+    """
     if kinds and not every:
         raise InputError("--kind says what --snapshot-every takes; give both, or take snapshots later")
     if every and not sample:

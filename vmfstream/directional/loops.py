@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from vmfstream.directional.emitters import lowest_bit
+from vmfstream.directional.intrinsics import lowest_bit
 from vmfstream.directional.simd import NARROW, WIDEST, above, add_entry, add_rows, dot_block, score_lanes
 
 TOP = 4

@@ -7,7 +7,7 @@ registers, which is several times faster and compiles in a fraction of the time 
 The rows of a document's words lie far apart, mostly outside the nearest caches. Every loop asks for the row of a word
 some words ahead of the one it works on, so that it is at hand when its turn comes; asking changes no result.
 
-After an edit, delete ``__pycache__`` (see `vmfstream.directional.emitters`).
+After an edit, delete ``__pycache__`` (see `vmfstream.directional.intrinsics`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
-from vmfstream.directional.emitters import emit_prefetch, emitted
+from vmfstream.directional.intrinsics import emit_prefetch, emitted
 
 NARROW = 16
 WIDEST = 128 if binding.get_host_cpu_features().get("avx512f") else 64

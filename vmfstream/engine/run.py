@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from vmfstream import __version__
@@ -20,7 +20,7 @@ from vmfstream.runfile.lease import lease
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.runfile.writer import Log
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
-from vmfstream.text.named import NamedVectorEncoder, SentenceEncoder
+from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class RunSettings:
     embed : sentence-transformers model that makes vectors of texts, or empty (extra ``embeddings``).
     living_topics : whether topics may be born, split, merge and sleep; else those of the first fits stay for ever.
     sample : most documents that the log keeps for snapshots; 0 for none.
+    rules : settings of the tracker that have no name here; those of the program, or those that a log was begun under.
     """
 
     title: str = "documents"
@@ -67,6 +68,7 @@ class RunSettings:
     embed: str = ""
     living_topics: bool = True
     sample: int = 20_000
+    rules: TrackerSettings = field(default_factory=TrackerSettings)
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -82,14 +84,32 @@ class RunSettings:
         Slicing.parse(self.slices)
 
     def as_text(self) -> dict[str, str]:
-        """Flatten for the log."""
-        return {f.name: str(getattr(self, f.name)) for f in fields(self)} | {"version": __version__}
+        """Flatten for the log; rules under names that begin with ``rule.``."""
+        own = {f.name: str(getattr(self, f.name)) for f in fields(self) if f.name != "rules"}
+        rules = {_RULE + name: value for name, value in self._rules().items()}
+        return own | rules | {"version": __version__}
 
     @classmethod
     def from_text(cls, stored: Mapping[str, str]) -> RunSettings:
-        """Read what a log remembers."""
+        """Read what a log remembers; settings and rules that it does not name are those of the program.
+
+        Raises
+        ------
+        InputError
+            If a rule cannot be read.
+        """
         known: dict[str, Any] = {f.name: f.default for f in fields(cls) if f.name in stored}
-        return cls(**{name: _read(stored[name], type(default)) for name, default in known.items()})
+        rules = {name.removeprefix(_RULE): value for name, value in stored.items() if name.startswith(_RULE)}
+        try:
+            of_tracker = TrackerSettings().with_text(rules)
+        except ValueError as error:
+            raise InputError(f"the log holds a rule that cannot be read: {error}") from error
+        return cls(**{name: _read(stored[name], type(default)) for name, default in known.items()}, rules=of_tracker)
+
+    def _rules(self) -> dict[str, str]:
+        """Flatten the rules, without the settings of the tracker that have a name here."""
+        own = {f.name for f in fields(self)}
+        return {name: value for name, value in self.rules.as_text().items() if name not in own}
 
     def encoder(self) -> Encoder:
         """Build the encoder of these settings."""
@@ -107,7 +127,8 @@ class RunSettings:
 
     def tracker(self) -> TrackerSettings:
         """Return what the tracker is told."""
-        return TrackerSettings(
+        return replace(
+            self.rules,
             topics=self.topics,
             window=self.window or None,
             threads=self.threads,
@@ -136,17 +157,31 @@ def _read(text: str, kind: type) -> Any:
 AHEAD = 2**25
 """Bytes of messages that are read ahead of what is learnt."""
 
-_MAY_DIFFER = {"title", "licence", "source"}
+_MAY_DIFFER = {"title", "licence", "source", "rules"}
+_RULE = "rule."
 
 
 def agree(wanted: RunSettings, stored: Mapping[str, str]) -> RunSettings:
-    """Return the settings of an existing log; InputError where the wanted ones would change its meaning."""
+    """Return the settings of an existing log, with the rules that it was begun under.
+
+    Raises
+    ------
+    InputError
+        Where the wanted settings, or rules that are wanted other than the program's, would change its meaning.
+    """
     old = RunSettings.from_text(stored)
     for f in fields(wanted):
         was, now = getattr(old, f.name), getattr(wanted, f.name)
         if f.name not in _MAY_DIFFER and was != now:
             raise InputError(
                 f"this log was begun with {f.name} = {was!r} and cannot be continued with {now!r}; choose another --out"
+            )
+    usual, begun = RunSettings()._rules(), old._rules()
+    for name, now_text in wanted._rules().items():
+        if now_text not in (usual[name], begun[name]):
+            raise InputError(
+                f"this log was begun with {_RULE}{name} = {begun[name]} and cannot be continued with {now_text}; "
+                "choose another --out"
             )
     return old
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from vmfstream.bayes.factors.concentration import RULES, point_factor
 from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
 from vmfstream.bayes.flat import gibbs, variational
-from vmfstream.bayes.flat.modes import ModeFit, fit_modes
+from vmfstream.bayes.flat.maximum_a_posteriori import ModeFit, fit_modes
 from vmfstream.bayes.flat.uncertainty import of_draws
 from vmfstream.directional.params import Parted, Rows
 from vmfstream.estimators.base import (

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from vmfstream.bayes.factors.concentration import KappaFactor, exact_partition
-from vmfstream.bayes.factors.credible import angular_radius
+from vmfstream.bayes.factors.credible_regions import angular_radius
 from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.factors.weights import WeightsPrior
 from vmfstream.bayes.flat import variational
-from vmfstream.bayes.flat.best import STARTS, best_of
+from vmfstream.bayes.flat.restarts import STARTS, best_of
 from vmfstream.bayes.flat.uncertainty import Uncertainty, of_factors
 from vmfstream.bayes.predictive import memberships
 from vmfstream.directional.params import Rows

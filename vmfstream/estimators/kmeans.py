@@ -22,7 +22,7 @@ from vmfstream.estimators.base import (
 )
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number
 from vmfstream.mixtures.columns import Floats
-from vmfstream.mixtures.frequency import frequency_sensitive, frequency_sensitive_online, scores
+from vmfstream.mixtures.frequency_sensitive import frequency_sensitive, frequency_sensitive_online, scores
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
 from vmfstream.mixtures.seeding import perturbed_means, random_means, seed_means
 

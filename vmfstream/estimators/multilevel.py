@@ -24,12 +24,12 @@ from vmfstream.bayes.multilevel.prediction import (
     words_given_topics,
 )
 from vmfstream.bayes.multilevel.sampler import Chain, fit
-from vmfstream.bayes.multilevel.state import Draw
+from vmfstream.bayes.multilevel.sampler_state import Draw
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators import multilevel_input as read
 from vmfstream.estimators.base import SphereEstimator
-from vmfstream.estimators.multilevel_named import Named
+from vmfstream.estimators.multilevel_contexts import Named
 from vmfstream.estimators.parameters import Choice, Domain, Either, Nothing, Number, Whole
 from vmfstream.metrics import perplexity
 from vmfstream.mixtures.columns import directed

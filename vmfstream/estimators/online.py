@@ -17,9 +17,9 @@ from vmfstream.directional.params import Parted, Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
-from vmfstream.online.count_sliced import CountedStream
+from vmfstream.online.belief_update import up_to_date
+from vmfstream.online.count_sliced import CountSlicedStream
 from vmfstream.online.state import TrackerSettings, TrackState
-from vmfstream.online.tracker import up_to_date
 
 WINDOW = 16_000
 """Least documents fitted together by default: with fewer, topics in the end depend more on the order of documents.
@@ -210,7 +210,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
 
     @property
     def _state(self) -> TrackState:
-        stream: CountedStream | None = vars(self).get("_stream")
+        stream: CountSlicedStream | None = vars(self).get("_stream")
         if stream is None or stream.state is None:
             raise AttributeError("this OnlineVMFMixture has learnt nothing yet")
         return stream.state
@@ -226,7 +226,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         )
         if self.persistence is not None:
             settings = replace(settings, persistences=(float(self.persistence),))
-        self._stream = CountedStream(settings, self.slice_size)
+        self._stream = CountSlicedStream(settings, self.slice_size)
         self.n_documents_seen_ = 0
 
     def _learn(self, x: Rows) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.bayes.factors.concentration import RULES
-from vmfstream.bayes.temporal.evolution import Evolution, Options, evolve, extended
+from vmfstream.bayes.temporal.fitting import Evolution, Options, evolve, extended
 from vmfstream.directional.params import Parted, Rows
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number, Whole

@@ -86,6 +86,11 @@ def directed(x: Rows) -> NDArray[np.bool_]:
     return _directed_rows(x.indptr, x.data)
 
 
+def eligible(x: Rows, weights: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+    """Mark the rows that have a direction and, if weights are given, a weight."""
+    return directed(x) if weights is None else directed(x) & (weights > 0)
+
+
 @njit(cache=True)
 def _directed_rows(indptr: NDArray[np.integer[Any]], data: Floats) -> NDArray[np.bool_]:
     out = np.zeros(len(indptr) - 1, np.bool_)

@@ -15,8 +15,8 @@ from vmfstream.directional.axes import principal_axis
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import cosine_plus_plus
-from vmfstream.mixtures.columns import Floats, column_norms
-from vmfstream.mixtures.kmeans import SHARP, KMeansFit, eligible, spare_rows
+from vmfstream.mixtures.columns import Floats, column_norms, eligible
+from vmfstream.mixtures.kmeans import SHARP, KMeansFit, spare_rows
 from vmfstream.mixtures.seeding import means_at
 from vmfstream.mixtures.sums import Vector
 

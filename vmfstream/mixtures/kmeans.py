@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, directed
+from vmfstream.mixtures.columns import Floats, eligible
 from vmfstream.mixtures.sums import Scored, Vector, directions, move, score
 
 SHARP = 1e6
@@ -75,11 +75,6 @@ def spherical_kmeans(
         mu = directions(scored.sums, mu)
         trace.append(mean_cosine(scored))
     return KMeansFit(mu, labels, sizes, slope, np.array(trace), len(trace), converged)
-
-
-def eligible(x: Rows, weights: Vector | None) -> NDArray[np.bool_]:
-    """Mark the rows that have a direction and, if weights are given, a weight."""
-    return directed(x) if weights is None else directed(x) & (weights > 0)
 
 
 def spare_rows(

@@ -9,8 +9,8 @@ their responsibilities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +18,15 @@ from numpy.typing import NDArray
 from vmfstream.directional.params import Mixture, Rows
 from vmfstream.mixtures.annealing import ANNEAL, FROZEN_BELOW, melting, temperatures
 from vmfstream.mixtures.columns import Floats, column_dots
-from vmfstream.mixtures.concentration import Treatment
-from vmfstream.mixtures.kmeans import eligible
-from vmfstream.mixtures.options import Assignment, Concentration, Options, check
+from vmfstream.mixtures.concentration import TREATMENTS, Treatment
+from vmfstream.mixtures.em import Climb, Expectation, Stop, best_of, climb
+from vmfstream.mixtures.options import Assignment, Concentration, EMOptions, check_one_of, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
 from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
 from vmfstream.mixtures.sums import Sums, Vector, move
 
 TIED_SWEEPS = 5
 """Sweeps after a start from labels during which own concentrations are still shared."""
-
-DEAD = 0.5
-"""Weight, in documents, below which a cluster is dead and starts again from the document explained worst."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,13 +114,14 @@ def fit(
     [BDGS05] algorithms 1 and 2, section 8 (hybrid); [UN98] (annealing).
     """
     heat = (beta0, factor) if anneal else None
-    options = Options(assignment, concentration, estimator, kappa, heat, soft_iter, max_iter, tol, weights, threads)
-    check(x, k, options, n_init)
-    runs = (
-        _em(x, start_from(x, k, init, rng, weights, threads), k, options)
-        for _ in range(n_init if isinstance(init, str) else 1)
+    _check(assignment, concentration, estimator, kappa, heat)
+    options = checked(x, k, EMOptions(max_iter, tol, weights, threads), n_init)
+    model = _VMFModel(x, k, options, concentration, estimator, kappa)
+    starts = n_init if isinstance(init, str) else 1
+    return best_of(
+        _fitted(model, start_from(x, k, init, rng, options.weights, threads), assignment, heat, soft_iter)
+        for _ in range(starts)
     )
-    return max(runs, key=lambda run: float(run.trace[-1]))
 
 
 def annealed_start(x: Rows, k: int, rng: np.random.Generator, *, heat: float = ANNEAL, max_iter: int = 50) -> Floats:
@@ -137,77 +135,113 @@ def annealed_start(x: Rows, k: int, rng: np.random.Generator, *, heat: float = A
     return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter).resp
 
 
-class _Climb(NamedTuple):
-    mixture: Mixture
-    label: NDArray[np.int32]
-    trace: list[float]
-    converged: bool
+Heat: TypeAlias = tuple[float | None, float]
+"""The inverse temperature at which annealing starts, None for the default, and its factor per sweep."""
 
 
-def _em(x: Rows, start: Floats | Mixture, k: int, options: Options) -> MixtureFit:
-    mixture, annealed = _annealed(x, start, k, options)
+def _check(
+    assignment: Assignment, concentration: Concentration, estimator: Treatment, kappa: float | None, heat: Heat | None
+) -> None:
+    """Raise ValueError for options of von Mises-Fisher mixtures that are unknown or do not go together."""
+    check_one_of("assignment", assignment, get_args(Assignment))
+    check_one_of("concentration", concentration, get_args(Concentration))
+    check_one_of("estimator", estimator, TREATMENTS)
+    if (estimator == "fixed") != (kappa is not None):
+        raise ValueError(
+            f"kappa belongs to estimator 'fixed' and to no other; got estimator {estimator!r}, kappa {kappa}"
+        )
+    if kappa is not None and not (np.isfinite(kappa) and kappa > 0):
+        raise ValueError(f"kappa must be positive and finite; got {kappa}")
+    if heat is not None:
+        beta0, factor = heat
+        if not (beta0 is None or 0 < beta0 <= 1) or not factor > 1:
+            raise ValueError(f"beta0 must lie in (0, 1] and factor above 1; got beta0 {beta0}, factor {factor}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _VMFModel:
+    """The steps of EM for von Mises-Fisher components; the first ``tied`` M-steps share their concentration."""
+
+    x: Rows
+    k: int
+    options: EMOptions
+    concentration: Concentration
+    estimator: Treatment
+    kappa: float | None
+    hard: bool = False
+    tied: int = 0
+
+    def e_step(self, mixture: Mixture) -> Expectation[Sums]:
+        """Sum documents by responsibilities; hard ones if ``hard``."""
+        weights = self.options.weights
+        sums, loglik, labels = sweep(self.x, mixture, hard=self.hard, weights=weights, threads=self.options.threads)
+        total = _hard_objective(mixture, sums) if self.hard else _weighted(loglik, weights)
+        return Expectation(sums, float(total / float(sums.nk.sum())), sums.nk, labels, loglik)
+
+    def m_step(self, mixture: Mixture, found: Expectation[Sums], sweep: int) -> Mixture:
+        """Estimate from the sums; directions whose resultant vanishes stay those of ``mixture``."""
+        concentration = self.concentration if sweep > self.tied else "shared"
+        return estimate(found.statistics, mixture.mu, concentration, self.estimator, self.kappa)
+
+    def restart(
+        self,
+        mixture: Mixture,
+        found: Expectation[Sums],
+        sweep: int,
+        dead: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> Mixture:
+        """Move the documents ``rows`` to the dead components before the M-step."""
+        x, weights = self.x, self.options.weights
+        resp = one_hot(found.labels[rows], self.k, x.dtype) if self.hard else e_step(x[rows], mixture)[0]
+        if weights is not None:
+            resp *= weights[rows, None].astype(resp.dtype)
+        move(x, found.statistics, rows, resp, dead)
+        return self.m_step(mixture, found, sweep)
+
+    def climb(self, mixture: Mixture, *, hard: bool, max_iter: int, tied: int) -> Climb[Sums]:
+        """Do EM at full temperature; own concentrations need a sweep of their own before it may end."""
+        earliest = tied + 2 if self.concentration == "own" else 1
+        stop = Stop(max_iter, self.options.tol, by_labels=hard, earliest=earliest)
+        return climb(replace(self, hard=hard, tied=tied), self.x, mixture, stop, self.options.weights)
+
+
+def _fitted(
+    model: _VMFModel, start: Floats | Mixture, assignment: Assignment, heat: Heat | None, soft_iter: int
+) -> MixtureFit:
+    """Anneal from a start, do the soft sweeps of a hybrid fit, then EM to its end."""
+    mixture, sweeps = _annealed(model, start, heat)
     tied = 0 if isinstance(start, Mixture) else TIED_SWEEPS
-    sweeps = annealed
-    if options.assignment == "hybrid":
-        soft = _climb(x, mixture, options, hard=False, max_iter=options.soft_iter, tied=tied)
+    if assignment == "hybrid":
+        soft = model.climb(mixture, hard=False, max_iter=soft_iter, tied=tied)
         mixture, sweeps = soft.mixture, sweeps + len(soft.trace)
         tied = max(tied - len(soft.trace), 0)
-    hard = options.assignment != "soft"
-    found = _climb(x, mixture, options, hard=hard, max_iter=options.max_iter, tied=tied)
-    label = found.label.astype(np.int64)
-    return MixtureFit(x, found.mixture, np.array(found.trace), label, sweeps + len(found.trace), found.converged)
+    found = model.climb(mixture, hard=assignment != "soft", max_iter=model.options.max_iter, tied=tied)
+    labels = found.last.labels.astype(np.int64)
+    return MixtureFit(model.x, found.mixture, found.trace, labels, sweeps + len(found.trace), found.converged)
 
 
-def _annealed(x: Rows, start: Floats | Mixture, k: int, options: Options) -> tuple[Mixture, int]:
+def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> tuple[Mixture, int]:
     """Return the mixture at which sweeps at full temperature begin, and the number of sweeps that led to it."""
-    threads, weights = options.threads, options.weights
+    x, estimator = model.x, model.estimator
+    threads, weights = model.options.threads, model.options.weights
     if isinstance(start, Mixture):
         mixture = start
     else:
         held = start if weights is None else start * weights[:, None].astype(start.dtype)
-        mixture = m_step(x, held, k, estimator=options.estimator, kappa=options.kappa, threads=threads)
-    if options.heat is None:
+        mixture = m_step(x, held, model.k, estimator=estimator, kappa=model.kappa, threads=threads)
+    if heat is None:
         return mixture, 0
-    beta0, factor = options.heat
+    beta0, factor = heat
     if isinstance(start, Mixture):  # its concentration says nothing about the documents yet
         sums = sweep(x, mixture, weights=weights, threads=threads).sums
-        mixture = estimate(sums, mixture.mu, "shared", options.estimator, options.kappa)
+        mixture = estimate(sums, mixture.mu, "shared", estimator, model.kappa)
     betas = temperatures(ANNEAL * melting(x, mixture, threads=threads) if beta0 is None else beta0, factor)
     for beta in betas:
         sums = sweep(x, mixture, beta, weights=weights, threads=threads).sums
-        kappa = mixture.kappa if beta < FROZEN_BELOW else options.kappa
-        mixture = estimate(sums, mixture.mu, "shared", options.estimator, kappa)
+        kappa = mixture.kappa if beta < FROZEN_BELOW else model.kappa
+        mixture = estimate(sums, mixture.mu, "shared", estimator, kappa)
     return mixture, len(betas)
-
-
-def _climb(x: Rows, mixture: Mixture, options: Options, *, hard: bool, max_iter: int, tied: int) -> _Climb:
-    """Alternate sweeps and estimates at full temperature, until the objective or the hard labels rest."""
-    weights, threads = options.weights, options.threads
-    held = eligible(x, weights)
-    one = 1.0 if weights is None else float(weights[held].mean())
-    label = np.full(x.shape[0], -1, np.int32)
-    trace: list[float] = []
-    spare = mixture.k
-    while True:
-        before, (sums, loglik, label) = label, sweep(x, mixture, hard=hard, weights=weights, threads=threads)
-        total = float(sums.nk.sum())
-        trace.append(_hard_objective(mixture, sums) / total if hard else float(_weighted(loglik, weights) / total))
-        dead = np.flatnonzero(sums.nk < DEAD * one)[:spare]
-        rest = (
-            np.array_equal(label[held], before[held])
-            if hard
-            else len(trace) > 1 and abs(trace[-1] - trace[-2]) < options.tol
-        )
-        if options.concentration == "own" and len(trace) <= tied + 1:
-            rest = False
-        converged = rest and not len(dead)
-        if converged or len(trace) > max_iter:
-            return _Climb(mixture, label, trace, converged)
-        spare -= len(dead)
-        if len(dead):
-            _restart(x, mixture, sums, np.where(held, loglik, np.inf), dead, label if hard else None, weights)
-        concentration = options.concentration if len(trace) > tied else "shared"
-        mixture = estimate(sums, mixture.mu, concentration, options.estimator, options.kappa)
 
 
 def _weighted(values: Vector, weights: Vector | None) -> float:
@@ -220,20 +254,3 @@ def _hard_objective(mixture: Mixture, sums: Sums) -> float:
     along = column_dots(mixture.mu, sums.s)[: mixture.k]
     held = sums.nk > 0
     return float((slope * along)[held].sum() + (offset[held] * sums.nk[held]).sum())
-
-
-def _restart(
-    x: Rows,
-    mixture: Mixture,
-    sums: Sums,
-    loglik: Vector,
-    dead: NDArray[np.int64],
-    label: NDArray[np.int32] | None,
-    weights: Vector | None,
-) -> None:
-    """Give each dead topic one of the documents explained worst."""
-    rows = np.argsort(loglik)[: len(dead)]
-    resp = e_step(x[rows], mixture)[0] if label is None else one_hot(label[rows], mixture.k, x.dtype)
-    if weights is not None:
-        resp *= weights[rows, None].astype(resp.dtype)
-    move(x, sums, rows, resp, dead[: len(rows)])

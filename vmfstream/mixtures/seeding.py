@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Mixture, Rows
 from vmfstream.directional.sphere import cosine_plus_plus
-from vmfstream.mixtures.columns import Floats, dense_rows, directed
-from vmfstream.mixtures.kmeans import eligible, spherical_kmeans
+from vmfstream.mixtures.columns import Floats, dense_rows, directed, eligible
+from vmfstream.mixtures.kmeans import spherical_kmeans
 
 PERTURBATION = 0.1
 """Length of the random step by which perturbed means leave the mean of all documents."""

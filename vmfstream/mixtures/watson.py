@@ -14,20 +14,18 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.checks import checked_weights
 from vmfstream.directional.kernels import dots, padded
 from vmfstream.directional.kummer import log_kummer
 from vmfstream.directional.params import Mixture, Rows
 from vmfstream.directional.watson import ESTIMATORS, Estimator, estimate
-from vmfstream.mixtures.columns import Floats, dense_rows, directed, softmax_rows
+from vmfstream.mixtures.columns import Floats, dense_rows, directed, eligible, softmax_rows
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
-from vmfstream.mixtures.kmeans import eligible
-from vmfstream.mixtures.movmf import DEAD
-from vmfstream.mixtures.options import check_rows
+from vmfstream.mixtures.em import Expectation, Stop, best_of, climb
+from vmfstream.mixtures.options import EMOptions, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
 from vmfstream.mixtures.sums import Vector
 
-Assignment: TypeAlias = Literal["soft", "hard"]
+WatsonAssignment: TypeAlias = Literal["soft", "hard"]
 
 SEEDING_SWEEPS = 5
 """Sweeps of diametrical k-means from which EM starts."""
@@ -54,7 +52,9 @@ class WatsonFit:
         return len(self.trace)
 
 
-def e_step(x: Rows, mixture: Mixture, *, assignment: Assignment = "soft", threads: int = 1) -> tuple[Floats, Vector]:
+def e_step(
+    x: Rows, mixture: Mixture, *, assignment: WatsonAssignment = "soft", threads: int = 1
+) -> tuple[Floats, Vector]:
     """Compute responsibilities softmax_k( log pi_k + kappa_k (x_i'mu_k)^2 - log M(1/2, D/2, kappa_k) ).
 
     Parameters
@@ -146,7 +146,7 @@ def fit(
     k: int,
     *,
     rng: np.random.Generator,
-    assignment: Assignment = "soft",
+    assignment: WatsonAssignment = "soft",
     estimator: Estimator = "mle",
     negative: bool = True,
     max_iter: int = 100,
@@ -189,78 +189,81 @@ def fit(
     ----------
     [Sra] algorithm 1.
     """
-    if assignment not in get_args(Assignment):
-        raise ValueError(f"assignment must be one of {', '.join(get_args(Assignment))}; got {assignment!r}")
+    if assignment not in get_args(WatsonAssignment):
+        raise ValueError(f"assignment must be one of {', '.join(get_args(WatsonAssignment))}; got {assignment!r}")
     if estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
-    check_rows(x)
-    if weights is not None:
-        weights = checked_weights(weights, x.shape[0])
-    rows = int(eligible(x, weights).sum())
-    if not 1 <= k <= rows:
-        raise ValueError(f"k must be between 1 and the {rows} rows with a direction and a weight; got {k}")
-    options = _Options(assignment, estimator, negative, max_iter, tol, weights, threads)
+    options = checked(x, k, EMOptions(max_iter, tol, weights, threads), n_init)
+    model = _WatsonModel(x, k, options, assignment, estimator, negative)
     starts = n_init if isinstance(init, str) else 1
-    runs = (_em(x, _start(x, k, init, rng, weights, threads), k, options) for _ in range(starts))
-    return max(runs, key=lambda run: float(run.trace[-1]))
+    return best_of(_fitted(model, _start(x, k, init, rng, options.weights, threads)) for _ in range(starts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Options:
-    assignment: Assignment
+class _WatsonModel:
+    """The steps of EM for Watson components; the statistics of an E-step are its responsibilities (N, kp)."""
+
+    x: Rows
+    k: int
+    options: EMOptions
+    assignment: WatsonAssignment
     estimator: Estimator
     negative: bool
-    max_iter: int
-    tol: float
-    weights: Vector | None
-    threads: int
+
+    def e_step(self, mixture: Mixture) -> Expectation[Floats]:
+        """Compute responsibilities; hard ones if the assignment is."""
+        x, weights = self.x, self.options.weights
+        resp, loglik = e_step(x, mixture, assignment=self.assignment, threads=self.options.threads)
+        held = eligible(x, weights)
+        mass = held.astype(np.float64) if weights is None else np.where(held, weights, 0.0)
+        labels = np.where(directed(x), resp[:, : self.k].argmax(axis=1), -1)
+        return Expectation(resp, float(mass @ loglik / mass.sum()), mass @ resp[:, : self.k], labels, loglik)
+
+    def m_step(self, mixture: Mixture | None, found: Expectation[Floats], sweep: int) -> Mixture:
+        """Estimate the components, the search for their axes beginning at those of ``mixture``."""
+        return self.estimated(found.statistics, mixture)
+
+    def restart(
+        self,
+        mixture: Mixture,
+        found: Expectation[Floats],
+        sweep: int,
+        dead: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> Mixture:
+        """Make the dead components axes at the documents ``rows``, as wide as the narrowest of the others.
+
+        Estimated from one document alone, its concentration would be the largest there is, and it would never win
+        another.
+        """
+        mixture = self.m_step(mixture, found, sweep)
+        mu, kappa = mixture.mu.copy(), mixture.kappa.copy()
+        mu[:, dead] = dense_rows(self.x, rows).T
+        kappa[dead] = np.abs(np.delete(kappa, dead)).max()
+        pi = mixture.pi * (1.0 - len(dead) / mixture.k)
+        pi[dead] = 1.0 / mixture.k
+        return Mixture(pi / pi.sum(), mu, kappa)
+
+    def estimated(self, resp: Floats, previous: Mixture | None) -> Mixture:
+        """Do an M-step from responsibilities."""
+        return m_step(
+            self.x,
+            resp,
+            self.k,
+            weights=self.options.weights,
+            estimator=self.estimator,
+            negative=self.negative,
+            previous=previous,
+        )
 
 
-def _em(x: Rows, start: Floats | Mixture, k: int, options: _Options) -> WatsonFit:
-    held = eligible(x, options.weights)
-    mass = held.astype(np.float64) if options.weights is None else np.where(held, options.weights, 0.0)
-    mixture = start if isinstance(start, Mixture) else _estimated(x, start, k, options, None)
-    trace: list[float] = []
-    spare = k
-    while True:
-        resp, loglik = e_step(x, mixture, assignment=options.assignment, threads=options.threads)
-        trace.append(float(mass @ loglik / mass.sum()))
-        dead = np.flatnonzero(mass @ resp[:, :k] < DEAD * mass.sum() / held.sum())[:spare]
-        converged = not len(dead) and len(trace) > 1 and abs(trace[-1] - trace[-2]) < options.tol
-        if converged or len(trace) > options.max_iter:
-            break
-        spare -= len(dead)
-        mixture = _estimated(x, resp, k, options, mixture)
-        if len(dead):
-            mixture = _restarted(x, mixture, np.where(held, loglik, np.inf), dead)
-    labels = np.where(directed(x), resp[:, :k].argmax(axis=1), -1)
-    return WatsonFit(mixture, resp, labels, np.array(trace), converged)
-
-
-def _estimated(x: Rows, resp: Floats, k: int, options: _Options, previous: Mixture | None) -> Mixture:
-    return m_step(
-        x,
-        resp,
-        k,
-        weights=options.weights,
-        estimator=options.estimator,
-        negative=options.negative,
-        previous=previous,
+def _fitted(model: _WatsonModel, start: Floats | Mixture) -> WatsonFit:
+    options = model.options
+    mixture = start if isinstance(start, Mixture) else model.estimated(start, None)
+    found = climb(model, model.x, mixture, Stop(options.max_iter, options.tol), options.weights)
+    return WatsonFit(
+        found.mixture, found.last.statistics, found.last.labels.astype(np.int64), found.trace, found.converged
     )
-
-
-def _restarted(x: Rows, mixture: Mixture, loglik: Vector, dead: NDArray[np.int64]) -> Mixture:
-    """Let each dead component be an axis at one of the rows explained worst, as wide as the narrowest living one.
-
-    Estimated from that row alone its concentration would be the largest there is, and it would never win another.
-    """
-    rows = np.argsort(loglik)[: len(dead)]
-    mu, kappa = mixture.mu.copy(), mixture.kappa.copy()
-    mu[:, dead] = dense_rows(x, rows).T
-    kappa[dead] = np.abs(np.delete(kappa, dead)).max()
-    pi = mixture.pi * (1.0 - len(dead) / mixture.k)
-    pi[dead] = 1.0 / mixture.k
-    return Mixture(pi / pi.sum(), mu, kappa)
 
 
 def _start(

@@ -24,37 +24,10 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from vmfstream.directional.bessel import log_partition
+from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector
 
 Mask = NDArray[np.bool_]
-
-PROPOSING = 400
-"""Documents among which groups are looked for; all pairs of them are compared."""
-
-BADLY_EXPLAINED = 0.6
-"""Share of one half that proposes, those with the lowest scores."""
-
-LOG_SHARE = -4.0
-"""Logarithm of the share that a group has while it is being found."""
-
-CANDIDATES = 6
-SWEEPS = 5
-LEAST_MEMBERS = 3
-
-LEAST_JOINING = 2
-"""Documents of the testing half that must join."""
-
-LEAST_GAIN = 10.0
-"""Nats that a birth must gain on the testing half."""
-
-REFINING_GAIN = 200.0
-"""The same for a group that is not new; it refines the topics, and there is no end of finer structure."""
-
-CHANCE = 1e-5
-"""Probability with which as many recent documents may join if the group was always as frequent; a slice tests many."""
-
-CLEARLY = 3.0
-"""Least gain in nats of a document that counts as one of the group."""
 
 DEGREE, ROUNDING = 24, 1e-11
 """Highest degree of the polynomial that stands for the Bessel functions of all pairs, and its relative error."""
@@ -81,7 +54,7 @@ class Group:
     control: Vector
 
 
-def unseen(x: Rows, anchor: Matrix, kappa: float) -> Vector:
+def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
     """Log-density of documents, (N,), under a topic that has no documents yet; nats relative to uniform."""
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
     return log_density(len(anchor), kappa, norm * norm, np.asarray(x @ anchor, np.float64))
@@ -112,7 +85,7 @@ def _interpolated(d: int, squares: Vector) -> Vector:
     return np.asarray(log_partition(d, np.sqrt(squares)))
 
 
-def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:
+def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float, rules: BirthSettings) -> list[Group]:
     """Look for groups among recent documents and test them; those that are news first, then by gain.
 
     Each half of the recent documents proposes groups that the other tests. A document is explained by the mixture or as
@@ -125,33 +98,38 @@ def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
     control : older documents, uniform over the stream
     anchor : (D,) natural vector of the common prior
     kappa : concentration of documents
+    rules : thresholds
 
     Returns
     -------
-    Groups that gain at least `LEAST_GAIN` nats on the testing half, whatever their chance.
+    Groups that gain at least ``rules.least_gain`` nats on the testing half, whatever their chance.
     """
-    recent, control = (_or_unseen(known, anchor, kappa) for known in (recent, control))
-    groups = [g for proposing in (half, ~half) for g in _found(recent, proposing, control, anchor, kappa)]
-    return sorted(groups, key=lambda g: (g.chance >= CHANCE, -g.gain))
+    recent, control = (_or_new(known, anchor, kappa, rules) for known in (recent, control))
+    groups = [g for proposing in (half, ~half) for g in _found(recent, proposing, control, anchor, kappa, rules)]
+    return sorted(groups, key=lambda g: (g.chance >= rules.chance, -g.gain))
 
 
-def _or_unseen(known: Known, anchor: Matrix, kappa: float) -> Known:
+def _or_new(known: Known, anchor: Matrix, kappa: float, rules: BirthSettings) -> Known:
     """Scores under the mixture and a topic that nobody has seen yet, of the share that groups begin with."""
-    return Known(known.x, np.logaddexp(known.s, LOG_SHARE + unseen(known.x, anchor, kappa)))
+    return Known(known.x, np.logaddexp(known.s, rules.log_share + new_topic_log_density(known.x, anchor, kappa)))
 
 
-def _found(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float) -> list[Group]:
+def _found(
+    recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float, rules: BirthSettings
+) -> list[Group]:
     """Groups that one half proposes and that pass the test on the other."""
     proposing = np.flatnonzero(half)
     worst = proposing[np.argsort(recent.s[proposing], kind="stable")]
-    worst = np.sort(worst[: min(PROPOSING, int(np.ceil(BADLY_EXPLAINED * len(worst))))])
-    if len(worst) < LEAST_MEMBERS:
+    worst = np.sort(worst[: min(rules.proposing_documents, int(np.ceil(rules.badly_explained * len(worst))))])
+    if len(worst) < rules.least_members:
         return []
     x = recent.x[worst]
     gram = _gram(x)
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
-    proposals = _stars(gram, np.asarray(x @ anchor, np.float64), norm * norm, kappa, len(anchor), recent.s[worst])
-    tested = (_tested(worst[members], recent, half, control, anchor, kappa) for members in proposals)
+    proposals = _stars(
+        gram, np.asarray(x @ anchor, np.float64), norm * norm, kappa, len(anchor), recent.s[worst], rules
+    )
+    tested = (_tested(worst[members], recent, half, control, anchor, kappa, rules) for members in proposals)
     return [g for g in tested if g is not None]
 
 
@@ -176,26 +154,28 @@ def _add_words(indptr: Any, documents: Any, data: Any, gram: NDArray[np.float64]
                 row[documents[b]] += value * data[b]
 
 
-def _stars(gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector) -> Iterator[Mask]:
+def _stars(
+    gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector, rules: BirthSettings
+) -> Iterator[Mask]:
     """Groups around single documents, each refined by judging every document without its own part in the sum."""
     one = square + 2.0 * kappa * b + kappa * kappa
-    gains = LOG_SHARE + log_density(d, kappa, one[:, None], b + kappa * gram, pairs=True) - s
-    alone = np.minimum(LOG_SHARE + log_density(d, kappa, square, b) - s, 0.0)
+    gains = rules.log_share + log_density(d, kappa, one[:, None], b + kappa * gram, pairs=True) - s
+    alone = np.minimum(rules.log_share + log_density(d, kappa, square, b) - s, 0.0)
     np.fill_diagonal(gains, 0.0)
     free = np.ones(len(s), np.bool_)
-    for _ in range(CANDIDATES):
+    for _ in range(rules.candidates):
         value = np.where(free, np.maximum(gains, 0.0) @ free + alone, -np.inf)
         seed = int(np.argmax(value))
         if not free[seed]:
             return
         members = free & (gains[seed] > 0.0)
         members[seed] = True
-        for _ in range(SWEEPS):
+        for _ in range(rules.sweeps):
             before = members
-            members = free & (_left_out(gram, b, square, kappa, d, members) + LOG_SHARE > s)
-            if members.sum() < LEAST_MEMBERS or np.array_equal(members, before):
+            members = free & (_left_out(gram, b, square, kappa, d, members) + rules.log_share > s)
+            if members.sum() < rules.least_members or np.array_equal(members, before):
                 break
-        if members.sum() >= LEAST_MEMBERS:
+        if members.sum() >= rules.least_members:
             yield members
         free = free & ~members
         free[seed] = False
@@ -212,7 +192,13 @@ def _left_out(gram: NDArray[np.float64], b: Vector, square: float, kappa: float,
 
 
 def _tested(
-    members: NDArray[np.intp], recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
+    members: NDArray[np.intp],
+    recent: Known,
+    half: Mask,
+    control: Known,
+    anchor: Matrix,
+    kappa: float,
+    rules: BirthSettings,
 ) -> Group | None:
     """Test a proposed group on the other half and against the control sample; None if it gains too little."""
     d, share = len(anchor), len(members) / np.count_nonzero(half)
@@ -226,10 +212,10 @@ def _tested(
     delta = now - recent.s
     testing = delta[~half]
     gain = float(np.logaddexp(np.log1p(-share), testing).sum())
-    joining = int(np.count_nonzero(testing > CLEARLY))
-    if joining < LEAST_JOINING or gain <= LEAST_GAIN:
+    joining = int(np.count_nonzero(testing > rules.document_gain))
+    if joining < rules.least_joining or gain <= rules.least_gain:
         return None
-    earlier = int(np.count_nonzero(then - control.s > CLEARLY))
+    earlier = int(np.count_nonzero(then - control.s > rules.document_gain))
     part = len(testing) / (len(testing) + len(control.s))
     chance = float(bdtrc(joining - 1, joining + earlier, part))
     return Group(delta > 0.0, gain, chance, now, then)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.online import tracker
+from vmfstream.online.reading import memberships
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
 from vmfstream.online.tracker import StepInfo
 
@@ -14,7 +18,7 @@ BATCH = 5000
 """Most rows that are scored under the same belief before they are added to it."""
 
 
-class CountedStream:
+class CountSlicedStream:
     """A tracker over rows that come without times.
 
     While all rows are still in the window, a slice ends when it has as many as came before it, so that the topics are
@@ -23,7 +27,7 @@ class CountedStream:
     Parameters
     ----------
     settings : TrackerSettings
-    size : rows of a slice once the topics have settled.
+    size : rows of a slice after the warm-up.
 
     Attributes
     ----------
@@ -35,7 +39,6 @@ class CountedStream:
         self.settings, self.size = settings, size
         self.state: TrackState | None = None
         self.dim = 0
-        self._window: list[Rows] = []
         self._open: list[Rows] = []
 
     def learn(self, x: Rows) -> StepInfo:
@@ -52,7 +55,7 @@ class CountedStream:
             low += rows_of(part)
             infos.append(self._read(part))
             if self.state is not None and self.state.open.documents >= self._most(self.state):
-                self.state = self._closed(self.state)
+                self.state = self._ended(self.state)
         return StepInfo(
             np.concatenate([np.zeros(0), *(info.loglik for info in infos)]),
             np.concatenate([np.zeros(0, np.int32), *(info.label for info in infos)]),
@@ -64,10 +67,10 @@ class CountedStream:
             part = part.copy()  # the caller may use the memory again
         rows = _directions(part, self.dim if self.state is None else self.state.dim)
         if self.state is not None:
-            self.state, info = tracker.step(self.state, rows, self.settings, spend=True)
+            self.state, info = tracker.step(self.state, rows, self.settings, donate=True)
         elif np.any(rows.data if isinstance(rows, csr_array) else rows):
-            self.state = tracker.start(self.settings, [], 0, rows)
-            resp, loglik = tracker.memberships(self.state, rows, self.settings)
+            self.state = tracker.init(self.settings, [], 0, rows)
+            resp, loglik = memberships(self.state, rows, self.settings)
             info = StepInfo(loglik, np.where(resp.any(axis=1), resp.argmax(axis=1), -1).astype(np.int32))
         else:
             return StepInfo(np.zeros(rows_of(rows)), np.full(rows_of(rows), -1, np.int32))
@@ -84,7 +87,7 @@ class CountedStream:
         """
         if self.state is None:
             raise ValueError("posterior: expected a stream that has read a row with a direction, it has read none")
-        return tracker.memberships(self.state, _directions(x, self.state.dim), self.settings)
+        return memberships(self.state, _directions(x, self.state.dim), self.settings)
 
     def _room(self) -> int:
         """Rows that may be read together: to the end of the slice."""
@@ -98,25 +101,24 @@ class CountedStream:
 
     def _kept(self) -> int:
         """Rows of the open slice that the tracker keeps."""
-        return 0 if self.state is None else sum(rows_of(rows) for rows, _ in self.state.open.kept)
+        return 0 if self.state is None else self.state.open.kept_documents
 
     def _keep(self, part: Rows) -> None:
-        """Keep as many rows of the open slice as the tracker does, for a time when they have more dimensions."""
+        """Keep as many rows of the open slice as the tracker does, with the dimensions that it does not know yet."""
         room = self._kept() - sum(map(rows_of, self._open))
         if room > 0:
             self._open.append(part[:room])
 
-    def _closed(self, state: TrackState) -> TrackState:
-        state, predicted = tracker.judge(state, self.settings)
-        kept = stack([_widened(rows, self.dim) for rows in self._open], self.dim)
-        if self.dim > state.dim:
+    def _ended(self, state: TrackState) -> TrackState:
+        """End the slice; dimensions that came in it count from now on."""
+
+        def regrow() -> tuple[NDArray[np.int32], Sequence[Rows], Rows]:
             columns = np.where(np.arange(self.dim) < state.dim, np.arange(self.dim), -1).astype(np.int32)
-            window = [_directions(rows, self.dim) for rows in self._window]
-            state = tracker.regrow(state, columns, window, _directions(kept, self.dim), self.settings)
-        self._window.append(kept)
+            kept = stack([_widened(rows, self.dim) for rows in self._open], self.dim)
+            return columns, [_widened(w.x, self.dim) for w in state.window], kept
+
+        state, _ = tracker.end_slice(state, self.settings, regrow if self.dim > state.dim else None)
         self._open = []
-        state, _ = tracker.close(state, predicted, self.settings)
-        self._window = self._window[len(self._window) - len(state.window) :]
         return state
 
 

@@ -10,22 +10,11 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.beliefs import turned
 from vmfstream.directional.bessel import bessel_ratio
+from vmfstream.online.settings import DriftSettings
 from vmfstream.online.state import Life, Matrix, Sample, TrackState, Vector
 from vmfstream.records import Event
 
 Mask = NDArray[np.bool_]
-
-HISTORY = 5000
-"""Newest documents whose scores on arrival are watched."""
-
-DELTA = 2e-3
-"""Chance of a false alarm of one watch, as ADWIN takes it."""
-
-LEAST_HEARD = 60
-"""Documents without which nothing is watched."""
-
-SPREADS = 4.0
-"""Width, in interquartile ranges around the median, of the scores that ADWIN is told; it wants numbers in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +69,7 @@ def terms(before: Matrix, after: Matrix, topic: int, top: int = 10) -> tuple[Ter
 
     Parameters
     ----------
-    before, after : (D, kp) natural vectors of one vocabulary (`vmfstream.online.growth.moved` brings them there)
+    before, after : (D, kp) natural vectors of one vocabulary, see `vmfstream.online.vocabulary_change.moved`
     topic : column
     top : int >= 1, at most so many of each
 
@@ -108,7 +97,7 @@ def _direction(f: NDArray[np.floating]) -> Vector:
     return np.asarray(f / norm if norm > 0.0 else f)
 
 
-def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
+def changed(values: Vector, news: Mask, watched: Mask, rules: DriftSettings) -> float | None:
     """Watch scores by ADWIN; return by how much the new ones differ if it tells a change among them.
 
     Parameters
@@ -116,6 +105,7 @@ def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
     values : (N,) scores in the order of arrival
     news : (N,) which of them were not watched before
     watched : (N,) which of them count
+    rules : thresholds
 
     Returns
     -------
@@ -128,13 +118,13 @@ def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
     from river.drift import ADWIN
 
     scores, first = values[watched], int(np.count_nonzero(watched & ~news))
-    if first == len(scores) or len(scores) < LEAST_HEARD:
+    if first == len(scores) or len(scores) < rules.least_documents:
         return None
     low, middle, high = np.percentile(scores, [25, 50, 75])
     if high <= low:
         return None
-    scaled = np.clip((scores - middle) / (SPREADS * (high - low)) + 0.5, 0.0, 1.0)
-    watch: Any = ADWIN(delta=DELTA, clock=1)  # type: ignore[no-untyped-call]
+    scaled = np.clip((scores - middle) / (rules.spreads * (high - low)) + 0.5, 0.0, 1.0)
+    watch: Any = ADWIN(delta=rules.false_alarm, clock=1)  # type: ignore[no-untyped-call]
     told = False
     for i, value in enumerate(scaled.tolist()):
         watch.update(value)
@@ -142,11 +132,11 @@ def changed(values: Vector, news: Mask, watched: Mask) -> float | None:
     return float(scores[first:].mean() - scores[:first].mean()) if told and first else None
 
 
-def listened(life: Life, new: Sample) -> Life:
-    """Remember how well documents were explained on arrival; the newest `HISTORY` of them."""
+def listened(life: Life, new: Sample, rules: DriftSettings) -> Life:
+    """Remember how well documents were explained on arrival; the newest ``rules.history`` of them."""
 
     def newest(old: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([old, more])[-HISTORY:]
+        return np.concatenate([old, more])[-rules.history :]
 
     return replace(
         life,
@@ -156,7 +146,7 @@ def listened(life: Life, new: Sample) -> Life:
     )
 
 
-def with_alarms(state: TrackState, speed: Vector) -> tuple[TrackState, list[Event]]:
+def with_alarms(state: TrackState, speed: Vector, rules: DriftSettings) -> tuple[TrackState, list[Event]]:
     """Tell whether documents of the slice that ends fit otherwise than before: all of them, or worse those of a topic.
 
     ``speed`` (K,) are the angles by which topics turned in this slice. After an alarm a watch begins anew.
@@ -166,12 +156,13 @@ def with_alarms(state: TrackState, speed: Vector) -> tuple[TrackState, list[Even
         return state, []
     news = life.heard_slice == state.slice
     events, calm, watched = [], life.calm, life.watched.copy()
-    change = changed(life.heard, news, life.heard_slice >= calm[0])
+    change = changed(life.heard, news, life.heard_slice >= calm[0], rules)
     if change is not None:
         events.append(Event("surprise", -1, value=change))
         calm = np.array([state.slice])
     for j, id in enumerate(state.ids):
-        change = changed(life.heard, news, (life.heard_topic == id) & (life.heard_slice >= watched[j]))
+        own = (life.heard_topic == id) & (life.heard_slice >= watched[j])
+        change = changed(life.heard, news, own, rules)
         if change is not None and change < 0.0:
             angle = None if np.isnan(speed[j]) else float(speed[j])
             events.append(Event("drift", int(id), value=angle, evidence=-change))

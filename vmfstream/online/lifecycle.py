@@ -13,53 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
-from vmfstream.online.births import CHANCE, REFINING_GAIN, Group, Known, find, unseen
+from vmfstream.online.births import Group, Known, find, new_topic_log_density
 from vmfstream.online.drift import listened
-from vmfstream.online.mergers import ALIKE, likeliest, merged
+from vmfstream.online.mergers import likeliest, merged
 from vmfstream.online.prediction import Belief, score
-from vmfstream.online.state import NEVER, Life, Rows, Sample, TrackerSettings, TrackState, Vector
+from vmfstream.online.settings import DormancySettings, TrackerSettings
+from vmfstream.online.state import NEVER, Life, Rows, Sample, TrackState, Vector
 from vmfstream.online.topic_slots import added, dropped, joined, same_topic, with_columns
 from vmfstream.records import Event
-
-RECENT = 3
-"""Slices in which births are looked for, and over which sleep is noticed; six find groups of 3 to 12 % no sooner."""
-
-SLICE_SAMPLE = 2000
-"""Documents of one slice among which births are looked for."""
-
-CONTROL = 2000
-"""Documents of the control sample."""
-
-LEAST_CONTROL = 300
-"""Documents that the control sample must hold before there are births."""
-
-MOST_BIRTHS = 4
-"""Births of one slice."""
-
-BEDS = 0.5
-"""Places for sleeping topics, as a share of the bound on those that are awake: a seasonal topic keeps its id."""
-
-CLOSE = 0.5
-"""Cosine of two topics above which they may become one only to make room; topics farther apart are worth their places
-for longer than the news that would take one (New York Times: 2 nats per document)."""
-
-SAME = 0.8
-"""Cosine of a group that is new with a topic above which it may be that topic."""
-
-MEMORY = 0.8
-"""How much of a topic's usual share survives a slice."""
-
-DECLINE = 0.95
-"""How fast the share that sleep is measured by may fall per slice, so that slow silence is noticed too."""
-
-SILENT = 1e-4
-"""Probability with which a topic may fall as silent as it did by chance."""
-
-ASLEEP, AWAKE = 0.1, 0.5
-"""Shares of the expected documents below which a topic sleeps and above which it wakes."""
-
-LEAST_WAKING = 3.0
-"""Documents in the last slices without which no topic wakes."""
 
 
 def begun(dim: int, k: int) -> Life:
@@ -91,7 +52,7 @@ def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSetting
     if life is None:
         return state
     rng = np.random.default_rng([settings.seed, state.slice, 4])
-    rows = np.sort(rng.permutation(np.flatnonzero(directed(x)))[:SLICE_SAMPLE])
+    rows = np.sort(rng.permutation(np.flatnonzero(directed(x)))[: settings.births.slice_documents])
     n = len(rows)
     x = x[rows]
     if not n:
@@ -99,7 +60,7 @@ def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSetting
     loglik, label = score(x, belief, threads=settings.threads)
     new = Sample(
         x=x,
-        gain=loglik - unseen(x, state.anchor, state.kappa),
+        gain=loglik - new_topic_log_density(x, state.anchor, state.kappa),
         slice=np.full(n, state.slice),
         row=rows,
         topic=state.ids[np.maximum(label, 0)],
@@ -107,18 +68,19 @@ def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSetting
         half=rng.random(n) < 0.5,
     )
     recent = life.recent.and_also(new)
-    old = recent.slice <= state.slice - RECENT
+    old = recent.slice <= state.slice - settings.births.recent_slices
     control = life.control.and_also(recent.take(np.flatnonzero(old)))
-    if len(control) > CONTROL:
-        control = control.take(np.sort(np.argpartition(control.key, CONTROL)[:CONTROL]))
+    most = settings.births.control_documents
+    if len(control) > most:
+        control = control.take(np.sort(np.argpartition(control.key, most)[:most]))
     life = replace(life, recent=recent.take(np.flatnonzero(~old)), control=control)
-    return replace(state, life=listened(life, new))
+    return replace(state, life=listened(life, new, settings.drift))
 
 
 def with_births(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Give topics to groups of recent documents that are new, and to finer structure while there are places."""
     events: list[Event] = []
-    for _ in range(MOST_BIRTHS):
+    for _ in range(settings.births.most_births):
         state, news = _one_birth(state, settings)
         events += news
         if not news:
@@ -127,17 +89,20 @@ def with_births(state: TrackState, settings: TrackerSettings) -> tuple[TrackStat
 
 
 def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    life = state.life
-    if life is None or len(life.control) < LEAST_CONTROL or not len(life.recent):
+    life, rules = state.life, settings.births
+    if life is None or len(life.control) < rules.least_control or not len(life.recent):
         return state, []
-    recent, control = (Known(s.x, s.gain + unseen(s.x, state.anchor, state.kappa)) for s in (life.recent, life.control))
-    for group in find(recent, life.recent.half, control, state.anchor, state.kappa):
-        new = group.chance < CHANCE
-        if _has_turned(life, state, group) if new else group.gain < REFINING_GAIN or awake(state) >= settings.topics:
+    recent, control = (
+        Known(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa)) for s in (life.recent, life.control)
+    )
+    for group in find(recent, life.recent.half, control, state.anchor, state.kappa, rules):
+        new = group.chance < rules.chance
+        refines = group.gain >= rules.refining_gain and awake(state) < settings.topics
+        if _has_turned(life, state, group) if new else not refines:
             continue
         members = life.recent.take(np.flatnonzero(group.joins))
         known = replace(state, life=_explained(life, group, recent, control))
-        kin = _kin(known, members, settings, SAME if new else ALIKE)
+        kin = _kin(known, members, settings, rules.same_cosine if new else settings.mergers.least_cosine)
         if kin is not None and life.asleep[kin] > NEVER:
             return _roused(known, members, kin, settings)
         worth = 2.0 * group.gain  # the half that tests stands for both
@@ -212,11 +177,11 @@ def _place(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[T
     if life is None:
         return None, []
     crowded = awake(state) >= settings.topics
-    if not crowded and state.k < settings.topics + max(1, round(BEDS * settings.topics)):
+    if not crowded and state.k < settings.topics + max(1, round(settings.dormancy.slots * settings.topics)):
         return state, []
     evidence, cosine = same_topic(state, settings)
     if crowded:
-        pair = likeliest(np.where(cosine < CLOSE, -np.inf, evidence), life.asleep == NEVER)
+        pair = likeliest(np.where(cosine < settings.mergers.crowded_cosine, -np.inf, evidence), life.asleep == NEVER)
         if pair is None or evidence[pair] <= -gain:
             return None, []
         return merged(state, pair, evidence, cosine)
@@ -239,20 +204,21 @@ def awake(state: TrackState) -> int:
     return state.k if state.life is None else int(np.count_nonzero(state.life.asleep == NEVER))
 
 
-def with_sleep(state: TrackState, n: Vector) -> tuple[TrackState, list[Event]]:
+def with_sleep(state: TrackState, n: Vector, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Count the documents ``n`` (K,) of the slice that ends, and tell which topics fell asleep or woke.
 
-    A topic sleeps when its documents in the last slices are as few as chance makes them with probability `SILENT`.
+    A topic sleeps when its documents in the last slices are as few as chance
+    makes them with probability ``settings.dormancy.chance``.
     """
-    life = state.life
+    life, rules = state.life, settings.dormancy
     if life is None:
         return state, []
-    life = _tallied(life, state, n)
+    life = _tallied(life, state, n, rules)
     seen, total = life.tally.sum(axis=0), life.tally.sum()
     expected = life.height * total
     sleeping = life.asleep > NEVER
-    falls = ~sleeping & (pdtr(seen, expected) < SILENT) & (seen < ASLEEP * expected)
-    wakes = sleeping & (seen > AWAKE * expected) & (seen >= LEAST_WAKING)
+    falls = ~sleeping & (pdtr(seen, expected) < rules.chance) & (seen < rules.dormant_below * expected)
+    wakes = sleeping & (seen > rules.active_above * expected) & (seen >= rules.least_waking)
     events = [
         Event(kind, int(state.ids[j]), value=float(seen[j]), chance=float(pdtr(seen[j], expected[j])))
         for kind, which in (("dormant", falls), ("woken", wakes))
@@ -262,7 +228,7 @@ def with_sleep(state: TrackState, n: Vector) -> tuple[TrackState, list[Event]]:
     return replace(state, life=replace(life, asleep=asleep)), events
 
 
-def _tallied(life: Life, state: TrackState, n: Vector) -> Life:
+def _tallied(life: Life, state: TrackState, n: Vector, rules: DormancySettings) -> Life:
     """Add a slice to the tally, refresh those that the window still holds, and let the oldest become usual.
 
     While every slice is in the window the topics may change their meaning with each fit: all is counted again.
@@ -274,26 +240,26 @@ def _tallied(life: Life, state: TrackState, n: Vector) -> Life:
         life = replace(life, tallied=life.tallied[:0], tally=np.zeros((0, k)))
         life = replace(life, usual=np.zeros(k), weight=np.zeros(k), height=np.zeros(k))
         for w in state.window:
-            life = _counted(life, w.index, w.resp.sum(axis=0, dtype=np.float64)[: state.k])
+            life = _counted(life, w.index, w.resp.sum(axis=0, dtype=np.float64)[: state.k], rules)
         return life
     fresh = {w.index: w.resp.sum(axis=0, dtype=np.float64)[: state.k] for w in state.window}
     rows = [fresh.get(int(index), row) for index, row in zip(life.tallied, life.tally, strict=True)]
-    return _counted(replace(life, tally=np.array(rows).reshape(-1, state.k)), state.slice, n)
+    return _counted(replace(life, tally=np.array(rows).reshape(-1, state.k)), state.slice, n, rules)
 
 
-def _counted(life: Life, index: int, n: Vector) -> Life:
+def _counted(life: Life, index: int, n: Vector, rules: DormancySettings) -> Life:
     tally, tallied = np.vstack([life.tally, n]), np.append(life.tallied, index)
-    if len(tally) <= RECENT:
+    if len(tally) <= rules.recent_slices:
         return replace(life, tallied=tallied, tally=tally)
     oldest = tally[0]
     life = replace(life, tallied=tallied[1:], tally=tally[1:])
     if not oldest.any():
         return life
     begun = (life.weight > 0.0) | (oldest > 0.0)
-    usual = np.where(begun, MEMORY * life.usual + (1.0 - MEMORY) * oldest / oldest.sum(), life.usual)
-    weight = np.where(begun, MEMORY * life.weight + (1.0 - MEMORY), life.weight)
+    usual = np.where(begun, rules.memory * life.usual + (1.0 - rules.memory) * oldest / oldest.sum(), life.usual)
+    weight = np.where(begun, rules.memory * life.weight + (1.0 - rules.memory), life.weight)
     life = replace(life, usual=usual, weight=weight)
-    return replace(life, height=np.maximum(_share(life), DECLINE * life.height))
+    return replace(life, height=np.maximum(_share(life), rules.decline * life.height))
 
 
 def _share(life: Life) -> Vector:

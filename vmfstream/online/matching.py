@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from vmfstream.directional.kernels import padded
+from vmfstream.online.settings import TrackerSettings
 from vmfstream.online.state import Matrix, TrackState, WindowSlice
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.online.window import Refit
 from vmfstream.records import Event
 
-CONTINUING = 0.2
-"""Part of the smaller topic's documents that two topics share if they are one before and after a fresh fit."""
 
-
-def adopted(state: TrackState, fit: Refit) -> tuple[TrackState, list[Event]]:
+def adopted(state: TrackState, fit: Refit, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Take over a refit; topics of a fresh fit get the ids of those whose documents they hold.
 
     Where topics live, one that holds hardly any document of the topic it stands for is another, with an id of its own.
@@ -34,7 +32,7 @@ def adopted(state: TrackState, fit: Refit) -> tuple[TrackState, list[Event]]:
         if state.life is not None:
             both = shared[np.arange(state.k), order[: state.k]]
             smaller = np.minimum(shared.sum(axis=1), shared.sum(axis=0)[order[: state.k]])
-            columns[: state.k][both < CONTINUING * smaller] = -1
+            columns[: state.k][both < settings.fitting.continuing * smaller] = -1
         new = np.flatnonzero(columns < 0)
         ids = np.append(state.ids, np.full(fit.k - state.k, -1))
         ids[new] = state.next_id + np.arange(len(new))

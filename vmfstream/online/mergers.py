@@ -6,26 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online import chain
-from vmfstream.online.prediction import Belief, score
+from vmfstream.online import filtering
+from vmfstream.online.belief_update import belief_of
+from vmfstream.online.prediction import score
 from vmfstream.online.state import TrackerSettings, TrackState, Vector
 from vmfstream.online.topic_slots import joined, same_topic
 from vmfstream.records import Event
-
-ALIKE = 0.3
-"""Cosine of two topics above which they may be one."""
-
-LEAST_MERGED = 20.0
-"""Documents that each of two topics must have before they may be one."""
-
-WORTH = 1.0
-"""Nats by which a topic must explain each of its documents in the window better than its neighbour would.
-
-More topics always explain text a little better; readers want few. Those that sleep have no documents to explain.
-"""
-
-MOST_REFUSED = 8
-"""Pairs of topics of one slice that may be tried in vain."""
 
 
 def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
@@ -38,10 +24,10 @@ def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackSta
     if state.life is None or state.settling or state.k < 2:
         return state, events
     evidence, cosine = same_topic(state, settings)
-    speaking = _speaking(state, evidence, cosine)
+    speaking = _speaking(state, evidence, cosine, settings)
     predicted, refused = None, 0
-    while refused < MOST_REFUSED:
-        pair = likeliest(speaking, counts(state) >= LEAST_MERGED)
+    while refused < settings.mergers.most_refused:
+        pair = likeliest(speaking, counts(state) >= settings.mergers.least_documents)
         if pair is None or speaking[pair] <= 0.0:
             break
         one, news = merged(state, pair, evidence, cosine)
@@ -52,14 +38,18 @@ def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackSta
             continue
         state, predicted, events = one, then, events + news
         evidence, cosine = same_topic(state, settings)
-        speaking = _speaking(state, evidence, cosine)
+        speaking = _speaking(state, evidence, cosine, settings)
     return state, events
 
 
-def _speaking(state: TrackState, evidence: NDArray[np.float64], cosine: NDArray[np.float64]) -> NDArray[np.float64]:
+def _speaking(
+    state: TrackState, evidence: NDArray[np.float64], cosine: NDArray[np.float64], settings: TrackerSettings
+) -> NDArray[np.float64]:
     """Nats that speak for one topic instead of two, (K, K), with what the smaller one must be worth."""
-    n = chain.counts(state.window, state.kp)[: state.k]
-    return np.where(cosine < ALIKE, -np.inf, evidence + WORTH * np.minimum(n[:, None], n))
+    n = filtering.counts(state.window, state.kp)[: state.k]
+    rules = settings.mergers
+    worth = rules.document_gain * np.minimum(n[:, None], n)
+    return np.where(cosine < rules.least_cosine, -np.inf, evidence + worth)
 
 
 def _predicted(state: TrackState, settings: TrackerSettings) -> float:
@@ -67,11 +57,10 @@ def _predicted(state: TrackState, settings: TrackerSettings) -> float:
     if not state.window:
         return 0.0
     newest = state.window[-1]
-    _, _, p = chain.run(state, chain.statistics(state, settings)[:-1], state.leader, settings)
-    f = chain.anchored(state, p)
-    n = (state.n_past + chain.counts(state.window[:-1], state.kp))[: state.k]
-    log_weights = np.log(n + settings.alpha) - np.log(n.sum() + settings.alpha * state.k)
-    belief = Belief(f, column_norms(f)[: state.k], state.kappa, log_weights, state.lowest_cosine)
+    _, _, p = filtering.run(state, filtering.statistics(state, settings)[:-1], state.leader, settings)
+    f = filtering.anchored(state, p)
+    n = state.n_past + filtering.counts(state.window[:-1], state.kp)
+    belief = belief_of(state, f, column_norms(f), n, settings)
     return float(score(newest.x, belief, threads=settings.threads)[0].sum())
 
 

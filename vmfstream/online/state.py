@@ -10,6 +10,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from vmfstream.directional.kernels import zeros
+from vmfstream.online.settings import TrackerSettings as TrackerSettings
+
 Matrix: TypeAlias = NDArray[np.float32]
 Vector: TypeAlias = NDArray[np.float64]
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -18,61 +21,6 @@ Rows: TypeAlias = "csr_array | NDArray[np.float32]"
 
 NEVER = -(2**62)
 """A slice before all others."""
-
-SHORT_WINDOW = 100_000
-"""Stored coordinates that the window may always hold: refitting short documents costs little and more of them help."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrackerSettings:
-    """What a user may choose; the defaults are those that worked on news, abstracts and papers.
-
-    Attributes
-    ----------
-    topics : number of topics K; of those that live, the most that are awake when one is born.
-    window : documents that are refitted together at the end of a slice; None means max(1500, 50 K), and more of them as
-        long as they are short (`SHORT_WINDOW` stored coordinates).
-    persistences : grid of omega = A_D(C_0), the expected cosine between a topic's means in consecutive slices.
-    cold_starts : most fresh fits that compete at each slice end while nothing has left the window; to thousands of
-        documents there are fewer, but two.
-    refit : False follows the stream by the filter alone after the first fit.
-    alpha : Dirichlet parameter of the proportions.
-    concentration_speed : how far log kappa moves towards a slice's estimate.
-    threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
-    seed : of all random choices; those of a slice depend on (seed, slice) only.
-    living_topics : whether topics may be born, split, merge and sleep at slice ends, with alarms; else those of the
-        first fits stay for ever.
-    """
-
-    topics: int = 30
-    window: int | None = None
-    persistences: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 0.995)
-    cold_starts: int = 5
-    refit: bool = True
-    alpha: float = 1.0
-    concentration_speed: float = 0.2
-    threads: int = 2
-    seed: int = 0
-    living_topics: bool = False
-
-    @property
-    def window_documents(self) -> int:
-        """Documents that the window holds before its oldest slice is committed."""
-        return max(1500, 50 * self.topics) if self.window is None else self.window
-
-    @property
-    def window_coordinates(self) -> int:
-        """Stored coordinates up to which the window may hold more documents than that."""
-        return SHORT_WINDOW if self.window is None else 0
-
-    @property
-    def slice_limit(self) -> int:
-        """Documents of one slice that are kept for refits; a larger slice is followed by the filter alone.
-
-        Refits of samples would bring it nothing: years of the New York Times (2,800 documents) are foretold to 91.2
-        nats without any refit and to 91.7 with refits of all, two seeds each, which differ by as much.
-        """
-        return max(self.window_documents, 4000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +44,29 @@ class OpenSlice:
     documents: int
     kept: tuple[tuple[Rows, Matrix], ...]
     fitted: bool = False
+
+    @classmethod
+    def empty(cls, dim: int, kp: int) -> OpenSlice:
+        """Begin a slice without documents."""
+        return cls(zeros(dim, kp), np.zeros(kp), 0, ())
+
+    @property
+    def kept_documents(self) -> int:
+        """Number of documents whose rows are kept."""
+        return sum(rows_of(rows) for rows, _ in self.kept)
+
+    def extended(self, s: Matrix, n: Vector, documents: int, kept: Rows, resp: Matrix) -> OpenSlice:
+        """Return the slice with statistics ``s`` and ``n``, more documents, and the rows and memberships kept of them.
+
+        Parameters
+        ----------
+        s : (D, kp) all sums.
+        n : (kp,) all documents per topic.
+        documents : how many more there are.
+        kept, resp : (M, D) and (M, kp), M <= documents; where M is 0, ``kept`` may have any rows.
+        """
+        more = ((kept, resp),) if len(resp) else ()
+        return OpenSlice(s, n, self.documents + documents, (*self.kept, *more))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +148,11 @@ class Life:
     asleep: NDArray[np.int64]
     watched: NDArray[np.int64]
 
+    def vectors(self) -> list[NDArray[Any]]:
+        """Everything but the rows of the samples."""
+        own = [getattr(self, f.name) for f in fields(self)[2:]]
+        return own + [getattr(sample, f.name) for sample in (self.recent, self.control) for f in fields(sample)[1:]]
+
     def arrays(self) -> Arrays:
         """Flatten under names that begin with ``life.``."""
         arrays = {f"life.{f.name}": getattr(self, f.name) for f in fields(self)[2:]}
@@ -243,13 +219,26 @@ class TrackState:
         return self.past is None
 
 
+def read_only(state: TrackState) -> TrackState:
+    """Mark the vectors of a state read-only and return it.
+
+    Matrices stay as they are: compiled functions would have to be compiled again for read-only ones.
+    """
+    vectors: list[NDArray[Any]] = [state.ids, state.n, state.n_past, state.scores, state.smoothed_speed, state.open.n]
+    if state.life is not None:
+        vectors += state.life.vectors()
+    for vector in vectors:
+        vector.flags.writeable = False
+    return state
+
+
 def rows_of(x: Rows) -> int:
     """Number of rows."""
     return int(x.shape[0])
 
 
 def columns_of(x: Rows, columns: NDArray[np.int32]) -> Rows:
-    """Move unit rows to a new vocabulary, as `vmfstream.online.tracker.regrow` is told; words that left are lost."""
+    """Move unit rows to a new vocabulary (see `vmfstream.online.tracker.Regrow`); words that left are lost."""
     known = np.flatnonzero(columns >= 0)
     if isinstance(x, np.ndarray):
         out = np.zeros((len(x), len(columns)), np.float32)
@@ -296,35 +285,3 @@ def stack(parts: list[Rows], dim: int) -> Rows:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     return csr_array(vstack(parts, format="csr"))
-
-
-def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
-    """Flatten to (what changes with every epoch, what changes at slice ends); rows are not included.
-
-    ``base``, ``f`` and ``gamma`` are recomputed by the same code that made them, from the parts stored here.
-    """
-    open_part: Arrays = {
-        "open.s": state.open.s if state.open.documents else state.open.s[:0],  # zeros need no room
-        "open.n": state.open.n,
-        "open.documents": np.array([state.open.documents, state.open.fitted], np.int64),
-        "open.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in state.open.kept]]),
-    }
-    slice_part: Arrays = {
-        "slice": np.array([state.slice]),
-        "anchor": state.anchor,
-        "scalars": np.array([state.kappa, state.lowest_cosine]),
-        "ids": state.ids,
-        "counters": np.array([state.next_id, state.leader]),
-        "n": state.n,
-        "n_past": state.n_past,
-        "scores": state.scores,
-        "smoothed_speed": state.smoothed_speed,
-        "window.index": np.array([w.index for w in state.window], dtype=np.int64),
-        "window.sizes": np.array([rows_of(w.x) for w in state.window], dtype=np.int64),
-        "window.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[w.resp for w in state.window]]),
-    }
-    for j, h in enumerate(state.past or ()):
-        slice_part[f"past.{j}"] = h
-    if state.life is not None:
-        slice_part |= state.life.arrays()
-    return open_part, slice_part

@@ -13,7 +13,7 @@ from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros
-from vmfstream.online import chain
+from vmfstream.online import filtering
 from vmfstream.online.state import NEVER, Life, Matrix, Sample, TrackerSettings, TrackState
 
 PER_TOPIC = ("tally", "usual", "weight", "height", "asleep", "watched")
@@ -157,7 +157,7 @@ def same_topic(state: TrackState, settings: TrackerSettings) -> tuple[NDArray[np
 
     M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
     """
-    _, h, _ = chain.run(state, chain.statistics(state, settings), state.leader, settings)
+    _, h, _ = filtering.run(state, filtering.statistics(state, settings), state.leader, settings)
     b = state.anchor.astype(np.float64)
     gram, cross, square = np.zeros((state.k, state.k)), np.zeros(state.k), float(b @ b)
     for low in range(0, state.dim, _BLOCK):

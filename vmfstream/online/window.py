@@ -23,18 +23,6 @@ from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.steps import m_step
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 
-REHEAT = 1.3
-"""Where re-heating starts, as a multiple of the inverse temperature at which topics melt; farther above, less moves."""
-
-COOLING = 1.4
-
-COLD_DOCUMENTS = 7500
-"""Documents that the cold starts see together, two starts at least: fits to many documents differ less."""
-
-WARM_SWEEPS = 3
-COLD_SWEEPS = 6
-FLAT_SWEEPS = 25
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refit:
@@ -54,7 +42,7 @@ class Refit:
 def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
     """Fit slices from nothing, several times, and return the best: a static fit, then the smoother."""
     x = stack(list(xs), int(xs[0].shape[1]))
-    starts = min(settings.cold_starts, max(2, round(COLD_DOCUMENTS / max(1, rows_of(x)))))
+    starts = min(settings.cold_starts, max(2, round(settings.fitting.cold_documents / max(1, rows_of(x)))))
     candidates = (from_static(xs, *fit, settings, omega) for fit in static_fits(x, k, settings, rng, starts))
     return max(candidates, key=lambda c: c.bound)
 
@@ -65,7 +53,7 @@ def static_fits(
     """Fit variational B-vMFmix to rows of all times, once per start: annealed EM, then the Bayesian sweeps."""
     for resp in annealed_starts(x, k, rng, starts):
         prior = moment_prior(x, resp, k, alpha=settings.alpha)
-        yield variational.fit(x, resp, k, prior, kappa="point", max_iter=FLAT_SWEEPS), prior
+        yield variational.fit(x, resp, k, prior, kappa="point", max_iter=settings.fitting.flat_sweeps), prior
 
 
 def from_static(
@@ -84,7 +72,7 @@ def from_static(
         anchor,
         omega,
         settings.alpha,
-        max_iter=COLD_SWEEPS,
+        max_iter=settings.fitting.cold_sweeps,
     )
     return Refit([_f32(r) for r in linked.resps], anchor, linked.kappa, linked.bound, k, cold=True)
 
@@ -99,7 +87,7 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
     omega = settings.persistences[state.leader]
     candidates = [_warm(state, settings, ())]
     if not state.settling:
-        candidates.append(_warm(state, settings, _reheating(state)))
+        candidates.append(_warm(state, settings, _reheating(state, settings)))
     elif sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
         cold = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
         if cold.k > state.k:
@@ -118,11 +106,12 @@ def directed_rows(x: Rows) -> int:
     return int(np.count_nonzero(directed(x)))
 
 
-def _reheating(state: TrackState) -> list[float]:
+def _reheating(state: TrackState, settings: TrackerSettings) -> list[float]:
     """Inverse temperatures from shortly above melting to 1."""
     x = stack([w.x for w in state.window], state.dim)
-    beta = REHEAT * melting(x, m_step(x, np.concatenate([w.resp for w in state.window]), state.k))
-    return [beta * COOLING**j for j in range(max(0, int(np.ceil(-np.log(beta) / np.log(COOLING)))))]
+    cooling = settings.fitting.cooling
+    beta = settings.fitting.reheating * melting(x, m_step(x, np.concatenate([w.resp for w in state.window]), state.k))
+    return [beta * cooling**j for j in range(max(0, int(np.ceil(-np.log(beta) / np.log(cooling)))))]
 
 
 def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) -> Refit:
@@ -138,7 +127,7 @@ def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) 
         settings.persistences[state.leader],
         settings.alpha,
         betas=betas,
-        max_iter=WARM_SWEEPS,
+        max_iter=settings.fitting.warm_sweeps,
     )
     return Refit([_f32(r) for r in fit.resps], state.anchor, fit.kappa, fit.bound, state.k, cold=False)
 

@@ -12,6 +12,14 @@ import numpy as np
 from vmfstream import records
 from vmfstream.records import Arrays
 
+_OLD_KINDS = {"Typical": "Representative"}
+_OLD_FIELDS = {
+    "EpochReport": {"unknown": "oov_rate", "heldout": "prequential"},
+    "SliceReport": {"settling": "warm_up", "typical": "representative", "temper": "temperature"},
+    "TopicRows": {"speed": "drift_angle", "speed_error": "drift_angle_error"},
+}
+"""Names under which earlier versions saved records and their fields, each with today's."""
+
 _KINDS = {name: kind for name, kind in vars(records).items() if isinstance(kind, type) and is_dataclass(kind)}
 
 
@@ -69,7 +77,12 @@ def from_plain(value: Any, arrays: Arrays) -> Any:
         return tuple(from_plain(part, arrays) for part in value["@tuple"])
     if "@mapping" in value:
         return {from_plain(key, arrays): from_plain(part, arrays) for key, part in value["@mapping"]}
-    kind = _KINDS.get(value.get("@record", ""))
-    if kind is None:
+    name = value.get("@record", "")
+    name = _OLD_KINDS.get(name, name)
+    if name not in _KINDS:
         raise ValueError(f"expected a record, got {value.get('@record')!r}")
-    return kind(**{name: from_plain(part, arrays) for name, part in value.items() if name != "@record"})
+    parts = {field: from_plain(part, arrays) for field, part in value.items() if field != "@record"}
+    if "temper" in parts:  # was the inverse
+        parts["temper"] = 1.0 / parts["temper"]
+    names = _OLD_FIELDS.get(name, {})
+    return _KINDS[name](**{names.get(field, field): part for field, part in parts.items()})

@@ -15,7 +15,7 @@ from vmfstream.records import Commit, SliceReport, TopicRows
 Frame: TypeAlias = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
 
-_NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "speed", "speed_error")
+_NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "drift_angle", "drift_angle_error")
 _UNCERTAIN = ("share_low", "share_high", "radius")
 
 
@@ -49,8 +49,8 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "rejected": _ints([report.rejected]),
             "late": _ints([report.late]),
             "empty": _ints([report.empty]),
-            "unknown": _floats([report.unknown]),
-            "heldout": _floats([report.heldout]),
+            "oov_rate": _floats([report.oov_rate]),
+            "prequential": _floats([report.prequential]),
             "seconds": _floats([report.seconds]),
             "finished": np.array([commit.finished]),
             "lag": _floats([np.nan if report.lag is None else report.lag]),
@@ -85,7 +85,7 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
 
 def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
     topics = [(report.slice.index, report.topics) for report in closed if report.topics is not None]
-    typical = [(report.slice.index, report.typical) for report in closed if report.typical is not None]
+    best = [(report.slice.index, report.representative) for report in closed if report.representative is not None]
     novel = [(report.slice.index, report.novel) for report in closed if report.novel is not None]
     events = [(report.slice.index, event) for report in closed for event in report.events]
     return {
@@ -98,18 +98,18 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "n": _ints([report.n for report in closed]),
             "predicted": _floats([report.predicted for report in closed]),
             "persistence": _floats([report.persistence for report in closed]),
-            "settling": np.array([report.settling for report in closed], dtype=np.bool_),
+            "warm_up": np.array([report.warm_up for report in closed], dtype=np.bool_),
             "dimension": _ints([report.dimension for report in closed]),
-            "temper": _floats([report.temper for report in closed]),
+            "temperature": _floats([report.temperature for report in closed]),
         },
-        "typical": {
-            "slice": np.repeat(_ints([index for index, _ in typical]), [len(best.id) for _, best in typical]),
-            "topic": _joined([best.topic for _, best in typical]),
-            "rank": _joined([best.rank for _, best in typical]),
-            "id": as_texts(id for _, best in typical for id in best.id),
-            "title": as_texts(title for _, best in typical for title in best.title),
-            "time": _times([time for _, best in typical for time in best.time]),
-            "score": _joined([best.score for _, best in typical]),
+        "representative": {
+            "slice": np.repeat(_ints([index for index, _ in best]), [len(one.id) for _, one in best]),
+            "topic": _joined([one.topic for _, one in best]),
+            "rank": _joined([one.rank for _, one in best]),
+            "id": as_texts(id for _, one in best for id in one.id),
+            "title": as_texts(title for _, one in best for title in one.title),
+            "time": _times([time for _, one in best for time in one.time]),
+            "score": _joined([one.score for _, one in best]),
         },
         "novel": {
             "slice": np.repeat(_ints([index for index, _ in novel]), [len(most.id) for _, most in novel]),

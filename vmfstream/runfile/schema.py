@@ -7,12 +7,14 @@ Only small tables carry an index. Rows of an epoch or a slice are kept unique by
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
 from vmfstream.errors import FormatVersion, InputError
+from vmfstream.runfile.lease import lease
 
 CREATE_CHECKPOINT = "create or replace table checkpoint_{kind}(body ubigint using compression uncompressed)"
 """A state as numbers of 8 bytes, in their order; compressing would take longer than writing."""
@@ -124,6 +126,19 @@ def add_temper(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table slice add column temper double")
 
 
+def use_standard_terms(connection: duckdb.DuckDBPyConnection) -> None:
+    """Name tables and columns by the field's terms; the inverse temperature becomes a temperature."""
+    connection.execute("update slice set temper = 1.0 / temper where not isnan(temper)")
+    connection.execute("alter table slice rename temper to temperature")
+    connection.execute("alter table slice rename settling to warm_up")
+    connection.execute("alter table epoch rename unknown to oov_rate")
+    connection.execute("alter table epoch rename heldout to prequential")
+    connection.execute("alter table typical rename to representative")
+    for table in ("topic", "filtered", "smoothed"):
+        connection.execute(f"alter table {table} rename speed to drift_angle")
+        connection.execute(f"alter table {table} rename speed_error to drift_angle_error")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -133,6 +148,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_sample,
     add_uncertainty,
     add_temper,
+    use_standard_terms,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
@@ -140,12 +156,16 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
 def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Bring the file to the program's format, each missing step in one transaction with its record.
 
+    A file of an older format is leased meanwhile, so that no run that writes it finds other tables than it knows.
+
     Raises
     ------
     InputError
-        If the file holds tables but no log.
+        If the file holds tables but is no run file.
     FormatVersion
-        If the log was written by a newer program.
+        If the run file was written by a newer program.
+    StoreLocked
+        If the run file has an older format and another process is writing it.
     """
     if not _tables(connection):
         connection.execute("""
@@ -155,7 +175,13 @@ def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
             insert into meta values ('format', '0');
             commit;
         """)
-    for number in range(stored_format(connection, path), len(MIGRATIONS)):
+    stored = stored_format(connection, path)
+    with lease(path) if 0 < stored < len(MIGRATIONS) else nullcontext():
+        _migrate(connection, stored)
+
+
+def _migrate(connection: duckdb.DuckDBPyConnection, stored: int) -> None:
+    for number in range(stored, len(MIGRATIONS)):
         migrate = MIGRATIONS[number]
         now = datetime.now(UTC).replace(tzinfo=None)
         connection.begin()
@@ -173,13 +199,13 @@ def check(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     InputError
         If the file holds no log.
     FormatVersion
-        If the log was written by a newer program, or by an older one and was not opened for writing since.
+        If the run file was written by a newer program, or by an older one and was not brought up to date since.
     """
     stored = stored_format(connection, path)
     if stored < len(MIGRATIONS):
         raise FormatVersion(
-            f"the log {path} has format {stored}, this program reads format {len(MIGRATIONS)}; "
-            "continue the run once, and the log is brought up to date"
+            f"the run file {path} has format {stored}, this program reads format {len(MIGRATIONS)}; "
+            "open it anew to bring it up to date"
         )
 
 

@@ -16,6 +16,7 @@ from vmfstream.records import Arrays
 from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.rows import Frame, as_texts
 from vmfstream.runfile.schema import check
+from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import insert, stored_state
 
 TIMEOUT = 30.0
@@ -70,6 +71,7 @@ def read_stored(path: Path) -> Stored:
         If the log is not released in time.
     """
     path = path.expanduser().resolve()
+    upgrade(path, TIMEOUT)
     with connected(path, read_only=True, timeout=TIMEOUT) as connection:
         try:
             connection.begin()
@@ -100,6 +102,7 @@ def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> list[int]:
     path = path.expanduser().resolve()
     if not path.exists():
         raise InputError(f"there is no log at {path}")
+    upgrade(path, TIMEOUT)
     with connected(path, read_only=False, timeout=TIMEOUT) as connection:
         try:
             connection.begin()

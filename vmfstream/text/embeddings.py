@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.errors import InputError
-from vmfstream.text.table import WordTable
-from vmfstream.text.tokens import Tokeniser
+from vmfstream.text.tokeniser import Tokeniser
+from vmfstream.text.word_table import WordTable
 
 __all__ = ["Coverage", "WordBags", "WordVectors", "read_word_vectors"]
 

@@ -2,9 +2,9 @@
 
 from vmfstream.text.counts import Counts
 from vmfstream.text.protocol import Counted, Encoder, Place, TopWords
-from vmfstream.text.strongest import strongest_words
-from vmfstream.text.texts import TextEncoder
-from vmfstream.text.vectors import VectorEncoder, Vectors
+from vmfstream.text.text_encoder import TextEncoder
+from vmfstream.text.top_words import strongest_words
+from vmfstream.text.vector_encoder import VectorEncoder, Vectors
 from vmfstream.text.vocabulary import Growth
 
 __all__ = [

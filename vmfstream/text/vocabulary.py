@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Arrays
-from vmfstream.text.bags import pack_bags, unpack_bags
 from vmfstream.text.counts import Counts
-from vmfstream.text.table import WordTable
-from vmfstream.text.tokens import Tokeniser
+from vmfstream.text.packed_counts import pack_bags, unpack_bags
+from vmfstream.text.tokeniser import Tokeniser
+from vmfstream.text.word_table import WordTable
 
 # size of the term table in capacities: never above FULL; if above CROWDED when a slice ends, cut back to ROOMY
 _FULL, _CROWDED, _ROOMY = 8, 4, 2
@@ -207,7 +207,7 @@ class Vocabulary:
         return (letters[a:b] for a, b in pairwise(starts.tolist()))
 
     def pack(self, counts: Counts) -> list[bytes]:
-        """Return documents in a form that holds their terms by name, see `vmfstream.text.bags`."""
+        """Return documents in a form that holds their terms by name, see `vmfstream.text.packed_counts`."""
         return pack_bags(counts, self._terms)
 
     def unpack(self, bags: Sequence[bytes]) -> Counts:

@@ -1,1 +1,1 @@
-"""`TopicTracker`: texts in, topics over time out, without a file."""
+"""`TopicTracker`: learn texts, ask for their topics, and get rows of topics over time."""

@@ -1,4 +1,4 @@
-"""Texts that a caller hands over as a source of documents."""
+"""The source that a caller fills with texts, and the times of these texts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Time = datetime | date | np.datetime64 | int | float
 PART = "texts"
 
 
-class Feed:
-    """A source that is filled by hand; ``count`` texts were handed over before."""
+class ManualSource:
+    """A source that is filled by its owner, who added ``count`` texts in earlier runs."""
 
     name = PART
     total = None
@@ -30,34 +30,34 @@ class Feed:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether no text waits to be read."""
         return not self._waiting
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing will come any more."""
+        """Whether no text waits and none will be added."""
         return self.closed and self.empty
 
     def add(self, texts: Iterable[str], times: Sequence[datetime], ids: Sequence[str] | None) -> None:
-        """Let texts wait to be read; without ``ids`` each is numbered."""
+        """Add texts to be read; without ``ids`` each is numbered."""
         for i, (text, time) in enumerate(zip(texts, times, strict=True)):
             value = {"id": str(self._count) if ids is None else str(ids[i]), "text": text}
             self._waiting.append(Message(PART, self._count, value, time))
             self._count += 1
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
-        """Hand out what waits."""
+        """Return at most ``limit`` of the texts that wait."""
         return [self._waiting.popleft() for _ in range(min(limit, len(self._waiting)))]
 
     def seek(self, position: Position) -> None:
-        """Nothing to go back to: the texts are the caller's."""
+        """Do nothing: the owner adds only texts that were not read."""
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
-class Ready:
-    """The codec of messages that are documents already."""
+class ManualCodec:
+    """The codec of a `ManualSource`, whose messages hold an id and a text."""
 
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document."""
@@ -69,7 +69,13 @@ class Ready:
 
 
 def moment(time: Time) -> datetime:
-    """Return the moment that a caller means, aware; InputError if it is none."""
+    """Return a time as an aware datetime, in UTC if it names no zone.
+
+    Raises
+    ------
+    InputError
+        If it is missing (NaT) or no time.
+    """
     if isinstance(time, datetime):
         if time != time:  # the missing time of pandas
             raise InputError("times: NaT is no time")

@@ -1,4 +1,4 @@
-"""A tracker's past in a log: commands and pages read the log, and a tracker can go on from it."""
+"""Save a tracker to a run file, which commands and pages can read, and load it again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
 from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import Log
 
 _PREFIX = "tracker."
+_TIMEOUT = 30.0  # seconds to wait for a file that another process holds
 
 
-def write_log(kept: MemoryLog, path: Path) -> None:
-    """Write all commits into a new log, and with the last one everything that `read_log` needs.
+def write_saved(kept: MemoryLog, path: Path) -> None:
+    """Write all commits to a new run file, and with the last one everything that `read_saved` needs.
 
     Raises
     ------
@@ -39,18 +41,22 @@ def write_log(kept: MemoryLog, path: Path) -> None:
     part.replace(path)
 
 
-def read_log(path: Path) -> MemoryLog:
-    """Return what `write_log` was given.
+def read_saved(path: Path) -> MemoryLog:
+    """Return what `write_saved` was given, from a file of this or an older format.
 
     Raises
     ------
     InputError
-        If there is no such log, or no tracker wrote it.
+        If there is no such run file, or no tracker wrote it.
     FormatVersion
-        If it was written by a newer program.
+        If it was written by a newer version, or by an older one and cannot be brought up to date.
+    StoreLocked
+        If another process does not release the file in time.
     """
     if not path.exists():
         raise InputError(f"there is no file {path}")
+    path = path.resolve()
+    upgrade(path, _TIMEOUT)
     log = Log(path)
     checkpoint = log.resume()
     if checkpoint is None:
@@ -60,7 +66,7 @@ def read_log(path: Path) -> MemoryLog:
     past = {k.removeprefix(_PREFIX): a for k, a in checkpoint.open_state.items() if k.startswith(_PREFIX)}
     if not past:
         raise InputError(
-            f"{path} was not saved by a TopicTracker; a run's log is continued by the command that made it"
+            f"{path} was not saved by a TopicTracker; the run file of a command is continued by that command"
         )
     return unflattened(past)
 

@@ -1,8 +1,10 @@
-"""Text in, topics over time out: the tracker without Kafka and without a file."""
+"""`TopicTracker`: learn texts in the order of their time, and ask for their topics, without Kafka or a file."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,16 @@ from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import directed
-from vmfstream.online import tracker
-from vmfstream.online.births import unseen
+from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackState
-from vmfstream.records import Document, Rejected, SliceReport, TopicRows
+from vmfstream.records import Document, Rejected
 from vmfstream.runfile.memory import MemoryLog
-from vmfstream.topic_tracker.manual_source import PART, Feed, Ready, Time, moment
-from vmfstream.topic_tracker.saved import flattened, read_log, unflattened, write_log
+from vmfstream.topic_tracker.manual_source import PART, ManualCodec, ManualSource, Time, moment
+from vmfstream.topic_tracker.rows import closed_slices, rows_of_events, rows_of_novel_documents, rows_of_topics
+from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
+
+_NOT_GIVEN: Any = object()
 
 
 class TopicTracker:
@@ -29,18 +34,20 @@ class TopicTracker:
     Parameters
     ----------
     topics : int
-        Most topics at one time, at least 1.
-    slices : str
-        ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour``, or a number of documents per slice.
+        Maximum number of active topics, at least 1.
+    slices : str or int
+        Length of a slice: ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour``, or a number of documents.
     seed : int
-        Of all random choices.
+        Seed of all random choices.
     stop_words : str or None
         Language of the words to leave out; None keeps all.
-    capacity : int
-        Most words of the vocabulary.
+    vocabulary_size : int
+        Maximum vocabulary size, in words.
     living_topics : bool
-        Let topics be born, split, merge and sleep at the ends of slices, as in all commands; ``topics`` then bounds the
-        number of those awake. Without, the topics of the first fits stay for ever.
+        Let topics be born, split, merge and become dormant at the ends of slices, as in all commands. Without, the
+        topics of the first fits stay for ever.
+    capacity : int
+        Deprecated: the former name of ``vocabulary_size``.
 
     Raises
     ------
@@ -72,15 +79,19 @@ class TopicTracker:
         *,
         seed: int = 0,
         stop_words: str | None = "english",
-        capacity: int = 50_000,
+        vocabulary_size: int = 50_000,
         living_topics: bool = True,
+        capacity: int | None = None,
     ) -> None:
+        if capacity is not None:
+            _deprecated("TopicTracker(capacity=...)", "TopicTracker(vocabulary_size=...)")
+            vocabulary_size = capacity
         self._given: dict[str, Any] = {
             "topics": topics,
             "slices": slices,
             "seed": seed,
             "stop_words": stop_words,
-            "capacity": capacity,
+            "vocabulary_size": vocabulary_size,
             "living_topics": living_topics,
         }
         self._run = RunSettings(
@@ -89,20 +100,21 @@ class TopicTracker:
             slices=str(slices),
             seed=seed,
             language=stop_words or "none",
-            vocabulary=capacity,
+            vocabulary=vocabulary_size,
             living_topics=living_topics,
             sample=0,
         )
-        self._track = self._run.tracker()
         self._begin(MemoryLog())
 
-    def _begin(self, log: MemoryLog) -> None:
-        """Follow texts into a log, from where it stands."""
-        log.settings(self._run.as_text())
-        self._log, checkpoint = log, log.resume()
-        self._feed = Feed(0 if checkpoint is None else checkpoint.position.get(PART, 0))
-        self._feed.closed = checkpoint is not None and checkpoint.finished
-        parts = self._run.parts(self._feed, Ready(), log)
+    def _begin(self, store: MemoryLog) -> None:
+        """Follow texts into a store, from where it stands, under the rules that it was begun with."""
+        stored = RunSettings.from_text(store.settings(self._run.as_text()))
+        self._run = replace(self._run, rules=stored.rules)
+        self._track = self._run.tracker()
+        self._store, checkpoint = store, store.resume()
+        self._source = ManualSource(0 if checkpoint is None else checkpoint.position.get(PART, 0))
+        self._source.closed = checkpoint is not None and checkpoint.finished
+        parts = self._run.parts(self._source, ManualCodec(), store)
         self._encoder, self._reader = parts[2], self._run.encoder()
         self._engine = Engine(*parts)
 
@@ -123,7 +135,7 @@ class TopicTracker:
         InputError
             If the tracker was finished, or times or ids are not one per text.
         """
-        if self._feed.closed:
+        if self._source.closed:
             raise InputError("this tracker was finished; make a new one to read more")
         if isinstance(texts, str):
             raise InputError("texts: expected a sequence of texts, got one string")
@@ -131,8 +143,8 @@ class TopicTracker:
         for name, given in (("times", moments), ("ids", texts if ids is None else ids)):
             if len(given) != len(texts):
                 raise InputError(f"{name}: expected one per text ({len(texts)}), got {len(given)}")
-        self._feed.add(texts, [moment(t) for t in moments], ids)
-        self._engine.run(stop=lambda: self._feed.empty)
+        self._source.add(texts, [moment(t) for t in moments], ids)
+        self._engine.run(stop=lambda: self._source.empty)
         return self
 
     def learn_many(self, documents: Iterable[Mapping[str, Any]] | Any) -> TopicTracker:
@@ -156,95 +168,151 @@ class TopicTracker:
 
     @property
     def topic_ids(self) -> NDArray[np.int64]:
-        """Numbers of the living topics, in the order of the columns of `transform`; none before the first topics."""
+        """Numbers of the active topics, in the order of the columns of `transform`; none before the first topics."""
         state = self._engine.state
         return np.zeros(0, np.int64) if state is None else state.ids.copy()
 
-    def transform(self, texts: Sequence[str], *, temper: float | None = 1.0) -> NDArray[np.float64]:
-        """Probabilities of the living topics for texts, (N, K), under what is known now; nothing is learnt.
+    def transform(
+        self, texts: Sequence[str], *, temperature: float | None = 1.0, temper: float | None = _NOT_GIVEN
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of the active topics for texts under what is known now; nothing is learnt.
 
         Parameters
         ----------
         texts : sequence of N str
+        temperature : float > 0, or None
+            Softmax temperature: the probabilities are softmax(scores / temperature). None takes that of the stream,
+            the property `temperature`. In high dimension untempered probabilities are nearly all 0 or 1, and right less
+            often than they say; a temperature above 1 spreads them. `fit_temperature` finds the one that fits texts
+            whose topics are known.
         temper : float > 0, or None
-            Inverse temperature, None for that of the stream (`temper`). The probabilities of a model in high dimension
-            are nearly all 0 or 1, and right less often than they say; values below 1 spread them. `fit_temper` finds
-            the one that fits known topics.
+            Deprecated: the inverse of ``temperature``.
 
         Returns
         -------
-        (N, K), columns as in `topic_ids`; rows sum to one, or to zero for texts without a known word.
+        ndarray of shape (N, K)
+            Columns as in `topic_ids`. Rows sum to one, or to zero for texts without a known word.
+
+        Raises
+        ------
+        InputError
+            If there are no topics yet, or ``texts`` is one string.
+        ValueError
+            If the temperature is not above 0.
         """
+        if temper is not _NOT_GIVEN:
+            _deprecated("transform(temper=...)", "transform(temperature=1 / temper)")
+            if temper is not None and not temper > 0.0:
+                raise ValueError(f"temper: expected a number above 0, got {temper}")
+            temperature = None if temper is None else 1.0 / temper
+        if temperature is None:
+            temperature = self.temperature
+        if not temperature > 0.0:
+            raise ValueError(f"temperature: expected a number above 0, got {temperature}")
         state, x, held = self._encoded(texts)
         found = np.zeros((len(held), state.k))
-        found[held] = tempered(tracker.scores(state, x[held], self._track), self.temper if temper is None else temper)
+        found[held] = tempered(topic_log_densities(state, x[held], self._track), 1.0 / temperature)
         return found
 
     @property
-    def temper(self) -> float:
-        """Inverse temperature under which memberships on arrival best foretold the newest slice's topics, else 1."""
-        known = [report.temper for report in self._reports() if np.isfinite(report.temper)]
+    def temperature(self) -> float:
+        """Softmax temperature that calibrates topic probabilities on arrival, fitted at the newest slice end, else 1.
+
+        See `vmfstream.records.SliceReport`.
+        """
+        reports = closed_slices(self._store.commits)
+        known = [report.temperature for report in reports if np.isfinite(report.temperature)]
         return known[-1] if known else 1.0
 
-    def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
-        """Return the ``temper`` of `transform` under which these texts most likely have these topics (numbers).
+    @property
+    def temper(self) -> float:
+        """Deprecated: the inverse of `temperature`."""
+        _deprecated("TopicTracker.temper", "1 / TopicTracker.temperature")
+        return 1.0 / self.temperature
 
-        The texts should be others than those that were learnt.
+    def fit_temperature(self, texts: Sequence[str], topics: Sequence[int]) -> float:
+        """Return the ``temperature`` of `transform` under which known topics of texts are most likely.
+
+        Parameters
+        ----------
+        texts : sequence of N str
+            Others than those that were learnt.
+        topics : sequence of N int
+            The topic of each text, by number as in `topic_ids`.
+
+        Returns
+        -------
+        float
+            Between 0.1 and 10,000.
+
+        Raises
+        ------
+        InputError
+            If a topic is not active, topics are not one per text, or there are no topics yet.
         """
         state, x, held = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
         unknown = sorted({int(topic) for topic in topics} - set(place))
         if unknown:
-            raise InputError(f"topics: expected numbers of living ones, got {', '.join(map(str, unknown))}")
+            raise InputError(f"topics: expected numbers of active ones, got {', '.join(map(str, unknown))}")
         labels = np.array([place[int(topic)] for topic in topics], np.int64)
         if len(labels) != len(held):
             raise InputError(f"topics: expected one per text ({len(held)}), got {len(labels)}")
-        return fitted_temper(tracker.scores(state, x[held], self._track), labels[held])
+        return 1.0 / fitted_temper(topic_log_densities(state, x[held], self._track), labels[held])
+
+    def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
+        """Deprecated: the inverse of `fit_temperature`."""
+        _deprecated("TopicTracker.fit_temper", "1 / TopicTracker.fit_temperature")
+        return 1.0 / self.fit_temperature(texts, topics)
 
     def novelty(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """How much better a topic that nobody has seen yet explains texts than the known ones do, in nats, (N,).
+        """Return by how many nats an unseen topic explains each text better than the known topics do, shape (N,).
 
-        Above 0 the known topics are no help. Texts without a known word have 0.
+        A text above 0 is novel: no known topic explains it as well. Texts without a known word have 0.
         """
         state, x, held = self._encoded(texts)
         found = np.zeros(len(held))
-        density = np.logaddexp.reduce(tracker.scores(state, x[held], self._track), axis=1)
-        found[held] = unseen(x[held], state.anchor, state.kappa) - density
+        density = np.logaddexp.reduce(topic_log_densities(state, x[held], self._track), axis=1)
+        found[held] = new_topic_log_density(x[held], state.anchor, state.kappa) - density
         return found
 
     def finish(self) -> None:
-        """Close the last slice and look at all slices in hindsight."""
-        self._feed.closed = True
+        """Close the last slice and smooth all slices."""
+        self._source.closed = True
         self._engine.run()
 
-    def topics(self, *, hindsight: bool = False, words: int = 10) -> list[dict[str, Any]]:
-        """One row per topic and closed slice: slice, topic, documents, share, turned (degrees), words.
-
-        ``share_low`` and ``share_high`` bound the share, ``radius`` (degrees) the direction, at 95 %.
+    def topics(self, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None) -> list[dict[str, Any]]:
+        """Return one row per topic and closed slice.
 
         Parameters
         ----------
-        hindsight : bool
-            Use documents of later slices too, instead of what was known when a slice closed.
+        smoothed : bool
+            Use documents of later slices too, instead of what was known when a slice closed (filtered).
         words : int
             Strongest words per row.
-        """
-        labels = {report.slice.index: report.slice.label for report in self._reports()}
-        if hindsight:
-            found = {s.slice: s.topics for commit in self._log.commits for s in commit.smoothed}
-        else:
-            found = {r.slice.index: r.topics for r in self._reports() if r.topics is not None}
-        return [row for index in sorted(found) for row in _rows(labels[index], found[index], words)]
+        hindsight : bool
+            Deprecated: the former name of ``smoothed``.
 
-    def trajectory(self, topic: int, *, hindsight: bool = False, words: int = 10) -> list[dict[str, Any]]:
-        """Rows of `topics` for one topic, oldest first.
+        Returns
+        -------
+        list of dict
+            ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
+            before), ``words`` (pairs of word and weight); ``share_low`` and ``share_high`` bound the share and
+            ``radius`` (degrees) the direction, at 95 %. ``turned`` repeats ``drift_angle`` under its former name.
+        """
+        return rows_of_topics(self._store.commits, smoothed=_smoothed(smoothed, hindsight), words=words)
+
+    def trajectory(
+        self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the rows of `topics` for one topic, oldest first.
 
         Raises
         ------
         InputError
             If there is no such topic; names those that there are.
         """
-        rows = self.topics(hindsight=hindsight, words=words)
+        rows = self.topics(smoothed=_smoothed(smoothed, hindsight), words=words)
         found = [row for row in rows if row["topic"] == topic]
         if not found:
             known = ", ".join(map(str, sorted({row["topic"] for row in rows}))) or "none yet"
@@ -252,56 +320,48 @@ class TopicTracker:
         return found
 
     def events(self) -> list[dict[str, Any]]:
-        """What happened to topics, in order: slice, kind, topic, other, value, evidence, chance.
+        """Return what happened to topics, in order: slice, kind, topic, other, value, evidence, chance.
 
         See `vmfstream.records.Event` for what they mean; None where a kind has none.
         """
-        names = ("kind", "topic", "other", "value", "evidence", "chance")
-        return [
-            {"slice": report.slice.label} | {name: getattr(event, name) for name in names}
-            for report in self._reports()
-            for event in report.events
-        ]
+        return rows_of_events(self._store.commits)
 
     def novel(self) -> list[dict[str, Any]]:
-        """The documents of each closed slice that were most novel on arrival: slice, id, title, novelty, topic.
+        """Return the documents of each closed slice that were most novel on arrival: slice, id, title, novelty, topic.
 
-        ``novelty`` is what `TopicTracker.novelty` says, ``topic`` the one that it got nevertheless.
+        ``novelty`` is as of `TopicTracker.novelty`, ``topic`` the topic that the document was assigned to.
         """
-        return [
-            {"slice": report.slice.label, "id": id, "title": title, "novelty": float(novelty), "topic": int(topic)}
-            for report in self._reports()
-            if (most := report.novel) is not None
-            for id, title, novelty, topic in zip(most.id, most.title, most.novelty, most.topic, strict=True)
-        ]
+        return rows_of_novel_documents(self._store.commits)
 
     @property
     def rejected(self) -> list[Rejected]:
         """Documents that were left out, with their reasons."""
-        return [r for commit in self._log.commits for r in commit.rejected]
+        return [r for commit in self._store.commits for r in commit.rejected]
 
     def save(self, path: str | Path) -> None:
-        """Write everything that was learnt as a log, which commands, pages, `vmfstream.plot` and `load` read.
+        """Write everything that was learnt to a run file, which commands, pages, `vmfstream.plot` and `load` read.
 
         Raises
         ------
         InputError
             If there is a file already, or the path cannot be written.
         """
-        write_log(self._log, Path(path).expanduser())
+        write_saved(self._store, Path(path).expanduser())
 
     @classmethod
     def load(cls, path: str | Path) -> TopicTracker:
-        """Read a tracker that `save` wrote; what it learns from then on is the same as if it had never stopped.
+        """Read a tracker that `save` wrote; it goes on as if it had never stopped.
+
+        A run file of an older format is brought up to date first.
 
         Raises
         ------
         InputError
-            If there is no such log, or no tracker wrote it.
+            If there is no such run file, or no tracker wrote it.
         FormatVersion
-            If it was written by a newer program.
+            If it was written by a newer version, or by an older one and cannot be brought up to date.
         """
-        return cls._going_on(read_log(Path(path).expanduser()))
+        return cls._continued(read_saved(Path(path).expanduser()))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return what the tracker was made with."""
@@ -311,24 +371,25 @@ class TopicTracker:
         return type(self)(**self._given)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"given": self._given, "past": flattened(self._log)}
+        return {"given": self._given, "past": flattened(self._store)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(type(self)(**state["given"]).__dict__)
+        given = {"vocabulary_size" if name == "capacity" else name: value for name, value in state["given"].items()}
+        self.__dict__.update(type(self)(**given).__dict__)
         self._begin(unflattened(state["past"]))
 
     @classmethod
-    def _going_on(cls, log: MemoryLog) -> TopicTracker:
-        run = RunSettings.from_text(log.settings({}))
+    def _continued(cls, store: MemoryLog) -> TopicTracker:
+        run = RunSettings.from_text(store.settings({}))
         made = cls(
             topics=run.topics,
             slices=run.slices,
             seed=run.seed,
             stop_words=None if run.language == "none" else run.language,
-            capacity=run.vocabulary,
+            vocabulary_size=run.vocabulary,
             living_topics=run.living_topics,
         )
-        made._begin(log)
+        made._begin(store)
         return made
 
     def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_]]:
@@ -348,24 +409,13 @@ class TopicTracker:
         x = self._reader.encode(self._reader.count(documents))
         return state, x, directed(x)
 
-    def _reports(self) -> list[SliceReport]:
-        return [report for commit in self._log.commits for report in commit.closed]
+
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(f"{old} is deprecated, use {new}", DeprecationWarning, stacklevel=3)
 
 
-def _rows(label: str, topics: TopicRows, words: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "slice": label,
-            "topic": int(topics.topic[i]),
-            "documents": float(topics.n[i]),
-            "share": float(topics.share[i]),
-            "turned": float(topics.speed[i]),
-            **{name: _at(getattr(topics, name), i) for name in ("share_low", "share_high", "radius")},
-            "words": list(topics.words[i][:words]),
-        }
-        for i in range(len(topics.topic))
-    ]
-
-
-def _at(column: NDArray[np.float64] | None, i: int) -> float:
-    return float("nan") if column is None else float(column[i])
+def _smoothed(smoothed: bool, hindsight: bool | None) -> bool:
+    if hindsight is None:
+        return smoothed
+    warnings.warn("hindsight=... is deprecated, use smoothed=...", DeprecationWarning, stacklevel=3)
+    return hindsight

@@ -1,1 +1,1 @@
-"""What changed lately?"""
+"""Sentences on recent changes."""

@@ -1,21 +1,21 @@
-"""The place of the sentences on the page: what changed lately, and since each of the last dates."""
+"""Panel of the sentences: recent changes, and changes since each of the last dates."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from vmfstream.dashboards.looks import wording
-from vmfstream.dashboards.panels import Panel, Parts
+from vmfstream.dashboards.looks import phrases
+from vmfstream.dashboards.panels import PageParts, Panel
 from vmfstream.dashboards.rows.history import History
-from vmfstream.dashboards.rows.log import LogRows, readings_of
+from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 from vmfstream.dashboards.views.changes.sentences import Change, what_changed
 from vmfstream.runfile.queries import Reading
 
 _VISITS = 12
 
 
-def columns(rows: LogRows, history: History) -> dict[str, Any]:
-    """Return the sentences of each reading: about the time lately, and about the time since each late slice.
+def columns(rows: RunRows, history: History) -> dict[str, Any]:
+    """Return the sentences of each reading: on recent slices, and since each of the last slices.
 
     ``rows`` are date, topic, kind and parts of a sentence; ``lists`` hold, by the first slice they are about, the dates
     in words and the positions of their sentences in ``rows``; the list ``lately`` is that of a first visit.
@@ -23,7 +23,7 @@ def columns(rows: LogRows, history: History) -> dict[str, Any]:
     return {reading: _lists(rows, reading, history) for reading in readings_of(rows)}
 
 
-def _lists(rows: LogRows, reading: Reading, history: History) -> dict[str, Any]:
+def _lists(rows: RunRows, reading: Reading, history: History) -> dict[str, Any]:
     lately = what_changed(rows, reading)
     last = history.index.size - 1
     told = [lately, *(what_changed(rows, reading, since) for since in range(max(1, last + 1 - _VISITS), last + 1))]
@@ -31,14 +31,14 @@ def _lists(rows: LogRows, reading: Reading, history: History) -> dict[str, Any]:
     lists: dict[str, Any] = {}
     for changes in told:
         picks = [place.setdefault(change, len(place)) for change in changes.changes]
-        span = wording.span(history.labels[changes.first : changes.last + 1])
+        span = phrases.span(history.labels[changes.first : changes.last + 1])
         lists["lately" if changes is lately else str(changes.first)] = [span, picks]
-    return {"rows": [[c.at, c.topic, c.kind, list(c.said)] for c in place], "lists": lists}
+    return {"rows": [[c.at, c.topic, c.kind, list(c.parts)] for c in place], "lists": lists}
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the panel's HTML; the script fills it."""
     return '<h2 id="changes-title"></h2><ul id="changes"></ul>'
 
 
-PANEL = Panel("sentences", section, columns=columns)
+PANEL = Panel("changes", section, columns=columns)

@@ -1,4 +1,4 @@
-"""What changed lately: three to six sentences, built from rows only, each about one topic at one date."""
+"""Recent changes in three to six sentences built from rows, each about one topic at one date."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
-from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.dashboards.rows.naming import lifetime
+from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.dashboards.rows.topic_names import lifetime
 from vmfstream.runfile.queries import EventFrame, Reading
 
 MOST = 6
@@ -24,7 +24,7 @@ _NEW_SHOWN = 4
 _DEVIATIONS = 3.0
 _AGAIN = 0.6
 _SAME_TOPIC = 0.5
-# what a reader wants to know first; the size of the topic decides within a kind
+# importance of each kind of change; within a kind the size of the topic decides
 _WORTH = {
     "born": 1.0,
     "merged": 0.95,
@@ -52,7 +52,7 @@ class Change:
         Position of the date in the history.
     topic : int
         Its id; -1 if the sentence is about all documents.
-    said : tuple of str
+    parts : tuple of str
         The sentence in parts; every second one, from the second, is words of topics.
     size : float
         Documents it is about.
@@ -61,11 +61,11 @@ class Change:
     kind: str
     at: int
     topic: int
-    said: tuple[str, ...]
+    parts: tuple[str, ...]
     size: float
 
     def __str__(self) -> str:
-        return "".join(self.said)
+        return "".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ class Changes:
     changes: tuple[Change, ...]
 
 
-def what_changed(rows: LogRows, reading: Reading, since: int | None = None) -> Changes:
-    """Tell what changed lately.
+def what_changed(rows: RunRows, reading: Reading, since: int | None = None) -> Changes:
+    """Return sentences on recent changes.
 
     Parameters
     ----------
-    rows : LogRows
+    rows : RunRows
     reading : {"then", "hindsight"}
-        Events are what the tracker noticed at the time; words, shares and turns are those of the reading.
+        Events are those detected at the time; words, shares and drift are those of the reading.
     since : int, optional
-        Position of the first slice to tell about; by default the last tenth of the slices, more if they were quiet.
+        Position of the first slice to cover; by default the last tenth of the slices, more if little changed.
     """
     history = history_of(rows, reading)
     last = history.index.size - 1
@@ -144,7 +144,7 @@ def _split(history: History, at: int, topic: int, other: int, value: float) -> C
 def _merged(history: History, at: int, topic: int, other: int, value: float) -> Change:
     survivor = " ".join(_words(history, at, other))
     life = _life_in_hindsight(history, topic)
-    until = wording.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
+    until = phrases.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
     change = _change("merged", history, at, topic, other=survivor, turn=_degrees(value), hindsight=until)
     return replace(change, topic=other, size=max(change.size, _size(history, at, other)))
 
@@ -153,8 +153,8 @@ def _ended(history: History, at: int, topic: int, other: int, value: float) -> C
     seen = _seen(history, at, topic)
     if _speaks(history, at, topic) or seen is None or seen < at - value - 1:
         return None  # it had ended before, or had not
-    noun = wording.period(history.labels)
-    change = _change("ended", history, at, topic, silent=wording.count(value, noun, noun + "s"))
+    noun = phrases.period(history.labels)
+    change = _change("ended", history, at, topic, silent=phrases.count(value, noun, noun + "s"))
     t = history.position(topic)
     largest = 0.0 if t is None else float(np.nan_to_num(history.documents[: at + 1, t]).max(initial=0.0))
     return replace(change, size=largest)
@@ -165,7 +165,7 @@ def _dormant(history: History, at: int, topic: int, other: int, value: float) ->
 
 
 def _speaks(history: History, at: int, topic: int) -> bool:
-    """Tell whether a topic that fell silent has documents after all: later ones tell more about whose they were."""
+    """Return whether a dormant topic has documents in hindsight, when later documents changed assignments."""
     t = history.position(topic)
     return history.reading == "hindsight" and t is not None and bool(history.documents[at, t] >= ENOUGH)
 
@@ -175,20 +175,20 @@ def _woken(history: History, at: int, topic: int, other: int, value: float) -> C
 
 
 def _surprise(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    said = wording.changed("better" if value > 0 else "worse", date=history.labels[at])
+    said = phrases.changed("better" if value > 0 else "worse", date=history.labels[at])
     return Change("surprise", at, -1, said, float(history.n[at]))
 
 
 def _drift(history: History, at: int, topic: int, other: int, value: float) -> Change | None:
-    """Tell of an alarm; in hindsight only if the words did turn more than usual about then."""
+    """Return the sentence on a drift alarm; in hindsight only if the drift was above the topic's median about then."""
     t = history.position(topic)
     if t is None:
         return None
-    steps = np.where(history.settled(), history.speed[:, t], np.nan)
+    steps = np.where(history.settled(), history.drift_angle[:, t], np.nan)
     turn = value
     if history.reading == "hindsight":
         near = steps[max(at - 1, 0) : at + 2]
-        usual = history.typical_speed()[t]
+        usual = history.usual_drift_angle()[t]
         if np.isnan(near).all() or not np.nanmax(near) > usual:
             return None
         at, turn = max(at - 1, 0) + int(np.nanargmax(near)), float(np.nanmax(near))
@@ -210,7 +210,7 @@ _EVENTS = {
 
 
 def _trends(history: History, first: int) -> Iterator[Change]:
-    """Tell of the largest growth and fall of share against an equally long time before, where chance cannot do it."""
+    """Return the largest significant growth and fall of share against an equally long time before."""
     last = history.index.size - 1
     earlier = slice(max(0, 2 * first - last - 1), first)
     recent = slice(first, last + 1)
@@ -236,16 +236,16 @@ def _trends(history: History, first: int) -> Iterator[Change]:
                     last,
                     int(history.topic[t]),
                     form=kind if k else f"most {kind}",
-                    after=wording.percent(float(new[t] / of_new)),
-                    before=wording.percent(float(old[t] / of_old)),
-                    span=wording.span(history.labels[recent]),
-                    earlier=wording.span(history.labels[earlier]),
+                    after=phrases.percent(float(new[t] / of_new)),
+                    before=phrases.percent(float(old[t] / of_old)),
+                    span=phrases.span(history.labels[recent]),
+                    earlier=phrases.span(history.labels[earlier]),
                 )
                 yield replace(change, size=float(height[t] * of_new))
 
 
 def _new_words(history: History, first: int) -> Iterator[Change]:
-    """Tell of words that are among the eight strongest at the end and never were before ``first``."""
+    """Return words that are among the eight strongest at the end and never were before ``first``."""
     last = history.index.size - 1
     settled, alive = history.settled(), history.alive()
     if not settled[last]:
@@ -280,7 +280,7 @@ def _change(
     kind: str, history: History, at: int, topic: int, *, form: str = "", words: str = "", date: str = "", **said: str
 ) -> Change:
     called = words or " ".join(_words(history, at, topic)) or texts.PAGE["topic"].replace("{topic}", str(topic))
-    parts = wording.changed(form or kind, words=called, date=date or history.labels[at], **said)
+    parts = phrases.changed(form or kind, words=called, date=date or history.labels[at], **said)
     return Change(kind, at, topic, parts, _size(history, at, topic))
 
 
@@ -305,19 +305,19 @@ def _seen(history: History, at: int, topic: int) -> int | None:
 
 
 def _since(history: History, at: int, topic: int) -> str:
-    """Say since when a topic has been there in hindsight, if that is before the tracker noticed."""
+    """Return since when a topic exists in hindsight, if that is before it was detected."""
     life = _life_in_hindsight(history, topic)
-    return wording.since(history.labels[life[0]]) if life and life[0] < at else ""
+    return phrases.since(history.labels[life[0]]) if life and life[0] < at else ""
 
 
 def _life_in_hindsight(history: History, topic: int) -> tuple[int, int] | None:
-    """Return the first and the last row of a topic where later documents have told them."""
+    """Return the first and the last row of a topic in hindsight, None in the other reading."""
     t = history.position(topic)
     return lifetime(history, t) if t is not None and history.reading == "hindsight" else None
 
 
 def _recent(value: float) -> str:
-    return wording.count(value, "recent document", "recent documents")
+    return phrases.count(value, "recent document", "recent documents")
 
 
 def _degrees(value: float) -> str:

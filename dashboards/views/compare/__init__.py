@@ -1,1 +1,1 @@
-"""What differs between two dates, or two topics?"""
+"""Comparison of two dates, or of two topics."""

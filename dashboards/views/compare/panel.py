@@ -1,4 +1,4 @@
-"""The place of the comparison on the page; its script fills in the words."""
+"""Panel of the comparison; its script fills in the words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import for_html
-from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.panels import PageParts, Panel, chart
 from vmfstream.dashboards.rows.geometry import as_bytes, sketch_of
 from vmfstream.dashboards.rows.history import history_of, lived
-from vmfstream.dashboards.rows.log import LogRows, reading_called
+from vmfstream.dashboards.rows.run_rows import RunRows, reading_called
 from vmfstream.dashboards.view import Size
 from vmfstream.dashboards.views.compare.view import blank
 
@@ -22,7 +22,7 @@ _MOST_ANGLES = 1_000_000
 _SIZES = {"wide": Size(800, 0), "phone": Size(362, 0)}
 
 
-def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return the blank figures, and one per reading and topic with nothing but its angles, while these are few."""
     slices = rows.slices().slice.size
     pairs = lived(rows, topics)
@@ -31,7 +31,7 @@ def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     return [f"compare/{kind}" for kind in _SIZES] + turned
 
 
-def draw(rows: LogRows, key: str) -> dict[str, Any]:
+def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return a blank figure, or how far a topic is between any two dates."""
     _, reading, *topic = key.split("/")
     if not topic:
@@ -43,7 +43,7 @@ def draw(rows: LogRows, key: str) -> dict[str, Any]:
     return {"data": [], "layout": {}, "unit": turned.unit, "turned": turned.values}
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the panel's HTML: a choice of what to compare with, and the place of the figure."""
     return (
         f'<p class="pick"><label for="compare-with">{for_html(texts.COMPARE_WITH)}</label> '

@@ -1,4 +1,4 @@
-"""Compare two dates of a topic, or two topics at one date: two lists of words, lines between those in both."""
+"""Comparison of a topic at two dates, or of two topics at one date: two lists of words, joined by lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.theme import Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between, sketch_of
 from vmfstream.dashboards.rows.history import History, history_of
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import PHONE, Selection, Size, View
 
 WORDS = 14
@@ -54,7 +54,7 @@ class CompareView(View[CompareFrame]):
     name = "compare"
     title = texts.COMPARE
 
-    def frame(self, rows: LogRows, selection: Selection) -> CompareFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> CompareFrame:
         """Read both lists.
 
         The dates are ``date`` (the newest if None) and ``other`` (the topic's first), as positions in the history; with

@@ -1,1 +1,1 @@
-"""Where do all topics stand, and where are they going?"""
+"""All topics on a sphere: similar ones near each other, with trails of their drift."""

@@ -1,4 +1,4 @@
-"""Where topics stand on the globe at each date, and the trails behind them.
+"""Positions of topics on the globe at each date, and their trails.
 
 A topic moves around its home in the plane that holds most of its drift, turned so that what it approaches there it
 also approaches on the globe. A trail is drawn behind a dot; its bends are those of the plane, but its beginning is
@@ -13,10 +13,10 @@ import numpy as np
 
 from vmfstream.dashboards.rows.geometry import all_sketches, degrees_between, unit
 from vmfstream.dashboards.rows.history import Bools, Floats, Ints, history_of
-from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.dashboards.rows.naming import called
+from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.view import Selection
-from vmfstream.dashboards.views.globe.homes import homes
+from vmfstream.dashboards.views.globe.positions import topic_positions
 
 SCALE = 0.42
 """Degrees on the globe for a degree of turning."""
@@ -41,7 +41,7 @@ class GlobeFrame:
     topics : int array of shape (T,)
         Topics that have a home.
     place : float array of shape (S, T, 3)
-        Unit vectors, NaN where a topic was not there or slices were settling.
+        Unit vectors, NaN where a topic was not there or in slices of the warm-up.
     turned : float array of shape (S, T)
         Degrees between the topic at the date and at the beginning of its trail; 0 without a trail, NaN as ``place``.
     share : float array of shape (T,)
@@ -66,12 +66,12 @@ class GlobeFrame:
         return stretched(known, SCALE * float(self.turned[self.date, t]))
 
 
-def globe_frame(rows: LogRows, selection: Selection) -> GlobeFrame:
+def globe_frame(rows: RunRows, selection: Selection) -> GlobeFrame:
     """Read where topics stand in one reading; the selected date is the newest if there is none."""
     history = history_of(rows, selection.reading)
     newest = max(history.index.size - 1, 0)
     date = newest if selection.date is None else int(np.clip(selection.date, 0, newest))
-    home = homes(rows) if history.index.size else {}
+    home = topic_positions(rows) if history.index.size else {}
     columns = np.flatnonzero([int(topic) in home for topic in history.topic])
     topics = history.topic[columns]
     shape = (history.index.size, topics.size)
@@ -96,7 +96,9 @@ def globe_frame(rows: LogRows, selection: Selection) -> GlobeFrame:
         place=place,
         turned=turned,
         share=np.nan_to_num(history.share[date, columns]) if topics.size else np.empty(0),
-        names=tuple("" if np.isnan(n) else called(history, date, int(c)) for n, c in zip(shown, columns, strict=True)),
+        names=tuple(
+            "" if np.isnan(n) else topic_name(history, date, int(c)) for n, c in zip(shown, columns, strict=True)
+        ),
     )
 
 

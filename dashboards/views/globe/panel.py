@@ -1,4 +1,4 @@
-"""The place of the globe on the page, and where every topic stands at every date."""
+"""Panel of the globe, with the position of every topic at every date."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import for_html
 from vmfstream.dashboards.looks.theme import theme
-from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.panels import PageParts, Panel, chart
 from vmfstream.dashboards.rows.geometry import as_bytes
 from vmfstream.dashboards.rows.history import Floats
-from vmfstream.dashboards.rows.log import LogRows, readings_of
+from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.globe.frame import BACK
 from vmfstream.dashboards.views.globe.view import GlobeView, globe_layout, globe_styles, lon_lat, sight
@@ -27,7 +27,7 @@ _HUNDREDTHS = 100.0
 _NOWHERE = -32768
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the place of the globe, and two buttons that turn it."""
     turns = "".join(
         f'<button data-turn="{step}" aria-label="{for_html(label)}">{arrow}</button>'
@@ -35,16 +35,16 @@ def section(parts: Parts) -> str:
     )
     labels = parts.history.labels
     back = min(BACK, len(labels))
-    caption = texts.PAGE["globe"].replace("{n}", str(back)).replace("{periods}", f"{wording.period(labels)}s")
+    caption = texts.PAGE["globe"].replace("{n}", str(back)).replace("{periods}", f"{phrases.period(labels)}s")
     return chart("globe", texts.GLOBE, caption, controls=turns) + '<p class="muted" id="globe-note"></p>'
 
 
-def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return ``globe/READING``."""
     return [f"globe/{reading}" for reading in readings_of(rows)]
 
 
-def draw(rows: LogRows, key: str) -> dict[str, Any]:
+def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return styles without points, and in ``meta`` where every topic stands at every date."""
     chosen = Selection(reading="then" if key == "globe/then" else "hindsight")
     frame = GlobeView().frame(rows, chosen)

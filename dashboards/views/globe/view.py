@@ -1,4 +1,4 @@
-"""The globe: topics at their homes, with trails as long as their words turned lately."""
+"""The globe: topics at their positions, with trails as long as their recent drift."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.geometry import unit
 from vmfstream.dashboards.rows.history import Floats, Ints
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.globe.frame import BACK, SCALE, GlobeFrame, globe_frame
 
@@ -22,7 +22,7 @@ LARGEST = 60
 NAMED = 16
 
 _PAD = 0.025  # of the width, beside the globe
-_DOT, _SMALLEST, _BIGGEST = 0.14, 7.0, 0.06  # diameters as in "seen from here"
+_DOT, _SMALLEST, _BIGGEST = 0.14, 7.0, 0.06  # diameters as in the neighbours
 _RING = 6.0
 _WIDTHS = (1.0, 2.0, 3.2)  # of a trail, from its oldest third to its newest
 _FONT = 12.5
@@ -37,7 +37,7 @@ class GlobeView(View[GlobeFrame]):
     name = "globe"
     title = texts.GLOBE
 
-    def frame(self, rows: LogRows, selection: Selection) -> GlobeFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> GlobeFrame:
         """Read the whole reading; the selected date is drawn."""
         return globe_frame(rows, selection)
 

@@ -1,1 +1,1 @@
-"""May I trust this?"""
+"""Diagnostics of a run."""

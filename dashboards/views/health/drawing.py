@@ -1,4 +1,4 @@
-"""The drawing of health: a row for each quantity, a line over what is usual, dots where it was left."""
+"""Figure of the diagnostics: one row per quantity, with its usual range and dots outside of it."""
 
 from __future__ import annotations
 

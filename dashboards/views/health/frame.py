@@ -1,4 +1,4 @@
-"""Health as numbers: what the tracker read, how well it was predicted, what was usual before, slice by slice."""
+"""Diagnostics of a run by slice: input, predictive fit, drift alarms and speed, with their usual ranges."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import EpochFrame
 
 WARM_UP = 14
@@ -32,7 +32,7 @@ Side = Literal["high", "low", "none"]
 
 
 class _Kind(NamedTuple):
-    """A row: its key in wording, where leaving the usual is bad, whether it starts at zero, and how it is written."""
+    """A row: its key in ``HEALTH_ROWS``, the bad side of its usual range, whether it starts at zero, and its format."""
 
     name: str
     bad: Side
@@ -79,7 +79,7 @@ class HealthFrame:
     verdict: tuple[str, ...]
 
 
-def health_frame(rows: LogRows) -> HealthFrame:
+def health_frame(rows: RunRows) -> HealthFrame:
     """Collect the quantities by slice."""
     history = history_of(rows, "then")
     found: list[HealthRow] = []
@@ -122,7 +122,7 @@ def usual(values: Floats, floor: Floats | float) -> tuple[Floats, Floats]:
     return median, np.maximum(spread, floor)
 
 
-def _quantities(rows: LogRows, history: History) -> list[tuple[_Kind, Floats]]:
+def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
     epochs = rows.epochs()
     frame, events = rows.slices(), rows.events()
     begin = history.index[0] if history.index.size else 0
@@ -137,7 +137,7 @@ def _quantities(rows: LogRows, history: History) -> list[tuple[_Kind, Floats]]:
     return [
         (_Kind("documents", "low", True, count), history.n.astype(np.float64)),
         (_Kind("surprise", "high", False, _signed), (median - predicted) / spread),
-        (_Kind("newWords", "high", True, wording.percent), _by_slice(epochs, history, epochs.unknown, epochs.n, True)),
+        (_Kind("newWords", "high", True, phrases.percent), _by_slice(epochs, history, epochs.oov_rate, epochs.n, True)),
         (_Kind("living", "none", False, count), history.alive().sum(axis=1).astype(np.float64)),
         (_Kind("alarms", "high", True, count), alarms),
         (_Kind("refused", "high", True, count), refused),
@@ -209,10 +209,10 @@ def _signed(value: float) -> str:
 def _verdict(labels: Sequence[str], rows: Sequence[HealthRow], rejected: int, reasons: Sequence[str]) -> list[str]:
     """Return the first three oddities of the newest slice as sentences, or that there are none."""
     if not labels:
-        return [wording.nothing_closed(0)]
-    said = [wording.odd(row.name, row.shown[-1], row.usually, labels[-1]) for row in rows if row.unusual[-1]][:3]
+        return [phrases.nothing_closed(0)]
+    said = [phrases.odd(row.name, row.shown[-1], row.usually, labels[-1]) for row in rows if row.unusual[-1]][:3]
     if not said:
-        said = [wording.nothing_odd(labels, WARM_UP)]
+        said = [phrases.nothing_odd(labels, WARM_UP)]
     if rejected:
-        said.append(wording.rejected(rejected, reasons))
+        said.append(phrases.rejected(rejected, reasons))
     return said

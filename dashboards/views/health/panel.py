@@ -1,4 +1,4 @@
-"""The place of health on the page: verdict, one figure for each width, and the values as text."""
+"""Panel of the diagnostics: verdict, one figure per width, and the values as text."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from vmfstream.dashboards.looks import texts
-from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.panels import PageParts, Panel, chart
 from vmfstream.dashboards.rows.history import History
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.health.view import HealthView
 
 
-def columns(rows: LogRows, history: History) -> dict[str, Any]:
+def columns(rows: RunRows, history: History) -> dict[str, Any]:
     """Return names, values as text and oddities of all rows, and the verdict."""
     frame = HealthView().frame(rows, Selection())
     return {
@@ -36,18 +36,18 @@ def columns(rows: LogRows, history: History) -> dict[str, Any]:
 _SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
 
 
-def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return ``health/WIDTH``."""
     return [f"health/{kind}" for kind in _SIZES]
 
 
-def draw(rows: LogRows, key: str) -> dict[str, Any]:
+def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return the rows for a width."""
     view = HealthView()
     return view.drawing(view.frame(rows, Selection()), _SIZES[key.rpartition("/")[2]], "light")
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the panel's HTML; the script fills in verdict and rows."""
     cursor = '<div class="cursor" aria-hidden="true"></div>'
     figure = chart("health", texts.HEALTH, texts.HEALTH_CAPTION, over=cursor)

@@ -1,4 +1,4 @@
-"""May I trust this: what the tracker read, how well it was predicted and how fast it worked, slice by slice."""
+"""Diagnostics of a run: input, predictive fit and speed, slice by slice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.theme import ThemeName
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.health.drawing import draw_health
 from vmfstream.dashboards.views.health.frame import HealthFrame, health_frame
@@ -18,7 +18,7 @@ class HealthView(View[HealthFrame]):
     name = "health"
     title = texts.HEALTH
 
-    def frame(self, rows: LogRows, selection: Selection) -> HealthFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> HealthFrame:
         """Collect the quantities by slice; the selection does not matter."""
         return health_frame(rows)
 

@@ -1,1 +1,1 @@
-"""Where did topics come from, and where did they go?"""
+"""Births, splits, merges and ends of topics."""

@@ -1,4 +1,4 @@
-"""The drawing of the life lines: ribbons as thick as shares, curves between relatives, marks, words at both ends."""
+"""Figure of the lineage: ribbons as thick as shares, curves of splits and merges, event marks, words at both ends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vmfstream.dashboards.looks.escape import for_plotly
-from vmfstream.dashboards.looks.texts import SETTLING
+from vmfstream.dashboards.looks.texts import WARM_UP
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import SLOTS, Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.history import Bools, Floats, History, ticks
-from vmfstream.dashboards.rows.naming import called
+from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.view import INSET, PHONE, Size
-from vmfstream.dashboards.views.lineage.lanes import Link
-from vmfstream.dashboards.views.lineage.lives import Happening, Line, LinesFrame, thickness
+from vmfstream.dashboards.views.lineage.frame import LineageFrame, TopicEvent, TopicLane, thickness
+from vmfstream.dashboards.views.lineage.lane_assignment import Link
 
 LANE = 27
 TOP, BOTTOM = 30, 20
@@ -34,7 +34,7 @@ _SIZES = {"born": 9, "ended": 7, "drift": 8, "dormant": 4, "woken": 4}
 
 
 class _Curve(NamedTuple):
-    """A curve between relatives: colour slot, path, middle, and which happening it shows."""
+    """Curve of a split or merge: colour slot, path, middle, and the index of its event."""
 
     slot: int
     path: str
@@ -43,15 +43,15 @@ class _Curve(NamedTuple):
     event: int
 
 
-def draw_lines(frame: LinesFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the life lines; the height follows the number of lanes, whatever the size says."""
+def lineage_drawing(frame: LineageFrame, size: Size, name: ThemeName) -> dict[str, Any]:
+    """Return data and layout of the lineage; the height follows the number of lanes, whatever the size says."""
     return _Drawing(frame, size, name).drawn()
 
 
 class _Drawing:
     """One drawing: the frame, and how its slices and lanes become pixels."""
 
-    def __init__(self, frame: LinesFrame, size: Size, name: ThemeName) -> None:
+    def __init__(self, frame: LineageFrame, size: Size, name: ThemeName) -> None:
         self.frame, self.size, self.name = frame, size, name
         self.colours: Theme = theme(name)
         self.right = _RIGHT_PHONE if size.width <= PHONE else _RIGHT
@@ -64,21 +64,21 @@ class _Drawing:
     def drawn(self) -> dict[str, Any]:
         """Return data and layout."""
         marks = list(self._marks())
-        curves = [self._curve(*bond) for bond in self.frame.bonds]
+        curves = [self._curve(*bond) for bond in self.frame.links]
         traces = [*self._ribbons(), *self._mark_trace(marks), *self._words(marks)]
         return {"data": traces, "layout": self._layout(marks, curves)}
 
-    def _slot(self, line: Line) -> int:
+    def _slot(self, line: TopicLane) -> int:
         return int(self.frame.history.topic[line.t]) % SLOTS
 
     def _ribbons(self) -> Iterator[dict[str, Any]]:
-        """Give one filled trace per colour: every waking stretch of every life, as thick as its share."""
+        """Give one filled trace per colour: every active stretch of every topic, as thick as its share."""
         for slot, lines in self._by_slot():
             xs: list[Floats] = []
             ys: list[Floats] = []
             gap = np.array([np.nan])
             for line in lines:
-                for a, b in _runs(line.awake, line.first, line.last):
+                for a, b in _runs(line.active, line.first, line.last):
                     x, half = self._stretch(a, b, line.t)
                     xs += [x, x[::-1], x[:1], gap]
                     ys += [line.lane - half, (line.lane + half)[::-1], line.lane - half[:1], gap]
@@ -115,15 +115,15 @@ class _Drawing:
         return x, PchipInterpolator(position, half)(x)
 
     def _marks(self) -> Iterator[dict[str, Any]]:
-        """Give the marks: what happened to one topic within six pixels is one mark."""
+        """Return the marks; events of one topic within six pixels share a mark."""
         place = {int(self.frame.history.topic[line.t]): line for line in self.frame.lines}
-        found: dict[tuple[int, int], list[tuple[int, Happening]]] = {}
-        for k, what in enumerate(self.frame.happened):
+        found: dict[tuple[int, int], list[tuple[int, TopicEvent]]] = {}
+        for k, what in enumerate(self.frame.events):
             if what.topic in place and what.kind in _SYMBOLS:
                 found.setdefault((what.topic, int(what.kind == "drift")), []).append((k, what))
         for (topic, above), events in found.items():
             line = place[topic]
-            groups: list[list[tuple[int, Happening]]] = []
+            groups: list[list[tuple[int, TopicEvent]]] = []
             for event in sorted(events, key=lambda e: e[1].slice):
                 if groups and (event[1].slice - groups[-1][-1][1].slice) / self.per_pixel < _NEAR:
                     groups[-1].append(event)
@@ -132,7 +132,7 @@ class _Drawing:
             for group in groups:
                 yield self._mark(line, group, bool(above))
 
-    def _mark(self, line: Line, group: list[tuple[int, Happening]], above: bool) -> dict[str, Any]:
+    def _mark(self, line: TopicLane, group: list[tuple[int, TopicEvent]], above: bool) -> dict[str, Any]:
         what = group[-1][1]
         s = {"born": line.first, "ended": line.last}.get(what.kind, min(max(what.slice, line.first), line.last))
         ink = self.colours.slots[self._slot(line)].ink
@@ -180,7 +180,7 @@ class _Drawing:
         settled = history.settled()
         above: list[tuple[float, float, str, str]] = []
         beside: list[tuple[float, float, str, str]] = []
-        flowed = {link.child for _, link in self.frame.bonds if link.inwards}
+        flowed = {link.child for _, link in self.frame.links if link.inwards}
         for k, line in enumerate(self.frame.lines):
             rows = np.arange(line.first, line.last + 1)
             told = rows[settled[rows]] if settled[rows].any() else rows
@@ -219,13 +219,13 @@ class _Drawing:
                 "textfont": {"color": [label[3] for label in labels], "size": _TEXT},
             }
 
-    def _free_after(self, line: Line, x: float) -> float:
+    def _free_after(self, line: TopicLane, x: float) -> float:
         """Return the pixels between a place right of a life and the next life on its lane or the end of the drawing."""
         next_ones = [other.first for other in self.frame.lines if other.lane == line.lane and other.first > line.first]
         end = min(next_ones) - 9 * self.per_pixel if next_ones else self.range[1] + (self.right - 8) * self.per_pixel
         return (end - x) / self.per_pixel - 5
 
-    def _beside_marks(self, line: Line, text: str, marks: list[dict[str, Any]]) -> float:
+    def _beside_marks(self, line: TopicLane, text: str, marks: list[dict[str, Any]]) -> float:
         """Return where the words at birth begin: at birth, or right of marks that would stand in them."""
         wide = em_width(text) * _TEXT * self.per_pixel
         x = line.first + 3 * self.per_pixel
@@ -250,7 +250,7 @@ class _Drawing:
             "height": TOP + round((low - high) * LANE) + BOTTOM,
             "margin": {"l": INSET, "r": self.right, "t": TOP, "b": BOTTOM},
             "meta": {
-                "view": "lines",
+                "view": "lineage",
                 "range": self.range,
                 "lane": LANE,
                 "ticks": marked,
@@ -285,14 +285,14 @@ class _Drawing:
             "y": low,
             "xanchor": "left" if left else "right",
             "yanchor": "top",
-            "text": f"◂ {SETTLING}" if left else f"{SETTLING} ▸",
+            "text": f"◂ {WARM_UP}" if left else f"{WARM_UP} ▸",
             "showarrow": False,
             "font": {"color": self.colours.muted, "size": 11},
         }
         return [_path(f"M{x},{-_MIDDLE}L{x},{low}", self.colours.muted, 1, "dot")], [note]
 
     def _curve(self, event: int, link: Link) -> _Curve:
-        """Return the curve between two relatives: its colour slot, its path, its middle and what happened there."""
+        """Return the curve of a split or merge: its colour slot, its path, its middle and its event."""
         child, parent = self.frame.lines[link.child], self.frame.lines[link.parent]
         step = max(1.0, 14 * self.per_pixel)
         # where its rows end or begin: in hindsight that is not the slice in which the tracker noticed
@@ -307,27 +307,27 @@ class _Drawing:
         drawn: dict[int, str] = {}
         for curve in curves:
             drawn[curve.slot] = drawn.get(curve.slot, "") + curve.path
-        asleep: dict[int, str] = {}
+        dormant: dict[int, str] = {}
         for line in self.frame.lines:
-            for a, b in _runs(~line.awake, line.first, line.last):
+            for a, b in _runs(~line.active, line.first, line.last):
                 x0, x1 = max(a - 1, line.first), min(b + 1, line.last)
                 path = f"M{x0},{line.lane}L{x1},{line.lane}" if x1 > x0 else ""
-                asleep[self._slot(line)] = asleep.get(self._slot(line), "") + path
+                dormant[self._slot(line)] = dormant.get(self._slot(line), "") + path
         inks = self.colours.slots
         return [
             *(_path(path, inks[slot].ink, 2) for slot, path in sorted(drawn.items())),
-            *(_path(path, inks[slot].ink, 1.2, "dot") for slot, path in sorted(asleep.items()) if path),
+            *(_path(path, inks[slot].ink, 1.2, "dot") for slot, path in sorted(dormant.items()) if path),
         ]
 
-    def _by_slot(self) -> Iterator[tuple[int, list[Line]]]:
+    def _by_slot(self) -> Iterator[tuple[int, list[TopicLane]]]:
         for slot, lines in groupby(sorted(self.frame.lines, key=self._slot), key=self._slot):
             yield slot, list(lines)
 
 
 def _fitted(history: History, s: int, t: int, width: float) -> str:
     """Return the two strongest words of a topic, or the strongest one, so that they fit."""
-    words = called(history, s, t)
-    return words if em_width(words) * _TEXT <= width else shortened(called(history, s, t, 1), width / _TEXT)
+    words = topic_name(history, s, t)
+    return words if em_width(words) * _TEXT <= width else shortened(topic_name(history, s, t, 1), width / _TEXT)
 
 
 def _runs(where: Bools, first: int, last: int) -> list[tuple[int, int]]:

@@ -1,1 +1,1 @@
-"""How far has a topic moved, and what is near?"""
+"""One topic, its past, and its neighbours by angle."""

@@ -1,4 +1,4 @@
-"""The round chart of "seen from here" as data and layout; names and dates are placed for one width."""
+"""Radial chart of the neighbours as data and layout; names and dates are placed for one width."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.textwidth import em_width, shortened
 from vmfstream.dashboards.looks.theme import ThemeName, template, theme
 from vmfstream.dashboards.rows.history import Bools, Floats
-from vmfstream.dashboards.views.neighbours.frame import RING, RaysFrame
+from vmfstream.dashboards.views.neighbours.frame import RING, NeighboursFrame
 
 NEAREST, LARGEST = 40, 20
 """Where there are more topics than both together, only these are drawn."""
@@ -43,7 +43,7 @@ def drawn(degrees: Floats, shares: Floats) -> Bools:
     return out
 
 
-def ray_traces(frame: RaysFrame, width: int, name: ThemeName) -> list[dict[str, Any]]:
+def neighbour_traces(frame: NeighboursFrame, width: int, name: ThemeName) -> list[dict[str, Any]]:
     """Return, from the back to the front, first angles, trail, dots, and texts; the page moves them by their names."""
     colours = theme(name)
     scale = width * _DISC / 2 / frame.rim
@@ -98,7 +98,7 @@ def ray_traces(frame: RaysFrame, width: int, name: ThemeName) -> list[dict[str, 
     ]
 
 
-def ray_layout(frame: RaysFrame, width: int, name: ThemeName) -> dict[str, Any]:
+def neighbour_layout(frame: NeighboursFrame, width: int, name: ThemeName) -> dict[str, Any]:
     """Return the layout: rings each 15 degrees, the rim stronger; ``meta`` holds what the page needs to move dots."""
     colours = theme(name)
     reach = frame.rim / _DISC
@@ -116,7 +116,7 @@ def ray_layout(frame: RaysFrame, width: int, name: ThemeName) -> dict[str, Any]:
         ],
         "xaxis": axis,
         "yaxis": axis,
-        "meta": {"view": "rays", "topic": frame.topic, "rim": frame.rim, "reach": reach},
+        "meta": {"view": "neighbours", "topic": frame.topic, "rim": frame.rim, "reach": reach},
     }
 
 

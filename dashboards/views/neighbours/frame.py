@@ -1,4 +1,4 @@
-"""What is to be seen from one topic: angles to the others, the directions that keep them apart, its own past."""
+"""Data of the neighbours of one topic: angles to the others, directions that separate them, its own past."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from vmfstream.dashboards.rows.geometry import angles_seen_from, degrees_between, sketch_of
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints, history_of
-from vmfstream.dashboards.rows.log import LogRows, readings_of
-from vmfstream.dashboards.rows.naming import called
-from vmfstream.dashboards.rows.stable_layout import arrangement
+from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
+from vmfstream.dashboards.rows.stable_layout import river_order
+from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.view import Selection
 
 RING = 15
@@ -40,7 +40,7 @@ class Past:
     degrees: Floats
 
     def seen_from(self, s: int) -> tuple[Ints, Floats]:
-        """Return the past slices before position ``s`` and the turns since."""
+        """Return the past slices before position ``s`` and the drift since."""
         row = np.flatnonzero(self.date == s)
         if not row.size:
             return np.empty(0, np.int64), np.empty(0)
@@ -50,7 +50,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RaysFrame:
+class NeighboursFrame:
     """What is to be seen from one topic at one date.
 
     Parameters
@@ -103,7 +103,7 @@ class RaysFrame:
         return out
 
 
-def seen_from_here(rows: LogRows, selection: Selection) -> RaysFrame:
+def neighbours_frame(rows: RunRows, selection: Selection) -> NeighboursFrame:
     """Look from the selected topic (the lowest id if none is selected) at the selected date (the newest)."""
     history = history_of(rows, selection.reading)
     lowest = 0 if history.topic.size else None
@@ -124,16 +124,16 @@ def seen_from_here(rows: LogRows, selection: Selection) -> RaysFrame:
     angles[:, known] = np.where(there_too, angles_seen_from(rows, history, topic)[:, columns], np.nan)
     shares[known] = np.nan_to_num(history.share[s, columns])
     names = np.full(others.size, "", dtype=np.object_)
-    names[known] = [called(history, s, int(c)) for c in columns]
+    names[known] = [topic_name(history, s, int(c)) for c in columns]
     count = others.size
     past = past_of(rows, history, topic, _MOST_PAST)
     largest = max(np.nanmax(angles, initial=RIM), np.nanmax(past.degrees, initial=RIM))
-    return RaysFrame(
+    return NeighboursFrame(
         topic=topic,
         date=s,
         labels=history.labels,
         life=(int(there[0]), int(there[-1])),
-        name=called(history, s, t),
+        name=topic_name(history, s, t),
         share=float(np.nan_to_num(history.share[s, t])),
         others=others,
         direction=180.0 + _SECTOR / 2 + (360.0 - _SECTOR) * (np.arange(count) + 0.5) / max(count, 1),
@@ -147,10 +147,10 @@ def seen_from_here(rows: LogRows, selection: Selection) -> RaysFrame:
     )
 
 
-def past_of(rows: LogRows, history: History, topic: int, most: int) -> Past:
-    """Return the turns between all dates of a topic and at most ``most`` of its past slices, from its sketches.
+def past_of(rows: RunRows, history: History, topic: int, most: int) -> Past:
+    """Return the drift between all dates of a topic and at most ``most`` of its past slices, from its sketches.
 
-    Slices in which topics were still settling have no part: what has the number then may be something else.
+    Slices of the warm-up are left out: the topic with this number may be another one there.
     """
     sketch = sketch_of(rows, history, topic)
     known = np.flatnonzero(~np.isnan(sketch).any(axis=1) & history.settled()) if sketch.size else np.empty(0, np.int64)
@@ -160,9 +160,9 @@ def past_of(rows: LogRows, history: History, topic: int, most: int) -> Past:
     return Past(at, known, np.where(at[None, :] < known[:, None], degrees, np.nan))
 
 
-def _rays(rows: LogRows, topic: int) -> Ints:
-    """Return the topics that in one reading or the other lived beside one, in the order of the river."""
-    order = np.array(arrangement(rows), dtype=np.int64)
+def _rays(rows: RunRows, topic: int) -> Ints:
+    """Return the topics active together with one in either reading, in the order of the river."""
+    order = np.array(river_order(rows), dtype=np.int64)
     beside = np.zeros(order.size, dtype=np.bool_)
     for reading in readings_of(rows):
         history = history_of(rows, reading)
@@ -182,9 +182,9 @@ def _first(angles: Floats, settled: Bools, s: int) -> Floats:
     return out
 
 
-def _nothing() -> RaysFrame:
+def _nothing() -> NeighboursFrame:
     whole, none = np.empty(0, np.int64), np.empty(0)
-    return RaysFrame(
+    return NeighboursFrame(
         topic=-1,
         date=0,
         labels=(),

@@ -1,4 +1,4 @@
-"""The place of "seen from here" on the page, and what its script needs to move the date."""
+"""Panel of the neighbours, with what its script needs to change the date."""
 
 from __future__ import annotations
 
@@ -8,43 +8,45 @@ from typing import Any
 import numpy as np
 
 from vmfstream.dashboards.looks import texts
-from vmfstream.dashboards.panels import Panel, Parts, chart
+from vmfstream.dashboards.panels import PageParts, Panel, chart
 from vmfstream.dashboards.rows.geometry import as_bytes
 from vmfstream.dashboards.rows.history import History, lived
-from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
+from vmfstream.dashboards.rows.run_rows import RunRows, reading_called, readings_of
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.dashboards.views.neighbours.drawing import ray_layout
-from vmfstream.dashboards.views.neighbours.frame import seen_from_here
-from vmfstream.dashboards.views.neighbours.view import RaysView
+from vmfstream.dashboards.views.neighbours.drawing import neighbour_layout
+from vmfstream.dashboards.views.neighbours.frame import neighbours_frame
+from vmfstream.dashboards.views.neighbours.view import NeighboursView
 
 _SIZE = Size(400, 400)
 _OWN = ("meta", "shapes", "xaxis", "yaxis")  # what the layout of each topic's chart has of its own
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the place of the chart; its script fills it in, as its words depend on the date."""
-    return chart("rays", texts.RAYS, texts.PAGE["rays"]) + '<p class="muted" id="rays-note"></p>'
+    return (
+        chart("neighbours", texts.NEIGHBOURS, texts.PAGE["neighbours"]) + '<p class="muted" id="neighbours-note"></p>'
+    )
 
 
-def columns(rows: LogRows, history: History) -> dict[str, Any]:
+def columns(rows: RunRows, history: History) -> dict[str, Any]:
     """Return what the charts of all topics share."""
-    view = RaysView()
+    view = NeighboursView()
     empty = view.drawing(view.frame(rows, Selection(reading=readings_of(rows)[0])), _SIZE, "light")
     layout = {key: value for key, value in empty["layout"].items() if key not in ("template", *_OWN)}
     return {"data": [_style(trace) for trace in empty["data"]], "layout": layout}
 
 
-def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
-    """Return ``rays/READING/TOPIC``."""
-    return [f"rays/{reading}/{topic}" for reading, topic in lived(rows, topics)]
+def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
+    """Return ``neighbours/READING/TOPIC``."""
+    return [f"neighbours/{reading}/{topic}" for reading, topic in lived(rows, topics)]
 
 
-def draw(rows: LogRows, key: str) -> dict[str, Any]:
+def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return what stays of one topic's chart when the date moves: rings, rays, its past and the others at all dates."""
     _, reading, topic = key.split("/")
-    frame = seen_from_here(rows, Selection(topic=int(topic), reading=reading_called(reading)))
+    frame = neighbours_frame(rows, Selection(topic=int(topic), reading=reading_called(reading)))
     past, angles = as_bytes(frame.past.degrees), as_bytes(frame.angles)
-    layout = ray_layout(frame, _SIZE.width, "light")
+    layout = neighbour_layout(frame, _SIZE.width, "light")
     layout["meta"] |= {
         "others": frame.others.astype(np.int16 if frame.others.max(initial=0) < 2**15 else np.int32),
         "step": angles.unit,
@@ -65,4 +67,4 @@ def _style(trace: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-PANEL = Panel("rays", section, columns=columns, keys=keys, draw=draw)
+PANEL = Panel("neighbours", section, columns=columns, keys=keys, draw=draw)

@@ -1,1 +1,1 @@
-"""What was written about, and when?"""
+"""Sizes of all topics over time."""

@@ -1,4 +1,4 @@
-"""The geometry of the river: which bands, how thick, on which baseline."""
+"""Geometry of the river: bands, thickness and baseline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
-from vmfstream.dashboards.rows.stable_layout import Steady
+from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.dashboards.view import INSET, PHONE, Measure, Size
 
 REST = -1
@@ -30,16 +30,16 @@ class RiverFrame:
     measure : {"documents", "share"}
         What thickness means.
     order : int array of shape (T,)
-        Columns of the history from top to bottom; alike topics are neighbours.
+        Columns of the history from top to bottom; similar topics are adjacent.
     tone : int array of shape (S, T)
         Paleness, from 0 (words were changing) to 5 (they stood still).
     telling : int array of shape (S, T, 6)
-        Words typical of each moment, as positions in the vocabulary, -1 where there are no more.
+        Words characteristic of each slice, as positions in the vocabulary, -1 where there are no more.
     selected : int or None
         Column of the selected topic: always drawn by itself.
     all_topics : bool
         Draw every topic, however many.
-    steady : Steady or None
+    layout : StableLayout or None
         What earlier pictures of a growing log looked like.
     """
 
@@ -50,7 +50,7 @@ class RiverFrame:
     telling: Ints
     selected: int | None
     all_topics: bool
-    steady: Steady | None = None
+    layout: StableLayout | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,16 +100,16 @@ def stack(frame: RiverFrame, size: Size) -> Bands:
         base = np.zeros(position.size)
     else:
         base, line = least_wiggle(thickness)
-        if frame.steady:
-            line = frame.steady.line(kind, line, base.size)
+        if frame.layout:
+            line = frame.layout.line(kind, line, base.size)
         base = base - np.polyval(line, np.arange(base.size))
     x, dense, baseline = _curves(position, thickness, base, frame.measure)
     edges = np.vstack([baseline, baseline + np.cumsum(dense, axis=1).T])
     extent = (float(edges.min()), float(edges.max()))
     if extent[0] == extent[1]:
         extent = (0.0, 1.0)
-    elif frame.steady:
-        extent = frame.steady.extent(kind, *extent)
+    elif frame.layout:
+        extent = frame.layout.extent(kind, *extent)
     columns_of = np.array(topics, np.int64)
     return Bands(x, edges, position, source, thickness, columns_of, int(hidden.size), per, extent)
 

@@ -1,4 +1,4 @@
-"""Writes words into the bands of the river: only where they fit, as large as there is room."""
+"""Placement of words inside the bands of the river, as large as they fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The river's part of the page: its place, and one figure for each reading, measure and width."""
+"""Panel of the river, with one figure for each reading, measure and width."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import for_html
-from vmfstream.dashboards.panels import Panel, Parts, chart, switch
+from vmfstream.dashboards.panels import PageParts, Panel, chart, switch
 from vmfstream.dashboards.rows.history import History, history_of
-from vmfstream.dashboards.rows.log import LogRows, reading_called, readings_of
-from vmfstream.dashboards.rows.opening import opening_topic
+from vmfstream.dashboards.rows.initial_selection import initial_topic
+from vmfstream.dashboards.rows.run_rows import RunRows, reading_called, readings_of
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.river.bands import MOST_TOPICS, crowded, stack
 from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels
@@ -30,14 +30,14 @@ _OVER = (
 )
 
 
-def section(parts: Parts) -> str:
+def section(parts: PageParts) -> str:
     """Return the river's figure; its notes tell what to do and which slices are not settled."""
     history = parts.history
     scope = switch("scope", "Topics drawn", [("top", f"top {MOST_TOPICS}", True), ("all", "all", True)])
     measure = switch("measure", "Thickness", [(name, name, name in parts.measures) for name in ("documents", "share")])
     caption = texts.PAGE["river"].replace("{measure}", texts.PAGE["thicknessDocuments"])
-    settling = [history.labels[s] for s in np.flatnonzero(history.settling)]
-    note = wording.settling_sentence(settling) if settling else ""
+    warm_up = [history.labels[s] for s in np.flatnonzero(history.warm_up)]
+    note = phrases.warm_up_sentence(warm_up) if warm_up else ""
     return (
         chart(
             "river",
@@ -48,11 +48,11 @@ def section(parts: Parts) -> str:
             over=_OVER,
             level=2,
         )
-        + f'<p class="note" id="settling" hidden>{for_html(note)}</p>'
+        + f'<p class="note" id="warm-up" hidden>{for_html(note)}</p>'
     )
 
 
-def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return ``river/READING/MEASURE/WIDTH`` for all three; ``all`` topics only where there are more than fit."""
     widths = ("wide", "phone", "all") if many(rows) else ("wide", "phone")
     return [
@@ -63,12 +63,12 @@ def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     ]
 
 
-def draw(rows: LogRows, key: str) -> dict[str, Any]:
+def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return the bands, and the labels that fit into them for several widths; the page takes those of its own."""
     _, reading, measure, width = key.split("/")
     view = RiverView()
     chosen = Selection(
-        topic=opening_topic(history_of(rows, readings_of(rows)[0])),
+        topic=initial_topic(history_of(rows, readings_of(rows)[0])),
         reading=reading_called(reading),
         measure="share" if measure == "share" else "documents",
         all_topics=width == "all",
@@ -88,7 +88,7 @@ def draw(rows: LogRows, key: str) -> dict[str, Any]:
     return {"data": traces, "layout": layout, "labels": fitted, "text": plain}
 
 
-def many(rows: LogRows) -> bool:
+def many(rows: RunRows) -> bool:
     """Tell whether some reading has more topics than are drawn one by one."""
     return any(crowded(history_of(rows, reading)) for reading in readings_of(rows))
 
@@ -110,7 +110,7 @@ def _sentence(history: History) -> str:
     last = history.index.size - 1
     alive = np.where(history.alive()[last], history.documents[last], -1.0) if history.topic.size else np.empty(0)
     largest = " ".join(history.strongest(last, int(np.argmax(alive)), 3)) if alive.size and alive.max() > 0 else ""
-    return wording.river_sentence(history.labels, int(history.n.sum()), int((~history.provisional()).sum()), largest)
+    return phrases.river_sentence(history.labels, int(history.n.sum()), int((~history.provisional()).sum()), largest)
 
 
 PANEL = Panel("river", section, keys=keys, draw=draw)

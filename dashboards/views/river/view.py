@@ -1,4 +1,4 @@
-"""The river: one band per topic, as thick as its documents, with the words of the moment written into it."""
+"""The river: one band per topic, as thick as its documents, labelled with characteristic words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from vmfstream.dashboards.looks.escape import for_plotly
-from vmfstream.dashboards.looks.texts import NO_DOCUMENTS, RIVER, SETTLING
+from vmfstream.dashboards.looks.phrases import binned, period, rest
+from vmfstream.dashboards.looks.texts import NO_DOCUMENTS, RIVER, WARM_UP
 from vmfstream.dashboards.looks.theme import RIVER_MIX, ThemeName, template, theme
-from vmfstream.dashboards.looks.wording import binned, period, rest
 from vmfstream.dashboards.rows.history import Floats, History, Ints, history_of, ticks
-from vmfstream.dashboards.rows.likeness import telling_words
-from vmfstream.dashboards.rows.log import LogRows, Moment, once
+from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, once
+from vmfstream.dashboards.rows.similarity import characteristic_words
 from vmfstream.dashboards.rows.stable_layout import columns_in_order
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.river.bands import REST, Bands, RiverFrame, stack
@@ -31,7 +31,7 @@ class RiverView(View[RiverFrame]):
     name = "river"
     title = RIVER
 
-    def frame(self, rows: LogRows, selection: Selection) -> RiverFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> RiverFrame:
         """Read the reading and measure that the selection asks for."""
         history = history_of(rows, selection.reading)
         return RiverFrame(
@@ -39,10 +39,10 @@ class RiverView(View[RiverFrame]):
             measure=selection.measure,
             order=columns_in_order(rows, history),  # that of both readings: switching moves no band past another
             tone=paleness(history),
-            telling=once(rows, ("telling", history.reading), lambda: telling_words(history)),
+            telling=once(rows, ("telling", history.reading), lambda: characteristic_words(history)),
             selected=None if selection.topic is None else history.position(selection.topic),
             all_topics=selection.all_topics,
-            steady=rows.steady if isinstance(rows, Moment) else None,
+            layout=rows.layout if isinstance(rows, CachedRows) else None,
         )
 
     def drawing(self, frame: RiverFrame, size: Size, theme: ThemeName) -> dict[str, Any]:
@@ -58,18 +58,18 @@ def paleness(history: History) -> Ints:
 
     In hindsight the steps are compared with all steps of all topics. As known then a step is mostly noise of
     estimation, so it is compared with the topic's own usual step; the first slices of a topic get no judgement,
-    settling ones are pale.
+    those of the warm-up are pale.
     """
     steps = len(RIVER_MIX)
-    speed = np.where(history.alive(), history.speed, np.nan)
-    known = ~np.isnan(speed)
+    drift = np.where(history.alive(), history.drift_angle, np.nan)
+    known = ~np.isnan(drift)
     if history.reading == "hindsight":
-        edges = np.quantile(speed[known], np.arange(1, steps) / steps) if known.any() else np.zeros(steps - 1)
-        value = speed
+        edges = np.quantile(drift[known], np.arange(1, steps) / steps) if known.any() else np.zeros(steps - 1)
+        value = drift
     else:
-        own = history.typical_speed()
+        own = history.usual_drift_angle()
         early = np.cumsum(known & history.settled()[:, None], axis=0) <= 2
-        value = np.where(early, np.nan, speed / np.where(own > 0, own, np.nan))
+        value = np.where(early, np.nan, drift / np.where(own > 0, own, np.nan))
         edges = np.array(_RELATIVE_STEPS[::-1])
     value = _calmed(value)
     tone = (steps - 1) - np.searchsorted(edges, np.where(np.isnan(value), 0.0, value))
@@ -248,7 +248,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
                 "y": 1,
                 "yref": "paper",
                 "yanchor": "bottom",
-                "text": f"◂ {SETTLING}" if edge < slices / 4 else f"{SETTLING} ▸",
+                "text": f"◂ {WARM_UP}" if edge < slices / 4 else f"{WARM_UP} ▸",
                 "showarrow": False,
                 "font": {"color": colours.muted, "size": 11},
             }

@@ -1,1 +1,1 @@
-"""Where does a word live?"""
+"""Topics that use a word."""

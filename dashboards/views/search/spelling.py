@@ -1,4 +1,4 @@
-"""Which of many words is spelt most like a given one; the word is matched, never evaluated."""
+"""Stored words that are spelt most like a given one."""
 
 from __future__ import annotations
 

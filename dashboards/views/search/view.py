@@ -1,4 +1,4 @@
-"""Word search: where a word lives, a row per topic that has it, its weight over time as an area on one scale."""
+"""Word search: one row per topic that has the word, its weight over time as an area on one scale."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_plotly
 from vmfstream.dashboards.looks.textwidth import shortened
 from vmfstream.dashboards.looks.theme import Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints, history_of, ticks
-from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.dashboards.rows.naming import called, lifetime
+from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.dashboards.rows.topic_names import lifetime, topic_name
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
 from vmfstream.dashboards.views.search.spelling import nearest
 
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchFrame:
-    """Where a word lives.
+    """Topics that use a word.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class SearchFrame:
 
 
 class SearchView(View[SearchFrame]):
-    """Where a word lives."""
+    """Topics that use a word."""
 
     name = "search"
     title = texts.SEARCH
 
-    def frame(self, rows: LogRows, selection: Selection) -> SearchFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> SearchFrame:
         """Look the selected word up."""
         history = history_of(rows, selection.reading)
         asked = clean(selection.word or "")
@@ -112,7 +112,7 @@ def _rows(history: History, code: int) -> Iterator[Row]:
 
 
 def _peak(row: Row, settled: Bools) -> tuple[int, float]:
-    """Return slice and weight of the peak; settling slices only have a say if there are no others."""
+    """Return slice and weight of the peak; slices of the warm-up count only if there are no others."""
     told = row.weight * settled if (row.weight * settled).any() else row.weight
     s = int(np.argmax(told))
     return s, float(told[s])
@@ -155,7 +155,7 @@ def _traces(frame: SearchFrame, size: Size, name: ThemeName) -> Iterator[dict[st
             xs, ys = _area(row, settled == sure, history.index.size)
             if xs:
                 yield looks["areas"] | {
-                    "name": wording.numbered(topic),
+                    "name": phrases.numbered(topic),
                     "x": xs,
                     "y": [None if v is None else round(k + BASE - HIGH * min(v / highest, 1.0), 4) for v in ys],
                     "fillcolor": fill,
@@ -197,7 +197,7 @@ def _labels(
     peaks = [_peak(row, settled) for row in frame.rows]
     topics = [int(history.topic[row.t]) for row in frame.rows]
     text = [
-        wording.peak(int(row.rank[s]), history.labels[s], short=phone)
+        phrases.peak(int(row.rank[s]), history.labels[s], short=phone)
         for row, (s, _) in zip(frame.rows, peaks, strict=True)
     ]
     yield looks["peaks"] | {
@@ -209,10 +209,10 @@ def _labels(
     }
     room = (_LEFT_PHONE if phone else _LEFT) - 22
     names = [
-        shortened(called(history, s, row.t, 1 if phone else 2), room / 13, bold=True)
+        shortened(topic_name(history, s, row.t, 1 if phone else 2), room / 13, bold=True)
         for row, (s, _) in zip(frame.rows, peaks, strict=True)
     ]
-    for name, words in (("names", names), ("numbers", [wording.numbered(topic) for topic in topics])):
+    for name, words in (("names", names), ("numbers", [phrases.numbered(topic) for topic in topics])):
         yield looks[name] | {
             "x": [_range(slices)[0]] * len(words),
             "y": [round(k + BASE - _UP[name], 4) for k in range(len(words))],
@@ -265,7 +265,7 @@ def search_layout(frame: SearchFrame, size: Size, name: ThemeName) -> dict[str, 
 
 
 def _instead(frame: SearchFrame, left: int, colours: Theme) -> list[dict[str, Any]]:
-    """Return what is said in place of rows if the word is not stored."""
+    """Return the message in place of rows if the word is not stored."""
     if frame.rows or not frame.word:
         return []
     asked = for_plotly(shortened(frame.word, _LONGEST))

@@ -1,1 +1,1 @@
-"""Which topics belong together?"""
+"""A hierarchy of topics."""

@@ -1,4 +1,4 @@
-"""Trees of topics from the log's snapshots: which one a date sees, its nodes in one lasting order, areas at a date."""
+"""Hierarchies of topics from the snapshots of a run file: choice by date, stable order of nodes, areas at a date."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints
-from vmfstream.dashboards.rows.log import LogRows
-from vmfstream.dashboards.rows.naming import distinct
-from vmfstream.dashboards.rows.stable_layout import arrangement
+from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.dashboards.rows.stable_layout import river_order
+from vmfstream.dashboards.rows.topic_names import distinct
 from vmfstream.runfile.queries import SnapshotTopicFrame
 
 WORDS = 3
@@ -56,7 +56,7 @@ def no_tree(history: History, date: int | None) -> TreeFrame:
     return TreeFrame(history, date, None, none, none, none.astype(np.bool_), nothing, nothing, ())
 
 
-def trees(rows: LogRows, history: History) -> list[tuple[int, int]]:
+def trees(rows: RunRows, history: History) -> list[tuple[int, int]]:
     """Return the snapshots that are trees, each with the row of the last slice it knows, by time.
 
     Of several for one slice the newest counts, and of all the newest forty.
@@ -69,10 +69,10 @@ def trees(rows: LogRows, history: History) -> list[tuple[int, int]]:
     return [(snapshot, s) for s, snapshot in sorted(of_slice.items())][-_MOST_SNAPSHOTS:]
 
 
-def read_tree(rows: LogRows, history: History, snapshot: int, made: int) -> TreeFrame:
+def read_tree(rows: RunRows, history: History, snapshot: int, made: int) -> TreeFrame:
     """Read a tree as the snapshot found it."""
     nodes, words = rows.snapshot_topics(snapshot), rows.snapshot_words(snapshot, 4 * WORDS)
-    place = {topic: k for k, topic in enumerate(arrangement(rows))}
+    place = {topic: k for k, topic in enumerate(river_order(rows))}
     order, parent = _depth_first(nodes, place)
     number = {int(node): k for k, node in enumerate(nodes.node)}
     at = np.array([number[node] for node in order], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The tree: groups of alike topics as a treemap, from the newest snapshot at or before the cursor."""
+"""Hierarchy of topics as a treemap, from the newest snapshot at or before the date."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import for_plotly
 from vmfstream.dashboards.looks.textwidth import shortened
 from vmfstream.dashboards.looks.theme import Theme, ThemeName, template, theme
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import PHONE, Selection, Size, View
 from vmfstream.dashboards.views.tree.hierarchy import TreeFrame, at_date, no_tree, read_tree, trees
 
@@ -29,12 +29,12 @@ _SMALLEST_TEXT = 10
 
 
 class TreeView(View[TreeFrame]):
-    """Groups of alike topics."""
+    """Hierarchy of topics."""
 
     name = "tree"
     title = texts.TREE
 
-    def frame(self, rows: LogRows, selection: Selection) -> TreeFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> TreeFrame:
         """Read the newest tree at or before the date, or the first one if all are later."""
         history = history_of(rows, selection.reading)
         newest = history.index.size - 1
@@ -89,7 +89,7 @@ def _traces(frame: TreeFrame, pixels: float, name: ThemeName) -> list[dict[str, 
 
 def _text(frame: TreeFrame, k: int, shown: int) -> str:
     words = [for_plotly(shortened(word, _LONGEST)) for word in frame.words[k][:shown]]
-    return ("<br>" if frame.leaf[k] else " ").join(words) or for_plotly(wording.numbered(int(frame.topic[k])))
+    return ("<br>" if frame.leaf[k] else " ").join(words) or for_plotly(phrases.numbered(int(frame.topic[k])))
 
 
 def _colours(frame: TreeFrame, colours: Theme) -> list[str]:

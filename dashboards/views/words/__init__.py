@@ -1,1 +1,1 @@
-"""How did the words of a topic change?"""
+"""Words of one topic over time."""

@@ -1,4 +1,4 @@
-"""The words of one topic as a frame, and what ladder and strips have in common: layout and the rail of certainty."""
+"""The words of one topic as a frame, and what rank chart and heatmap share: layout and certainty."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class WordsFrame:
     ----------
     topic : int
         Its id.
-    form : {"auto", "ladder", "strips", "both"}
-        ``auto`` is the ladder up to 14 slices on a wide drawing, else strips.
+    form : {"auto", "ranks", "heatmap", "both"}
+        ``auto`` is the rank chart up to 14 slices on a wide drawing, else the heatmap.
     labels : tuple of S str
         Slices from its first to its last.
     first : int
@@ -61,12 +61,12 @@ class WordsFrame:
     def chosen(self, size: Size) -> Form:
         """Return the form that is drawn at a size."""
         if self.form == "auto":
-            return "ladder" if len(self.labels) <= _MOST_LADDER and size.width > PHONE else "strips"
-        return "strips" if self.form == "both" and self.other is None else self.form
+            return "ranks" if len(self.labels) <= _MOST_LADDER and size.width > PHONE else "heatmap"
+        return "heatmap" if self.form == "both" and self.other is None else self.form
 
 
 def rail(frame: WordsFrame, columns: Ints, y: float, high: float, colours: Theme, wide: float) -> list[dict[str, Any]]:
-    """Return the rail of certainty (strong: sure of the words) and hollow rings where there were no documents."""
+    """Return the bar of certainty (strong colour: high) and hollow rings where there were no documents."""
     full = frame.n[columns] > 0
     level = np.clip(np.nan_to_num(frame.certainty[columns]), 0.0, 1.0)
     steps = np.where(full, np.clip(np.rint(STRIP_STEPS * level), 1, STRIP_STEPS), 0).astype(np.uint8)
@@ -123,7 +123,7 @@ def words_layout(
     meta: dict[str, Any],
     rows: list[float],
 ) -> dict[str, Any]:
-    """Return the layout of ladder or strips; ``meta`` holds what a page needs to find slices and words again."""
+    """Return the layout of rank chart or heatmap; ``meta`` holds what a page needs to find slices and words again."""
     return {
         "template": template(name),
         "width": size.width,

@@ -1,4 +1,4 @@
-"""The place of the words on the page, and one figure for each reading, topic and form."""
+"""Panel of the words, with one figure for each reading, topic and form."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vmfstream.dashboards.looks.texts import WORDS
-from vmfstream.dashboards.panels import Panel, Parts, chart, switch
+from vmfstream.dashboards.panels import PageParts, Panel, chart, switch
 from vmfstream.dashboards.rows.history import lived
-from vmfstream.dashboards.rows.log import LogRows, reading_called
+from vmfstream.dashboards.rows.run_rows import RunRows, reading_called
 from vmfstream.dashboards.view import Form, Selection, Size
 from vmfstream.dashboards.views.words.view import WordsView
 
 
-def section(parts: Parts) -> str:
-    """Return the place of ladder and strips, and of the same words as rows."""
-    forms = [("ladder", "ladder", True), ("strips", "strips", True)]
+def section(parts: PageParts) -> str:
+    """Return the place of rank chart and heatmap, and of the same words as rows."""
+    forms = [("ranks", "ranks", True), ("heatmap", "heatmap", True)]
     if parts.hindsight:
         forms.append(("both", "then and hindsight", True))
     figure = chart(
@@ -31,7 +31,7 @@ def section(parts: Parts) -> str:
     return f'{figure}<div class="scroll" id="words-rows" hidden></div>'
 
 
-def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
+def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return ``words/READING/TOPIC/KIND`` for all topics, where reading may be ``both``."""
     pairs = lived(rows, topics)
     times = Counter(topic for _, topic in pairs)
@@ -42,8 +42,8 @@ def keys(rows: LogRows, topics: Sequence[int]) -> list[str]:
     ]
 
 
-def draw(rows: LogRows, key: str) -> dict[str, Any]:
-    """Return one ladder, or strips for a width."""
+def draw(rows: RunRows, key: str) -> dict[str, Any]:
+    """Return one rank chart, or a heatmap for a width."""
     _, reading, topic, kind = key.split("/")
     form, size = _FORMS[kind]
     view = WordsView()
@@ -55,9 +55,9 @@ _WIDE, _PHONE = Size(800, 0), Size(362, 0)
 
 
 _FORMS: Mapping[str, tuple[Form, Size]] = {
-    "ladder": ("ladder", _WIDE),
-    "strips": ("strips", _WIDE),
-    "strips-phone": ("strips", _PHONE),
+    "ranks": ("ranks", _WIDE),
+    "heatmap": ("heatmap", _WIDE),
+    "heatmap-phone": ("heatmap", _PHONE),
     "both": ("both", _WIDE),
     "both-phone": ("both", _PHONE),
 }

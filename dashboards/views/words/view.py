@@ -1,4 +1,4 @@
-"""How the words of one topic changed: a ladder of ranks for few slices, strips for many, strips of both readings."""
+"""Words of one topic over time: a rank chart for few slices, a heatmap for many or for both readings."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from vmfstream.dashboards.looks.texts import WORDS
 from vmfstream.dashboards.looks.theme import ThemeName
 from vmfstream.dashboards.rows.history import NO_WORD, Floats, History, Ints, history_of
-from vmfstream.dashboards.rows.log import LogRows
+from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.view import Selection, Size, View
 from vmfstream.dashboards.views.words.frame import WordsFrame, words_layout
-from vmfstream.dashboards.views.words.ladder import ladder
-from vmfstream.dashboards.views.words.strips import strips
+from vmfstream.dashboards.views.words.heatmap import heatmap
+from vmfstream.dashboards.views.words.rank_chart import rank_chart
 
 
 class WordsView(View[WordsFrame]):
@@ -22,7 +22,7 @@ class WordsView(View[WordsFrame]):
     name = "words"
     title = WORDS
 
-    def frame(self, rows: LogRows, selection: Selection) -> WordsFrame:
+    def frame(self, rows: RunRows, selection: Selection) -> WordsFrame:
         """Read the words of the selected topic (the lowest id if none is selected)."""
         history = history_of(rows, selection.reading)
         t, there = history.life(selection.topic)
@@ -75,7 +75,7 @@ class WordsView(View[WordsFrame]):
         """Return data and layout; the height follows the number of rows, whatever the size says."""
         if not frame.labels:
             return {"data": [], "layout": words_layout(frame, size, theme, 0, 1, 60, {}, [])}
-        return (ladder if frame.chosen(size) == "ladder" else strips)(frame, size, theme)
+        return (rank_chart if frame.chosen(size) == "ranks" else heatmap)(frame, size, theme)
 
 
 def _table(history: History, t: int, a: int, b: int, words: tuple[str, ...]) -> tuple[Floats, Ints]:

@@ -18,7 +18,7 @@ from tests.unit.dashboards.written import write_log
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.export import build_page
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.changes.sentences import what_changed
 from vmfstream.dashboards.views.compare.view import CompareView
@@ -34,15 +34,15 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def logs() -> dict[str, Moment]:
+def logs() -> dict[str, CachedRows]:
     return {
-        "gazette": Moment(gazette(topics=12, stored=24)),
-        "hostile": Moment(gazette(slices=12, topics=2, words=HOSTILE, settling=0)),
+        "gazette": CachedRows(gazette(topics=12, stored=24)),
+        "hostile": CachedRows(gazette(slices=12, topics=2, words=HOSTILE, settling=0)),
     }
 
 
 @pytest.fixture(scope="module")
-def files(logs: dict[str, Moment], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(logs: dict[str, CachedRows], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     for name, rows in logs.items():
         (folder / f"{name}.html").write_text(build_page(rows)[0], encoding="utf-8")
@@ -76,7 +76,7 @@ def rows_saved(page: Any, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("reading", ["then", "hindsight"])
-def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, Moment], reading: Any) -> None:
+def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, CachedRows], reading: Any) -> None:
     page = visit(f"#r={reading}")
     told = what_changed(logs["gazette"], reading)
     shown = [line.replace("\u00a0", " ") for line in texts(page, "#changes li")]
@@ -84,7 +84,7 @@ def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, Mom
     assert 3 <= len(shown) <= 6
 
 
-def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, Moment]) -> None:
+def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#r=then")
     change = what_changed(logs["gazette"], "then").changes[1]
     click(page, "#changes li:nth-child(2) a")
@@ -93,7 +93,7 @@ def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, Mom
 
 
 def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tmp_path: Path) -> None:
-    rows = Moment(gazette(slices=30, topics=8, stored=12))
+    rows = CachedRows(gazette(slices=30, topics=8, stored=12))
     server = Server(write_log(tmp_path / "run.duckdb", gazette(slices=30, topics=8, stored=12)), port=0)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -120,22 +120,22 @@ def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tm
         thread.join()
 
 
-def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, Moment]) -> None:
+def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#t=4&d=2002-Q1&o=1997-Q3&r=then")
     history = history_of(logs["gazette"], "then")
     late, early = (history.labels.index(label) for label in ("2002 Q1", "1997 Q3"))
     frame = CompareView().frame(logs["gazette"], Selection(topic=4, reading="then", date=late, other=early))
     assert_same(page, frame)
     caption = texts(page, "#compare-caption")[0]
-    said = re.match(r"Its strongest words in 1997 Q3 and in 2002 Q1, turned (\d+)°\. Lines", caption)
+    said = re.match(r"Its strongest words in 1997 Q3 and in 2002 Q1, drift of (\d+)°\. Lines", caption)
     assert said is not None
     assert frame.degrees is not None
     assert abs(int(said[1]) - frame.degrees) <= 0.5 + 0.25  # rounded twice: to half degrees for the page
     gone = [word for word in frame.left.words if word not in frame.right.words]
-    assert texts(page, "#compare-words")[0].startswith(f"Gone since 1997 Q3: {', '.join(gone)}.")
+    assert texts(page, "#compare-words")[0].startswith(f"No longer since 1997 Q3: {', '.join(gone)}.")
 
 
-def test_comparing_topics_draws_what_the_view_draws(visit: Open, logs: dict[str, Moment]) -> None:
+def test_comparing_topics_draws_what_the_view_draws(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#t=4&p=9&d=2002-Q1")
     at = history_of(logs["gazette"], "hindsight").labels.index("2002 Q1")
     frame = CompareView().frame(logs["gazette"], Selection(topic=4, other_topic=9, date=at, reading="hindsight"))
@@ -186,23 +186,23 @@ def test_what_to_compare_with_is_chosen_from_a_list_or_by_key(visit: Open) -> No
     assert until(page, "document.querySelector('#compare-caption').textContent.includes('2003 Q1')")
 
 
-def test_documents_say_how_many_were_kept(visit: Open, logs: dict[str, Moment]) -> None:
+def test_documents_say_how_many_were_kept(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#t=4&d=2002-Q1&r=then")
     history = history_of(logs["gazette"], "then")
     n = history.documents[history.labels.index("2002 Q1"), 4]
     shown = texts(page, "#documents li")
-    assert texts(page, "#documents > p") == [f"{len(shown)} of {n:.0f} kept: the most typical."]
+    assert texts(page, "#documents > p") == [f"{len(shown)} of {n:.0f} stored: the most representative."]
     links = js(page, "return [...document.querySelectorAll('#documents a')].map((a) => [a.protocol, a.rel])")
     assert all(protocol in ("http:", "https:") and rel == "noopener noreferrer" for protocol, rel in links)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_health_shows_verdict_rows_and_what_is_missing(visit: Open, logs: dict[str, Moment], width: int) -> None:
+def test_health_shows_verdict_rows_and_what_is_missing(visit: Open, logs: dict[str, CachedRows], width: int) -> None:
     page = visit("#tab=health", width=width)
     frame = HealthView().frame(logs["gazette"], Selection())
     assert until(page, "document.querySelector('#health .plot')?.data?.length")
     assert texts(page, "#health-verdict li") == list(frame.verdict)
-    assert texts(page, "#health-missing") == [f"Not recorded in this log: {', '.join(frame.missing)}."]
+    assert texts(page, "#health-missing") == [f"Not recorded in this run file: {', '.join(frame.missing)}."]
     assert {row.name for row in frame.rows} <= set(texts(page, "#health .plot text"))
     assert js(page, "return document.documentElement.scrollWidth <= innerWidth")
     before = js(page, "return document.querySelector('#health .cursor').style.transform")
@@ -210,7 +210,7 @@ def test_health_shows_verdict_rows_and_what_is_missing(visit: Open, logs: dict[s
     assert until(page, f"document.querySelector('#health .cursor').style.transform !== {json.dumps(before)}")
 
 
-def test_the_rows_of_health_are_saved_with_marks(visit: Open, logs: dict[str, Moment]) -> None:
+def test_the_rows_of_health_are_saved_with_marks(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#tab=health")
     lines = rows_saved(page, "health")
     frame = HealthView().frame(logs["gazette"], Selection())
@@ -222,7 +222,7 @@ def test_the_rows_of_health_are_saved_with_marks(visit: Open, logs: dict[str, Mo
         assert lines[s + 1] == ",".join(f'"{cell}"' for cell in (frame.labels[s], *guarded))
 
 
-def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, Moment]) -> None:
+def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#tab=table&r=then")
     history = history_of(logs["gazette"], "then")
     assert len(texts(page, "#topics tbody tr")) == history.topic.size
@@ -243,7 +243,7 @@ def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, Mo
     assert [topic(page)] == [f"topic {text}" for text in chosen]
 
 
-def test_the_table_is_that_of_the_date(visit: Open, logs: dict[str, Moment]) -> None:
+def test_the_table_is_that_of_the_date(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#tab=table&d=1999-Q1&r=hindsight")
     history = history_of(logs["gazette"], "hindsight")
     s = history.labels.index("1999 Q1")

@@ -61,13 +61,13 @@ def visit(chromium: Any, face: tuple[str, str]) -> Iterator[Callable[[str], Any]
 def test_every_view_renders(visit: Callable[[str], Any]) -> None:
     page = visit("")
     assert until(page, "document.querySelector('#words .main-svg')")
-    assert until(page, "document.querySelector('#rays .main-svg')")
+    assert until(page, "document.querySelector('#neighbours .main-svg')")
     assert js(page, "return document.querySelectorAll('[data-view=sentences] a').length") >= 3
     assert js(page, "return document.querySelectorAll('#documents li').length") >= 1
     for tab in TABS:
         click(page, f"#tab-{tab}")
         assert until(page, f"document.querySelector('#panel-{tab}').innerText.length > 20"), tab
-        if tab in ("lines", "globe", "health"):
+        if tab in ("lineage", "globe", "health"):
             assert until(page, f"document.querySelector('#panel-{tab} .main-svg')"), tab
     assert js(page, "return document.querySelectorAll('.failed').length") == 0
 
@@ -105,7 +105,7 @@ def test_search_finds_a_word(visit: Callable[[str], Any]) -> None:
 
 
 def test_the_address_restores_the_state(visit: Callable[[str], Any]) -> None:
-    page = visit("d=1996&t=3&r=then&m=share&v=strips&tab=table&th=dark")
+    page = visit("d=1996&t=3&r=then&m=share&v=heatmap&tab=table&th=dark")
     assert (date(page), topic(page)) == ("1996", "topic 3")
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
     assert js(page, "return document.querySelector('#panel-table').hidden") is False
@@ -114,10 +114,16 @@ def test_the_address_restores_the_state(visit: Callable[[str], Any]) -> None:
         "return [...document.querySelectorAll('#reading,#measure,#form')].map("
         "s => s.querySelector('[aria-pressed=true]')?.dataset.value)",
     )
-    assert pressed == ["then", "share", "strips"]
+    assert pressed == ["then", "share", "heatmap"]
     press(page, "ArrowRight")
-    assert "d=1997&t=3&r=then&m=share&v=strips&tab=table&th=dark" in js(page, "return location.href")
+    assert "d=1997&t=3&r=then&m=share&v=heatmap&tab=table&th=dark" in js(page, "return location.href")
     press(page, "ArrowDown")
     assert topic(page) != "topic 3"
     js(page, "history.back()")
     assert until(page, "document.querySelector('#facts div:last-child dt').textContent === 'topic 3'")
+
+
+def test_former_names_in_addresses_still_lead_to_their_views(visit: Callable[[str], Any]) -> None:
+    page = visit("v=strips&tab=lines&t=3")
+    assert js(page, "return document.querySelector('#panel-lineage').hidden") is False
+    assert js(page, "return document.querySelector('#form [aria-pressed=true]').dataset.value") == "heatmap"

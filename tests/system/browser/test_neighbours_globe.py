@@ -1,4 +1,4 @@
-"""Seen from here and the globe in a real browser: what the page moves stands where Python says."""
+"""Neighbours and the globe in a real browser: what the page moves stands where Python says."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tests.system.browser.driving import js, opened, press, topic, until
 from tests.unit.dashboards.fakes import gazette
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection
 from vmfstream.dashboards.views.globe.frame import globe_frame
-from vmfstream.dashboards.views.neighbours.frame import seen_from_here
+from vmfstream.dashboards.views.neighbours.frame import neighbours_frame
 
 pytestmark = pytest.mark.browser
 
@@ -25,14 +25,14 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def rows() -> Moment:
-    return Moment(gazette())
+def rows() -> CachedRows:
+    return CachedRows(gazette())
 
 
 @pytest.fixture
 def visit(chromium: Any, pages: dict[str, Path]) -> Iterator[Open]:
     def visited(hash: str, name: str = "quarters", width: int = 1280, still: bool = True) -> Any:
-        ready = "document.querySelector('#rays .plot').data"
+        ready = "document.querySelector('#neighbours .plot').data"
         return opened(chromium, pages[name].as_uri() + hash, ready, width=width, still=still)
 
     yield visited
@@ -72,13 +72,13 @@ def point_at(page: Any, place: tuple[int, int], click: bool = False) -> None:
 
 
 @pytest.mark.parametrize("state", ["#t=2", "#t=5&d=2000-Q1&r=then", "#t=20&d=2003-Q2"])
-def test_radii_on_the_page_are_the_angles_of_the_log(visit: Open, rows: Moment, state: str) -> None:
+def test_radii_on_the_page_are_the_angles_of_the_log(visit: Open, rows: CachedRows, state: str) -> None:
     page = visit(state)
     said = dict(part.split("=") for part in state[1:].split("&"))
     date = history_of(rows, "then").labels.index(said.get("d", "2003-Q2").replace("-", " "))
     chosen = Selection(topic=int(said["t"]), date=date, reading="then" if said.get("r") else "hindsight")
-    frame = seen_from_here(rows, chosen)
-    dots = trace(page, "rays", "dots")
+    frame = neighbours_frame(rows, chosen)
+    dots = trace(page, "neighbours", "dots")
     known = ~np.isnan(frame.degrees)
     assert sorted(dots["ids"]) == sorted(f"t{t}" for t in frame.others[known])
     order = [frame.others.tolist().index(int(one[1:])) for one in dots["ids"]]
@@ -86,7 +86,7 @@ def test_radii_on_the_page_are_the_angles_of_the_log(visit: Open, rows: Moment, 
     way = np.degrees(np.arctan2(dots["y"], dots["x"]))
     np.testing.assert_allclose((way - frame.direction[order] + 180) % 360 - 180, 0, atol=0.1)
     at, turns = frame.past.seen_from(frame.date)
-    path = [trace(page, "rays", f"past-{k}") for k in range(4)]
+    path = [trace(page, "neighbours", f"past-{k}") for k in range(4)]
     radii = np.concatenate([np.hypot(part["x"], part["y"])[k > 0 :] for k, part in enumerate(path)])
     assert radii.size == at.size + 1
     np.testing.assert_allclose(radii[:-1], turns, atol=0.5)
@@ -97,8 +97,8 @@ def test_names_do_not_touch(visit: Open) -> None:
         page = visit("#t=4", width=width)
         boxes = js(
             page,
-            "const from = document.querySelector('#rays').getBoundingClientRect();"
-            "return [...document.querySelectorAll('#rays .textpoint text')].map((n) => n.getBoundingClientRect())"
+            "const from = document.querySelector('#neighbours').getBoundingClientRect();"
+            "return [...document.querySelectorAll('#neighbours .textpoint text')].map((n) => n.getBoundingClientRect())"
             ".map((b) => [b.left - from.left, b.top - from.top, b.right - from.left, b.bottom - from.top, from.width])",
         )
         assert len(boxes) > 8
@@ -111,26 +111,26 @@ def test_names_do_not_touch(visit: Open) -> None:
 
 def test_dots_glide_along_their_rays(visit: Open) -> None:
     page = visit("#t=2", still=False)
-    before = js(page, "return document.querySelector('#rays .point').getAttribute('transform')")
+    before = js(page, "return document.querySelector('#neighbours .point').getAttribute('transform')")
     press(page, *["ArrowLeft"] * 6)
     time.sleep(0.6)
-    dots = trace(page, "rays", "dots")
+    dots = trace(page, "neighbours", "dots")
     drawn = js(
         page,
-        "return [...document.querySelectorAll('#rays .trace')].flatMap((t) => [...t.querySelectorAll('.point')])"
+        "return [...document.querySelectorAll('#neighbours .trace')].flatMap((t) => [...t.querySelectorAll('.point')])"
         ".map((n) => n.getAttribute('transform').match(/[-\\d.]+/g).slice(0, 2).map(Number))",
     )
-    reach = js(page, "return document.querySelector('#rays .plot').layout.meta.reach")
-    wide = js(page, "return document.querySelector('#rays').clientWidth")
+    reach = js(page, "return document.querySelector('#neighbours .plot').layout.meta.reach")
+    wide = js(page, "return document.querySelector('#neighbours').clientWidth")
     expected = [
         (wide / 2 * (1 + x / reach), wide / 2 * (1 - y / reach)) for x, y in zip(dots["x"], dots["y"], strict=True)
     ]
     for place in expected:
         assert min(abs(x - place[0]) + abs(y - place[1]) for x, y in drawn) < 0.5
-    assert js(page, "return document.querySelector('#rays .point').getAttribute('transform')") != before
+    assert js(page, "return document.querySelector('#neighbours .point').getAttribute('transform')") != before
 
 
-@pytest.mark.parametrize("view", ["rays", "globe"])
+@pytest.mark.parametrize("view", ["neighbours", "globe"])
 def test_hover_tells_and_a_click_selects(visit: Open, view: str) -> None:
     page = visit("#t=2&tab=globe")
     assert until(page, "document.querySelector('#globe .plot').data")
@@ -138,7 +138,7 @@ def test_hover_tells_and_a_click_selects(visit: Open, view: str) -> None:
     point_at(page, place)
     assert until(page, "!document.querySelector('#tip').hidden")
     said = js(page, "return document.querySelector('#tip').textContent")
-    assert ("from here" if view == "rays" else "turned") in said
+    assert ("apart" if view == "neighbours" else "drift of") in said
     assert topic(page) == "topic 2"
     point_at(page, place, click=True)
     assert until(page, "!document.querySelector('#facts').textContent.includes('topic 2t')")
@@ -151,7 +151,7 @@ def sphere(found: dict[str, Any]) -> NDArray[np.float64]:
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
 
 
-def test_dots_and_rings_of_the_globe_stand_where_the_log_says(visit: Open, rows: Moment) -> None:
+def test_dots_and_rings_of_the_globe_stand_where_the_log_says(visit: Open, rows: CachedRows) -> None:
     page = visit("#t=2&tab=globe&d=2001-Q3")
     assert until(page, "document.querySelector('#globe .plot').data")
     frame = globe_frame(rows, Selection(date=history_of(rows, "then").labels.index("2001 Q3"), reading="hindsight"))
@@ -206,4 +206,4 @@ def test_settling_and_lonely_topics_say_what_is_missing(visit: Open) -> None:
     page = visit("#t=2&d=1996-Q1&r=then&tab=globe")
     assert until(page, "document.querySelector('#globe-note').textContent")
     assert "no place yet" in js(page, "return document.querySelector('#globe-note').textContent")
-    assert "still finding its topics" in js(page, "return document.querySelector('#rays-note').textContent")
+    assert "in its warm-up" in js(page, "return document.querySelector('#neighbours-note').textContent")

@@ -161,7 +161,7 @@ def test_theme_toggles_and_follows_the_system(visit: Open) -> None:
 
 
 def test_address_restores_everything(visit: Open) -> None:
-    page = visit("quarters", "#d=1999-Q3&t=4&r=then&m=share&v=ladder&th=dark")
+    page = visit("quarters", "#d=1999-Q3&t=4&r=then&m=share&v=ranks&th=dark")
     assert date(page) == "1999 Q3"
     assert topic(page) == "topic 4"
     switches = "#reading,#measure,#form"
@@ -170,10 +170,10 @@ def test_address_restores_everything(visit: Open) -> None:
         f"return [...document.querySelectorAll('{switches}')].map("
         "s => s.querySelector('[aria-pressed=true]').dataset.value)",
     )
-    assert pressed == ["then", "share", "ladder"]
+    assert pressed == ["then", "share", "ranks"]
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
     press(page, "ArrowRight")
-    assert address(page) == "#d=1999-Q4&t=4&r=then&m=share&v=ladder&th=dark"
+    assert address(page) == "#d=1999-Q4&t=4&r=then&m=share&v=ranks&th=dark"
 
 
 def test_unknown_addresses_fall_back_and_say_so(visit: Open) -> None:
@@ -199,8 +199,8 @@ def test_readings_and_measures_switch(visit: Open) -> None:
     assert "°" in facts
     press(page, "h")
     assert "°" not in js(page, "return document.querySelector('#facts').innerText")  # no absolute degrees as known then
-    assert "still finding its topics" in js(page, "return document.querySelector('#state').innerText")
-    assert not js(page, "return document.querySelector('#settling').hidden")
+    assert "still in its warm-up" in js(page, "return document.querySelector('#state').innerText")
+    assert not js(page, "return document.querySelector('#warm-up').hidden")
     labels = js(page, "return [...document.querySelectorAll('#river .textpoint')].map(t => t.textContent).join()")
     press(page, "s")
     assert labels != js(

@@ -16,13 +16,13 @@ from vmfstream.runfile.queries import (
     EpochFrame,
     EventFrame,
     Reading,
+    RepresentativeFrame,
     SketchFrame,
     SliceFrame,
     SnapshotFrame,
     SnapshotTopicFrame,
     SnapshotWordFrame,
     TopicFrame,
-    TypicalFrame,
     WordFrame,
     kept,
 )
@@ -40,7 +40,7 @@ class FakeRows(HeldRows):
     topic_frames: dict[Reading, TopicFrame]
     word_frames: dict[Reading, WordFrame]
     sketch_frames: dict[Reading, SketchFrame]
-    typical_frame: TypicalFrame
+    typical_frame: RepresentativeFrame
     event_frame: EventFrame
     settings: dict[str, str]
     snapshot_frames: tuple[SnapshotFrame, SnapshotTopicFrame, SnapshotWordFrame] | None = None
@@ -94,8 +94,8 @@ class FakeRows(HeldRows):
             rejected=zero,
             late=zero,
             empty=zero,
-            unknown=none,
-            heldout=none,
+            oov_rate=none,
+            prequential=none,
             seconds=np.full(f.slice.size, 0.2),
             lag=zero - 1,
         )
@@ -188,8 +188,8 @@ def gazette(
             gamma=np.full(s_all.size, 5000.0),
             tightness=np.full(s_all.size, 0.4),
             certainty=certainty[alive],
-            speed=speed[alive],
-            speed_error=0.2 * speed[alive],
+            drift_angle=speed[alive],
+            drift_angle_error=0.2 * speed[alive],
         )
         sketch_frames[reading] = SketchFrame(slice=s_all, topic=t_all, numbers=sketches[alive])
         columns = list(zip(*rows, strict=True)) if rows else [(), (), (), (), ()]
@@ -222,7 +222,7 @@ def gazette(
             ends=begins,
             n=n,
             predicted=np.zeros(slices),
-            settling=time < settling,
+            warm_up=time < settling,
         ),
         topic_frames=topic_frames,
         word_frames=word_frames,
@@ -255,7 +255,7 @@ def _typical(
     there: NDArray[np.bool_],
     labels: list[str],
     rng: np.random.Generator,
-) -> TypicalFrame:
+) -> RepresentativeFrame:
     rows = []
     moods = ("quiet", "difficult", "surprising", "long")
     for s, t in zip(*np.nonzero(there), strict=True):
@@ -279,7 +279,7 @@ def _typical(
         np.datetime64("1996-01-15", "us") + np.timedelta64(91 * int(s) + 3 * int(r), "D")
         for s, r in zip(columns[0], columns[2], strict=True)
     ]
-    return TypicalFrame(
+    return RepresentativeFrame(
         slice=np.array(columns[0], np.int64),
         topic=np.array(columns[1], np.int64),
         rank=np.array(columns[2], np.int64),

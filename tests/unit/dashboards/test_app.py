@@ -26,7 +26,7 @@ from tests.unit.runfile.records import commit, epoch_report, slice_report, topic
 from tests.waiting import PATIENCE
 from vmfstream.dashboards import app as live
 from vmfstream.dashboards.app import Server, beside, create_app
-from vmfstream.dashboards.page.watch import Watch
+from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Slice
 from vmfstream.runfile.connection import connected
@@ -78,20 +78,20 @@ def test_strange_names_are_refused(kept: Path) -> None:
 
 def test_figures_come_by_key(kept: Path) -> None:
     client = create_app(kept).server.test_client()
-    strange = ["words/then/99/ladder", "river/../../etc/passwd", "", "nothing/1", 7, "x" * 1000]
-    asked = {"id": 3, "stamp": "gone", "keys": ["words/then/0/ladder", *strange]}
+    strange = ["words/then/99/ranks", "river/../../etc/passwd", "", "nothing/1", 7, "x" * 1000]
+    asked = {"id": 3, "stamp": "gone", "keys": ["words/then/0/ranks", *strange]}
     answer = _call(client, "answer", "ask", asked)
     assert answer["id"] == 3
     figures = answer["figures"]
-    assert {key for key, text in figures.items() if text} == {"words/then/0/ladder"}
+    assert {key for key, text in figures.items() if text} == {"words/then/0/ranks"}
     assert len(figures) == 5
-    figure = json.loads(figures["words/then/0/ladder"])
+    figure = json.loads(figures["words/then/0/ranks"])
     assert figure["figure"]["data"]
     assert figure["arrays"]
 
 
 def test_a_poll_opens_the_log_only_after_a_change(log: Path) -> None:
-    watch = Watch(log)
+    watch = RunFileWatch(log)
     first = watch.poll()
     assert (first["finished"], first["slice"], first["open"], first["writing"]) == (True, 4, None, False)
     for _ in range(5):
@@ -105,10 +105,10 @@ def test_a_poll_opens_the_log_only_after_a_change(log: Path) -> None:
 def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     log = tmp_path / "run.duckdb"
     writer, todo = Log(log), commits(6)
-    watch = Watch(log)
+    watch = RunFileWatch(log)
     writer.commit(next(todo))
     assert watch.newest() is None
-    assert watch.poll()["said"].startswith("Nothing closed yet")
+    assert watch.poll()["said"].startswith("No complete date yet")
     while watch.poll()["slice"] is None:
         writer.commit(next(todo))
     one = watch.newest()
@@ -128,7 +128,7 @@ def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
 
 def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
     log = tmp_path / "run.duckdb"
-    watch = Watch(log)
+    watch = RunFileWatch(log)
     assert "no log run.duckdb yet" in watch.poll()["problem"]
     client = create_app(watch).server.test_client()
     assert "no log run.duckdb yet" in client.get("/").get_data(as_text=True)
@@ -144,12 +144,12 @@ def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, k
 
 
 def test_a_log_between_two_formats_is_being_brought_up_to_date(log: Path) -> None:
-    watch = Watch(log)
+    watch = RunFileWatch(log)
     watch.poll()
     with connected(log, read_only=False, timeout=1.0) as connection:
         connection.execute("update meta set value = '1' where key = 'format'")
     said = watch.poll()
-    assert "brought up to date" in said["problem"]
+    assert "being migrated" in said["problem"]
     assert said["slice"] == 4  # what was known stays
 
 
@@ -158,7 +158,7 @@ def test_the_log_is_only_read(log: Path) -> None:
     client = create_app(log).server.test_client()
     client.get("/")
     hostile = "'; drop table slice; --"
-    _call(client, "answer", "ask", {"id": 1, "stamp": hostile, "keys": [hostile, f"words/then/{hostile}/ladder"]})
+    _call(client, "answer", "ask", {"id": 1, "stamp": hostile, "keys": [hostile, f"words/then/{hostile}/ranks"]})
     assert client.post("/", data={"x": 1}).status_code == 405
     assert log.read_bytes() == before
     assert Reader(log).slices().slice.size == 5
@@ -171,7 +171,7 @@ def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) ->
     problems: list[object] = []
 
     def poll() -> None:
-        watch = Watch(log)
+        watch = RunFileWatch(log)
         while not stop.is_set():
             found, state = watch.poll(), watch.newest()
             time.sleep(0.1)  # twenty times as often as a page asks

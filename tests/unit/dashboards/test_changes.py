@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from tests.unit.dashboards.fakes import FakeRows, gazette
+from vmfstream.dashboards.looks.phrases import changed
 from vmfstream.dashboards.looks.texts import BANNED
-from vmfstream.dashboards.looks.wording import changed
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.views.changes.panel import columns
 from vmfstream.dashboards.views.changes.sentences import MOST, Change, what_changed
 from vmfstream.runfile.queries import EventFrame, Reading, TopicFrame, WordFrame
 
 SLICES = 20
-Happening = tuple[int, str, int, int, float]
+TopicEvent = tuple[int, str, int, int, float]
 
 
 def story(
     documents: list[list[float]],
     words: dict[int, list[str]],
-    events: tuple[Happening, ...] = (),
+    events: tuple[TopicEvent, ...] = (),
     speed: dict[tuple[int, int], float] | None = None,
     later_words: dict[tuple[int, int], list[str]] | None = None,
     settling: int = 0,
@@ -56,8 +56,8 @@ def story(
             gamma=ones,
             tightness=ones,
             certainty=ones,
-            speed=steps[order],
-            speed_error=ones,
+            drift_angle=steps[order],
+            drift_angle_error=ones,
         )
         ranks = np.array([r[2] for r in rows])
         word = WordFrame(np.array([r[0] for r in rows]), np.array([r[1] for r in rows]), ranks, texts, 1.0 / ranks)
@@ -90,7 +90,7 @@ def story(
 
 
 def told(rows: FakeRows, reading: Reading = "then", since: int | None = None) -> list[str]:
-    return [str(change) for change in what_changed(Moment(rows), reading, since).changes]
+    return [str(change) for change in what_changed(CachedRows(rows), reading, since).changes]
 
 
 WORDS = {0: ["court", "supreme", "judge"], 1: ["iraq", "baghdad", "war"], 2: ["katrina", "hurricane", "flood"]}
@@ -109,27 +109,30 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
         ),
         (
             (19, "merged", 0, 1, 60.6),
-            f"court supreme judge flowed into iraq baghdad war in {LAST}; they were 61° apart.",
+            f"court supreme judge merged into iraq baghdad war in {LAST}, 61° apart.",
         ),
-        ((19, "ended", 0, -1, 3.0), f"court supreme judge ended in {LAST}, after 3 quarters of silence."),
-        ((19, "ended", 0, -1, 1.0), f"court supreme judge ended in {LAST}, after 1 quarter of silence."),
-        ((19, "dormant", 0, -1, 2.0), f"court supreme judge fell silent in {LAST}."),
-        ((19, "woken", 0, -1, 15.0), f"court supreme judge came back in {LAST}, 15 recent documents."),
+        (
+            (19, "ended", 0, -1, 3.0),
+            f"court supreme judge ended in {LAST}, after 3 quarters with hardly any documents.",
+        ),
+        ((19, "ended", 0, -1, 1.0), f"court supreme judge ended in {LAST}, after 1 quarter with hardly any documents."),
+        ((19, "dormant", 0, -1, 2.0), f"court supreme judge became dormant in {LAST}."),
+        ((19, "woken", 0, -1, 15.0), f"court supreme judge became active again in {LAST}, 15 recent documents."),
         ((19, "surprise", -1, -1, -2.0), f"In {LAST} documents fitted the known topics worse than before."),
         ((19, "surprise", -1, -1, 2.0), f"In {LAST} documents fitted the known topics better than before."),
     ],
 )
-def test_an_event_is_a_sentence(event: Happening, said: str) -> None:
+def test_an_event_is_a_sentence(event: TopicEvent, said: str) -> None:
     assert told(story(STEADY, WORDS, (event,))) == [said]
 
 
 def test_an_alarm_says_whether_the_turn_was_the_fastest_ever() -> None:
     alarm = (19, "drift", 0, -1, 21.4)
     fast = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4})
-    assert told(fast) == [f"court supreme judge changed its words faster than ever before in {LAST}: 21° in one step."]
+    assert told(fast) == [f"court supreme judge drifted faster than ever before in {LAST}: 21° in one step."]
     faster_once = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4, (7, 0): 30.0})
     assert told(faster_once) == [
-        f"court supreme judge no longer spoke as it used to in {LAST}: its words turned 21° in one step."
+        f"Drift alarm for court supreme judge in {LAST}: its words changed by 21° in one step."
     ]
 
 
@@ -138,15 +141,15 @@ def test_in_hindsight_an_alarm_needs_a_turn() -> None:
     assert told(story(STEADY, WORDS, (alarm,)), "hindsight") == []
     turned = story(STEADY, WORDS, (alarm,), speed={(17, 0): 9.0})
     assert told(turned, "hindsight", since=15) == [
-        "court supreme judge changed its words faster than ever before in 2000 Q2: 9° in one step."
+        "court supreme judge drifted faster than ever before in 2000 Q2: 9° in one step."
     ]
 
 
 def test_a_silence_that_later_documents_filled_is_none_in_hindsight() -> None:
     events = ((19, "ended", 0, -1, 3.0), (19, "dormant", 1, -1, 2.0))
     rows = story(STEADY, WORDS, events, late_documents=[[40.0] * 19 + [2.0], *STEADY[1:]])
-    assert [c.kind for c in what_changed(Moment(rows), "then").changes] == ["ended", "dormant"]
-    assert [c.kind for c in what_changed(Moment(rows), "hindsight").changes] == ["ended", "fallen"]
+    assert [c.kind for c in what_changed(CachedRows(rows), "then").changes] == ["ended", "dormant"]
+    assert [c.kind for c in what_changed(CachedRows(rows), "hindsight").changes] == ["ended", "fallen"]
 
 
 def test_growth_and_fall_are_measured_against_the_time_before() -> None:
@@ -191,14 +194,14 @@ def test_settling_slices_have_no_say_as_known_then() -> None:
 def test_births_come_first_and_other_topics_before_the_same_again() -> None:
     later = {(19, 0): ["svm", "court", "supreme"], (19, 2): ["storm", "katrina", "flood"]}
     events = ((19, "dormant", 0, -1, 2.0), (19, "drift", 1, -1, 8.0), (18, "born", 2, -1, 41.0))
-    found = what_changed(Moment(story(STEADY, WORDS, events, later_words=later)), "then").changes
+    found = what_changed(CachedRows(story(STEADY, WORDS, events, later_words=later)), "then").changes
     assert [c.kind for c in found] == ["born", "drift", "words", "words", "dormant"]
     assert [c.topic for c in found] == [2, 1, 0, 2, 0]
 
 
 def test_a_kind_that_was_told_of_often_gives_way() -> None:
     events = (*((19, "born", t, -1, 41.0) for t in (0, 1, 2)), (19, "surprise", -1, -1, 2.0))
-    found = what_changed(Moment(story(STEADY, WORDS, events)), "then").changes
+    found = what_changed(CachedRows(story(STEADY, WORDS, events)), "then").changes
     assert [c.kind for c in found] == ["born", "born", "surprise", "born"]
 
 
@@ -223,13 +226,13 @@ def test_at_most_six_sentences() -> None:
 
 def test_a_quiet_time_is_widened_until_three_sentences_are_found() -> None:
     events = ((5, "born", 2, -1, 41.0), (12, "born", 0, -1, 3.0), (19, "dormant", 1, -1, 1.0))
-    changes = what_changed(Moment(story(STEADY, WORDS, events)), "then")
+    changes = what_changed(CachedRows(story(STEADY, WORDS, events)), "then")
     assert (changes.first, changes.last, len(changes.changes)) == (4, 19, 3)
-    assert told(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war fell silent in {LAST}."]
+    assert told(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war became dormant in {LAST}."]
 
 
 def test_a_merger_leads_to_the_survivor() -> None:
-    (change,) = what_changed(Moment(story(STEADY, WORDS, ((19, "merged", 0, 1, 60.0),))), "then").changes
+    (change,) = what_changed(CachedRows(story(STEADY, WORDS, ((19, "merged", 0, 1, 60.0),))), "then").changes
     assert (change.topic, change.at) == (1, 19)
 
 
@@ -238,28 +241,28 @@ def test_one_slice_or_none_have_nothing_to_tell() -> None:
 
 
 def test_words_with_marks_of_ours_stay_words() -> None:
-    assert changed("dormant", words="a*b {date}", date="1999") == ("", "a*b {date}", " fell silent in 1999.")
+    assert changed("dormant", words="a*b {date}", date="1999") == ("", "a*b {date}", " became dormant in 1999.")
 
 
 def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> None:
-    rows = Moment(story(STEADY, WORDS, ((19, "born", 2, -1, 41.0), (12, "dormant", 0, -1, 1.0))))
+    rows = CachedRows(story(STEADY, WORDS, ((19, "born", 2, -1, 41.0), (12, "dormant", 0, -1, 1.0))))
     found = columns(rows, history_of(rows, "then"))
     assert set(found) == {"then", "hindsight"}
     then = found["then"]
     born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 recent documents."]]
-    silent = [12, 0, "dormant", ["", "court supreme judge", " fell silent in 1999 Q1."]]
+    silent = [12, 0, "dormant", ["", "court supreme judge", " became dormant in 1999 Q1."]]
     assert sorted(then["rows"]) == [silent, born]
     picked = {key: [then["rows"][k] for k in picks] for key, (_, picks) in then["lists"].items()}
     assert picked["lately"] == [born, silent]
     assert (picked["12"], picked["13"], picked["19"]) == ([born, silent], [born], [born])
     assert then["lists"]["13"][0] == "1999 Q2–2000 Q4"
     assert sorted(map(int, set(then["lists"]) - {"lately"})) == list(range(8, 20))
-    only = Moment(gazette(slices=4, topics=2).without_hindsight())
+    only = CachedRows(gazette(slices=4, topics=2).without_hindsight())
     assert set(columns(only, history_of(only, "then"))) == {"then"}
 
 
 def test_no_sentence_holds_a_word_of_the_model() -> None:
-    rows = Moment(gazette())
+    rows = CachedRows(gazette())
     for reading in ("then", "hindsight"):
         for since in range(1, 30):
             for change in what_changed(rows, reading, since).changes:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.dashboards.fakes import gazette
 from vmfstream.dashboards.looks.theme import theme
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.compare.panel import PANEL
 from vmfstream.dashboards.views.compare.view import WORDS, CompareFrame, CompareView, Side, blank
@@ -42,7 +42,7 @@ def test_both_sides_are_the_fourteen_strongest_words() -> None:
 
 
 def test_the_earlier_date_is_left_whichever_is_chosen() -> None:
-    rows = Moment(gazette(slices=13, topics=4))
+    rows = CachedRows(gazette(slices=13, topics=4))
     view = CompareView()
     one = view.frame(rows, Selection(topic=2, date=9, other=3))
     assert one == view.frame(rows, Selection(topic=2, date=3, other=9))
@@ -51,7 +51,7 @@ def test_the_earlier_date_is_left_whichever_is_chosen() -> None:
 
 
 def test_dates_without_the_topic_are_its_nearest_ones() -> None:
-    rows = Moment(gazette())  # topic 21 was born in slice 19, topic 7 ended after slice 21
+    rows = CachedRows(gazette())  # topic 21 was born in slice 19, topic 7 ended after slice 21
     view = CompareView()
     born = view.frame(rows, Selection(topic=21, date=29, other=2))
     assert (born.left.label, born.right.label) == ("2000 Q4", "2003 Q2")
@@ -60,7 +60,7 @@ def test_dates_without_the_topic_are_its_nearest_ones() -> None:
 
 
 def test_the_angle_is_that_of_the_means() -> None:
-    rows = Moment(gazette(slices=13, topics=4))
+    rows = CachedRows(gazette(slices=13, topics=4))
     sketches = rows.sketches("hindsight", 2)
     a, b = sketches.numbers[sketches.slice == 3][0], sketches.numbers[sketches.slice == 9][0]
     true = np.degrees(np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
@@ -74,11 +74,11 @@ def test_the_angle_is_that_of_the_means() -> None:
 
 def test_the_headline_says_turned_or_apart_or_nothing() -> None:
     heads = [[note.text for note in drawn(f).layout.annotations] for f in (frame(), frame(True), frame(degrees=None))]
-    assert heads == [["1987", "turned 53°", "1999"], ["1987", "53° apart", "1999"], ["1987", "", "1999"]]
+    assert heads == [["1987", "drift of 53°", "1999"], ["1987", "53° apart", "1999"], ["1987", "", "1999"]]
 
 
 def test_two_topics_are_called_by_their_numbers() -> None:
-    rows = Moment(gazette(slices=5, topics=4))
+    rows = CachedRows(gazette(slices=5, topics=4))
     found = CompareView().frame(rows, Selection(topic=2, other_topic=3))
     assert (found.left.label, found.right.label, found.two_topics) == ("topic 2", "topic 3", True)
 
@@ -126,7 +126,7 @@ def test_long_words_are_cut_so_that_they_fit() -> None:
 
 
 def test_the_angles_of_a_page_are_those_of_the_view() -> None:
-    rows = Moment(gazette(slices=6, topics=3))
+    rows = CachedRows(gazette(slices=6, topics=3))
     assert PANEL.keys is not None
     assert PANEL.draw is not None
     keys = PANEL.keys(rows, [0, 2])
@@ -145,5 +145,5 @@ def test_a_page_without_sketches_has_no_angles() -> None:
     rows = gazette(slices=6, topics=3)
     rows.sketch_frames.clear()
     assert PANEL.keys is not None
-    assert PANEL.keys(Moment(rows), [0, 2]) == ["compare/wide", "compare/phone"]
-    assert CompareView().frame(Moment(rows), Selection(topic=2, date=5, other=1)).degrees is None
+    assert PANEL.keys(CachedRows(rows), [0, 2]) == ["compare/wide", "compare/phone"]
+    assert CompareView().frame(CachedRows(rows), Selection(topic=2, date=5, other=1)).degrees is None

@@ -8,14 +8,14 @@ import pytest
 from tests.unit.dashboards.fakes import gazette
 from vmfstream.dashboards.looks.texts import BANNED, TABLE_HEADS
 from vmfstream.dashboards.page.data import parts_of
-from vmfstream.dashboards.page.drawings import Plan
+from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.views.table import PANEL, turned_since_first
 
 
 def test_turned_is_the_angle_to_the_first_date() -> None:
-    rows = Moment(gazette())
+    rows = CachedRows(gazette())
     history = history_of(rows, "hindsight")
     turned = turned_since_first(rows, history)
     sketches = rows.sketches("hindsight", 21)  # born in slice 19
@@ -28,14 +28,14 @@ def test_turned_is_the_angle_to_the_first_date() -> None:
 
 
 def test_as_known_then_turning_begins_after_settling() -> None:
-    rows = Moment(gazette(slices=8, topics=3, settling=3))
+    rows = CachedRows(gazette(slices=8, topics=3, settling=3))
     turned = turned_since_first(rows, history_of(rows, "then"))
     assert np.isnan(turned[:3]).all()
     assert turned[3] == pytest.approx(np.zeros(3), abs=0.05)
 
 
 def test_columns_have_a_place_for_every_topic_and_date() -> None:
-    rows = Moment(gazette(slices=6, topics=4))
+    rows = CachedRows(gazette(slices=6, topics=4))
     assert PANEL.columns is not None
     found = PANEL.columns(rows, history_of(rows, "hindsight"))
     assert set(found) == {"hindsight", "then"}
@@ -50,13 +50,13 @@ def test_a_log_without_sketches_has_a_table_all_the_same() -> None:
     rows = gazette(slices=6, topics=4)
     rows.sketch_frames.clear()
     assert PANEL.columns is not None
-    snapshot = Moment(rows)
+    snapshot = CachedRows(rows)
     found = PANEL.columns(snapshot, history_of(snapshot, "hindsight"))
     assert (found["then"]["turned"] == 255).all()
 
 
 def test_heads_are_buttons_in_plain_words() -> None:
-    html = PANEL.section(parts_of(Moment(gazette(slices=4, topics=2)), Plan()))
+    html = PANEL.section(parts_of(CachedRows(gazette(slices=4, topics=2)), PagePlan()))
     for key, text in TABLE_HEADS.items():
         assert f'<button data-sort="{key}">{text}</button>' in html
     assert html.count('aria-sort="none"') == len(TABLE_HEADS)

@@ -18,11 +18,11 @@ from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.test_views import HOSTILE, LOGS
 from tests.unit.dashboards.written import write_log
 from vmfstream.dashboards.export import build_page, export_page
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_json, for_plotly
 from vmfstream.dashboards.page.markup import SCRIPTS
 from vmfstream.dashboards.rows.history import read_history
-from vmfstream.dashboards.rows.opening import opening_measure, opening_topic
+from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import kept
 
@@ -56,7 +56,7 @@ def test_a_log_gives_the_page_of_its_rows(tmp_path: Path) -> None:
     log = write_log(tmp_path / "run.duckdb", rows)
     export_page(log, tmp_path / "page.html")
     from_log, from_rows = _data((tmp_path / "page.html").read_text(encoding="utf-8")), _data(build_page(rows)[0])
-    for key in ("labels", "n", "order", "topics", "settling", "open", "vocabulary", "events"):
+    for key in ("labels", "n", "order", "topics", "warm_up", "open", "vocabulary", "events"):
         assert from_log[key] == from_rows[key]
 
 
@@ -139,7 +139,7 @@ def test_large_logs_lose_parts_in_the_stated_order_and_say_so(opening: str) -> N
     small, lost = build_page(rows, max_mb=limit - 0.001)
     other = {"documents": "shares", "share": "documents"}[opening]
     assert lost.dropped == (f"the river of {other}",)
-    assert wording.dropped_sentence(lost.dropped) in small
+    assert phrases.dropped_sentence(lost.dropped) in small
     assert _data(small)["open"]["measure"] == opening
     assert _data(small)["measures"] == [opening]
     assert {key.split("/")[2] for key in _data(small, "figures") if key.startswith("river/")} == {opening}
@@ -158,18 +158,18 @@ def test_settings_are_checked(tmp_path: Path) -> None:
 def test_opening_topic_turned_lately() -> None:
     rows = gazette(slices=20, topics=6)
     late = rows.topic_frames["hindsight"]
-    late.speed[:] = 1.0
+    late.drift_angle[:] = 1.0
     late.n[:] = 50.0
-    late.speed[(late.topic == 3) & (late.slice >= 18)] = 20.0
-    late.speed[(late.topic == 1) & (late.slice < 10)] = 40.0
-    assert opening_topic(read_history(rows, "hindsight")) == 3
+    late.drift_angle[(late.topic == 3) & (late.slice >= 18)] = 20.0
+    late.drift_angle[(late.topic == 1) & (late.slice < 10)] = 40.0
+    assert initial_topic(read_history(rows, "hindsight")) == 3
 
 
 def test_streams_that_grew_open_with_shares() -> None:
     rows = gazette(slices=8, topics=4)
-    assert opening_measure(read_history(rows, "then")) == "documents"
+    assert initial_measure(read_history(rows, "then")) == "documents"
     rows.slice_frame.n[-1] *= 5
-    assert opening_measure(read_history(rows, "then")) == "share"
+    assert initial_measure(read_history(rows, "then")) == "share"
 
 
 def test_dates_are_shown_as_far_as_they_are_known() -> None:
@@ -206,17 +206,17 @@ def test_escaping() -> None:
 
 
 def test_numbers_in_words() -> None:
-    assert [wording.percent(v) for v in (0.1234, 0.0999, 0.04, 0.0001, 0.0)] == [
+    assert [phrases.percent(v) for v in (0.1234, 0.0999, 0.04, 0.0001, 0.0)] == [
         "12 %",
         "10 %",
         "4.0 %",
         "under 0.1 %",
         "0.0 %",
     ]
-    assert wording.period(("1987", "1988")) == "year"
-    assert wording.period(("2004 Q1",)) == "quarter"
-    assert wording.period(("documents 1-500",)) == "step"
-    assert wording.count(1, "topic", "topics") == "1 topic"
+    assert phrases.period(("1987", "1988")) == "year"
+    assert phrases.period(("2004 Q1",)) == "quarter"
+    assert phrases.period(("documents 1-500",)) == "step"
+    assert phrases.count(1, "topic", "topics") == "1 topic"
 
 
 class _Parser(html.parser.HTMLParser):

@@ -13,18 +13,18 @@ from scipy.optimize import check_grad
 from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.rows.geometry import all_sketches, degrees_between
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.globe import panel as globe
 from vmfstream.dashboards.views.globe.frame import BACK, SCALE, globe_frame, moved, seen_from_point, stretched
-from vmfstream.dashboards.views.globe.homes import (
+from vmfstream.dashboards.views.globe.positions import (
     _stress,
     _weights,
-    homes,
     lay_out,
     mean_degrees,
     put_among,
     targets,
+    topic_positions,
     turned_back,
 )
 from vmfstream.dashboards.views.globe.view import GlobeView, shown_topics, sight
@@ -85,7 +85,7 @@ def test_homes_show_who_is_near_whom_better_than_chance() -> None:
     frame = rows.sketch_frames["hindsight"]
     numbers = (group + 0.8 * rng.normal(size=(24, 512)))[frame.topic]
     rows = replace(rows, sketch_frames={r: replace(f, numbers=numbers) for r, f in rows.sketch_frames.items()})
-    found = homes(rows)
+    found = topic_positions(rows)
     gaps = angles(np.array([found[t] for t in range(24)]))
     same = (np.arange(24)[:, None] % 6 == np.arange(24) % 6) & ~np.eye(24, dtype=bool)
     # the nearest eighth of all pairs belongs within arccos(1 - 2 / 8) = 41 degrees, its median within 30
@@ -100,7 +100,7 @@ def test_pairs_that_never_met_are_told_apart_by_their_sketches() -> None:
     exact = rows.angles("hindsight")
     met = (exact.topic == 3) & (exact.other == 21)
     assert degrees[0, 2] == pytest.approx(exact.degrees[met].mean())
-    sketches = all_sketches(rows, history_of(Moment(rows), "hindsight"))
+    sketches = all_sketches(rows, history_of(CachedRows(rows), "hindsight"))
     lives = np.nansum(sketches[:, [7, 21]], axis=0).astype(np.float64)
     lives /= np.linalg.norm(lives, axis=1, keepdims=True)
     together = (rows.angles("hindsight").topic == 7) & (rows.angles("hindsight").other == 21)
@@ -122,7 +122,7 @@ def test_homes_do_not_depend_on_slices_that_were_settling() -> None:
     frame = rows.sketch_frames["then"]
     noise = np.random.default_rng(0).normal(size=frame.numbers.shape)
     other = replace(frame, numbers=np.where((frame.slice < 3)[:, None], noise, frame.numbers))
-    known, changed = homes(rows), homes(replace(rows, sketch_frames={"then": other}))
+    known, changed = topic_positions(rows), topic_positions(replace(rows, sketch_frames={"then": other}))
     assert len(known) == 7
     for topic, place in known.items():
         np.testing.assert_array_equal(place, changed[topic])
@@ -135,7 +135,7 @@ def test_no_home_moves_when_slices_are_added() -> None:
     noise = np.random.default_rng(0).normal(size=frame.numbers.shape)
     numbers = np.where(((frame.topic == 21) & (frame.slice > 20))[:, None], noise, frame.numbers)
     rows = replace(rows, sketch_frames={"then": SketchFrame(frame.slice[stay], frame.topic[stay], numbers[stay])})
-    early, middle, later, last = (homes(until(rows, s)) for s in (6, 12, 20, 25))
+    early, middle, later, last = (topic_positions(until(rows, s)) for s in (6, 12, 20, 25))
     assert len(early) < len(middle) < len(later) == len(last)
     for known, more in ((early, middle), (middle, later), (later, last)):
         for topic, place in known.items():
@@ -148,7 +148,7 @@ def test_a_new_slice_moves_no_home_of_a_hindsight_that_was_calculated_before() -
     after = replace(rows, topic_frames=rows.topic_frames | {"hindsight": before.topic_frames["hindsight"]})
     after = replace(after, word_frames=rows.word_frames | {"hindsight": before.word_frames["hindsight"]})
     after = replace(after, sketch_frames=rows.sketch_frames | {"hindsight": before.sketch_frames["hindsight"]})
-    old, new = homes(before), homes(after)
+    old, new = topic_positions(before), topic_positions(after)
     assert len(old) < len(new)
     for topic, place in old.items():
         np.testing.assert_array_equal(place, new[topic])
@@ -176,7 +176,7 @@ def test_a_stretched_path_keeps_its_end_and_begins_where_it_must(least: float) -
 
 @pytest.mark.parametrize("reading", ["then", "hindsight"])
 def test_trails_are_as_long_as_the_words_turned(reading: Any) -> None:
-    rows = Moment(gazette(slices=26, topics=24))
+    rows = CachedRows(gazette(slices=26, topics=24))
     frame = globe_frame(rows, Selection(date=22, reading=reading))
     sketches = all_sketches(rows, history_of(rows, reading)).astype(np.float64)
     seen = 0
@@ -203,14 +203,14 @@ def test_topics_stay_near_their_homes_and_move_towards_what_they_approach() -> N
     numbers = axes[frame.topic] + 0.05 * np.eye(512)[5]
     numbers[frame.topic == 0] = (1 - part[frame.topic == 0, None]) * axes[0] + part[frame.topic == 0, None] * axes[2]
     rows = replace(rows, sketch_frames={r: replace(f, numbers=numbers) for r, f in rows.sketch_frames.items()})
-    found = globe_frame(Moment(rows), Selection(reading="hindsight"))
-    goal = homes(rows)[2]
+    found = globe_frame(CachedRows(rows), Selection(reading="hindsight"))
+    goal = topic_positions(rows)[2]
     assert degrees_between(found.place[-1, 0], goal) < degrees_between(found.place[0, 0], goal) - 5
-    np.testing.assert_allclose(found.place[:, 3], np.tile(homes(rows)[3], (12, 1)), atol=1e-6)
+    np.testing.assert_allclose(found.place[:, 3], np.tile(topic_positions(rows)[3], (12, 1)), atol=1e-6)
 
 
 def test_settling_slices_have_no_place_as_known_then() -> None:
-    rows = Moment(gazette(slices=10, topics=5, settling=4))
+    rows = CachedRows(gazette(slices=10, topics=5, settling=4))
     then, late = (globe_frame(rows, Selection(reading=reading)) for reading in ("then", "hindsight"))
     assert np.isnan(then.place[:4]).all()
     assert not np.isnan(then.place[4:]).any()
@@ -218,7 +218,7 @@ def test_settling_slices_have_no_place_as_known_then() -> None:
 
 
 def test_the_page_gets_places_in_hundredths_of_degrees() -> None:
-    rows = Moment(gazette(slices=26, topics=24))
+    rows = CachedRows(gazette(slices=26, topics=24))
     drawing = globe.draw(rows, "globe/then")
     meta = drawing["layout"]["meta"]
     frame = globe_frame(rows, Selection(reading="then"))
@@ -232,7 +232,7 @@ def test_the_page_gets_places_in_hundredths_of_degrees() -> None:
 
 
 def test_of_many_topics_the_sixty_largest_are_drawn() -> None:
-    rows = Moment(gazette(slices=3, topics=90, settling=0, stored=8))
+    rows = CachedRows(gazette(slices=3, topics=90, settling=0, stored=8))
     frame = globe_frame(rows, Selection(reading="hindsight"))
     shown = shown_topics(frame)
     assert shown.size == 60
@@ -243,14 +243,14 @@ def test_of_many_topics_the_sixty_largest_are_drawn() -> None:
 
 
 def test_a_log_without_sketches_has_no_globe() -> None:
-    rows = Moment(replace(gazette(slices=5, topics=4), sketch_frames={}))
+    rows = CachedRows(replace(gazette(slices=5, topics=4), sketch_frames={}))
     frame = globe_frame(rows, Selection(reading="hindsight"))
     assert frame.topics.size == 0
     GlobeView().figure(frame, Size(640, 640), "light")
 
 
 def test_the_side_in_sight_is_where_most_documents_are() -> None:
-    frame = globe_frame(Moment(gazette(slices=6, topics=5, settling=0)), Selection(reading="hindsight"))
+    frame = globe_frame(CachedRows(gazette(slices=6, topics=5, settling=0)), Selection(reading="hindsight"))
     place = np.full_like(frame.place, np.nan)
     place[-1] = [0.0, -1.0, 0.0]
     place[-1, 0] = [0.0, 1.0, 0.0]

@@ -11,7 +11,7 @@ from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.looks.texts import BANNED
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.health.frame import WARM_UP, HealthFrame, HealthRow, usual
 from vmfstream.dashboards.views.health.panel import columns
@@ -57,8 +57,8 @@ def made(columns: dict[str, list[float]], slices: int = SLICES, refused: Rejecti
         rejected=filled("rejected", 0).astype(np.int64),
         late=filled("late", 0).astype(np.int64),
         empty=np.zeros(count, np.int64),
-        unknown=filled("unknown", 0.05),
-        heldout=np.zeros(count),
+        oov_rate=filled("oov_rate", 0.05),
+        prequential=np.zeros(count),
         seconds=filled("seconds", 0.5),
         lag=filled("lag", 10).astype(np.int64),
     )
@@ -75,7 +75,7 @@ def made(columns: dict[str, list[float]], slices: int = SLICES, refused: Rejecti
 
 
 def health(rows: FakeRows) -> HealthFrame:
-    return HealthView().frame(Moment(rows), Selection())
+    return HealthView().frame(CachedRows(rows), Selection())
 
 
 def row(rows: FakeRows, name: str) -> HealthRow:
@@ -109,8 +109,8 @@ def test_a_calm_run_has_nothing_unusual() -> None:
     assert [r.name for r in frame.rows] == [
         "Documents",
         "Surprise, in usual spreads",
-        "New words",
-        "Living topics",
+        "Out-of-vocabulary rate",
+        "Active topics",
         "Drift alarms",
         "Rejected and late",
         "Messages waiting",
@@ -120,9 +120,9 @@ def test_a_calm_run_has_nothing_unusual() -> None:
 
 
 def test_updates_are_put_together_by_slice() -> None:
-    unknown = [0.10, 0.20] * SLICES
-    rows = run(unknown=unknown, seconds=[1.0, 3.0] * SLICES, rejected=[1, 2] * SLICES, late=[0, 4] * SLICES)
-    assert row(rows, "New words").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
+    oov_rate = [0.10, 0.20] * SLICES
+    rows = run(oov_rate=oov_rate, seconds=[1.0, 3.0] * SLICES, rejected=[1, 2] * SLICES, late=[0, 4] * SLICES)
+    assert row(rows, "Out-of-vocabulary rate").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
     assert row(rows, "Seconds").values[5] == pytest.approx(2.0)
     assert row(rows, "Rejected").values[5] == 7.0
     assert row(run(lag=[9, 4] * SLICES), "Messages").values[5] == 4.0
@@ -145,7 +145,7 @@ def test_surprise_is_told_in_usual_spreads() -> None:
     [
         ("Documents", "documents", 500, 2000),
         ("Surprise", "predicted", 20.0, 80.0),
-        ("New words", "unknown", 0.2, 0.0),
+        ("Out-of-vocabulary rate", "oov_rate", 0.2, 0.0),
         ("Rejected", "rejected", 30, 0),
         ("Messages", "lag", 500, 0),
         ("Seconds", "seconds", 3.0, 0.1),
@@ -153,7 +153,7 @@ def test_surprise_is_told_in_usual_spreads() -> None:
 )
 def test_only_the_bad_side_is_unusual(name: str, column: str, odd: float, fine: float) -> None:
     per = 1 if column in ("documents", "predicted") else 2
-    usual_value = {"documents": 1000, "predicted": 50.0, "unknown": 0.05, "rejected": 0, "lag": 10, "seconds": 0.5}
+    usual_value = {"documents": 1000, "predicted": 50.0, "oov_rate": 0.05, "rejected": 0, "lag": 10, "seconds": 0.5}
     for value, expected in ((odd, True), (fine, False)):
         rows = made({column: [usual_value[column]] * (per * (SLICES - 1)) + [value] * per})
         assert row(rows, name).unusual[-1] == expected
@@ -170,29 +170,29 @@ def test_nothing_is_unusual_before_the_warm_up() -> None:
     documents = [1000.0] * SLICES
     documents[3] = documents[WARM_UP - 1] = documents[WARM_UP] = 10.0
     assert np.flatnonzero(row(run(documents=documents), "Documents").unusual).tolist() == [WARM_UP]
-    assert health(run(slices=5)).verdict == ("Too early to say what is usual: 5 of 14 dates are there.",)
+    assert health(run(slices=5)).verdict == ("Too few dates to tell what is usual: 5 of 14.",)
 
 
 def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None:
     last = 2 * SLICES - 2
     rows = run(
         documents=[1000.0] * (SLICES - 1) + [400.0],
-        unknown=[0.05] * last + [0.5] * 2,
+        oov_rate=[0.05] * last + [0.5] * 2,
         lag=[10.0] * last + [5000.0] * 2,
         seconds=[0.5] * last + [9.0] * 2,
         refused=Rejections(1234, {"time": 1200, "text": 30, "id": 4}),
     )
     assert health(rows).verdict == (
         "Documents: 400 in 2001 Q4, usually 1,000.",
-        "New words: 50 % in 2001 Q4, usually 5.0 %.",
+        "Out-of-vocabulary rate: 50 % in 2001 Q4, usually 5.0 %.",
         "Messages waiting: 5,000 in 2001 Q4, usually 10.",
-        "1,234 messages were rejected so far, most of them because of: time, text.",
+        "1,234 messages were rejected so far, most often: time, text.",
     )
 
 
 def test_what_the_log_does_not_know_is_named() -> None:
-    frame = health(run(lag=[-1.0] * 2 * SLICES, unknown=[np.nan] * 2 * SLICES))
-    assert frame.missing == ("New words", "Messages waiting")
+    frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
+    assert frame.missing == ("Out-of-vocabulary rate", "Messages waiting")
     assert len(frame.rows) == 6
 
 
@@ -204,7 +204,7 @@ def test_empty_slices_are_gaps_of_what_needs_documents() -> None:
 
 
 def test_odd_values_are_red_dots_and_have_a_mark() -> None:
-    rows = Moment(run(documents=[1000.0] * (SLICES - 1) + [400.0]))
+    rows = CachedRows(run(documents=[1000.0] * (SLICES - 1) + [400.0]))
     view = HealthView()
     figure = view.figure(view.frame(rows, Selection()), Size(900, 0), "light")
     dots = next(t for t in figure.data if t.name == "unusual")

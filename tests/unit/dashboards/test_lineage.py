@@ -1,4 +1,4 @@
-"""Life lines: who is drawn, on which lane, as thick as what, with which marks, curves and words."""
+"""Lineage: who is drawn, on which lane, as thick as what, with which marks, curves and words."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.dashboards.fakes import FakeRows, gazette
-from vmfstream.dashboards.looks import wording
+from vmfstream.dashboards.looks import phrases
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
-from vmfstream.dashboards.rows.naming import distinct
+from vmfstream.dashboards.rows.run_rows import CachedRows
+from vmfstream.dashboards.rows.topic_names import distinct
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.lineage import panel as lineage
 from vmfstream.dashboards.views.lineage.drawing import LANE
-from vmfstream.dashboards.views.lineage.lanes import Life, Link, arrange, family
-from vmfstream.dashboards.views.lineage.lives import LARGEST, LinesFrame, thickness
-from vmfstream.dashboards.views.lineage.view import LinesView
+from vmfstream.dashboards.views.lineage.frame import LARGEST, LineageFrame, thickness
+from vmfstream.dashboards.views.lineage.lane_assignment import Life, Link, assign_lanes, family
+from vmfstream.dashboards.views.lineage.view import LineageView
 from vmfstream.runfile.queries import EventFrame, kept
 
 WIDE, PHONE = Size(1240, 0), Size(362, 0)
@@ -39,12 +39,12 @@ def with_events(rows: FakeRows, events: Sequence[Event]) -> FakeRows:
     return replace(rows, event_frame=frame)
 
 
-def lines(rows: FakeRows, **chosen: Any) -> LinesFrame:
-    return LinesView().frame(rows, Selection(**{"reading": "hindsight"} | chosen))
+def lines(rows: FakeRows, **chosen: Any) -> LineageFrame:
+    return LineageView().frame(rows, Selection(**{"reading": "hindsight"} | chosen))
 
 
-def drawn(frame: LinesFrame, size: Size = WIDE) -> dict[str, Any]:
-    return LinesView().drawing(frame, size, "light")
+def drawn(frame: LineageFrame, size: Size = WIDE) -> dict[str, Any]:
+    return LineageView().drawing(frame, size, "light")
 
 
 def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
 def test_children_stand_under_their_parent_and_the_absorbed_under_the_absorber() -> None:
     lives = [Life(0, 20, 0.5), Life(0, 20, 0.9), Life(8, 20, 0.1), Life(0, 5, 0.2), Life(12, 20, 0.1)]
     links = [Link(2, 0, 8, False), Link(3, 0, 6, True), Link(4, 0, 12, False)]
-    lanes = arrange(lives, links, 30.0)
+    lanes = assign_lanes(lives, links, 30.0)
     assert lanes[1] == 0  # the largest of those that began first
     assert lanes[0] == 1
     assert [lanes[3], lanes[4], lanes[2]] == [2, 3, 4]  # absorbed first, then who came last, so that no curve crosses
@@ -63,13 +63,13 @@ def test_children_stand_under_their_parent_and_the_absorbed_under_the_absorber()
 
 def test_strangers_share_a_lane_only_if_there_is_room() -> None:
     lives = [Life(0, 5, 0.5), Life(9, 20, 0.4), Life(2, 20, 0.3)]
-    assert arrange(lives, [], 4.0) == [0, 0, 1]
-    assert arrange(lives, [], 5.0) == [0, 2, 1]
+    assert assign_lanes(lives, [], 4.0) == [0, 0, 1]
+    assert assign_lanes(lives, [], 5.0) == [0, 2, 1]
 
 
 def test_kin_do_not_share_with_strangers() -> None:
     lives = [Life(0, 3, 0.5), Life(0, 20, 0.4), Life(10, 20, 0.3)]
-    lanes = arrange(lives, [Link(2, 1, 10, False)], 1.0)
+    lanes = assign_lanes(lives, [Link(2, 1, 10, False)], 1.0)
     assert lanes == [0, 1, 2]
 
 
@@ -87,7 +87,7 @@ def test_no_two_lives_overlap_on_a_lane_and_no_lane_is_empty(data: st.DataObject
     lives = data.draw(st.lists(spans, min_size=1, max_size=12))
     who = st.integers(0, len(lives) - 1)
     links = data.draw(st.lists(st.builds(Link, who, who, st.integers(0, 30), st.booleans()), max_size=8))
-    lanes = arrange(lives, [link for link in links if link.child != link.parent], 2.0)
+    lanes = assign_lanes(lives, [link for link in links if link.child != link.parent], 2.0)
     assert sorted(set(lanes)) == list(range(max(lanes) + 1))
     for i, one in enumerate(lives):
         for j, other in enumerate(lives[:i]):
@@ -167,14 +167,14 @@ def test_sleep_is_dotted_and_leaves_no_ribbon() -> None:
     rows = with_events(gazette(slices=20, topics=3), [(6, "dormant", 1, -1, 3.0), (11, "woken", 1, -1, 30.0)])
     frame = lines(rows)
     line = frame.lines[1]
-    assert np.flatnonzero(~line.awake).tolist() == [6, 7, 8, 9, 10]
+    assert np.flatnonzero(~line.active).tolist() == [6, 7, 8, 9, 10]
     figure = drawn(frame)
     x = trace(figure, "lives 1")["x"]
     assert not ((x > 5) & (x < 11)).any()
     dotted = [shape for shape in figure["layout"]["shapes"] if shape["line"].get("dash")]
     assert [shape["path"] for shape in dotted] == [f"M5,{line.lane}L11,{line.lane}"]
     ended = lines(with_events(gazette(slices=20, topics=3), [(6, "dormant", 1, -1, 3.0)]))
-    assert np.flatnonzero(~ended.lines[1].awake).tolist() == list(range(6, 20))
+    assert np.flatnonzero(~ended.lines[1].active).tolist() == list(range(6, 20))
 
 
 def test_a_curve_leads_from_the_last_row_to_the_absorber() -> None:
@@ -207,14 +207,14 @@ def test_marks_stand_where_a_life_begins_and_ends_and_near_ones_become_one() -> 
 
 def test_a_line_tells_where_topics_were_still_being_found() -> None:
     rows = gazette(slices=12, topics=4, settling=3)
-    then, late = (drawn(LinesView().frame(rows, Selection(reading=r)))["layout"] for r in ("then", "hindsight"))
+    then, late = (drawn(LineageView().frame(rows, Selection(reading=r)))["layout"] for r in ("then", "hindsight"))
     assert [note["x"] for note in then["annotations"]] == [2.5]
     assert late["annotations"] == []
     assert len(then["shapes"]) == len(late["shapes"]) + 1
 
 
 def test_words_at_first_are_those_of_the_first_settled_slice() -> None:
-    frame = LinesView().frame(gazette(slices=12, topics=4, settling=3), Selection(reading="then"))
+    frame = LineageView().frame(gazette(slices=12, topics=4, settling=3), Selection(reading="then"))
     text = trace(drawn(frame), "first words")["text"]
     for line, words in zip(frame.lines, text, strict=True):
         assert words == " ".join(distinct(frame.history.strongest(3, line.t, 8), 2))
@@ -243,28 +243,28 @@ def test_a_thousand_slices_are_binned() -> None:
 
 def test_the_sentence_says_what_happened_or_why_nothing_did() -> None:
     labels = ("1987", "1999")
-    quiet = wording.lives_sentence(labels, 30, 0, {}, may_change=False)
-    assert quiet == "All 30 topics lived from 1987 to 1999; this run was not allowed to change their number."
-    assert wording.lives_sentence(labels, 30, 0, {}, may_change=True) == "All 30 topics lived from 1987 to 1999."
-    told = wording.lives_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, may_change=True)
-    assert told == "30 topics over 1987–1999: 1 was born, 2 flowed into others."
-    assert wording.left_out(3, 0, "year") == "Not drawn: 3 smaller topics."
-    assert wording.left_out(0, 0, "year") == ""
+    quiet = phrases.lineage_sentence(labels, 30, 0, {}, may_change=False)
+    assert quiet == "All 30 topics existed from 1987 to 1999; the number of topics was fixed in this run."
+    assert phrases.lineage_sentence(labels, 30, 0, {}, may_change=True) == "All 30 topics existed from 1987 to 1999."
+    told = phrases.lineage_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, may_change=True)
+    assert told == "30 topics over 1987–1999: 1 was born, 2 merged into others."
+    assert phrases.left_out(3, 0, "year") == "Not drawn: 3 smaller topics."
+    assert phrases.left_out(0, 0, "year") == ""
 
 
 def test_columns_hold_what_happened_by_position() -> None:
     events = [(3, "merged", 1, 2, 48.6), (4, "started", 1, -1, np.nan), (5, "ended", 3, -1, np.nan)]
     rows = with_events(gazette(slices=8, topics=4), events)
-    snapshot = Moment(rows)
+    snapshot = CachedRows(rows)
     found = lineage.columns(snapshot, history_of(snapshot, "then"))["then"]
     assert found["events"] == [[3, "merged", 1, 2, 49], [5, "ended", 3, -1, None]]
-    assert found["told"].endswith("1 flowed into another, 1 ended.")
+    assert found["summary"].endswith("1 merged into another, 1 ended.")
     assert found["left"] == ""
 
 
 def test_every_key_is_drawn_and_scope_all_exists_only_where_it_shows_more() -> None:
-    few, many = Moment(gazette(slices=6, topics=5)), Moment(gazette(slices=6, topics=60, stored=10))
-    assert lineage.keys(few, []) == [f"lines/{r}/top/{w}" for r in ("hindsight", "then") for w in ("wide", "phone")]
+    few, many = CachedRows(gazette(slices=6, topics=5)), CachedRows(gazette(slices=6, topics=60, stored=10))
+    assert lineage.keys(few, []) == [f"lineage/{r}/top/{w}" for r in ("hindsight", "then") for w in ("wide", "phone")]
     assert len(lineage.keys(many, [])) == 8
     heights = {key: lineage.draw(many, key)["layout"]["height"] for key in lineage.keys(many, [])}
-    assert heights["lines/then/all/wide"] > heights["lines/then/top/wide"]
+    assert heights["lineage/then/all/wide"] > heights["lineage/then/top/wide"]

@@ -1,4 +1,4 @@
-"""Seen from here: radii are true angles, directions stay, names touch nothing."""
+"""Neighbours: radii are true angles, directions stay, names touch nothing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.looks.dotlabels import Box, Mark, dated_points, place
 from vmfstream.dashboards.rows.geometry import UNKNOWN, as_bytes
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.dashboards.views.neighbours import panel as rays
+from vmfstream.dashboards.views.neighbours import panel as neighbours
 from vmfstream.dashboards.views.neighbours.drawing import drawn
-from vmfstream.dashboards.views.neighbours.view import RaysView
+from vmfstream.dashboards.views.neighbours.view import NeighboursView
 from vmfstream.runfile.queries import AngleFrame, Reading, SketchFrame, kept
 from vmfstream.text.sketch import projection, sketch
 
@@ -61,12 +61,12 @@ class TrueRows:
         return SketchFrame(frame.slice, frame.topic, sketch(self._project, means.T).astype(np.float64))
 
 
-def snapshot(rows: FakeRows | TrueRows) -> Moment:
-    return Moment(cast(FakeRows, rows))
+def snapshot(rows: FakeRows | TrueRows) -> CachedRows:
+    return CachedRows(cast(FakeRows, rows))
 
 
-def traces(rows: Moment, selection: Selection, size: Size = WIDE) -> dict[str, dict[str, Any]]:
-    view = RaysView()
+def traces(rows: CachedRows, selection: Selection, size: Size = WIDE) -> dict[str, dict[str, Any]]:
+    view = NeighboursView()
     return {trace["name"]: trace for trace in view.drawing(view.frame(rows, selection), size, "light")["data"]}
 
 
@@ -76,7 +76,7 @@ def test_radius_is_the_angle_between_the_true_means(reading: Reading) -> None:
     rows = snapshot(true)
     for topic, date in ((2, 25), (20, 15), (7, 10)):
         chosen = Selection(topic=topic, date=date, reading=reading)
-        frame = RaysView().frame(rows, chosen)
+        frame = NeighboursView().frame(rows, chosen)
         shown = traces(rows, chosen)["dots"]
         order = np.argsort(np.where(np.isnan(frame.degrees), np.inf, frame.degrees), kind="stable")
         others = frame.others[order][: shown["x"].size]
@@ -87,7 +87,7 @@ def test_radius_is_the_angle_between_the_true_means(reading: Reading) -> None:
 
 def test_the_own_past_is_as_far_as_the_topic_has_turned() -> None:
     true = TrueRows(gazette(slices=26, topics=6))
-    frame = RaysView().frame(snapshot(true), Selection(topic=3, date=20, reading="hindsight"))
+    frame = NeighboursView().frame(snapshot(true), Selection(topic=3, date=20, reading="hindsight"))
     at, degrees = frame.past.seen_from(20)
     assert at.tolist() == list(range(20))
     np.testing.assert_allclose(degrees, [true.angle(20, 3, int(s), 3) for s in at], atol=5.0)
@@ -100,23 +100,23 @@ def test_the_own_past_is_as_far_as_the_topic_has_turned() -> None:
 
 def test_small_rings_lie_at_the_angle_at_birth() -> None:
     true = TrueRows(gazette(slices=26, topics=24))
-    frame = RaysView().frame(snapshot(true), Selection(topic=2, reading="hindsight"))
+    frame = NeighboursView().frame(snapshot(true), Selection(topic=2, reading="hindsight"))
     k = int(np.flatnonzero(frame.others == 20)[0])  # born in slice 9, gone since slice 20
     j = int(np.flatnonzero(frame.others == 5)[0])
-    earlier = RaysView().frame(snapshot(true), Selection(topic=2, date=15, reading="hindsight"))
+    earlier = NeighboursView().frame(snapshot(true), Selection(topic=2, date=15, reading="hindsight"))
     assert np.isnan(frame.degrees[k])
     assert earlier.first_degrees[k] == pytest.approx(true.angle(9, 2, 9, 20))
     assert frame.first_degrees[j] == pytest.approx(true.angle(0, 2, 0, 5))
-    then = RaysView().frame(snapshot(true), Selection(topic=2, reading="then"))
+    then = NeighboursView().frame(snapshot(true), Selection(topic=2, reading="then"))
     assert then.first_degrees[j] == pytest.approx(true.angle(2, 2, 2, 5))  # two slices were settling
-    first = RaysView().frame(snapshot(true), Selection(topic=2, date=0, reading="hindsight"))
+    first = NeighboursView().frame(snapshot(true), Selection(topic=2, date=0, reading="hindsight"))
     assert np.isnan(first.first_degrees).all()
 
 
 def test_rays_stay_when_the_date_or_the_reading_changes() -> None:
-    rows = Moment(gazette(slices=26, topics=24))
+    rows = CachedRows(gazette(slices=26, topics=24))
     frames = [
-        RaysView().frame(rows, Selection(topic=2, date=date, reading=reading))
+        NeighboursView().frame(rows, Selection(topic=2, date=date, reading=reading))
         for date in (0, 12, 25)
         for reading in ("then", "hindsight")
     ]
@@ -143,7 +143,8 @@ def test_rays_serve_both_readings() -> None:
         rows, **{name: fewer(getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames")}
     )
     then, late = (
-        RaysView().frame(Moment(rows), Selection(topic=2, reading=reading)) for reading in ("then", "hindsight")
+        NeighboursView().frame(CachedRows(rows), Selection(topic=2, reading=reading))
+        for reading in ("then", "hindsight")
     )
     np.testing.assert_array_equal(then.others, late.others)
     assert 5 in late.others
@@ -194,7 +195,7 @@ def test_bytes_hold_the_angles_to_the_others_at_all_dates() -> None:
     true = TrueRows(gazette(slices=26, topics=24))
     rows = snapshot(true)
     alive = ~np.isnan(history_of(rows, "hindsight").documents)
-    meta = rays.draw(rows, "rays/hindsight/7")["layout"]["meta"]
+    meta = neighbours.draw(rows, "neighbours/hindsight/7")["layout"]["meta"]
     angles = meta["angles"]
     assert angles.dtype == np.uint8
     assert angles.shape == (26, meta["others"].size)
@@ -215,8 +216,8 @@ def test_angles_above_what_half_degrees_hold_get_a_coarser_unit() -> None:
 
 def test_a_template_holds_the_past_as_seen_from_every_date() -> None:
     rows = snapshot(TrueRows(gazette(slices=26, topics=6)))
-    meta = rays.draw(rows, "rays/then/3")["layout"]["meta"]
-    frame = RaysView().frame(rows, Selection(topic=3, reading="then"))
+    meta = neighbours.draw(rows, "neighbours/then/3")["layout"]["meta"]
+    frame = NeighboursView().frame(rows, Selection(topic=3, reading="then"))
     start = 0
     for date in meta["date"].tolist():
         at, degrees = frame.past.seen_from(date)
@@ -229,18 +230,18 @@ def test_a_template_holds_the_past_as_seen_from_every_date() -> None:
 
 
 def test_every_chart_is_drawn_to_its_own_rim() -> None:
-    rows = Moment(gazette(slices=6, topics=5))
-    shared = rays.columns(rows, history_of(rows, "hindsight"))["layout"]
+    rows = CachedRows(gazette(slices=6, topics=5))
+    shared = neighbours.columns(rows, history_of(rows, "hindsight"))["layout"]
     assert not {"xaxis", "yaxis", "shapes"} & set(shared)  # topics far from all others have a wider rim
     for topic in range(5):
-        layout = rays.draw(rows, f"rays/hindsight/{topic}")["layout"]
+        layout = neighbours.draw(rows, f"neighbours/hindsight/{topic}")["layout"]
         reach = layout["meta"]["reach"]
         assert layout["xaxis"]["range"] == layout["yaxis"]["range"] == [-reach, reach]
         assert max(shape["x1"] for shape in layout["shapes"]) == layout["meta"]["rim"] < reach
 
 
 def test_a_long_past_is_thinned_to_few_bytes() -> None:
-    meta = rays.draw(Moment(gazette(slices=500, topics=2, stored=8)), "rays/then/1")["layout"]["meta"]
+    meta = neighbours.draw(CachedRows(gazette(slices=500, topics=2, stored=8)), "neighbours/then/1")["layout"]["meta"]
     assert meta["at"][0] == 2
     assert meta["at"][-1] == 499
     assert 12 <= meta["at"].size <= 40
@@ -248,25 +249,25 @@ def test_a_long_past_is_thinned_to_few_bytes() -> None:
 
 
 def test_edges() -> None:
-    alone = traces(Moment(gazette(slices=9, topics=1, settling=0)), Selection(topic=0))
+    alone = traces(CachedRows(gazette(slices=9, topics=1, settling=0)), Selection(topic=0))
     assert alone["dots"]["x"].size == 0
     assert alone["past-0"]["x"].size > 0
-    young = traces(Moment(gazette(slices=1, topics=6, settling=0)), Selection(topic=0))
+    young = traces(CachedRows(gazette(slices=1, topics=6, settling=0)), Selection(topic=0))
     assert young["dots"]["x"].size == 5
     assert young["past-3"]["x"].size == 0
-    unsettled = traces(Moment(gazette(slices=5, topics=3, settling=5)), Selection(topic=0, reading="then"))
+    unsettled = traces(CachedRows(gazette(slices=5, topics=3, settling=5)), Selection(topic=0, reading="then"))
     assert unsettled["past-3"]["x"].size == 0
 
 
 def test_a_log_without_angles_shows_none() -> None:
-    rows = Moment(replace(gazette(slices=5, topics=4), sketch_frames={}))
-    frame = RaysView().frame(rows, Selection(topic=1, reading="hindsight"))
+    rows = CachedRows(replace(gazette(slices=5, topics=4), sketch_frames={}))
+    frame = NeighboursView().frame(rows, Selection(topic=1, reading="hindsight"))
     assert np.isnan(frame.degrees).all()
     assert frame.past.at.size == 0
-    assert (rays.draw(rows, "rays/then/1")["layout"]["meta"]["angles"] == UNKNOWN).all()
+    assert (neighbours.draw(rows, "neighbours/then/1")["layout"]["meta"]["angles"] == UNKNOWN).all()
 
 
 def test_an_unknown_topic_shows_nothing() -> None:
-    frame = RaysView().frame(Moment(gazette(slices=5, topics=4)), Selection(topic=99))
+    frame = NeighboursView().frame(CachedRows(gazette(slices=5, topics=4)), Selection(topic=99))
     assert frame.topic == -1
     assert frame.others.size == 0

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.dashboards.fakes import gazette
 from vmfstream.dashboards.rows.history import read_history, ticks
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Measure, Selection, Size
 from vmfstream.dashboards.views.river.bands import REST, RiverFrame, least_wiggle, stack
 from vmfstream.dashboards.views.river.labels import LINE, OVERHANG, Label, place_labels
@@ -19,7 +19,7 @@ WIDE, PHONE = Size(1240, 486), Size(362, 400)
 
 
 def frame(measure: Measure = "documents", slices: int = 30, topics: int = 30, **more: object) -> RiverFrame:
-    rows = Moment(gazette(slices=slices, topics=topics, **more))  # type: ignore[arg-type]
+    rows = CachedRows(gazette(slices=slices, topics=topics, **more))  # type: ignore[arg-type]
     return RiverView().frame(rows, Selection(reading="hindsight", measure=measure))
 
 
@@ -155,7 +155,7 @@ def test_one_constant_band_has_a_level_baseline() -> None:
 
 
 def test_order_is_the_same_in_both_readings_and_measures() -> None:
-    rows = Moment(gazette(slices=12, topics=14))
+    rows = CachedRows(gazette(slices=12, topics=14))
     view = RiverView()
     orders = [
         tuple(view.frame(rows, Selection(reading=r, measure=m)).order)
@@ -186,7 +186,7 @@ def test_many_topics_become_forty_and_one_grey_band() -> None:
 
 
 def test_selected_topic_is_always_drawn() -> None:
-    rows = Moment(gazette(slices=10, topics=70))
+    rows = CachedRows(gazette(slices=10, topics=70))
     view = RiverView()
     small = int(np.argmin(np.nansum(read_history(rows, "then").documents, axis=0)))
     assert small not in stack(view.frame(rows, Selection(topic=None)), PHONE).topics
@@ -205,7 +205,7 @@ def test_more_columns_than_pixels_are_binned_without_losing_documents() -> None:
 def test_paleness_in_hindsight_compares_all_topics() -> None:
     history = read_history(gazette(slices=12, topics=8), "hindsight")
     tone = paleness(history)
-    speed = history.speed[3:-1]
+    speed = history.drift_angle[3:-1]
     assert tone.min() == 0
     assert tone.max() == 5
     fast, slow = speed > np.nanquantile(speed, 0.9), speed < np.nanquantile(speed, 0.1)
@@ -215,14 +215,14 @@ def test_paleness_in_hindsight_compares_all_topics() -> None:
 def test_paleness_as_known_then_judges_a_topic_by_itself() -> None:
     rows = gazette(slices=12, topics=2, settling=2)
     then = rows.topic_frames["then"]
-    then.speed[:] = np.where(then.topic == 0, 10.0, 30.0)  # one topic always turns three times as much
+    then.drift_angle[:] = np.where(then.topic == 0, 10.0, 30.0)  # one topic always turns three times as much
     tone = paleness(read_history(rows, "then"))
     assert (tone[:2] == 5).all()  # settling slices are pale
     assert (tone[5:, 0] == tone[5:, 1]).all()
 
 
 def test_settling_slices_are_named_in_then_only() -> None:
-    rows = Moment(gazette(slices=9, topics=4, settling=3))
+    rows = CachedRows(gazette(slices=9, topics=4, settling=3))
     view = RiverView()
     for reading, expected in (("then", 1), ("hindsight", 0)):
         figure = view.figure(view.frame(rows, Selection(reading=reading)), WIDE, "light")  # type: ignore[arg-type]

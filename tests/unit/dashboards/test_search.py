@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.dashboards.fakes import gazette
-from vmfstream.dashboards.looks import texts, wording
+from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.theme import theme
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.search import panel as search
 from vmfstream.dashboards.views.search.spelling import distances, nearest
@@ -23,8 +23,8 @@ WIDE, PHONE = Size(1240, 0), Size(362, 0)
 
 
 @cache
-def rows() -> Moment:
-    return Moment(gazette())
+def rows() -> CachedRows:
+    return CachedRows(gazette())
 
 
 def found(word: str | None, **chosen: Any) -> SearchFrame:
@@ -49,7 +49,7 @@ def test_every_topic_that_stores_the_word_has_a_row_with_its_weights_and_ranks()
 
 def test_rows_stand_by_their_highest_weight_and_the_rest_is_counted() -> None:
     stories = [["war", "peace", f"word{k}", "a", "b", "c", "d"] for k in range(12)]
-    snapshot = Moment(gazette(slices=8, topics=12, words=stories, settling=0))
+    snapshot = CachedRows(gazette(slices=8, topics=12, words=stories, settling=0))
     frame = SearchView().frame(snapshot, Selection(word="war", reading="then"))
     peaks = [row.weight.max() for row in frame.rows]
     assert peaks == sorted(peaks, reverse=True)
@@ -146,5 +146,5 @@ def test_pages_get_axis_and_looks_without_rows() -> None:
 
 
 def test_sentences() -> None:
-    assert wording.peak(3, "2000 Q1", short=False) == "word 3 of the topic, 2000 Q1"
+    assert phrases.peak(3, "2000 Q1", short=False) == "word 3 of the topic, 2000 Q1"
     assert texts.PAGE["searchUnknown"].startswith("The tracker has never stored")

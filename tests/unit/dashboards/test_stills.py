@@ -15,14 +15,14 @@ from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.written import write_log
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.looks.theme import theme
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.stills import format_of, parse_width, printed, still, write_still
 from vmfstream.dashboards.view import Selection
 from vmfstream.errors import InputError, MissingExtra
 
 
-def rows() -> Moment:
-    return Moment(gazette(slices=13, topics=6, settling=0))
+def rows() -> CachedRows:
+    return CachedRows(gazette(slices=13, topics=6, settling=0))
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,14 @@ def test_the_format_is_given_or_the_file_s() -> None:
     for path in ("a.gif", "a"):
         with pytest.raises(InputError, match="--format: expected svg, pdf, png"):
             format_of(Path(path))
+
+
+def test_former_names_of_views_work_and_warn() -> None:
+    chosen = Selection(topic=1, reading="hindsight")
+    for former, name in (("rays", "neighbours"), ("lines", "lineage")):
+        with pytest.warns(DeprecationWarning, match=f"'{former}' is now called '{name}'"):
+            drawing = printed(rows(), former, chosen)
+        assert repr(drawing) == repr(printed(rows(), name, chosen))
 
 
 @pytest.mark.parametrize("what", VIEWS)

@@ -11,10 +11,10 @@ from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.test_views import HOSTILE
 from tests.unit.dashboards.trees import STRANGER, with_trees
 from vmfstream.dashboards.looks.theme import repaint, theme
-from vmfstream.dashboards.panels import Parts
+from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import history_of
-from vmfstream.dashboards.rows.likeness import order_by_likeness
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
+from vmfstream.dashboards.rows.similarity import order_by_similarity
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.tree import panel as tree
 from vmfstream.dashboards.views.tree.hierarchy import TreeFrame, trees
@@ -23,12 +23,12 @@ from vmfstream.dashboards.views.tree.view import ROOT, TreeView
 WIDE = Size(1240, 0)
 
 
-def log(made: dict[int, Any] | None = None, **size: Any) -> Moment:
+def log(made: dict[int, Any] | None = None, **size: Any) -> CachedRows:
     groups = {6: [[0, 1], [2, 3, STRANGER]], 9: [[3, 2], [1], [0, STRANGER]]} if made is None else made
-    return Moment(with_trees(gazette(**{"slices": 12, "topics": 4, "settling": 0} | size), groups))
+    return CachedRows(with_trees(gazette(**{"slices": 12, "topics": 4, "settling": 0} | size), groups))
 
 
-def frame(rows: Moment, **chosen: Any) -> TreeFrame:
+def frame(rows: CachedRows, **chosen: Any) -> TreeFrame:
     return TreeView().frame(rows, Selection(**{"reading": "hindsight"} | chosen))
 
 
@@ -46,9 +46,9 @@ def test_the_date_sees_the_newest_tree_before_it_or_else_the_first() -> None:
 
 def test_only_trees_count_and_the_newest_of_a_slice() -> None:
     made = {6: [[0, 1], [2, 3]], 8: [[0, 1, 2, 3]]}
-    rows = Moment(with_trees(gazette(slices=12, topics=4), made, kinds=["tree", "flat"]))
+    rows = CachedRows(with_trees(gazette(slices=12, topics=4), made, kinds=["tree", "flat"]))
     assert trees(rows, history_of(rows, "then")) == [(0, 6)]
-    assert frame(Moment(gazette(slices=12, topics=4))).made is None
+    assert frame(CachedRows(gazette(slices=12, topics=4))).made is None
 
 
 def test_areas_are_shares_at_the_cursor_and_strangers_keep_theirs() -> None:
@@ -69,7 +69,7 @@ def test_a_date_without_documents_shows_what_was_calculated() -> None:
 
 
 def test_a_topic_that_is_not_there_takes_no_room() -> None:
-    rows = Moment(with_trees(gazette(), {20: [[0, 1], [7, 20, 21]]}))
+    rows = CachedRows(with_trees(gazette(), {20: [[0, 1], [7, 20, 21]]}))
     late = frame(rows, date=25)
     assert late.area[late.topic == 7] == 0
     assert late.area[late.topic == 21] > 0
@@ -79,7 +79,7 @@ def test_a_topic_that_is_not_there_takes_no_room() -> None:
 def test_all_trees_share_one_depth_first_order() -> None:
     rows = log()
     history = history_of(rows, "hindsight")
-    river = {int(history.topic[t]): k for k, t in enumerate(order_by_likeness(history))}
+    river = {int(history.topic[t]): k for k, t in enumerate(order_by_similarity(history))}
     for date in (6, 9):
         found = frame(rows, date=date)
         middles: dict[int, list[int]] = {}
@@ -120,7 +120,7 @@ def test_a_group_has_the_faded_colour_of_its_largest_topic() -> None:
     rows = with_trees(gazette(slices=12, topics=4, settling=0), made)
     assert rows.snapshot_frames is not None
     rows.snapshot_frames[1].share[:2] = 0.1, 0.4
-    found = frame(Moment(rows))
+    found = frame(CachedRows(rows))
     colours = dict(zip(treemap(found)["ids"], treemap(found)["marker"]["colors"], strict=True))
     light = theme("light")
     for k, topic in enumerate(found.topic):
@@ -145,7 +145,9 @@ def test_words_of_live_topics_are_those_of_the_date() -> None:
 def test_words_of_strangers_bring_no_tags() -> None:
     words = {0: HOSTILE[0], 1: HOSTILE[1], 2: ["<b>", "</script>"], 3: ["a" * 300]}
     base = gazette(slices=6, topics=2, words=HOSTILE, settling=0)
-    figure = TreeView().figure(frame(Moment(with_trees(base, {3: [[0, STRANGER], [1]]}, words=words))), WIDE, "light")
+    figure = TreeView().figure(
+        frame(CachedRows(with_trees(base, {3: [[0, STRANGER], [1]]}, words=words))), WIDE, "light"
+    )
     for label in figure.data[0].labels:
         assert "<" not in label.replace("<br>", "")
         assert len(label) < 90
@@ -159,14 +161,16 @@ def test_every_colour_is_in_the_table_and_repaints() -> None:
 
 
 def test_without_a_tree_the_panel_says_how_to_make_one() -> None:
-    def parts(rows: Moment) -> Parts:
-        return Parts(rows, history_of(rows, "then"), {}, True, False, ("documents",), ())
+    def parts(rows: CachedRows) -> PageParts:
+        return PageParts(rows, history_of(rows, "then"), {}, True, False, ("documents",), ())
 
-    bare = tree.section(parts(Moment(gazette(slices=4, topics=2))))
+    bare = tree.section(parts(CachedRows(gazette(slices=4, topics=2))))
     assert "vmfstream snapshot" in bare
     assert '<p id="tree-none">' in bare
     assert '<p id="tree-none" hidden>' in tree.section(parts(log()))
-    assert tree.columns(Moment(gazette(slices=4, topics=2)), history_of(Moment(gazette()), "then")) == {"made": []}
+    assert tree.columns(CachedRows(gazette(slices=4, topics=2)), history_of(CachedRows(gazette()), "then")) == {
+        "made": []
+    }
 
 
 def test_keys_and_columns_name_the_same_trees() -> None:

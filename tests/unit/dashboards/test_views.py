@@ -14,9 +14,9 @@ from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import empty
 from vmfstream.dashboards.looks.theme import repaint, theme
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.runfile.queries import EventFrame, SliceFrame, TypicalFrame
+from vmfstream.runfile.queries import EventFrame, RepresentativeFrame, SliceFrame
 
 SIZES = (Size(1240, 486), Size(362, 400))
 HOSTILE = [
@@ -27,7 +27,7 @@ HOSTILE = [
 
 
 def nothing() -> FakeRows:
-    return FakeRows(empty(SliceFrame), {}, {}, {}, empty(TypicalFrame), empty(EventFrame), {})
+    return FakeRows(empty(SliceFrame), {}, {}, {}, empty(RepresentativeFrame), empty(EventFrame), {})
 
 
 def gap() -> FakeRows:
@@ -52,15 +52,15 @@ LOGS: dict[str, Callable[[], FakeRows]] = {
 
 
 @pytest.fixture(scope="module", params=LOGS)
-def rows(request: pytest.FixtureRequest) -> Moment:
-    return Moment(LOGS[request.param]())
+def rows(request: pytest.FixtureRequest) -> CachedRows:
+    return CachedRows(LOGS[request.param]())
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_view_draws_every_log(name: str, rows: Moment) -> None:
+def test_every_view_draws_every_log(name: str, rows: CachedRows) -> None:
     view = VIEWS[name]()
     for reading in ("then", "hindsight"):
-        for form in ("auto", "ladder", "both") if name == "words" else ("auto",):
+        for form in ("auto", "ranks", "both") if name == "words" else ("auto",):
             selection = Selection(topic=0, reading=reading, form=form)
             frame = view.frame(rows, selection)
             for size in SIZES:
@@ -82,7 +82,7 @@ def test_views_leave_rows_unchanged(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_colour_is_in_the_table(name: str, rows: Moment) -> None:
+def test_every_colour_is_in_the_table(name: str, rows: CachedRows) -> None:
     known = {shade: set(theme(shade).tones()) for shade in ("light", "dark")}
     view = VIEWS[name]()
     for topic in (0, 1, 2):
@@ -96,7 +96,7 @@ def test_every_colour_is_in_the_table(name: str, rows: Moment) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_repainting_a_light_figure_gives_the_dark_one(name: str) -> None:
-    rows = Moment(gazette(slices=20, topics=26))
+    rows = CachedRows(gazette(slices=20, topics=26))
     view = VIEWS[name]()
     frame = view.frame(rows, Selection(topic=25, reading="hindsight"))
     light, dark = (json.loads(view.figure(frame, SIZES[0], shade).to_json()) for shade in ("light", "dark"))
@@ -106,10 +106,10 @@ def test_repainting_a_light_figure_gives_the_dark_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_words_of_strangers_bring_no_tags_and_no_formulas(name: str) -> None:
-    rows = Moment(LOGS["strangers' words"]())
+    rows = CachedRows(LOGS["strangers' words"]())
     view = VIEWS[name]()
     for topic in (0, 1):
-        for form in ("ladder", "strips", "both"):
+        for form in ("ranks", "heatmap", "both"):
             frame = view.frame(rows, Selection(topic=topic, reading="then", form=form))
             for text in _texts(view.figure(frame, Size(1240, 486), "light").to_plotly_json()):
                 bare = text.replace("<br>", "").replace("<i>", "").replace("</i>", "")

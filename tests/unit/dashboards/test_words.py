@@ -1,4 +1,4 @@
-"""The words of one topic: ladder, strips, both readings."""
+"""The words of one topic: rank chart, heatmap, both readings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 
 from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.looks.theme import theme
-from vmfstream.dashboards.rows.log import Moment
+from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
-from vmfstream.dashboards.views.words.ladder import ladder_columns, standing
-from vmfstream.dashboards.views.words.strips import strip_words
+from vmfstream.dashboards.views.words.heatmap import heatmap_words
+from vmfstream.dashboards.views.words.rank_chart import rank_chart_columns, standing
 from vmfstream.dashboards.views.words.view import WordsView
 
 WIDE, PHONE = Size(800, 0), Size(362, 0)
@@ -20,14 +20,14 @@ def test_form_follows_the_number_of_slices_and_the_width() -> None:
     view = WordsView()
     few = view.frame(gazette(slices=13, topics=3), Selection(topic=1))
     many = view.frame(gazette(slices=15, topics=3), Selection(topic=1))
-    assert [few.chosen(WIDE), few.chosen(PHONE), many.chosen(WIDE)] == ["ladder", "strips", "strips"]
+    assert [few.chosen(WIDE), few.chosen(PHONE), many.chosen(WIDE)] == ["ranks", "heatmap", "heatmap"]
 
 
 def test_columns_are_counted_back_from_the_newest() -> None:
-    assert ladder_columns(13, 800).tolist() == [0, 2, 4, 6, 8, 10, 12]
-    assert ladder_columns(12, 800).tolist() == [1, 3, 5, 7, 9, 11]
-    assert ladder_columns(8, 800).tolist() == list(range(8))
-    assert ladder_columns(1, 800).tolist() == [0]
+    assert rank_chart_columns(13, 800).tolist() == [0, 2, 4, 6, 8, 10, 12]
+    assert rank_chart_columns(12, 800).tolist() == [1, 3, 5, 7, 9, 11]
+    assert rank_chart_columns(8, 800).tolist() == list(range(8))
+    assert rank_chart_columns(1, 800).tolist() == [0]
 
 
 def test_words_enter_return_and_leave() -> None:
@@ -98,8 +98,8 @@ def test_words_of_uncertain_slices_are_muted() -> None:
 
 
 def test_strips_are_a_staircase_of_the_words_that_were_strong() -> None:
-    frame = WordsView().frame(gazette(), Selection(topic=4, reading="hindsight", form="strips"))
-    found = strip_words(frame)
+    frame = WordsView().frame(gazette(), Selection(topic=4, reading="hindsight", form="heatmap"))
+    found = heatmap_words(frame)
     assert 8 <= found.size <= 24
     strong = (frame.rank[:, found] > 0) & (frame.rank[:, found] <= 8)
     assert strong.any(axis=0).all()
@@ -110,18 +110,18 @@ def test_strips_are_a_staircase_of_the_words_that_were_strong() -> None:
 
 def test_blank_is_only_where_a_word_is_not_stored() -> None:
     view = WordsView()
-    frame = view.frame(gazette(stored=12), Selection(topic=4, reading="hindsight", form="strips"))
+    frame = view.frame(gazette(stored=12), Selection(topic=4, reading="hindsight", form="heatmap"))
     figure = view.figure(frame, WIDE, "light")
     z = np.array(next(t for t in figure.data if t.name == "words").z)
-    np.testing.assert_array_equal(z.T == 0, frame.rank[:, strip_words(frame)] == 0)
+    np.testing.assert_array_equal(z.T == 0, frame.rank[:, heatmap_words(frame)] == 0)
 
 
 def test_both_readings_stand_above_each_other() -> None:
-    rows = Moment(gazette(slices=12, topics=3))
+    rows = CachedRows(gazette(slices=12, topics=3))
     view = WordsView()
     frame = view.frame(rows, Selection(topic=1, reading="then", form="both"))
-    then = view.frame(rows, Selection(topic=1, reading="then", form="strips"))
-    late = view.frame(rows, Selection(topic=1, reading="hindsight", form="strips"))
+    then = view.frame(rows, Selection(topic=1, reading="then", form="heatmap"))
+    late = view.frame(rows, Selection(topic=1, reading="hindsight", form="heatmap"))
     assert frame.other is not None
     for word in set(then.words) & set(late.words):
         k = frame.words.index(word)
@@ -137,7 +137,7 @@ def test_a_topic_is_drawn_over_its_own_life() -> None:
 
 def test_slices_without_documents_are_hollow_rings() -> None:
     view = WordsView()
-    frame = view.frame(gazette(slices=12, topics=3, empty=(4, 5)), Selection(topic=1, form="strips"))
+    frame = view.frame(gazette(slices=12, topics=3, empty=(4, 5)), Selection(topic=1, form="heatmap"))
     rings = [t for t in view.figure(frame, WIDE, "light").data if t.name == "empty"]
     assert list(rings[0].x) == [4, 5]
 
@@ -146,17 +146,17 @@ def test_settling_slices_are_grey_and_have_no_say() -> None:
     view = WordsView()
     rows = gazette(slices=12, topics=3, settling=3)
     early = {w for s, w, r in _stored(rows, 1) if s < 3 and r <= 8} - {w for s, w, r in _stored(rows, 1) if s >= 3}
-    frame = view.frame(rows, Selection(topic=1, reading="then", form="strips"))
-    assert not early & {frame.words[w] for w in strip_words(frame)}
+    frame = view.frame(rows, Selection(topic=1, reading="then", form="heatmap"))
+    assert not early & {frame.words[w] for w in heatmap_words(frame)}
     traces = {t.name: t for t in view.figure(frame, WIDE, "light").data}
     assert not np.array(traces["words"].z)[:, :3].any()
     assert np.array(traces["words"].z)[:, 3:].any()
-    grey = np.array(traces["settling"].z)
+    grey = np.array(traces["warm-up"].z)
     assert grey.shape[1] == 3
     assert np.nansum(grey) > 0
-    assert [tone for _, tone in traces["settling"].colorscale] == list(theme("light").rail)
-    late = view.frame(rows, Selection(topic=1, reading="hindsight", form="strips"))
-    assert "settling" not in {t.name for t in view.figure(late, WIDE, "light").data}
+    assert [tone for _, tone in traces["warm-up"].colorscale] == list(theme("light").rail)
+    late = view.frame(rows, Selection(topic=1, reading="hindsight", form="heatmap"))
+    assert "warm-up" not in {t.name for t in view.figure(late, WIDE, "light").data}
 
 
 def _stored(rows: FakeRows, topic: int) -> list[tuple[int, str, int]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.unit.dashboards.fakes import FakeRows
-from vmfstream.records import Commit, EpochReport, Event, Slice, SliceReport, SmoothedSlice, TopicRows, Typical
+from vmfstream.records import Commit, EpochReport, Event, Representative, Slice, SliceReport, SmoothedSlice, TopicRows
 from vmfstream.runfile.queries import AngleFrame, Reading
 from vmfstream.runfile.writer import Log
 
@@ -34,8 +34,8 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             gamma=t.gamma[here],
             tightness=t.tightness[here],
             certainty=t.certainty[here],
-            speed=t.speed[here],
-            speed_error=t.speed_error[here],
+            drift_angle=t.drift_angle[here],
+            drift_angle_error=t.drift_angle_error[here],
             words=words,
             angles=_square(rows.angles(reading), s, t.topic[here]),
             sketches=rows.sketches(reading).numbers[here].astype(np.int8),
@@ -43,7 +43,7 @@ def write_log(path: Path, rows: FakeRows) -> Path:
 
     log = Log(path)
     log.settings(rows.meta())
-    frame, events, typical = rows.slices(), rows.events(), rows.typical()
+    frame, events, typical = rows.slices(), rows.events(), rows.representative()
     count = frame.slice.size
     for k in range(count):
         s = int(frame.slice[k])
@@ -54,10 +54,10 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             n=int(frame.n[k]),
             predicted=0.0,
             persistence=0.9,
-            settling=bool(frame.settling[k]),
+            warm_up=bool(frame.warm_up[k]),
             dimension=500,
             topics=topics("then", s),
-            typical=Typical(
+            representative=Representative(
                 topic=typical.topic[here],
                 rank=typical.rank[here],
                 id=list(typical.id[here]),

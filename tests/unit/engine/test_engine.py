@@ -37,8 +37,8 @@ def test_an_epoch_gathers_batches() -> None:
     assert sizes(fine) == [10, 10, 10, 10, 0] * 4
     wholes, parts = ([c.epoch for c in log.commits if c.epoch.n][len(log.commits) // 4 :] for log in (coarse, fine))
     for whole, one, two in zip(wholes, parts[-2 * len(wholes) :: 2], parts[-2 * len(wholes) + 1 :: 2], strict=True):
-        assert whole.heldout == pytest.approx((one.heldout + two.heldout) / 2)
-        assert min(one.unknown, two.unknown) <= whole.unknown <= max(one.unknown, two.unknown)
+        assert whole.prequential == pytest.approx((one.prequential + two.prequential) / 2)
+        assert min(one.oov_rate, two.oov_rate) <= whole.oov_rate <= max(one.oov_rate, two.oov_rate)
     assert [r.predicted for r in closed(coarse)] == pytest.approx([r.predicted for r in closed(fine)], nan_ok=True)
 
 
@@ -51,7 +51,7 @@ def test_a_slice_may_end_exactly_with_an_epoch() -> None:
     assert sizes(log) == [25, 0, 25, 25, 0]
     assert [len(c.closed) for c in log.commits] == [0, 1, 0, 0, 1]
     assert [r.n for r in closed(log)] == [25, 50]
-    assert np.isnan(log.commits[1].epoch.heldout)
+    assert np.isnan(log.commits[1].epoch.prequential)
 
 
 def test_slices_of_documents() -> None:
@@ -316,7 +316,7 @@ def test_topics_start_in_the_middle_of_a_huge_slice() -> None:
     log = run(items, epoch_documents=500, assigned=count)
     epochs = [c.epoch for c in log.commits]
     assert [e.topics is not None for e in epochs] == [False] * 7 + [True] * 4
-    assert [bool(np.isfinite(e.heldout)) for e in epochs] == [False] * 8 + [True] * 3
+    assert [bool(np.isfinite(e.prequential)) for e in epochs] == [False] * 8 + [True] * 3
     assert len(found) == HUGE + 300 - 4000
     subject = [i % 3 for i in range(4000, HUGE + 300)]
     assert len(set(zip(subject, found, strict=True))) == 3
@@ -397,8 +397,8 @@ def test_documents_without_known_words_belong_nowhere() -> None:
     log = run(items, assigned=count)
     assert found == [-1] * 4
     assert log.commits[-1].epoch.empty == 4
-    assert log.commits[-1].epoch.unknown == 1.0
-    assert np.isnan(log.commits[-1].epoch.heldout)
+    assert log.commits[-1].epoch.oov_rate == 1.0
+    assert np.isnan(log.commits[-1].epoch.prequential)
 
 
 def test_documents_that_share_no_word_are_not_kept_for_ever() -> None:
@@ -438,10 +438,10 @@ def test_an_engine_reads_counts_of_earlier_runs() -> None:
 def test_typical_documents_belong_to_their_topic() -> None:
     log = run(FOUR_YEARS, typical_documents=2, encoder=TextEncoder())
     for report in closed(log):
-        assert report.typical is not None
+        assert report.representative is not None
         assert report.topics is not None
-        assert report.typical.rank.tolist() == [1, 2] * 3
-        for topic, id in zip(report.typical.topic, report.typical.id, strict=True):
+        assert report.representative.rank.tolist() == [1, 2] * 3
+        for topic, id in zip(report.representative.topic, report.representative.id, strict=True):
             words = {word for word, _ in report.topics.words[int(topic)]}
             assert words & set(SUBJECTS[int(id[1:]) % 3])
 
@@ -456,5 +456,5 @@ def test_a_slice_larger_than_what_is_kept_is_still_judged_and_shown() -> None:
         assert report.topics is not None
         assert report.topics.n.sum() == pytest.approx(4500, rel=0.01)
         assert np.isfinite(report.predicted)
-        assert report.typical is not None
-        assert len(report.typical.id) > 0
+        assert report.representative is not None
+        assert len(report.representative.id) > 0

@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.engine.documents import closed, document, engine, run, years
 from vmfstream import TopicTracker
-from vmfstream.bayes.factors.credible import angular_radius, share_intervals
+from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
 from vmfstream.engine.loop import calibration as tempering
 from vmfstream.engine.loop.novel import MostNovel
 from vmfstream.records import Document
@@ -148,13 +148,13 @@ def test_batches_of_any_size_find_the_same_first_stories(size: int) -> None:
 
 def test_a_slice_says_how_far_memberships_on_arrival_went(tmp_path: Path) -> None:
     engine(years({2001: 60, 2002: 60, 2003: 60}), Log(tmp_path / "run.duckdb")).run()
-    frame = Reader(tmp_path / "run.duckdb").tempers()
+    frame = Reader(tmp_path / "run.duckdb").temperatures()
     assert frame.slice.tolist() == [2001, 2002, 2003]
-    assert np.isnan(frame.temper[0])
-    assert (frame.temper[1:] > 0).all()
+    assert np.isnan(frame.temperature[0])
+    assert (frame.temperature[1:] > 0).all()
 
 
-def test_the_temper_fits_arrival_scores_to_settled_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_temperature_fits_arrival_scores_to_settled_topics(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Any, Any]] = []
 
     def spy(scores: Any, labels: Any) -> float:
@@ -163,7 +163,7 @@ def test_the_temper_fits_arrival_scores_to_settled_topics(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(tempering, "fitted_temper", spy)
     log = run(years({2001: 60, 2002: 90}))
-    assert closed(log)[-1].temper == 0.25
+    assert closed(log)[-1].temperature == 4.0
     ((scores, labels),) = seen
     assert scores.shape == (90, 3)
     topics = closed(log)[-1].topics
@@ -172,15 +172,15 @@ def test_the_temper_fits_arrival_scores_to_settled_topics(monkeypatch: pytest.Mo
     np.testing.assert_array_equal(scores.argmax(axis=1), labels)
 
 
-def test_few_documents_tell_no_temper() -> None:
-    assert np.isnan(closed(run(years({2001: 60, 2002: 12})))[-1].temper)
+def test_few_documents_tell_no_temperature() -> None:
+    assert np.isnan(closed(run(years({2001: 60, 2002: 12})))[-1].temperature)
 
 
-def test_the_stream_tempers_a_tracker() -> None:
+def test_the_stream_calibrates_a_tracker() -> None:
     texts = [document(i, 0)["text"] for i in range(60)]
     tracker = TopicTracker(topics=3)
-    assert tracker.temper == 1.0
+    assert tracker.temperature == 1.0
     tracker.learn(texts, 2001).learn(texts, 2002).learn(texts, 2003)
-    assert tracker.temper != 1.0
-    asked = tracker.transform(["harbour comet"], temper=None)
-    np.testing.assert_array_equal(asked, tracker.transform(["harbour comet"], temper=tracker.temper))
+    assert tracker.temperature != 1.0
+    asked = tracker.transform(["harbour comet"], temperature=None)
+    np.testing.assert_array_equal(asked, tracker.transform(["harbour comet"], temperature=tracker.temperature))

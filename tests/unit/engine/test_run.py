@@ -20,6 +20,7 @@ from vmfstream.engine.observers.evaluation import METHODS, WARM_UP, Compared, Co
 from vmfstream.engine.run import RunSettings, agree, evaluate, follow
 from vmfstream.engine.runtime_tuning import UNHINDERED
 from vmfstream.errors import InputError
+from vmfstream.online.settings import BirthSettings, TrackerSettings, WindowSettings
 from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryLog
 from vmfstream.runfile.writer import Log
@@ -41,7 +42,7 @@ def test_a_log_without_a_setting_means_its_default() -> None:
     assert RunSettings.from_text({"topics": "7", "format": "1", "new in 9.0": "x"}) == RunSettings(topics=7)
 
 
-@pytest.mark.parametrize("name", [f.name for f in fields(RunSettings)])
+@pytest.mark.parametrize("name", [f.name for f in fields(RunSettings) if f.name != "rules"])
 def test_only_names_may_differ_when_a_log_is_continued(name: str) -> None:
     was = getattr(SETTINGS, name)
     changed: Any = was + 1 if isinstance(was, int) else "month" if name == "slices" else "other"
@@ -105,6 +106,56 @@ def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
     assert (again.documents, again.epoch) == (160, first.epoch)
     with pytest.raises(InputError, match="topics"):
         follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
+
+
+OTHER_RULES = TrackerSettings(births=BirthSettings(least_gain=5.0), fitting=WindowSettings(cooling=1.7), alpha=0.5)
+
+
+def test_a_log_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
+    log = Log(tmp_path / "a.duckdb")
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), log, replace(SETTINGS, rules=OTHER_RULES))
+    stored = log.settings({})
+    assert stored["rule.births.least_gain"] == "5.0"
+    assert stored["rule.fitting.cooling"] == "1.7"
+    assert stored["rule.drift.history"] == "5000"
+    assert not {"rule.topics", "rule.threads", "rules"} & set(stored)
+    assert RunSettings.from_text(stored).tracker().births.least_gain == 5.0
+
+
+def test_a_run_goes_on_under_the_rules_that_it_was_begun_with(tmp_path: Path) -> None:
+    begun = replace(SETTINGS, rules=OTHER_RULES)
+    whole = MemoryLog()
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), whole, begun)
+    log, parts = Log(tmp_path / "a.duckdb"), MemoryLog()
+    for store in (log, parts):
+        with pytest.raises(Aborted):
+            follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), store, begun)
+        follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS)
+    assert told(parts) == told(whole)
+    usual = MemoryLog()
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), usual, SETTINGS)
+    assert told(usual) != told(whole)
+    assert agree(SETTINGS, log.settings({})).rules == OTHER_RULES
+
+
+def test_other_rules_than_those_of_a_log_are_refused() -> None:
+    stored = SETTINGS.as_text()
+    with pytest.raises(InputError, match=r"begun with rule\.births\.least_gain = 10\.0 and .* continued with 5\.0"):
+        agree(replace(SETTINGS, rules=TrackerSettings(births=BirthSettings(least_gain=5.0))), stored)
+    with pytest.raises(InputError, match=r"a rule that cannot be read: births\.least_gain: .* got 'much'"):
+        agree(SETTINGS, stored | {"rule.births.least_gain": "much"})
+
+
+def test_a_log_from_before_there_were_rules_is_continued() -> None:
+    old = {name: value for name, value in SETTINGS.as_text().items() if not name.startswith("rule.")}
+    store = MemoryLog()
+    store.settings(old)
+    with pytest.raises(Aborted):
+        follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), store, SETTINGS)
+    assert follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS).documents == 160
+    whole = MemoryLog()
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), whole, SETTINGS)
+    assert told(store) == told(whole)
 
 
 def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() -> None:

@@ -29,7 +29,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_newest_slice_largest_topic_first(log: Path) -> None:
-    rows = newest_topics(log, words=8, hindsight=False)
+    rows = newest_topics(log, words=8, smoothed=False)
     assert [row["slice"] for row in rows] == ["2003"] * 3
     assert [row["documents"] for row in rows] == [15] * 3
     assert sorted(row["topic"] for row in rows) == [0, 1, 2]
@@ -41,33 +41,33 @@ def test_sizes_decide_the_order(tmp_path: Path) -> None:
     uneven = [item for i, item in enumerate(years({2001: 90})) if i % 3 == 1 or i % 9 == 0 or i % 18 == 2]
     path = tmp_path / "run.duckdb"
     follow(MemorySource(uneven), FieldCodec(), Log(path), SETTINGS)
-    rows = newest_topics(path, words=1, hindsight=False)
+    rows = newest_topics(path, words=1, smoothed=False)
     assert [row["documents"] for row in rows] == [30, 10, 5]
     assert [len(row["words"]) for row in rows] == [1, 1, 1]
 
 
 def test_one_topic_over_time(log: Path) -> None:
-    for hindsight in (False, True):
-        rows = one_topic(log, 1, words=5, hindsight=hindsight)
+    for smoothed in (False, True):
+        rows = one_topic(log, 1, words=5, smoothed=smoothed)
         assert [row["slice"] for row in rows] == ["2001", "2002", "2003"]
-        assert rows[0]["turned"] == ""
-        assert rows[1]["turned"].endswith("°")
+        assert rows[0]["drift_angle"] == ""
+        assert rows[1]["drift_angle"].endswith("°")
         assert all(len(row["words"]) == 5 for row in rows)
 
 
 def test_an_unknown_topic_names_the_known(log: Path) -> None:
     with pytest.raises(InputError, match="no topic 17; topics: 0, 1, 2"):
-        one_topic(log, 17, words=5, hindsight=False)
+        one_topic(log, 17, words=5, smoothed=False)
 
 
 def test_a_log_without_hindsight_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     Log(path)
-    assert newest_topics(path, words=5, hindsight=False) == []
-    with pytest.raises(InputError, match="hindsight"):
-        newest_topics(path, words=5, hindsight=True)
+    assert newest_topics(path, words=5, smoothed=False) == []
+    with pytest.raises(InputError, match="smoothed"):
+        newest_topics(path, words=5, smoothed=True)
     with pytest.raises(InputError, match="none yet"):
-        one_topic(path, 0, words=5, hindsight=False)
+        one_topic(path, 0, words=5, smoothed=False)
 
 
 def test_everything_is_there() -> None:

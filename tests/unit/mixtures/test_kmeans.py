@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.directional.kernels import padded
-from vmfstream.mixtures.frequency import (
+from vmfstream.mixtures.frequency_sensitive import (
     SCORES,
     Score,
     default_scale,

@@ -94,22 +94,21 @@ def empty(d: int) -> NDArray[np.float32]:
 
 def begun(xs: Sequence[Rows], settings: TrackerSettings, *, given: int = 1) -> TrackState:
     """A state fitted on the first ``given`` slices; the next one is open."""
-    return tracker.start(settings, list(enumerate(xs[:given])), given, empty(xs[0].shape[1]))
+    return tracker.init(settings, list(enumerate(xs[:given])), given, empty(xs[0].shape[1]))
 
 
 def learn(
     state: TrackState, x: Rows, settings: TrackerSettings, *, batch: int | None = None
-) -> tuple[TrackState, tracker.Closed]:
+) -> tuple[TrackState, tracker.SliceResult]:
     """One slice from its first batch to its end."""
     for low in range(0, x.shape[0], batch or max(x.shape[0], 1)):
         state, _ = tracker.step(state, x[low : low + (batch or x.shape[0])], settings)
-    state, predicted = tracker.judge(state, settings)
-    return tracker.close(state, predicted, settings)
+    return tracker.end_slice(state, settings)
 
 
 def follow(
     xs: Sequence[Rows], settings: TrackerSettings, *, given: int = 1, batch: int | None = None
-) -> tuple[TrackState, list[tracker.Closed]]:
+) -> tuple[TrackState, list[tracker.SliceResult]]:
     """Follow all slices after the first fit."""
     state, seen = begun(xs, settings, given=given), []
     for x in xs[given:]:

@@ -10,6 +10,9 @@ import pytest
 from tests.unit.online.streams import LIVING, follow, story
 from vmfstream.directional.vmf import sample
 from vmfstream.online.drift import changed, terms, turn
+from vmfstream.online.settings import DriftSettings
+
+RULES = DriftSettings()
 
 
 def two(d: int, gammas: tuple[float, float], angle: float) -> tuple[np.ndarray, np.ndarray]:
@@ -65,18 +68,18 @@ def test_a_change_is_told_when_it_shows(shift: float) -> None:
     scores = rng.normal(100.0, 2.0, 600)
     scores[500:] += shift * 2.0
     every = np.ones(600, np.bool_)
-    change = changed(scores, np.arange(600) >= 500, every)
+    change = changed(scores, np.arange(600) >= 500, every, RULES)
     assert change == pytest.approx(scores[500:].mean() - scores[:500].mean())
-    assert changed(scores[:500], np.arange(500) >= 400, every[:500]) is None
+    assert changed(scores[:500], np.arange(500) >= 400, every[:500], RULES) is None
     longer = np.append(scores, rng.normal(100.0 + shift * 2.0, 2.0, 50))
-    assert changed(longer, np.arange(650) >= 600, np.ones(650, np.bool_)) is None  # it was told before
+    assert changed(longer, np.arange(650) >= 600, np.ones(650, np.bool_), RULES) is None  # it was told before
 
 
 def test_what_cannot_change_is_not_watched() -> None:
     every = np.ones(100, np.bool_)
-    assert changed(np.ones(100), every & (np.arange(100) > 50), every) is None
-    assert changed(np.zeros(0), every[:0], every[:0]) is None
-    assert changed(np.arange(30.0), np.arange(30) > 5, every[:30]) is None
+    assert changed(np.ones(100), every & (np.arange(100) > 50), every, RULES) is None
+    assert changed(np.zeros(0), every[:0], every[:0], RULES) is None
+    assert changed(np.arange(30.0), np.arange(30) > 5, every[:30], RULES) is None
 
 
 def test_quiet_topics_raise_no_alarm_and_turned_ones_do() -> None:

@@ -17,11 +17,15 @@ from tests.data import corpus_file
 from tests.unit.online.streams import LIVING, PLAIN, Story, assert_same, begun, follow, learn, sparse, story
 from tests.unit.online.test_state import through_a_file
 from vmfstream.directional.bessel import log_partition
-from vmfstream.online import lifecycle, mergers, tracker
-from vmfstream.online.births import unseen
+from vmfstream.online import lifecycle, mergers, slice_end, tracker
+from vmfstream.online.belief_update import with_prediction
+from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.prediction import Belief, score
-from vmfstream.online.state import Rows, TrackerSettings, TrackState, columns_of
+from vmfstream.online.reading import novelty
+from vmfstream.online.settings import BirthSettings
+from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of
 from vmfstream.online.topic_slots import added, joined, same_topic
+from vmfstream.online.vocabulary_change import regrown
 from vmfstream.records import Document, Event
 from vmfstream.text.encoders import TextEncoder
 
@@ -197,12 +201,12 @@ def test_first_stories_are_the_most_novel(seed: int) -> None:
     stream = story(plan, seed=seed)
     state, _, _ = lived(Story(stream.xs[:8], stream.labels[:8]), LIVING)
     after, info = tracker.step(state, stream.xs[8], LIVING)
-    novel = tracker.novelty(state, stream.xs[8], info)
+    novel = novelty(state, stream.xs[8], info)
     new = stream.labels[8] == 5
     assert novel[new].min() > novel[~new].max()
     assert (novel[~new] < 0).all()
     blank = csr_array((2, 800), dtype=np.float32)
-    assert not tracker.novelty(after, blank, tracker.step(after, blank, LIVING)[1]).any()
+    assert not novelty(after, blank, tracker.step(after, blank, LIVING)[1]).any()
 
 
 # --- mergers --------------------------------------------------------------------------------------------------------
@@ -268,7 +272,7 @@ def test_topics_that_sleep_are_not_merged_for_want_of_worth() -> None:
     plan[6:, 2:] = 0
     state, _, _ = lived(story(plan), replace(LIVING, topics=4))
     evidence, cosine = same_topic(state, LIVING)
-    speaking = mergers._speaking(state, np.zeros_like(evidence), np.ones_like(cosine))
+    speaking = mergers._speaking(state, np.zeros_like(evidence), np.ones_like(cosine), LIVING)
     inside = np.add.reduce([w.resp.sum(axis=0) for w in state.window])[:4]
     assert (inside < 1.0).sum() == 2
     assert speaking == pytest.approx(np.minimum.outer(inside, inside), abs=1e-3)
@@ -359,8 +363,8 @@ def test_more_topics_than_sixteen_widen_everything() -> None:
     assert state.kp == 32
     assert state.past is not None
     assert {h.shape[1] for h in state.past} == {32} == {w.resp.shape[1] for w in state.window}
-    state = replace(state, open=tracker._nothing(state.dim, state.kp))
-    after, _ = learn(tracker._predicted(state, LIVING), story(counts(1, 30, 30)).xs[0], LIVING)
+    state = replace(state, open=OpenSlice.empty(state.dim, state.kp))
+    after, _ = learn(with_prediction(state, LIVING), story(counts(1, 30, 30)).xs[0], LIVING)
     assert np.isfinite(after.base).all()
 
 
@@ -373,9 +377,9 @@ def test_topics_that_do_not_live_know_no_life(monkeypatch: pytest.MonkeyPatch) -
     state, seen = follow(stream.xs, settings)
     assert state.life is None
     assert not any(closed.events for closed in seen)
-    for module, name in ((lifecycle, "with_births"), (tracker, "with_mergers")):
+    for module, name in ((lifecycle, "with_births"), (slice_end, "with_mergers")):
         monkeypatch.setattr(module, name, lambda state, settings: (state, []))
-    monkeypatch.setattr(lifecycle, "with_sleep", lambda state, n: (state, []))
+    monkeypatch.setattr(lifecycle, "with_sleep", lambda state, n, settings: (state, []))
     monkeypatch.setattr(lifecycle, "arrived", lambda state, x, belief, settings: state)
     again, seen_again = follow(stream.xs, settings)
     assert_same(state, again)
@@ -403,7 +407,7 @@ def test_lives_move_to_a_new_vocabulary(kind: str) -> None:
     columns = np.append(np.arange(20, 300), np.full(100, -1)).astype(np.int32)
     window = [w.x for w in state.window]
     wider = [columns_of(x, columns) for x in window]
-    grown = tracker.regrow(state, columns, wider, columns_of(rows[0][:0], columns), LIVING)
+    grown = regrown(state, columns, wider, columns_of(rows[0][:0], columns), LIVING)
     assert state.life is not None
     assert grown.life is not None
     for old, new in ((state.life.recent, grown.life.recent), (state.life.control, grown.life.control)):
@@ -419,13 +423,11 @@ def test_lives_move_to_a_new_vocabulary(kind: str) -> None:
 # --- the samples ----------------------------------------------------------------------------------------------------
 
 
-def test_samples_are_bounded_and_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "CONTROL", 200)
-    monkeypatch.setattr(lifecycle, "SLICE_SAMPLE", 40)
-    monkeypatch.setattr(lifecycle, "LEAST_CONTROL", 10**9)
+def test_samples_are_bounded_and_uniform() -> None:
+    rules = BirthSettings(control_documents=200, slice_documents=40, least_control=10**9)
     plan = counts(24, 20, 20)
     plan[1:12] *= 2  # slices of 80, then of 40: as many are kept of each, but they stand for more
-    state, _ = follow(story(plan, d=200, length=20).xs, replace(LIVING, topics=2, refit=False))
+    state, _ = follow(story(plan, d=200, length=20).xs, replace(LIVING, topics=2, refit=False, births=rules))
     assert state.life is not None
     recent, control = state.life.recent, state.life.control
     assert np.unique(recent.slice).tolist() == [21, 22, 23]
@@ -486,7 +488,9 @@ def test_scores_of_learnt_documents_would_bring_false_births(
         assert life is not None
         knows = belief._replace(f=state.f, gamma=state.gamma[: state.k])
         old = life.control
-        gain = score(old.x, knows, threads=1)[0] - unseen(old.x, state.anchor, state.kappa) if len(old) else old.gain
+        if not len(old):
+            return state
+        gain = score(old.x, knows, threads=1)[0] - new_topic_log_density(old.x, state.anchor, state.kappa)
         return replace(state, life=replace(life, control=replace(old, gain=gain)))
 
     monkeypatch.setattr(lifecycle, "arrived", in_sample)

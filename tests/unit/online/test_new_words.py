@@ -18,7 +18,9 @@ from tests.unit.online.streams import (
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import tracker
-from vmfstream.online.growth import moved
+from vmfstream.online.reading import predictive_log_likelihood
+from vmfstream.online.slice_end import close
+from vmfstream.online.vocabulary_change import moved, regrown
 
 
 def embedded(x: Any, columns: NDArray[np.int32]) -> Any:
@@ -38,7 +40,7 @@ def test_new_words_change_no_direction(slices: int) -> None:
     columns = np.full(420, -1, np.int32)
     columns[np.random.default_rng(0).permutation(420)[:300]] = np.arange(300)
     window = [embedded(w.x, columns) for w in state.window]
-    grown = tracker.regrow(state, columns, window, embedded(xs[slices], columns), PLAIN)
+    grown = regrown(state, columns, window, embedded(xs[slices], columns), PLAIN)
     assert grown.dim == 420
     assert np.array_equal(grown.ids, state.ids)
     assert (grown.leader, grown.slice, grown.next_id) == (state.leader, state.slice, state.next_id)
@@ -57,8 +59,8 @@ def test_new_words_change_no_direction(slices: int) -> None:
     assert grown.open.n == pytest.approx(state.open.n, abs=1e-3)
     assert (unit(grown.base[columns >= 0]) * unit(state.base[columns[columns >= 0]])).sum(axis=1).min() > 0.999
     assert np.abs(grown.f - grown.base - np.float32(grown.kappa) * grown.open.s).max() < 1e-3
-    assert tracker.density(grown, embedded(xs[slices], columns), PLAIN).mean() > 1
-    closed_state, closed = tracker.close(grown, 0.0, PLAIN)
+    assert predictive_log_likelihood(grown, embedded(xs[slices], columns), PLAIN).mean() > 1
+    closed_state, closed = close(grown, 0.0, PLAIN)
     assert closed.filtered.f.shape == (420, 16)
     assert closed_state.dim == 420
 
@@ -72,7 +74,7 @@ def test_dropped_words_leave_what_the_others_hold() -> None:
     gone = int(np.flatnonzero(state.open.kept[0][1].sum(axis=1))[0])
     kept = embedded(xs[5], columns).toarray()
     kept[gone] = 0.0
-    grown = tracker.regrow(state, columns, [embedded(w.x, columns) for w in state.window], sparse(kept), PLAIN)
+    grown = regrown(state, columns, [embedded(w.x, columns) for w in state.window], sparse(kept), PLAIN)
     assert state.past is not None
     assert grown.past is not None
     for old, new in zip(state.past, grown.past, strict=True):

@@ -20,7 +20,10 @@ from tests.unit.online.streams import (
 )
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.online import tracker
+from vmfstream.online.persistence_choice import judge
+from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import TrackerSettings
+from vmfstream.online.vocabulary_change import regrown
 
 Matrix = NDArray[np.float32]
 
@@ -38,7 +41,7 @@ def test_leading_persistence_is_the_true_one(omega: float) -> None:
     # these topics have no common background, and kappa is known: then the leader is exact
     kappa = float(inv_bessel_ratio(2000, 0.25))
     state = replace(state, kappa=kappa, anchor=0 * state.anchor, base=np.zeros_like(state.base))
-    state = tracker.regrow(state, np.arange(2000, dtype=np.int32), stream.xs[:2], empty(2000), settings)
+    state = regrown(state, np.arange(2000, dtype=np.int32), stream.xs[:2], empty(2000), settings)
     for x in stream.xs[2:]:
         state, _ = learn(state, x, settings)
     assert settings.persistences[state.leader] == omega
@@ -59,8 +62,8 @@ def test_drift_is_followed() -> None:
     state, cut, frozen, tracked = first, 0.0, 0.0, 0.0
     for t in range(2, 9):
         anchor = np.where(np.arange(16) < 5, state.anchor[:, None], 0).astype(np.float32)
-        cut += float(tracker.density(state, stream.xs[t], settings, base=anchor).mean())
-        frozen += float(tracker.density(first, stream.xs[t], settings).mean())
+        cut += float(predictive_log_likelihood(state, stream.xs[t], settings, base=anchor).mean())
+        frozen += float(predictive_log_likelihood(first, stream.xs[t], settings).mean())
         state, closed = learn(state, stream.xs[t], settings)
         tracked += closed.predicted
         assert agreement(closed.filtered.f, stream.means[t]) > 0.6
@@ -92,12 +95,12 @@ def test_new_leader_predicts_at_once() -> None:
     settings = replace(PLAIN, persistences=(0.7, 0.99), refit=False)
     state, _ = follow(stream.xs[:3], settings)
     lagging = replace(state, leader=1)
-    lagging = tracker.regrow(lagging, np.arange(300, dtype=np.int32), [w.x for w in state.window], empty(300), settings)
+    lagging = regrown(lagging, np.arange(300, dtype=np.int32), [w.x for w in state.window], empty(300), settings)
     filled, _ = tracker.step(lagging, stream.xs[3], settings)
-    judged, predicted = tracker.judge(filled, settings)
+    judged, predicted = judge(filled, settings)
     assert judged.leader == 0
-    assert predicted == pytest.approx(tracker.density(lagging, stream.xs[3], settings).mean(), abs=1e-3)
+    assert predicted == pytest.approx(predictive_log_likelihood(lagging, stream.xs[3], settings).mean(), abs=1e-3)
     h, led = (s.base[:, :3] - s.anchor[:, None] for s in (lagging, judged))
     assert (np.linalg.norm(led, axis=0) < 0.9 * np.linalg.norm(h, axis=0)).all()
     assert np.abs(judged.f - judged.base - np.float32(judged.kappa) * judged.open.s).max() < 1e-3
-    assert tracker.density(judged, stream.xs[3], settings).mean() > predicted
+    assert predictive_log_likelihood(judged, stream.xs[3], settings).mean() > predicted

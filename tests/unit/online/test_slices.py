@@ -18,8 +18,12 @@ from tests.unit.online.streams import (
     unit,
 )
 from vmfstream.directional.bessel import bessel_ratio
-from vmfstream.online import chain, tracker
-from vmfstream.online.state import Rows, TrackerSettings, TrackState, to_arrays
+from vmfstream.online import filtering, slice_end, tracker
+from vmfstream.online.reading import smoothed
+from vmfstream.online.serialization import from_arrays, to_arrays
+from vmfstream.online.settings import TrackerSettings, WindowSettings
+from vmfstream.online.slice_end import close
+from vmfstream.online.state import Rows, TrackState
 from vmfstream.online.window import Refit, refit
 
 
@@ -29,7 +33,7 @@ def test_empty_slices_only_predict(kind: str, slices: int, monkeypatch: pytest.M
     xs: list[Rows] = list(texts()) if kind == "csr" else [x.toarray() for x in texts()]
     state, _ = follow(xs[:slices], PLAIN)
     with monkeypatch.context() as m:
-        m.setattr(tracker, "refit", None)
+        m.setattr(slice_end, "refit", None)
         after, closed = learn(state, xs[0][:0], PLAIN)
         assert np.isnan(closed.predicted)
         assert closed.resp.shape[0] == 0
@@ -69,15 +73,16 @@ def test_slices_without_documents_are_passed_as_if_their_sums_were_zero(gap: int
     for x in [*[xs[0][:0]] * gap, xs[4], *[xs[0][:0]] * gap]:
         state, _ = learn(state, x, settings)
     assert state.settling == settling
-    stats = chain.statistics(state, settings)
+    stats = filtering.statistics(state, settings)
     assert sum(s is None for s in stats) == 2 * gap
     full = [np.zeros_like(state.base) if s is None else s for s in stats]
-    for quick, slow in zip(chain.run(state, stats, 0, settings), chain.run(state, full, 0, settings), strict=True):
+    quickly, slowly = (filtering.run(state, given, 0, settings) for given in (stats, full))
+    for quick, slow in zip(quickly, slowly, strict=True):
         assert quick is not None
         assert slow is not None
         assert np.abs(quick - slow).max() < 1e-5 * np.abs(slow).max()
-    views = tracker.hindsight(state, settings)
-    for belief, view in zip(chain.oldest(state, stats, settings), views[:2], strict=True):
+    views = smoothed(state, settings)
+    for belief, view in zip(filtering.oldest(state, stats, settings), views[:2], strict=True):
         assert np.abs(belief - view.f).max() < 1e-5 * view.gamma.max()
 
 
@@ -90,8 +95,7 @@ def test_slice_too_large_to_keep_goes_straight_to_the_past() -> None:
         filled, _ = tracker.step(filled, large[low : low + 1000], PLAIN)
     assert sum(len(resp) for _, resp in filled.open.kept) == 4000
     assert filled.open.documents == 4200
-    judged, predicted = tracker.judge(filled, PLAIN)
-    after, closed = tracker.close(judged, predicted, PLAIN)
+    after, closed = tracker.end_slice(filled, PLAIN)
     assert not after.window
     assert after.past is not None
     assert [view.slice for view in closed.smoothed] == [*[w.index for w in state.window], 3]
@@ -115,52 +119,52 @@ def test_slices_leave_the_window_oldest_first() -> None:
         assert [w.index for w in state.window] == list(range(max(0, t - 1), t + 1))
         assert [view.slice for view in closed.smoothed] == ([t - 2] if t > 1 else [])
         assert closed.filtered.slice == t
-    assert [view.slice for view in tracker.hindsight(state, PLAIN)] == [5, 6]
+    assert [view.slice for view in smoothed(state, PLAIN)] == [5, 6]
     cosine = closed.cosine
     assert np.abs(cosine - xs[6] @ unit(closed.filtered.f).T).max() < 1e-5
-    first, second = tracker.hindsight(state, PLAIN)
+    first, second = smoothed(state, PLAIN)
     assert np.isfinite(first.speed).all()
     turned = np.clip((unit(first.f) * unit(second.f)).sum(axis=1), -1, 1)
     assert second.speed == pytest.approx(np.degrees(np.arccos(turned)), abs=0.05)
     assert (second.speed > 0.1).all()
 
 
-def test_short_documents_stay_longer_unless_a_window_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_documents_stay_longer_unless_a_window_is_asked_for() -> None:
     xs = texts(slices=3, n=800, d=20, length=10)
     lengths = []
     for window, coordinates in ((1500, 100_000), (None, 100_000), (None, 1_000)):
-        monkeypatch.setattr("vmfstream.online.state.SHORT_WINDOW", coordinates)
-        state, _ = follow(xs, replace(PLAIN, window=window, refit=False))
+        fitting = WindowSettings(short_coordinates=coordinates)
+        state, _ = follow(xs, replace(PLAIN, window=window, refit=False, fitting=fitting))
         lengths.append(len(state.window))
     assert lengths == [1, 3, 1]
 
 
 def test_memory_bounds_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     xs = texts(slices=8, n=6)
-    monkeypatch.setattr(tracker, "WINDOW_BYTES", 4 * 5 * 300 * 16 * 4)
+    monkeypatch.setattr(slice_end, "WINDOW_BYTES", 4 * 5 * 300 * 16 * 4)
     state, _ = follow(xs, replace(FILTER, topics=2))
     assert len(state.window) == 5
-    monkeypatch.setattr(tracker, "WINDOW_BYTES", 1)
+    monkeypatch.setattr(slice_end, "WINDOW_BYTES", 1)
     state, _ = learn(state, xs[0], replace(FILTER, topics=2))
     assert len(state.window) == 4
 
 
 def test_what_was_just_fitted_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     xs = texts()
-    state = tracker.start(PLAIN, [], 0, xs[0])
+    state = tracker.init(PLAIN, [], 0, xs[0])
     calls: list[int] = []
 
     def counted(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
         calls.append(state.slice)
         return refit(state, settings, rng)
 
-    monkeypatch.setattr(tracker, "refit", counted)
+    monkeypatch.setattr(slice_end, "refit", counted)
     arrays = to_arrays(state)
-    again = tracker.from_arrays(*arrays, [], xs[0], PLAIN)
+    again = from_arrays(*arrays, [], xs[0], PLAIN)
     for same in (state, again):
-        closed, _ = tracker.close(same, 0.0, PLAIN)
+        closed, _ = close(same, 0.0, PLAIN)
         assert not calls
         assert np.array_equal(closed.window[0].resp, state.open.kept[0][1])
     grown, _ = tracker.step(state, xs[1], PLAIN)
-    tracker.close(grown, 0.0, PLAIN)
+    close(grown, 0.0, PLAIN)
     assert calls == [0]

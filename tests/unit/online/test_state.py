@@ -11,7 +11,11 @@ import pytest
 from tests.unit.online.streams import PLAIN, assert_same, begun, drifting, empty, learn, sparse, texts
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import tracker
-from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, rows_of, stack, to_arrays
+from vmfstream.online.belief_update import refreshed
+from vmfstream.online.persistence_choice import judge
+from vmfstream.online.serialization import from_arrays, to_arrays
+from vmfstream.online.slice_end import close
+from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, rows_of, stack
 
 
 def through_a_file(state: TrackState, settings: TrackerSettings = PLAIN) -> TrackState:
@@ -24,7 +28,7 @@ def through_a_file(state: TrackState, settings: TrackerSettings = PLAIN) -> Trac
         with np.load(file, allow_pickle=False) as stored:
             parts.append(dict(stored))
     kept = stack([rows for rows, _ in state.open.kept], state.dim)
-    return tracker.from_arrays(parts[0], parts[1], [w.x for w in state.window], kept, settings)
+    return from_arrays(parts[0], parts[1], [w.x for w in state.window], kept, settings)
 
 
 @pytest.mark.parametrize("kind", ["csr", "dense"])
@@ -42,9 +46,9 @@ def test_stored_states_go_on_bit_for_bit(kind: str) -> None:
         again, _ = tracker.step(through_a_file(again), x[25:], PLAIN)
         assert_same(state, again, leave_out=".kept")  # one batch of kept rows or two
         again = through_a_file(again)
-        (state, predicted), (again, predicted_again) = tracker.judge(state, PLAIN), tracker.judge(again, PLAIN)
+        (state, predicted), (again, predicted_again) = judge(state, PLAIN), judge(again, PLAIN)
         assert predicted == predicted_again
-        (state, closed), (again, closed_again) = (tracker.close(s, predicted, PLAIN) for s in (state, again))
+        (state, closed), (again, closed_again) = (close(s, predicted, PLAIN) for s in (state, again))
         assert_same(state, again)
         assert_same(closed, closed_again)
         settled.add(state.settling)
@@ -59,10 +63,10 @@ def test_states_that_were_spent_are_refreshed_to_what_is_restored(words: int) ->
         x.resize(x.shape[0], words)
     state = begun(xs[:2], settings)
     for x in xs[2:5]:
-        state, _ = tracker.step(state, x, settings, spend=True)
+        state, _ = tracker.step(state, x, settings, donate=True)
     restored = through_a_file(state, settings)
     assert not np.array_equal(state.gamma, restored.gamma)
-    fresh, again = (replace(s, open=replace(s.open, kept=())) for s in (tracker.refreshed(state), restored))
+    fresh, again = (replace(s, open=replace(s.open, kept=())) for s in (refreshed(state), restored))
     assert_same(fresh, again)
 
 

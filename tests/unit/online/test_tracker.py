@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tests.unit.online.streams import (
     FILTER,
+    LIVING,
     PLAIN,
     assert_same,
     begun,
@@ -33,7 +34,19 @@ from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import tracker
-from vmfstream.online.state import TrackState
+from vmfstream.online.belief_update import up_to_date
+from vmfstream.online.persistence_choice import judge
+from vmfstream.online.reading import (
+    current,
+    memberships,
+    newest_slice,
+    predictive_log_likelihood,
+    smoothed,
+    topic_log_densities,
+)
+from vmfstream.online.slice_end import close
+from vmfstream.online.state import Rows, TrackerSettings, TrackState, columns_of, rows_of
+from vmfstream.online.vocabulary_change import regrown
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -46,12 +59,12 @@ def test_a_state_that_is_given_up_is_learnt_in_place(words: int, threads: int) -
     kept = begun(xs[:2], settings)
     spent = copy.deepcopy(kept)
     for x in (xs[2], xs[3], xs[4]):
-        before = spent
+        buffer = spent.open.s
         kept, a = tracker.step(kept, x, settings)
-        spent, b = tracker.step(spent, x, settings, spend=True)
+        spent, b = tracker.step(spent, x, settings, donate=True)
         assert b.loglik == pytest.approx(a.loglik, abs=1e-4)  # of hundreds of nats: the rounding of f
         assert (b.label == a.label).all()
-        assert spent.open.s is before.open.s
+        assert spent.open.s is buffer
         assert spent.f is not spent.base
     assert np.abs(spent.f - kept.f).max() <= 1e-5 * kept.f.max()
     assert spent.gamma == pytest.approx(kept.gamma, rel=1e-7)
@@ -66,17 +79,17 @@ def test_a_belief_lags_behind_by_a_fifth_of_its_slice_at_most() -> None:
     for low in range(0, x.shape[0], 3):
         known = spent.known
         kept, _ = tracker.step(kept, x[low : low + 3], PLAIN)
-        spent, _ = tracker.step(spent, x[low : low + 3], PLAIN, spend=True)
+        spent, _ = tracker.step(spent, x[low : low + 3], PLAIN, donate=True)
         assert spent.known > 0.8 * spent.open.documents
         lagged += spent.known == known
-        exact = tracker.up_to_date(spent)
+        exact = up_to_date(spent)
         assert np.abs(exact.f - kept.f).max() <= 1e-3 * kept.f.max()
     assert lagged > 5
-    for a, b in zip(tracker.memberships(spent, x, PLAIN), tracker.memberships(exact, x, PLAIN), strict=True):
+    for a, b in zip(memberships(spent, x, PLAIN), memberships(exact, x, PLAIN), strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(tracker.scores(spent, x, PLAIN), tracker.scores(exact, x, PLAIN))
-    np.testing.assert_array_equal(tracker.current(spent).f, tracker.current(exact).f)
-    assert tracker.close(spent, np.nan, PLAIN)[0].kappa == tracker.close(exact, np.nan, PLAIN)[0].kappa
+    np.testing.assert_array_equal(topic_log_densities(spent, x, PLAIN), topic_log_densities(exact, x, PLAIN))
+    np.testing.assert_array_equal(current(spent).f, current(exact).f)
+    assert close(spent, np.nan, PLAIN)[0].kappa == close(exact, np.nan, PLAIN)[0].kappa
 
 
 # --- one slice and the limits ---------------------------------------------------------------------------------------
@@ -85,7 +98,7 @@ def test_a_belief_lags_behind_by_a_fifth_of_its_slice_at_most() -> None:
 def test_one_slice_is_the_flat_mixture() -> None:
     x = texts()[0]
     state = begun([x], PLAIN)
-    seen = tracker.opening(state, PLAIN)
+    seen = newest_slice(state, PLAIN)
     assert seen is not None
     static = fit(x, seen.resp, 3, Prior(1.0, state.anchor), kappa="point", tol=1e-9)
     assert np.abs(seen.filtered.f - static.f).max() < 1e-3 * static.gamma.max()
@@ -102,10 +115,10 @@ def test_documents_are_scored_by_the_predictive_density() -> None:
     state, _ = follow(xs[:3], PLAIN)
     weights = np.log((state.n[:3] + 1) / (state.n[:3] + 1).sum())
     expected = predictive(xs[3], state.base, column_norms(state.base)[:3], state.kappa, weights)
-    assert tracker.density(state, xs[3], PLAIN) == pytest.approx(expected, abs=2e-3)
+    assert predictive_log_likelihood(state, xs[3], PLAIN) == pytest.approx(expected, abs=2e-3)
     after, info = tracker.step(state, xs[3], PLAIN)
     assert info.loglik == pytest.approx(expected, abs=2e-3)
-    assert tracker.judge(after, PLAIN)[1] == pytest.approx(expected.mean(), abs=2e-3)
+    assert judge(after, PLAIN)[1] == pytest.approx(expected.mean(), abs=2e-3)
     weights = np.log((after.n + after.open.n + 1)[:3] / (after.n + after.open.n + 1)[:3].sum())
     learnt = predictive(xs[3], after.f, after.gamma[:3], state.kappa, weights)
     assert tracker.step(after, xs[3], PLAIN)[1].loglik == pytest.approx(learnt, abs=2e-3)
@@ -138,7 +151,7 @@ def test_open_slice_is_prediction_plus_what_it_gathered() -> None:
     state, _ = tracker.step(state, xs[3], PLAIN)
     expected = state.base + np.float32(state.kappa) * accumulate(xs[3], state.open.kept[0][1])
     assert np.abs(state.f - expected).max() < 1e-4 * np.abs(expected).max()
-    view = tracker.current(state)
+    view = current(state)
     assert view.gamma == pytest.approx(np.linalg.norm(state.f[:, :3], axis=0), rel=1e-5)
     cosine = np.clip((unit(state.base) * unit(state.f)).sum(axis=1), -1, 1)
     assert view.speed == pytest.approx(np.degrees(np.arccos(cosine)), rel=1e-3)
@@ -189,7 +202,7 @@ def test_order_of_documents_changes_order_only() -> None:
     (a, info_a), (b, info_b) = (tracker.step(state, x, FILTER) for x in (xs[3], xs[3][order]))
     assert np.array_equal(info_a.label[order], info_b.label)
     assert info_a.loglik[order] == pytest.approx(info_b.loglik, abs=1e-6)
-    closed_a, closed_b = (tracker.close(s, *tracker.judge(s, FILTER)[1:], FILTER)[1] for s in (a, b))
+    closed_a, closed_b = (tracker.end_slice(s, FILTER)[1] for s in (a, b))
     assert np.abs(closed_a.filtered.f - closed_b.filtered.f).max() < 1e-5 * np.abs(closed_a.filtered.f).max()
     assert np.abs(closed_a.resp[order] - closed_b.resp).max() < 1e-6
     assert np.abs(closed_a.cosine[order] - closed_b.cosine).max() < 1e-5
@@ -252,19 +265,82 @@ def test_states_are_never_written_to() -> None:
     columns = np.arange(300, dtype=np.int32)
     calls: list[Callable[[], Any]] = [
         lambda: tracker.step(state, xs[4][20:], PLAIN),
-        lambda: tracker.judge(state, PLAIN),
-        lambda: tracker.density(state, xs[5], PLAIN),
-        lambda: tracker.regrow(state, columns, [w.x for w in state.window], state.open.kept[0][0], PLAIN),
-        lambda: tracker.close(state, 0.0, PLAIN),
-        lambda: tracker.current(state),
-        lambda: tracker.opening(state, PLAIN),
-        lambda: tracker.hindsight(state, PLAIN),
+        lambda: judge(state, PLAIN),
+        lambda: predictive_log_likelihood(state, xs[5], PLAIN),
+        lambda: regrown(state, columns, [w.x for w in state.window], state.open.kept[0][0], PLAIN),
+        lambda: close(state, 0.0, PLAIN),
+        lambda: current(state),
+        lambda: newest_slice(state, PLAIN),
+        lambda: smoothed(state, PLAIN),
     ]
     for call in calls:
         before = copy.deepcopy(list(contents(state)))
         call()
         for (name, was), (_, now) in zip(before, contents(state), strict=True):
             assert np.array_equal(was, now, equal_nan=was is not None), name
+
+
+def test_a_state_that_was_given_away_says_so() -> None:
+    xs = texts()
+    state, _ = tracker.step(begun(xs[:2], PLAIN), xs[2], PLAIN)
+    after, _ = tracker.step(state, xs[3], PLAIN, donate=True)
+    uses: list[Callable[[], Any]] = [
+        lambda: tracker.step(state, xs[4], PLAIN),
+        lambda: tracker.end_slice(state, PLAIN),
+        lambda: memberships(state, xs[4], PLAIN),
+        lambda: current(state),
+        lambda: state.f.copy(),
+    ]
+    for use in uses:
+        with pytest.raises(RuntimeError, match=r"given away by step\(\.\.\., donate=True\)"):
+            use()
+    nothing, _ = tracker.step(after, empty(300), PLAIN, donate=True)
+    assert nothing is after
+    assert nothing.open.documents == 80
+
+
+@pytest.mark.parametrize("settings", [PLAIN, LIVING])
+def test_vectors_of_states_are_read_only(settings: TrackerSettings) -> None:
+    xs = texts()
+    first = tracker.init(settings, [], 0, xs[0])
+    stepped, _ = tracker.step(first, xs[1], settings)
+    ended, _ = tracker.end_slice(stepped, settings)
+    later, _ = learn(ended, xs[2], settings)
+    for state in (first, stepped, ended, later):
+        vectors = [state.ids, state.n, state.n_past, state.scores, state.smoothed_speed, state.open.n]
+        if state.life is not None:
+            vectors += [state.life.asleep, state.life.tally, state.life.heard, state.life.recent.gain]
+        for vector in vectors:
+            with pytest.raises(ValueError, match="read-only"):
+                vector[...] = 0
+    assert all(x.data.flags.writeable for x in xs)  # the rows are the caller's
+
+
+def test_the_vocabulary_changes_once_a_slice_was_judged() -> None:
+    xs = texts()
+    state, _ = follow(xs[:4], PLAIN)
+    state, _ = tracker.step(state, xs[4], PLAIN)
+    columns = np.append(np.arange(300), np.full(20, -1)).astype(np.int32)
+    calls = []
+
+    def regrow() -> tuple[NDArray[np.int32], list[Rows], Rows]:
+        calls.append(1)
+        return columns, [columns_of(w.x, columns) for w in state.window], columns_of(xs[4], columns)
+
+    judged, predicted = judge(state, PLAIN)
+    grown, result = tracker.end_slice(state, PLAIN, regrow)
+    assert calls == [1]
+    assert grown.dim == 320
+    assert result.predicted == predicted
+    assert_same(grown.scores, judged.scores)
+    expected = close(regrown(judged, *regrow(), PLAIN), predicted, PLAIN)
+    assert_same(grown, expected[0])
+    assert_same(result, expected[1])
+    assert result.whole
+    assert result.prediction is not None
+    assert rows_of(result.prediction.x) == 40
+    assert result.prediction.belief.f.shape == (320, 16)
+    assert_same(result.prediction.ids, state.ids)
 
 
 def test_same_seed_same_topics() -> None:
@@ -307,7 +383,7 @@ def test_slice_of_rows_without_direction() -> None:
 def test_topics_grow_with_the_documents() -> None:
     x = texts(slices=1)[0]
     settings = replace(PLAIN, topics=20)
-    state = tracker.start(settings, [], 0, x[:1])
+    state = tracker.init(settings, [], 0, x[:1])
     assert (state.k, state.open.documents) == (1, 1)
     counts = [1]
     for t in range(4):
@@ -321,7 +397,7 @@ def test_topics_grow_with_the_documents() -> None:
     assert wide.k == 20
     assert closed.filtered.f.shape == wide.base.shape == (300, 32)
     assert closed.filtered.n.shape == closed.filtered.speed.shape == (20,)
-    assert [view.speed.shape for view in tracker.hindsight(wide, settings)] == [(20,)] * len(wide.window)
+    assert [view.speed.shape for view in smoothed(wide, settings)] == [(20,)] * len(wide.window)
     assert np.isfinite(learn(wide, x, settings)[1].filtered.gamma).all()
 
 
@@ -357,7 +433,7 @@ def test_negative_coordinates_that_come_late_are_scored_exactly() -> None:
     x = -xs[0]
     weights = np.log((state.n[:3] + 1) / (state.n[:3] + 1).sum())
     expected = predictive(x, state.base, column_norms(state.base)[:3], state.kappa, weights)
-    assert tracker.density(state, x, PLAIN) == pytest.approx(expected, abs=5e-3)
+    assert predictive_log_likelihood(state, x, PLAIN) == pytest.approx(expected, abs=5e-3)
     after, info = tracker.step(state, x, PLAIN)
     assert info.loglik == pytest.approx(expected, abs=5e-3)
     assert after.lowest_cosine == -1.0
@@ -368,20 +444,20 @@ def test_nothing_is_learnt_from_no_rows() -> None:
     after, info = tracker.step(state, empty(300), PLAIN)
     assert after is state
     assert len(info.label) == len(info.loglik) == 0
-    assert np.isnan(tracker.judge(state, PLAIN)[1])
+    assert np.isnan(judge(state, PLAIN)[1])
 
 
 def test_start_in_the_middle_of_a_slice() -> None:
     xs = texts()
-    state = tracker.start(PLAIN, [(4, xs[0])], 5, xs[1])
+    state = tracker.init(PLAIN, [(4, xs[0])], 5, xs[1])
     assert (state.slice, state.open.documents, [w.index for w in state.window]) == (5, 40, [4])
     assert state.open.n.sum() == pytest.approx(40, abs=1e-3)
     assert np.abs(state.f - state.base - np.float32(state.kappa) * state.open.s).max() < 1e-3
-    alone = tracker.start(PLAIN, [], 5, xs[1])
-    assert tracker.opening(alone, PLAIN) is None
-    assert tracker.hindsight(alone, PLAIN) == []
-    assert np.isnan(tracker.current(alone).speed).all()
-    assert np.isnan(tracker.judge(alone, PLAIN)[1])
+    alone = tracker.init(PLAIN, [], 5, xs[1])
+    assert newest_slice(alone, PLAIN) is None
+    assert smoothed(alone, PLAIN) == []
+    assert np.isnan(current(alone).speed).all()
+    assert np.isnan(judge(alone, PLAIN)[1])
     _, closed = learn(alone, xs[2], PLAIN)
     assert closed.resp.shape == (80, 16)
     assert np.isnan(closed.filtered.speed).all()

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tests.unit.online.streams import PLAIN, begun, follow, learn, sparse, texts
 from vmfstream.bayes.temporal.smoother import fit_smoother
-from vmfstream.online import tracker, window
+from vmfstream.online import slice_end, window
 from vmfstream.online.matching import adopted, match
-from vmfstream.online.state import TrackerSettings, TrackState
+from vmfstream.online.settings import TrackerSettings, WindowSettings
+from vmfstream.online.state import TrackState
 from vmfstream.online.window import Refit, cold_fits, directed_rows, refit, topics_for
 
 
@@ -50,9 +51,9 @@ def relabelled(order: list[int], fresh: int = 0) -> Callable[..., Refit]:
 def test_ids_stay_with_their_topics(monkeypatch: pytest.MonkeyPatch) -> None:
     xs = texts()
     state = begun(xs, PLAIN)
-    monkeypatch.setattr(tracker, "refit", relabelled([0, 1, 2]))
+    monkeypatch.setattr(slice_end, "refit", relabelled([0, 1, 2]))
     plain, seen = learn(state, xs[1], PLAIN)
-    monkeypatch.setattr(tracker, "refit", relabelled([2, 0, 1]))
+    monkeypatch.setattr(slice_end, "refit", relabelled([2, 0, 1]))
     other, seen_other = learn(state, xs[1], PLAIN)
     assert np.array_equal(plain.ids, other.ids)
     assert np.array_equal(seen.resp, seen_other.resp)
@@ -62,9 +63,9 @@ def test_ids_stay_with_their_topics(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_topics_beyond_the_old_ones_get_new_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     xs = texts()
     state = replace(begun(xs, PLAIN), ids=np.array([4, 0, 7]), next_id=9)
-    monkeypatch.setattr(tracker, "refit", relabelled([0, 1, 2]))
+    monkeypatch.setattr(slice_end, "refit", relabelled([0, 1, 2]))
     plain, _ = learn(state, xs[1], PLAIN)
-    monkeypatch.setattr(tracker, "refit", relabelled([4, 0, 2], fresh=2))
+    monkeypatch.setattr(slice_end, "refit", relabelled([4, 0, 2], fresh=2))
     grown, seen = learn(state, xs[1], PLAIN)
     assert grown.ids.tolist() == [4, 0, 7, 9, 10]
     assert grown.next_id == 11
@@ -86,7 +87,7 @@ def test_a_topic_of_other_documents_is_another_where_topics_live(living: bool) -
 
     state = replace(state, window=(replace(state.window[0], resp=one_hot(old)),))
     fit = Refit([one_hot(new)], state.anchor, state.kappa, 0.0, 3, cold=True)
-    after, events = adopted(state, fit)
+    after, events = adopted(state, fit, PLAIN)
     labels = after.ids[after.window[0].resp.argmax(axis=1)]
     assert len(set(labels[:20])) == 1
     assert labels[0] in (0, 1)
@@ -209,9 +210,9 @@ def test_many_documents_need_fewer_starts(
         given.append(arguments[-1])
         return static_fits(*arguments)
 
-    monkeypatch.setattr(window, "COLD_DOCUMENTS", together)
     monkeypatch.setattr(window, "static_fits", counted)
-    cold_fits(texts(slices=2), 3, replace(PLAIN, cold_starts=most), 0.9, np.random.default_rng(0))
+    settings = replace(PLAIN, cold_starts=most, fitting=WindowSettings(cold_documents=together))
+    cold_fits(texts(slices=2), 3, settings, 0.9, np.random.default_rng(0))
     assert given == [starts]
 
 

@@ -16,9 +16,10 @@ from tests.data import corpus_file
 from vmfstream.errors import InputError
 from vmfstream.folders import data_folders
 from vmfstream.records import Message
-from vmfstream.replay.corpus import Columns, Corpus, Home, corpora, get
-from vmfstream.replay.newsgroups import POSTS
-from vmfstream.replay.source import CorpusSource
+from vmfstream.replay.corpora import corpora, get
+from vmfstream.replay.corpora.newsgroups import POSTS
+from vmfstream.replay.corpus import Columns, Corpus, Home
+from vmfstream.replay.sorted_source import CorpusSource
 
 PAGE = b"x" * 3_000_000
 

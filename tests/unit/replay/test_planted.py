@@ -16,9 +16,9 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.errors import InputError
 from vmfstream.records import Document, Message
 from vmfstream.replay.planted import PlantedDocument, PlantedSource, PlantedStream
-from vmfstream.replay.planted_truth import TruthEvent, recovery
-from vmfstream.replay.sentences import ASIDES, BODIES, CLOSERS, COMMON, HEADLINES, LEADS
-from vmfstream.replay.stories import STORIES, TOPICAL
+from vmfstream.replay.planted.sentences import ASIDES, BODIES, CLOSERS, COMMON, HEADLINES, LEADS
+from vmfstream.replay.planted.topics import PLANTED_TOPICS, TOPICAL
+from vmfstream.replay.planted.truth import TruthEvent, recovery
 
 SMALL = PlantedStream(documents_per_slice=60)
 
@@ -33,7 +33,7 @@ print(digest.hexdigest())
 
 
 def by_topic(documents: list[PlantedDocument], topic: str) -> list[PlantedDocument]:
-    number = [story.name for story in STORIES].index(topic)
+    number = [topic.name for topic in PLANTED_TOPICS].index(topic)
     return [document for document in documents if document.truth == number]
 
 
@@ -99,7 +99,7 @@ def test_topics_can_be_had_without_the_text() -> None:
 
 def test_the_dead_are_silent_and_the_unborn_absent() -> None:
     stream = PlantedStream(documents_per_slice=300, asides=1.0)
-    told = np.zeros((stream.slices, len(STORIES)), dtype=int)
+    told = np.zeros((stream.slices, len(PLANTED_TOPICS)), dtype=int)
     for index in range(stream.slices):
         for document in stream.slice(index):
             told[index, document.truth] += 1
@@ -207,13 +207,13 @@ def test_frames_use_known_slots_and_lists_have_no_repeats() -> None:
         assert "%" not in frame
     for entries in COMMON.values():
         assert len(set(entries)) == len(entries)
-    for story in STORIES:
-        for phase in story.phases:
+    for topic in PLANTED_TOPICS:
+        for phase in topic.phases:
             for kind in TOPICAL:
                 entries = phase.entries(kind)
-                assert len(set(entries)) == len(entries), (story.name, phase.name, kind)
+                assert len(set(entries)) == len(entries), (topic.name, phase.name, kind)
                 assert all(entries)
-        assert sum(len(phase.entries(kind)) for phase in story.phases for kind in TOPICAL) >= 55, story.name
+        assert sum(len(phase.entries(kind)) for phase in topic.phases for kind in TOPICAL) >= 55, topic.name
 
 
 def test_memory_does_not_grow_with_the_stream() -> None:

@@ -13,11 +13,11 @@ from vmfstream.records import (
     EpochReport,
     Event,
     Rejected,
+    Representative,
     Slice,
     SliceReport,
     SmoothedSlice,
     TopicRows,
-    Typical,
 )
 
 BEGINS = datetime(2024, 1, 1, tzinfo=UTC)
@@ -35,8 +35,8 @@ def topic_rows(topics: Sequence[int] = (3, 7), words: int = 2, mark: str = "w") 
         gamma=numbers + 30,
         tightness=numbers / 10,
         certainty=numbers / 20,
-        speed=np.where(numbers == 0, np.nan, 1.5),
-        speed_error=np.where(numbers == 0, np.nan, 0.5),
+        drift_angle=np.where(numbers == 0, np.nan, 1.5),
+        drift_angle_error=np.where(numbers == 0, np.nan, 0.5),
         words=[[(f"{mark}{topic}_{rank}", 1 / (rank + 1)) for rank in range(words)] for topic in topics],
         angles=np.abs(np.subtract.outer(numbers, numbers)) * 30.0,
         sketches=np.outer(numbers + 1, np.ones(512)).astype(np.int8),
@@ -63,15 +63,15 @@ def epoch_report(epoch: int, topics: TopicRows | None = None) -> EpochReport:
         rejected=1,
         late=2,
         empty=3,
-        unknown=0.25,
-        heldout=float("nan") if topics is None else 12.5,
+        oov_rate=0.25,
+        prequential=float("nan") if topics is None else 12.5,
         seconds=0.5,
         topics=topics,
     )
 
 
 def slice_report(index: int, topics: TopicRows | None) -> SliceReport:
-    typical = Typical(
+    best = Representative(
         topic=np.array([3, 3]),
         rank=np.array([1, 2]),
         id=["a", "b"],
@@ -84,10 +84,10 @@ def slice_report(index: int, topics: TopicRows | None) -> SliceReport:
         n=100,
         predicted=float("nan"),
         persistence=0.9,
-        settling=index == 0,
+        warm_up=index == 0,
         dimension=50,
         topics=topics,
-        typical=typical if topics is not None else None,
+        representative=best if topics is not None else None,
         events=(Event("born", 7), Event("merged", 3, other=7, value=0.5)),
     )
 

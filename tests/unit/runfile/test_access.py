@@ -102,7 +102,7 @@ def test_brings_an_older_log_up_to_date(tmp_path: Path, monkeypatch: pytest.Monk
     now = len(schema.MIGRATIONS)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_a_column))
     with pytest.raises(FormatVersion, match=f"has format {now}, this program reads format {now + 1}"):
-        Reader(log.path)
+        log.resume()
     Log(log.path)
     assert Reader(log.path).meta()["format"] == str(now + 1)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, break_off))

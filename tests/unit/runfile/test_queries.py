@@ -42,7 +42,7 @@ def test_slices(reader: Reader) -> None:
     assert frame.ends.tolist() == [ENDS.replace(tzinfo=None)] * 2
     assert frame.n.tolist() == [100, 100]
     assert np.isnan(frame.predicted).all()
-    assert frame.settling.tolist() == [True, False]
+    assert frame.warm_up.tolist() == [True, False]
 
 
 def test_topics(reader: Reader) -> None:
@@ -54,8 +54,8 @@ def test_topics(reader: Reader) -> None:
     np.testing.assert_array_equal(frame.gamma, [30, 31] * 2)
     np.testing.assert_array_equal(frame.tightness, [0, 0.1] * 2)
     np.testing.assert_array_equal(frame.certainty, [0, 0.05] * 2)
-    np.testing.assert_array_equal(frame.speed, [np.nan, 1.5] * 2)
-    np.testing.assert_array_equal(frame.speed_error, [np.nan, 0.5] * 2)
+    np.testing.assert_array_equal(frame.drift_angle, [np.nan, 1.5] * 2)
+    np.testing.assert_array_equal(frame.drift_angle_error, [np.nan, 0.5] * 2)
     late = reader.topics("hindsight")
     assert list(zip(late.slice, late.topic, strict=True)) == [(0, 3), (0, 9), (2, 3), (2, 7)]
 
@@ -97,14 +97,14 @@ def test_words_as_numbers_are_the_same_words(reader: Reader, reading: Reading, t
 
 
 def test_typical_documents(reader: Reader) -> None:
-    frame = reader.typical()
+    frame = reader.representative()
     assert frame.slice.tolist() == [0, 0, 2, 2]
     assert frame.id.tolist() == ["a", "b"] * 2
     assert frame.title.tolist() == ["First", "Second"] * 2
     assert frame.time.tolist() == [BEGINS.replace(tzinfo=None), ENDS.replace(tzinfo=None)] * 2
     assert frame.score.tolist() == [2.0, 1.0] * 2
-    assert len(reader.typical(3).id) == 4
-    assert len(reader.typical(7).id) == 0
+    assert len(reader.representative(3).id) == 4
+    assert len(reader.representative(7).id) == 0
 
 
 def test_events(reader: Reader) -> None:
@@ -121,8 +121,8 @@ def test_epochs(reader: Reader) -> None:
     assert frame.epoch.tolist() == [0, 1, 2]
     assert frame.label.tolist() == ["slice 0", "slice 1", "slice 2"]
     assert (frame.n[0], frame.rejected[0], frame.late[0], frame.empty[0]) == (100, 1, 2, 3)
-    np.testing.assert_array_equal(frame.heldout, [12.5, np.nan, 12.5])
-    np.testing.assert_array_equal(frame.unknown, [0.25] * 3)
+    np.testing.assert_array_equal(frame.prequential, [12.5, np.nan, 12.5])
+    np.testing.assert_array_equal(frame.oov_rate, [0.25] * 3)
 
 
 def test_rejected_messages(reader: Reader) -> None:
@@ -140,7 +140,7 @@ def test_a_log_without_epochs_has_frames_without_rows(tmp_path: Path, reader: Re
     assert empty.newest() == Newest(epoch=-1, slice=None, finished=False)
     assert not empty.has_hindsight()
     assert empty.rejections().total == 0
-    for name in ("slices", "typical", "events", "epochs", "rejected"):
+    for name in ("slices", "representative", "events", "epochs", "rejected"):
         _same_types(getattr(empty, name)(), getattr(reader, name)())
     for reading in ("then", "hindsight"):
         _same_types(empty.topics(reading), reader.topics(reading))

@@ -101,7 +101,7 @@ def test_leaves_the_commit_alone(store: Store) -> None:
     assert given.position == twin.position
     assert given.epoch.topics is not None
     assert twin.epoch.topics is not None
-    np.testing.assert_array_equal(given.epoch.topics.speed, twin.epoch.topics.speed)
+    np.testing.assert_array_equal(given.epoch.topics.drift_angle, twin.epoch.topics.drift_angle)
     assert given.epoch.topics.words == twin.epoch.topics.words
 
 

@@ -33,7 +33,7 @@ def ended(tracker: TopicTracker) -> TopicTracker:
 
 
 def known(tracker: TopicTracker) -> str:
-    return repr([tracker.topics(), tracker.topics(hindsight=True), tracker.events(), tracker.transform(TEXTS).tolist()])
+    return repr([tracker.topics(), tracker.topics(smoothed=True), tracker.events(), tracker.transform(TEXTS).tolist()])
 
 
 # --- reading documents in other forms
@@ -80,30 +80,66 @@ def test_texts_get_the_topic_of_their_subject() -> None:
     assert all(words[int(topic)] <= set(subject) for topic, subject in zip(topics, SUBJECTS, strict=True))
 
 
-def test_a_temper_spreads_probabilities() -> None:
+def test_a_temperature_spreads_probabilities() -> None:
     tracker, text = begun(), ["harbour ship comet"]
-    plain, spread = tracker.transform(text), tracker.transform(text, temper=0.1)
+    plain, spread = tracker.transform(text), tracker.transform(text, temperature=10.0)
     np.testing.assert_allclose(spread, plain**0.1 / (plain**0.1).sum(), rtol=1e-9)
     with pytest.raises(ValueError, match="above 0"):
+        tracker.transform(text, temperature=0.0)
+
+
+def test_the_inverse_temperature_is_still_understood() -> None:
+    tracker, text = begun(), ["harbour ship comet"]
+    with pytest.warns(DeprecationWarning, match="temperature"):
+        inverse = tracker.transform(text, temper=0.1)
+    np.testing.assert_array_equal(inverse, tracker.transform(text, temperature=10.0))
+    with pytest.warns(DeprecationWarning, match="temperature"):
+        stream = tracker.transform(text, temper=None)
+    np.testing.assert_array_equal(stream, tracker.transform(text, temperature=None))
+    with pytest.warns(DeprecationWarning, match="temperature"):
+        assert tracker.temper == 1.0 / tracker.temperature
+    learnt = [int(topic) for topic in tracker.topic_ids]
+    known = [" ".join(words) for words in SUBJECTS]
+    with pytest.warns(DeprecationWarning, match="fit_temperature"):
+        assert tracker.fit_temper(known, learnt) == 1.0 / tracker.fit_temperature(known, learnt)
+    with (
+        pytest.warns(DeprecationWarning, match="temper"),
+        pytest.raises(ValueError, match="temper: expected a number above 0"),
+    ):
         tracker.transform(text, temper=0.0)
 
 
-def test_a_temper_is_fitted_to_known_topics() -> None:
+def test_former_names_of_arguments_are_understood() -> None:
+    with pytest.warns(DeprecationWarning, match="vocabulary_size"):
+        former = TopicTracker(topics=3, capacity=100)
+    assert former.get_params() == TopicTracker(topics=3, vocabulary_size=100).get_params()
+    tracker = ended(begun())
+    with pytest.warns(DeprecationWarning, match="smoothed"):
+        rows = tracker.topics(hindsight=True)
+    np.testing.assert_equal(rows, tracker.topics(smoothed=True))
+    with pytest.warns(DeprecationWarning, match="smoothed"):
+        rows = tracker.trajectory(1, hindsight=True)
+    np.testing.assert_equal(rows, tracker.trajectory(1, smoothed=True))
+    np.testing.assert_equal([row["turned"] for row in rows], [row["drift_angle"] for row in rows])
+
+
+def test_a_temperature_is_fitted_to_known_topics() -> None:
     tracker = begun()
     rng = np.random.default_rng(1)
     words = [word for subject in SUBJECTS for word in subject]
     mixed = [" ".join(rng.choice(words, 4)) for _ in range(300)]
     first = tracker.transform(mixed).argmax(axis=1)
     labels = np.where(rng.random(300) < 0.3, rng.integers(0, 3, 300), first)
-    temper = tracker.fit_temper(mixed, tracker.topic_ids[labels].tolist())
-    assert 1e-4 < temper < 1
-    own = [tracker.transform(mixed, temper=t)[np.arange(300), labels] for t in (temper, 0.8 * temper, 1.25 * temper)]
+    temperature = tracker.fit_temperature(mixed, tracker.topic_ids[labels].tolist())
+    assert 1 < temperature < 1e4
+    tried = (temperature, temperature / 0.8, temperature / 1.25)
+    own = [tracker.transform(mixed, temperature=t)[np.arange(300), labels] for t in tried]
     likelihood = [np.log(p).mean() for p in own]
     assert likelihood[0] > max(likelihood[1:])
-    with pytest.raises(InputError, match="numbers of living ones, got 77"):
-        tracker.fit_temper(mixed[:2], [0, 77])
+    with pytest.raises(InputError, match="numbers of active ones, got 77"):
+        tracker.fit_temperature(mixed[:2], [0, 77])
     with pytest.raises(InputError, match=r"one per text \(2\), got 1"):
-        tracker.fit_temper(mixed[:2], [0])
+        tracker.fit_temperature(mixed[:2], [0])
 
 
 def test_what_nobody_has_told_is_novel() -> None:
@@ -139,7 +175,7 @@ def test_a_trajectory_is_one_topic_over_time() -> None:
     rows = tracker.trajectory(1, words=3)
     assert [row["slice"] for row in rows] == ["2001", "2002", "2003", "2004", "2005"]
     np.testing.assert_equal(rows, [row for row in tracker.topics(words=3) if row["topic"] == 1])
-    assert len(tracker.trajectory(1, hindsight=True)) == 5
+    assert len(tracker.trajectory(1, smoothed=True)) == 5
     with pytest.raises(InputError, match="no topic 9; topics: 0, 1, 2"):
         tracker.trajectory(9)
 
@@ -204,7 +240,7 @@ def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
 
 
 def test_a_clone_has_learnt_nothing() -> None:
-    tracker = begun(seed=5, capacity=100)
+    tracker = begun(seed=5, vocabulary_size=100)
     copy = clone(tracker)
     assert copy.get_params() == tracker.get_params()
     assert copy.topics() == []

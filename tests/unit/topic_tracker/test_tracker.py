@@ -47,10 +47,10 @@ def test_one_row_per_topic_and_slice() -> None:
 def test_hindsight_comes_with_the_end() -> None:
     tracker = TopicTracker(topics=3).learn(TEXTS, 2001).learn(TEXTS, 2002)
     assert [row["slice"] for row in tracker.topics()] == ["2001"] * 3
-    assert tracker.topics(hindsight=True) == []
+    assert tracker.topics(smoothed=True) == []
     tracker.finish()
-    assert [row["slice"] for row in tracker.topics(hindsight=True)] == ["2001"] * 3 + ["2002"] * 3
-    assert tracker.topics(hindsight=True) != tracker.topics()
+    assert [row["slice"] for row in tracker.topics(smoothed=True)] == ["2001"] * 3 + ["2002"] * 3
+    assert tracker.topics(smoothed=True) != tracker.topics()
 
 
 def test_how_texts_arrive_does_not_matter() -> None:
@@ -61,7 +61,7 @@ def test_how_texts_arrive_does_not_matter() -> None:
 
 
 def test_equal_seeds_give_equal_topics() -> None:
-    np.testing.assert_equal(fitted(seed=4).topics(hindsight=True), fitted(seed=4).topics(hindsight=True))
+    np.testing.assert_equal(fitted(seed=4).topics(smoothed=True), fitted(seed=4).topics(smoothed=True))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_nothing_in_nothing_out() -> None:
     assert tracker.topics() == []
     tracker.finish()
     assert not tracker.topics()
-    assert not tracker.topics(hindsight=True)
+    assert not tracker.topics(smoothed=True)
     assert not tracker.rejected
 
 

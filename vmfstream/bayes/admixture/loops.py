@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from vmfstream.bayes.factors.labels import products
+from vmfstream.bayes.factors.responsibilities import products
 
 _LARGE = 10.0  # argument from which the asymptotic series of digamma is exact to double precision
 _FAINT = 1e-30  # a sum of products below which factors may have vanished in single precision

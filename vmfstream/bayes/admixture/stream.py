@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.bayes.admixture.topics import Law, Likelihood, Topics
 from vmfstream.bayes.admixture.variational import SWEEPS, AdmixtureFit, Visit, log_proportions, visited
-from vmfstream.bayes.factors.empirical import best_alpha
+from vmfstream.bayes.factors.empirical_bayes import best_alpha
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.sums import Sums
 

@@ -21,7 +21,7 @@ from scipy.special import digamma
 
 from vmfstream.bayes.admixture.loops import relative_scores, visit
 from vmfstream.bayes.admixture.topics import Belief, Law, Likelihood, Topics
-from vmfstream.bayes.factors.empirical import best_alpha
+from vmfstream.bayes.factors.empirical_bayes import best_alpha
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.directional.kernels import accumulate, dots, padded

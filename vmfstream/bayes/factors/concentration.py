@@ -17,7 +17,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from vmfstream.bayes.factors.densities import ConcentrationTarget, grid_quantiles, located_grid, metropolis
+from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, located_grid, metropolis
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition, vmf_terms
 
 Vector: TypeAlias = NDArray[np.float64]

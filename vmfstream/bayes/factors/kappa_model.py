@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, kappa_factor, point_factor
-from vmfstream.bayes.factors.empirical import learned_kappa_prior
+from vmfstream.bayes.factors.empirical_bayes import learned_kappa_prior
 
 Vector: TypeAlias = NDArray[np.float64]
 

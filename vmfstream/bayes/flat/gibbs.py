@@ -22,10 +22,10 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from vmfstream.bayes.factors.concentration import KappaPrior
-from vmfstream.bayes.factors.densities import ConcentrationTarget, located_grid, metropolis, resultant
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import Concentration
 from vmfstream.bayes.factors.priors import Prior
+from vmfstream.bayes.factors.univariate import ConcentrationTarget, located_grid, metropolis, resultant
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, kappa_quantiles
-from vmfstream.bayes.factors.credible import central
+from vmfstream.bayes.factors.credible_regions import central
 from vmfstream.bayes.factors.weights import Weights
 from vmfstream.bayes.flat.gibbs import GibbsFit
 from vmfstream.bayes.flat.variational import FlatFit

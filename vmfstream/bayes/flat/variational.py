@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
+from vmfstream.bayes.convergence import Sweeps
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
-from vmfstream.bayes.factors.empirical import Hyperparameter, learned_alpha, learned_c0, learned_mean
+from vmfstream.bayes.factors.empirical_bayes import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
-from vmfstream.bayes.factors.labels import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.priors import Prior, masked, moment_kappa_prior
+from vmfstream.bayes.factors.responsibilities import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.weights import (
     Dirichlet,
     DirichletWeights,
@@ -32,7 +33,6 @@ from vmfstream.bayes.factors.weights import (
     dirichlet_divergence,
     expected_log_weights,
 )
-from vmfstream.bayes.sweeps import Sweeps
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
@@ -113,7 +113,8 @@ def fit(
     kappa0 : initial concentration, default the ``marginal`` estimate of ``resp0``
     seen : (n, T), statistics of earlier documents about kappa, each a number or (k,)
     assignment : ``"hard"`` gives each document to one topic; the bound is then that of such assignments
-    learn : hyperparameters fitted to the data, see `vmfstream.bayes.factors.empirical`, after 5 sweeps and then every 5
+    learn : hyperparameters fitted to the data, see `vmfstream.bayes.factors.empirical_bayes`, after 5 sweeps and then
+        every 5
     weights : prior of the weights instead of Dir(prior.alpha)
     rng : numpy.random.Generator, for ``"sampling"`` only
     max_iter : int, largest number of sweeps

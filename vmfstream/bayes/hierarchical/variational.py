@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from vmfstream.bayes.convergence import Sweeps
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
-from vmfstream.bayes.factors.empirical import (
+from vmfstream.bayes.factors.empirical_bayes import (
     Hyperparameter,
     check_hyperparameters,
     learned_alpha,
@@ -27,13 +28,12 @@ from vmfstream.bayes.factors.empirical import (
     learned_mean,
 )
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
-from vmfstream.bayes.factors.labels import responsibilities
+from vmfstream.bayes.factors.responsibilities import responsibilities
 from vmfstream.bayes.factors.weights import DirichletWeights
-from vmfstream.bayes.hierarchical.branches import Branches, Scheme, evidence, renewed, rerooted
+from vmfstream.bayes.hierarchical.node_directions import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.hierarchical.prior import TreePrior, moment_tree_prior
 from vmfstream.bayes.hierarchical.trees import Indices, Tree, arrange, levels
 from vmfstream.bayes.starts import annealed_starts
-from vmfstream.bayes.sweeps import Sweeps
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from vmfstream.bayes.factors.densities import ConcentrationTarget, located_grid
+from vmfstream.bayes.factors.univariate import ConcentrationTarget, located_grid
 from vmfstream.bayes.multilevel.contexts import Vector, concentration_range
 
 Gamma: TypeAlias = tuple[float, float]

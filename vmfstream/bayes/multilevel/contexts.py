@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.bayes.factors.densities import resultant
+from vmfstream.bayes.factors.univariate import resultant
 from vmfstream.directional.bessel import R_MAX, R_MIN, ell, inv_bessel_ratio
 from vmfstream.directional.params import Rows
 

@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, GAUSSIAN, Context, Vector, score_rows
-from vmfstream.bayes.multilevel.state import Draw
-from vmfstream.bayes.multilevel.unseen import Known, mixed_likelihoods, score_groups, settle_groups
+from vmfstream.bayes.multilevel.new_groups import Known, mixed_likelihoods, score_groups, settle_groups
+from vmfstream.bayes.multilevel.sampler_state import Draw
 from vmfstream.directional.bessel import log_partition
 
 
@@ -67,7 +67,7 @@ def log_probabilities(
     bags : Bags
     odds : (J, K + 1) of `cluster_odds`
     rng : numpy.random.Generator
-    steps : tokens whose topics are drawn anew after each; see `vmfstream.bayes.multilevel.unseen`
+    steps : tokens whose topics are drawn anew after each; see `vmfstream.bayes.multilevel.new_groups`
     """
     scores = cluster_scores(draw, like, bags, odds, rng, steps=steps)
     return np.asarray(logsumexp(scores, axis=1) - logsumexp(odds, axis=1))

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from vmfstream.bayes.multilevel.concentrations import ALPHA, ETA, REST, SPREAD, Laws, drawn_kappa, resampled
 from vmfstream.bayes.multilevel.content import VECTOR, Content
 from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, Context, Vector
-from vmfstream.bayes.multilevel.groups import sweep_groups
-from vmfstream.bayes.multilevel.merging import PAIRS, sweep_pairs
-from vmfstream.bayes.multilevel.state import Draw, State
-from vmfstream.bayes.multilevel.tokens import sweep_tokens, tables
+from vmfstream.bayes.multilevel.group_updates import sweep_groups
+from vmfstream.bayes.multilevel.sampler_state import Draw, State
+from vmfstream.bayes.multilevel.split_merge import PAIRS, sweep_pairs
+from vmfstream.bayes.multilevel.token_updates import sweep_tokens, tables
 from vmfstream.directional.bessel import log_partition
 
 OUTSET = 20

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from vmfstream.bayes.convergence import Sweeps
 from vmfstream.bayes.factors.beliefs import anchored, linked, per_column
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
-from vmfstream.bayes.factors.empirical import (
+from vmfstream.bayes.factors.empirical_bayes import (
     Hyperparameter,
     check_hyperparameters,
     learned_alpha,
@@ -31,8 +32,7 @@ from vmfstream.bayes.factors.empirical import (
     learned_mean,
 )
 from vmfstream.bayes.factors.kappa_model import KappaModel
-from vmfstream.bayes.factors.labels import responsibilities
-from vmfstream.bayes.sweeps import Sweeps
+from vmfstream.bayes.factors.responsibilities import responsibilities
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from vmfstream.bayes.predictive import topic_densities
 from vmfstream.bayes.tempering import fitted_temper
-from vmfstream.mixtures.columns import column_norms, directed
-from vmfstream.online import chain, tracker
-from vmfstream.online.state import TrackerSettings, TrackState, rows_of, stack
+from vmfstream.mixtures.columns import directed
+from vmfstream.online.results import SliceResult
 
 MOST_DOCUMENTS = 500
 """Documents of a slice that the temper is fitted to."""
@@ -17,26 +15,21 @@ MOST_DOCUMENTS = 500
 LEAST_DOCUMENTS = 20
 
 
-def arrival_temper(before: TrackState, closed: tracker.Closed, settings: TrackerSettings) -> float:
+def arrival_temper(result: SliceResult) -> float:
     """Fit the temper to a slice: its documents' scores under the prediction, and their topics after its end.
 
     Documents whose topic is new or gone do not count. NaN where nothing was predicted or too few documents are left.
-
-    Parameters
-    ----------
-    before : the state at the end of the slice, before it was closed
-    closed : what closing it showed; its memberships are of the documents that ``before`` keeps
     """
-    x = stack([rows for rows, _ in before.open.kept], before.dim)
-    if chain.first(before) or rows_of(x) != len(closed.resp) or not rows_of(x):
+    if result.prediction is None or not len(result.resp):
         return float("nan")
-    place = np.full(int(max(before.ids.max(), closed.filtered.ids.max())) + 1, -1)
-    place[before.ids] = np.arange(before.k)
-    k = len(closed.filtered.ids)
-    found = place[closed.filtered.ids[closed.resp[:, :k].argmax(axis=1)]]
-    known = np.flatnonzero((found >= 0) & directed(x) & closed.resp.any(axis=1))
-    if len(known) < LEAST_DOCUMENTS or before.k < 2:
+    x, belief, ids = result.prediction.x, result.prediction.belief, result.prediction.ids
+    place = np.full(int(max(ids.max(), result.filtered.ids.max())) + 1, -1)
+    place[ids] = np.arange(len(ids))
+    k = len(result.filtered.ids)
+    found = place[result.filtered.ids[result.resp[:, :k].argmax(axis=1)]]
+    known = np.flatnonzero((found >= 0) & directed(x) & result.resp.any(axis=1))
+    if len(known) < LEAST_DOCUMENTS or len(ids) < 2:
         return float("nan")
     rows = known[:: -(-len(known) // MOST_DOCUMENTS)]
-    predicted = replace(before, f=before.base, gamma=column_norms(before.base))
-    return fitted_temper(tracker.scores(predicted, x[rows], settings), found[rows])
+    scores = topic_densities(x[rows], belief.f, belief.gamma, belief.kappa) + belief.log_weights
+    return fitted_temper(scores, found[rows])

@@ -30,7 +30,11 @@ from vmfstream.engine.loop.settings import Progress as Progress
 from vmfstream.engine.loop.settings import share
 from vmfstream.engine.loop.writing import Writer
 from vmfstream.online import tracker
-from vmfstream.online.state import TrackerSettings, TrackState, to_arrays
+from vmfstream.online.belief_update import refreshed
+from vmfstream.online.reading import current, newest_slice, novelty, smoothed
+from vmfstream.online.results import TopicView
+from vmfstream.online.serialization import to_arrays
+from vmfstream.online.state import Rows, TrackerSettings, TrackState
 from vmfstream.protocols import Codec, Live, Source, Store
 from vmfstream.records import (
     Arrays,
@@ -141,7 +145,7 @@ class Engine:
                 self._learn(documents, epoch)
                 epoch.seconds += time.perf_counter() - began
             if epoch.over:
-                self._state = None if self._state is None else tracker.refreshed(self._state)
+                self._state = None if self._state is None else refreshed(self._state)
                 return epoch
             self._tell(self._described(), epoch, observe, finished=self.finished)
 
@@ -155,12 +159,12 @@ class Engine:
             return
         x = self._encoder.encode(counts)
         begun = epoch.scored + epoch.empty > 0  # the first batch leaves alone what the last commit may still be writing
-        self._state, info = tracker.step(self._state, x, self._track, spend=begun)
+        self._state, info = tracker.step(self._state, x, self._track, donate=begun)
         room = self._track.slice_limit - len(self._held)
         if room > 0:
             self._held.add([Kept.of(document) for document in documents[:room]], counts.take(slice(0, room)))
         scored, topics = info.label >= 0, topics_of(info, self._state.ids)
-        self._novel.add(documents, tracker.novelty(self._state, x, info), topics, scored)
+        self._novel.add(documents, novelty(self._state, x, info), topics, scored)
         if self._assigned is not None:
             self._assigned(documents, topics)
         unknown, words = self._encoder.unknown(counts)
@@ -184,20 +188,20 @@ class Engine:
         described = self._described()
         topics = self._epoch_topics()
         closed: list[SliceReport] = []
-        smoothed: list[SmoothedSlice] = []
+        final_slices: list[SmoothedSlice] = []
         if epoch.next_slice is not None:
             while self._reach.slice is not None and self._reach.slice < epoch.next_slice:
                 report, final = self._close_slice(last=False)
                 closed.append(report)
-                smoothed += final
+                final_slices += final
         elif epoch.end and self._reach.slice is not None and not self.finished:
             if self._reach.in_slice or self._state is None:
                 report, final = self._close_slice(last=True)
                 closed.append(report)
-                smoothed += final
+                final_slices += final
             if self._state is not None:
-                views = tracker.hindsight(self._state, self._track)
-                smoothed += [SmoothedSlice(view.slice, self._rows(view)) for view in views]
+                views = smoothed(self._state, self._track)
+                final_slices += [SmoothedSlice(view.slice, self._rows(view)) for view in views]
         self.finished = epoch.end
         self._epoch += 1
         open_state, slice_state = self._states(bool(closed) or epoch.started or self._epoch == 1)
@@ -209,8 +213,8 @@ class Engine:
                 rejected=len(epoch.rejected),
                 late=epoch.late,
                 empty=epoch.empty,
-                unknown=share(epoch.unknown, epoch.words),
-                heldout=epoch.heldout,
+                oov_rate=share(epoch.unknown, epoch.words),
+                prequential=epoch.heldout,
                 seconds=epoch.seconds + time.perf_counter() - began,
                 topics=topics,
                 lag=self._lag(),
@@ -220,7 +224,7 @@ class Engine:
             position=dict(self._reach.position),
             open_state=open_state,
             slice_state=slice_state,
-            smoothed=smoothed,
+            smoothed=final_slices,
             finished=self.finished,
             sampled=self._sample.take(described.index, self._encoder),
         )
@@ -266,7 +270,7 @@ class Engine:
         if self._encoder.dim < 2 or not any(x.any() if isinstance(x, np.ndarray) else x.nnz for x in [*window, kept]):
             return False
         slices = [(index, x) for (index, _), x in zip(self._held.slices, window, strict=True)]
-        self._state = tracker.start(self._track, slices, open_slice, kept)
+        self._state = tracker.init(self._track, slices, open_slice, kept)
         return True
 
     def _described(self) -> Slice:
@@ -279,6 +283,11 @@ class Engine:
         self._held.remap(growth.terms)
         return growth
 
+    def _regrow(self) -> tuple[NDArray[np.int32], Sequence[Rows], Rows]:
+        """Let the vocabulary grow; return its old columns, and the rows of the window and of the open slice in it."""
+        columns = self._grow().columns
+        return columns, *self._held.encode(self._encoder)
+
     def _close_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
         """End the open slice: let the vocabulary grow and the tracker learn, and report what is known now."""
         index, n = self._reach.slice or 0, self._reach.in_slice
@@ -289,16 +298,12 @@ class Engine:
             kept = self._held.close(index, whole=True, encoder=self._encoder)
             enough = self._held.documents >= 2 * self._track.topics
             if (enough or last) and self._start(index + 1) and self._state is not None:
-                result = tracker.opening(self._state, self._track)
+                result = newest_slice(self._state, self._track)
         else:
-            judged, predicted = tracker.judge(self._state, self._track)
-            columns = self._grow().columns
-            window, rows = self._held.encode(self._encoder)
-            grown = tracker.regrow(judged, columns, window, rows, self._track)
-            self._state, result = tracker.close(grown, predicted, self._track)
-            temper = arrival_temper(grown, result, self._track)
+            self._state, result = tracker.end_slice(self._state, self._track, self._regrow)
+            predicted, temper = result.predicted, arrival_temper(result)
             parts = self._held.open
-            kept = self._held.close(index, whole=grown.open.documents == len(self._held), encoder=self._encoder)
+            kept = self._held.close(index, whole=result.whole, encoder=self._encoder)
             self._held.trim(len(self._state.window))
         self._sample.close(index)
         novel = self._novel.close()
@@ -317,20 +322,20 @@ class Engine:
             n=n,
             predicted=predicted,
             persistence=self._track.persistences[self._state.leader],
-            settling=self._state.settling,
+            warm_up=self._state.settling,
             dimension=self._encoder.dim,
             topics=topics,
-            typical=typical(result, kept, self._settings.typical_documents),
+            representative=typical(result, kept, self._settings.typical_documents),
             events=[*started, *result.events],
             novel=novel,
-            temper=temper,
+            temperature=1.0 / temper,
         )
         return report, [
             SmoothedSlice(view.slice, topics if view is result.filtered else self._rows(view))
             for view in result.smoothed
         ]
 
-    def _rows(self, view: tracker.TopicView) -> TopicRows:
+    def _rows(self, view: TopicView) -> TopicRows:
         """Report the topics of a closed slice."""
         return topic_rows(view, self._encoder, self._settings.slice_words, geometry=True)
 
@@ -338,7 +343,7 @@ class Engine:
         """Topics of the open slice as far as it has come."""
         if self._state is None:
             return None
-        return topic_rows(tracker.current(self._state), self._encoder, self._settings.epoch_words)
+        return topic_rows(current(self._state), self._encoder, self._settings.epoch_words)
 
     def _states(self, slice_ended: bool) -> tuple[Arrays, Arrays | None]:
         """Everything that is needed to go on after this commit, as flat arrays."""

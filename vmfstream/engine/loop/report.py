@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vmfstream.bayes.factors.credible import angular_radius, share_intervals
+from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.loop.document_buffer import Kept, times_of
+from vmfstream.online.results import SliceResult, TopicView
 from vmfstream.online.state import Matrix, Vector
-from vmfstream.online.tracker import Closed, TopicView
-from vmfstream.records import TopicRows, Typical
+from vmfstream.records import Representative, TopicRows
 from vmfstream.text.encoders import Encoder
 
 
@@ -30,8 +30,8 @@ def topic_rows(view: TopicView, encoder: Encoder, words: int, *, geometry: bool 
         gamma=view.gamma,
         tightness=np.full(k, float(bessel_ratio(dim, view.kappa))),
         certainty=np.asarray(bessel_ratio(dim, view.gamma)),
-        speed=view.speed,
-        speed_error=view.speed_error,
+        drift_angle=view.speed,
+        drift_angle_error=view.speed_error,
         words=encoder.words(directions, words, k, (view.slice, view.ids)),
         share_low=shares[:, 0] if geometry else None,
         share_high=shares[:, 1] if geometry else None,
@@ -53,7 +53,7 @@ def _directions(view: TopicView) -> Matrix:
     return np.asarray(view.f / gamma.astype(np.float32))
 
 
-def typical(closed: Closed, kept: Sequence[Kept], per_topic: int) -> Typical | None:
+def typical(closed: SliceResult, kept: Sequence[Kept], per_topic: int) -> Representative | None:
     """The documents of each topic nearest to its mean, among those that were kept."""
     if not len(closed.resp):
         return None
@@ -66,7 +66,7 @@ def typical(closed: Closed, kept: Sequence[Kept], per_topic: int) -> Typical | N
     rank = np.arange(len(label)) - first + 1
     keep = (rank <= per_topic) & np.isfinite(own)
     chosen = order[keep]
-    return Typical(
+    return Representative(
         topic=closed.filtered.ids[label[keep]],
         rank=rank[keep],
         id=[kept[i].id for i in chosen],

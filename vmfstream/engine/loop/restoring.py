@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vmfstream.engine.loop.document_buffer import Held
-from vmfstream.online import tracker
+from vmfstream.online.serialization import from_arrays
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.records import Arrays
 from vmfstream.text.encoders import Encoder
@@ -23,4 +23,4 @@ def restore_model(
     if "n" not in slice_part:
         return held, None
     window, kept = held.encode(encoder)
-    return held, tracker.from_arrays(open_part, slice_part, window, kept, track)
+    return held, from_arrays(open_part, slice_part, window, kept, track)

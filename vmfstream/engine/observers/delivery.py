@@ -118,7 +118,7 @@ def _slice_letters(one: ClosedSlice) -> Sequence[tuple[str, bytes]]:
                 "ends": one.ends,
                 "documents": one.n,
                 "predicted": one.predicted,
-                "settling": one.settling,
+                "warm_up": one.warm_up,
                 "topics": one.topics,
             },
         )

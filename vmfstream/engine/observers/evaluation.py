@@ -14,9 +14,9 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.engine.loop.engine import Engine
 from vmfstream.mixtures.columns import directed
-from vmfstream.online import tracker
-from vmfstream.online.growth import moved
+from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
+from vmfstream.online.vocabulary_change import moved
 from vmfstream.online.window import from_static, static_fits, topics_for
 from vmfstream.records import SliceReport, SmoothedSlice
 from vmfstream.text.vocabulary import Growth
@@ -125,11 +125,11 @@ def _scores(
     anchor[:, : state.k] = state.anchor[:, None]
     static, smoother = _refitted(state, past, x, settings)
     return {
-        "tracker": float(tracker.density(state, x, settings).mean()),
+        "tracker": float(predictive_log_likelihood(state, x, settings).mean()),
         "static": static,
         "smoother": smoother,
-        "cut": float(tracker.density(state, x, settings, base=anchor).mean()),
-        "frozen": float(tracker.density(frozen, x, settings).mean()),
+        "cut": float(predictive_log_likelihood(state, x, settings, base=anchor).mean()),
+        "frozen": float(predictive_log_likelihood(frozen, x, settings).mean()),
     }
 
 

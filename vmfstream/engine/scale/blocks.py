@@ -21,9 +21,9 @@ from vmfstream.engine.loop.novel import MostNovel, topics_of
 from vmfstream.engine.loop.sample import Candidates, Offer
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.errors import InputError
-from vmfstream.online.shares import Gathering, Share, merged, shared
+from vmfstream.online.partial_sums import PartialSums, SliceProgress, added, partial_sums
+from vmfstream.online.reading import novelty_of
 from vmfstream.online.state import Matrix
-from vmfstream.online.tracker import novelty_beside
 from vmfstream.protocols import Codec, RangeReader
 from vmfstream.records import Arrays, Document, Range, Rejected
 from vmfstream.text.encoders import Counted, Encoder
@@ -120,7 +120,7 @@ class Errand:
     ``largest`` is the largest key with which a document may join the sample.
     """
 
-    so_far: Gathering | None
+    so_far: SliceProgress | None
     largest: int
 
 
@@ -133,7 +133,7 @@ class Learnt:
     and those without a column.
     """
 
-    share: Share | None
+    share: PartialSums | None
     kept: list[Kept]
     counts: Counted
     resp: Matrix
@@ -165,7 +165,7 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
     encoder.restore(lesson.begun)
     nothing = np.zeros((0, 0), np.float32)
     out = Learnt(None, [], encoder.concat([]), nothing, {}, [], MostNovel(lesson.novel), [], 0, 0)
-    shares: list[Share] = []
+    shares: list[PartialSums] = []
     counts: list[Counted] = []
     resps: list[Matrix] = []
     unknown = words = 0
@@ -180,16 +180,16 @@ def learn_block(pieces: Sequence[Piece], choices: Sequence[Choice], lesson: Less
             out.offers.append(found.packed(encoder))
         if errand.so_far is not None and lesson.topics is not None:
             x = encoder.encode(counted)
-            share, scored = shared(x, lesson.topics.base, errand.so_far, choice.keep, lesson.threads)
+            share, scored = partial_sums(x, lesson.topics.base, errand.so_far, choice.keep, lesson.threads)
             shares.append(share)
             resps.append(scored.resp)
-            novelty = novelty_beside(x, lesson.topics.anchor, errand.so_far.kappa, scored.info)
+            novelty = novelty_of(x, lesson.topics.anchor, errand.so_far.kappa, scored.info)
             out.novel.add(documents, novelty, topics_of(scored.info, lesson.topics.ids), scored.info.label >= 0)
             some, all_words = encoder.unknown(counted)
             unknown, words = unknown + some, words + all_words
     return replace(
         out,
-        share=along_the_tree(merged, shares) if shares else None,
+        share=along_the_tree(added, shares) if shares else None,
         counts=encoder.concat(counts),
         resp=np.concatenate(resps) if resps else out.resp,
         tally=encoder.tally(lesson.begun),

@@ -39,7 +39,7 @@ from vmfstream.engine.scale.blocks import (
 )
 from vmfstream.engine.scale.ranges import apportioned, planned
 from vmfstream.errors import InputError, WorkersLost
-from vmfstream.online.shares import gathering, merged, taken
+from vmfstream.online.partial_sums import added, slice_progress, step_by_sums
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Ranged, Source, Store
 from vmfstream.records import Arrays, Checkpoint, Range
@@ -168,7 +168,7 @@ class RangedEngine(Engine):
         so_far = None
         if self._state is not None:
             lowest = min(gist.lowest_cosine for block in seen for gist in block)
-            self._state, so_far = gathering(self._state, lowest, self._track)
+            self._state, so_far = slice_progress(self._state, lowest, self._track)
         errand = Errand(so_far, self._sample.largest)
 
         def learn() -> list[Learnt]:
@@ -286,9 +286,9 @@ class RangedEngine(Engine):
         if self._state is None or not shares:
             self._start_when_full(epoch)
             return
-        share = along_the_tree(merged, shares)
+        share = along_the_tree(added, shares)
         kept = self._encoder.encode(self._encoder.concat(more))
-        self._state = taken(self._state, share, kept, np.concatenate([one.resp for one in learnt]))
+        self._state = step_by_sums(self._state, share, kept, np.concatenate([one.resp for one in learnt]))
         epoch.scored, epoch.loglik = share.scored, share.loglik
         epoch.empty = share.documents - share.scored
 

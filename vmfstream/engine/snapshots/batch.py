@@ -34,11 +34,11 @@ from vmfstream.engine.loop.restoring import restore_model
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import column_norms, directed
-from vmfstream.online import tracker
+from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
 from vmfstream.runfile.snapshots import Snapshot, Stored, read_stored, write_snapshots
 from vmfstream.text.encoders import Counted, Encoder, TopWords
-from vmfstream.text.named import NamedVectorEncoder
+from vmfstream.text.named_vectors import NamedVectorEncoder
 
 Kind: TypeAlias = Literal["flat", "tree", "smoothed"]
 """Bayesian mixture; tree over its topics; temporal mixture, all slices at once."""
@@ -175,7 +175,11 @@ def snapshot_of(found: Found, material: Material) -> Snapshot:
     certainty = np.asarray(bessel_ratio(d, found.gamma), np.float64)
     if found.tree is not None:
         certainty[-1] = np.nan  # the root is given
-    live = tracker.density(state, material.judged, material.track) if material.judged is not None else np.zeros(0)
+    live = (
+        predictive_log_likelihood(state, material.judged, material.track)
+        if material.judged is not None
+        else np.zeros(0)
+    )
     return Snapshot(
         kind=found.kind,
         slice=int(material.index[-1]),

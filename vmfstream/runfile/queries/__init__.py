@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vmfstream.runfile.queries.asking import Bools, Floats, Ints, Texts, Times, kept
 from vmfstream.runfile.queries.closed import Closed, ClosedSlice
-from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, TypicalFrame
+from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, RepresentativeFrame
 from vmfstream.runfile.queries.progress import EpochFrame, Newest, OpenSlice, Progress, Pulse
 from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
 from vmfstream.runfile.queries.topics import (
@@ -15,13 +15,14 @@ from vmfstream.runfile.queries.topics import (
     Reading,
     SketchFrame,
     SliceFrame,
-    TemperFrame,
+    TemperatureFrame,
     TopicFrame,
     Topics,
     UncertaintyFrame,
     WordCodes,
     WordFrame,
 )
+from vmfstream.runfile.upgrade import upgrade
 from vmfstream.text.sketch import SIZE as SKETCH_SIZE
 
 __all__ = [
@@ -41,16 +42,16 @@ __all__ = [
     "Reading",
     "RejectedFrame",
     "Rejections",
+    "RepresentativeFrame",
     "SketchFrame",
     "SliceFrame",
     "SnapshotFrame",
     "SnapshotTopicFrame",
     "SnapshotWordFrame",
-    "TemperFrame",
+    "TemperatureFrame",
     "Texts",
     "Times",
     "TopicFrame",
-    "TypicalFrame",
     "UncertaintyFrame",
     "WordCodes",
     "WordFrame",
@@ -59,7 +60,9 @@ __all__ = [
 
 
 class Reader(Progress, Topics, Documents, Snapshots, Closed):
-    """Answers questions about a log while another process may be writing it.
+    """Answer questions about a run file while another process may be writing it.
+
+    A file of an older format is brought up to date first, if nobody writes it.
 
     Parameters
     ----------
@@ -73,11 +76,11 @@ class Reader(Progress, Topics, Documents, Snapshots, Closed):
     InputError
         If there is no file, or it is no log. Every method raises it too if the file goes away later.
     FormatVersion
-        If the log has a format that this program does not read.
+        If the file has a newer format than this program reads, or an older one and cannot be written.
     StoreLocked
-        If the writer does not release the file in time; any method.
+        If the writer does not release the file in time (any method), or a file of an older format is being written.
     """
 
     def __init__(self, path: str | Path, timeout: float = 10.0) -> None:
         super().__init__(path, timeout)
-        self.newest()
+        upgrade(self.path, timeout)

@@ -20,7 +20,7 @@ class ClosedSlice:
     ends: datetime | None
     n: int
     predicted: float | None
-    settling: bool
+    warm_up: bool
     topics: list[dict[str, Any]]
     events: list[dict[str, Any]]
 
@@ -44,7 +44,7 @@ class Closed(Asking):
         for row in self._dicts(f"select * exclude epoch from event where {where} order by slice, rowid"):
             events.setdefault(row.pop("slice"), []).append(row)
         slices = self._rows(
-            "select epoch, slice, label, begins, ends, n, predicted, settling from slice "
+            "select epoch, slice, label, begins, ends, n, predicted, warm_up from slice "
             f"where epoch > {int(epoch)} order by slice"
         )
         return [ClosedSlice(*(*row, topics.get(row[1], []), events.get(row[1], []))) for row in slices]

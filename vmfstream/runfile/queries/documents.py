@@ -8,8 +8,8 @@ from vmfstream.runfile.queries.asking import Asking, Floats, Ints, Texts, Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TypicalFrame:
-    """Documents most typical of a topic, by slice, topic and rank (from 1)."""
+class RepresentativeFrame:
+    """Documents most representative of a topic, by slice, topic and rank (from 1)."""
 
     slice: Ints
     topic: Ints
@@ -55,11 +55,10 @@ class Rejections:
 class Documents(Asking):
     """Questions about single documents."""
 
-    def typical(self, topic: int | None = None) -> TypicalFrame:
-        """Return the most typical documents, of all topics or of one."""
-        return self._frame(
-            TypicalFrame, "from typical where $1 is null or topic = $1 order by slice, topic, rank", [topic]
-        )
+    def representative(self, topic: int | None = None) -> RepresentativeFrame:
+        """Return the most representative documents, of all topics or of one."""
+        query = "from representative where $1 is null or topic = $1 order by slice, topic, rank"
+        return self._frame(RepresentativeFrame, query, [topic])
 
     def novel(self) -> NovelFrame:
         """Return the most novel documents of each slice."""

@@ -51,7 +51,7 @@ class OpenSlice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochFrame:
-    """Engine updates by number; ``unknown`` and ``heldout`` are NaN, ``lag`` is -1 where they were not known."""
+    """Engine updates by number; ``oov_rate`` and ``prequential`` are NaN, ``lag`` is -1 where they were not known."""
 
     epoch: Ints
     slice: Ints
@@ -60,8 +60,8 @@ class EpochFrame:
     rejected: Ints
     late: Ints
     empty: Ints
-    unknown: Floats
-    heldout: Floats
+    oov_rate: Floats
+    prequential: Floats
     seconds: Floats
     lag: Ints
 

@@ -27,7 +27,7 @@ class SliceFrame:
     ends: Times
     n: Ints
     predicted: Floats
-    settling: Bools
+    warm_up: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +42,8 @@ class TopicFrame:
     gamma: Floats
     tightness: Floats
     certainty: Floats
-    speed: Floats
-    speed_error: Floats
+    drift_angle: Floats
+    drift_angle_error: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,11 +103,11 @@ class UncertaintyFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TemperFrame:
-    """Inverse temperatures of memberships, see `vmfstream.records.SliceReport`; NaN where there is none."""
+class TemperatureFrame:
+    """Softmax temperatures of topic probabilities, see `vmfstream.records.SliceReport`; NaN where there is none."""
 
     slice: Ints
-    temper: Floats
+    temperature: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,9 +197,9 @@ class Topics(Asking):
         """Return how sure the topics of all closed slices are."""
         return self._frame(UncertaintyFrame, f"from {_table(reading)} order by slice, topic")
 
-    def tempers(self) -> TemperFrame:
-        """Return how far memberships on arrival are to be believed, slice by slice."""
-        return self._frame(TemperFrame, "from slice order by slice")
+    def temperatures(self) -> TemperatureFrame:
+        """Return the softmax temperature of each closed slice, which calibrates topic probabilities on arrival."""
+        return self._frame(TemperatureFrame, "from slice order by slice")
 
     def events(self) -> EventFrame:
         """Return births, mergers and the other events in the order in which they were written."""

@@ -20,7 +20,7 @@ from vmfstream.bayes.admixture.topics import Belief, Likelihood, Topics, joined,
 from vmfstream.bayes.admixture.variational import directed_bags
 from vmfstream.bayes.factors.concentration import quadrature_factor
 from vmfstream.bayes.factors.directions import expected_cosines
-from vmfstream.bayes.factors.empirical import best_alpha
+from vmfstream.bayes.factors.empirical_bayes import best_alpha
 from vmfstream.bayes.factors.priors import moment_prior
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import padded

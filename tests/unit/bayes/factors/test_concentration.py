@@ -22,7 +22,7 @@ from vmfstream.bayes.factors.concentration import (
     quadrature_factor,
     sampled_factor,
 )
-from vmfstream.bayes.factors.densities import ConcentrationTarget, grid_quantiles, located_grid, metropolis
+from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, located_grid, metropolis
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_partition
 
 CASES = [

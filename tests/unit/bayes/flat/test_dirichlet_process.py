@@ -12,8 +12,8 @@ from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors
 from vmfstream.bayes.factors.kappa_model import KappaModel
-from vmfstream.bayes.factors.labels import assigned
 from vmfstream.bayes.factors.priors import Prior
+from vmfstream.bayes.factors.responsibilities import assigned
 from vmfstream.bayes.factors.weights import Dirichlet
 from vmfstream.bayes.flat.dirichlet_process import Sticks, StickWeights, fit_process
 from vmfstream.bayes.flat.variational import fit

@@ -18,10 +18,10 @@ from tests.data import golden_file
 from tests.unit.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior, KappaRule, point_factor, quadrature_factor
 from vmfstream.bayes.factors.directions import expected_cosines, natural_vectors, shrinkage
-from vmfstream.bayes.factors.empirical import learned_alpha, learned_c0, learned_mean
+from vmfstream.bayes.factors.empirical_bayes import learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
-from vmfstream.bayes.factors.labels import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.priors import Prior, moment_prior
+from vmfstream.bayes.factors.responsibilities import Assignment, assigned, responsibilities
 from vmfstream.bayes.factors.weights import expected_log_weights
 from vmfstream.bayes.flat.variational import divergence, elbo, fit
 from vmfstream.bayes.predictive import predictive, topic_densities

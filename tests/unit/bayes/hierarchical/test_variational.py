@@ -15,7 +15,7 @@ from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.flat.variational import fit
 from vmfstream.bayes.hierarchical import variational
-from vmfstream.bayes.hierarchical.branches import Branches, Scheme, evidence, renewed
+from vmfstream.bayes.hierarchical.node_directions import Branches, Scheme, evidence, renewed
 from vmfstream.bayes.hierarchical.prior import TreePrior, moment_tree_prior
 from vmfstream.bayes.hierarchical.trees import Tree, arrange, read_tree, regular_tree
 from vmfstream.bayes.hierarchical.variational import (

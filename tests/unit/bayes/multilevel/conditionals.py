@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.multilevel.concentrations import REST
-from vmfstream.bayes.multilevel.groups import move_group, score_group, topics_of
+from vmfstream.bayes.multilevel.group_updates import move_group, score_group, topics_of
 from vmfstream.bayes.multilevel.sampler import Chain
 from vmfstream.bayes.multilevel.slots import free_slot
-from vmfstream.bayes.multilevel.tokens import move_token, weigh_token
+from vmfstream.bayes.multilevel.token_updates import move_token, weigh_token
 
 
 def group_conditional(chain: Chain, j: int) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from scipy.special import gammaln, logsumexp
 from tests.unit.bayes.multilevel.test_sampler import SIZES, Tiny, bag_density, direction_density, sequential_student
 from vmfstream.bayes.multilevel import contexts as mc
 from vmfstream.bayes.multilevel import prediction as mp
-from vmfstream.bayes.multilevel.state import Draw
+from vmfstream.bayes.multilevel.sampler_state import Draw
 
 Vector: TypeAlias = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from vmfstream.bayes.multilevel import contexts as mc
 from vmfstream.bayes.multilevel import sampler as ml
 from vmfstream.bayes.multilevel.concentrations import ALPHA, ETA, REST, SPREAD, Laws, drawn_kappa, resampled
 from vmfstream.bayes.multilevel.content import Content, vector_content, word_content
-from vmfstream.bayes.multilevel.tokens import tables
+from vmfstream.bayes.multilevel.token_updates import tables
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.vmf import VonMisesFisher
 

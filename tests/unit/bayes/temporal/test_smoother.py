@@ -12,8 +12,8 @@ from tests.unit.mixtures.planted import directions
 from vmfstream.bayes.factors.concentration import point_factor, point_kappa
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import KappaModel
-from vmfstream.bayes.factors.labels import responsibilities
 from vmfstream.bayes.factors.priors import Prior, moment_prior
+from vmfstream.bayes.factors.responsibilities import responsibilities
 from vmfstream.bayes.flat.variational import fit
 from vmfstream.bayes.temporal.chain import convolve, forward, smooth
 from vmfstream.bayes.temporal.filtering import filter_fit

@@ -1,0 +1,221 @@
+"""Sentences of the page that are filled in with numbers and names, free of the model's symbols."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from vmfstream.dashboards.looks.texts import PAGE
+
+_PERIODS = (
+    (re.compile(r"^\d{4}$"), "year"),
+    (re.compile(r"^\d{4}\D?Q[1-4]$"), "quarter"),
+    (re.compile(r"^\d{4}\D?W\d{1,2}$"), "week"),
+    (re.compile(r"^\d{4}-\d{2}$"), "month"),
+    (re.compile(r"^\d{4}-\d{2}-\d{2}$"), "day"),
+)
+
+_SETTINGS: Mapping[str, str] = {
+    "topics": "{} topics requested",
+    "source": "source: {}",
+    "slices": "slices: {}",
+    "seed": "random seed {}",
+    "persistence": "persistence {}",
+    "memory": "memory {}",
+}
+
+# sentences about changes; what stands between asterisks are words of topics
+_CHANGES: Mapping[str, str] = {
+    "born": "New in {date}: *{words}*, {documents}{hindsight}.",
+    "split": "*{words}* split off from *{other}* in {date}, {documents}{hindsight}.",
+    "merged": "*{words}* merged into *{other}* in {date}{hindsight}, {turn} apart.",
+    "ended": "*{words}* ended in {date}, after {silent} with hardly any documents.",
+    "dormant": "*{words}* became dormant in {date}.",
+    "woken": "*{words}* became active again in {date}, {documents}.",
+    "fastest": "*{words}* drifted faster than ever before in {date}: {turn} in one step.",
+    "alarm": "Drift alarm for *{words}* in {date}: its words changed by {turn} in one step.",
+    "worse": "In {date} the topics predicted documents worse than before.",
+    "better": "In {date} the topics predicted documents better than before.",
+    "most grown": "*{words}* grew most: from {before} of all documents in {earlier} to {after} in {span}.",
+    "most fallen": "*{words}* shrank most: from {before} of all documents in {earlier} to {after} in {span}.",
+    "grown": "*{words}* grew from {before} of all documents in {earlier} to {after} in {span}.",
+    "fallen": "*{words}* shrank from {before} of all documents in {earlier} to {after} in {span}.",
+    "words": "New among the strongest words of *{words}* since {date}: *{new}*.",
+}
+
+
+def changed(kind: str, **values: str) -> tuple[str, ...]:
+    """Return a sentence about a change in parts; every second part, from the second on, is the words of a topic."""
+    return tuple(part.format(**values) for part in _CHANGES[kind].split("*"))
+
+
+def since(label: str) -> str:
+    """Return the remark that a topic began before the tracker detected it."""
+    return PAGE["sinceAt"].replace("{date}", label)
+
+
+def until(label: str) -> str:
+    """Return the remark that a topic ended before the tracker detected it."""
+    return PAGE["untilAt"].replace("{date}", label)
+
+
+def numbered(topic: int) -> str:
+    """Return the name of a topic without stored words."""
+    return PAGE["topic"].replace("{topic}", str(topic))
+
+
+def odd(name: str, shown: str, usual: str, date: str) -> str:
+    """Return the sentence that a quantity left its usual range."""
+    return f"{name}: {shown} in {date}, usually {usual}."
+
+
+def nothing_odd(labels: Sequence[str], warm_up: int) -> str:
+    """Return the sentence that nothing is unusual, or that there are too few dates to tell."""
+    if len(labels) <= warm_up:
+        return f"Too few dates to tell what is usual: {len(labels)} of {warm_up}."
+    return f"Nothing unusual in {labels[-1]}."
+
+
+def rejected(total: int, reasons: Sequence[str]) -> str:
+    """Return the number of rejected messages and the most frequent reasons."""
+    most = f", most often: {', '.join(reasons[:2])}" if reasons else ""
+    return f"{count(total, 'message was', 'messages were')} rejected so far{most}."
+
+
+def unlabelled(index: int) -> str:
+    """Return the name of a slice without a label in the run file."""
+    return f"slice {index}"
+
+
+def period(labels: Sequence[str]) -> str:
+    """Return the calendar unit of the slices: year, quarter, week, month, day or step."""
+    for pattern, word in _PERIODS:
+        if labels and all(pattern.match(label) for label in labels):
+            return word
+    return "step"
+
+
+def count(n: float, one: str, many: str) -> str:
+    """Format a number with thousands separators, followed by its noun."""
+    return f"{n:,.0f} {one if round(n) == 1 else many}"
+
+
+def percent(share: float) -> str:
+    """Format a share in percent: without decimals from 10 % on, with one below."""
+    value = 100.0 * share
+    if value >= 9.95:
+        return f"{value:.0f} %"
+    return "under 0.1 %" if 0 < value < 0.05 else f"{value:.1f} %"
+
+
+def span(labels: Sequence[str]) -> str:
+    """Return the first and the last label as one range."""
+    if not labels:
+        return ""
+    return labels[0] if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
+
+
+def subtitle(labels: Sequence[str], documents: int, topics: int, tried: int) -> str:
+    """Return the line beside the title: documents, span, topics."""
+    return f"{count(documents, 'document', 'documents')}, {span(labels)}, {_topics(topics, tried)}"
+
+
+def _topics(topics: int, tried: int) -> str:
+    """Count the topics that stayed, and those that were replaced during the warm-up."""
+    more = f" ({tried:,} more in the warm-up)" if tried else ""
+    return count(topics, "topic", "topics") + more
+
+
+def nothing_closed(documents: int) -> str:
+    """Return why there is no river yet."""
+    read = f"; {count(documents, 'document', 'documents')} read" if documents else ""
+    return f"No complete date yet{read}. The river begins with the first complete date."
+
+
+def rest(n: int) -> str:
+    """Return the name of the band of all topics that have no band of their own."""
+    return PAGE["rest"].replace("{n}", str(n)) if n != 1 else "1 smaller topic"
+
+
+def river_sentence(labels: Sequence[str], documents: int, drawn: int, largest: str) -> str:
+    """Describe the river in one sentence, for screen readers."""
+    biggest = f" The largest topic at the newest date is {largest}." if largest else ""
+    what = f"River of {count(drawn, 'topic', 'topics')} over {span(labels)}"
+    return f"{what}, {count(documents, 'document', 'documents')}.{biggest}"
+
+
+def warm_up_sentence(labels: Sequence[str]) -> str:
+    """Return what applies to the slices of the warm-up, as known then."""
+    return (
+        f"{span(labels)}: warm-up of the tracker. As known then (filtered), topics of "
+        f"{'these dates' if len(labels) > 1 else 'this date'} may be replaced later; they are drawn pale."
+    )
+
+
+def no_log(name: str) -> str:
+    """Return the message for a run that has not begun."""
+    return f"There is no run file {name} yet. The page appears when the run begins."
+
+
+def migrating() -> str:
+    """Return the message for a run file in an older format."""
+    return "The run file is being migrated. If this message stays, continue its run once."
+
+
+def no_hindsight() -> str:
+    """Return why the switch of readings is off, and what to do."""
+    return "Not computed for this run file; vmfstream replay computes it at its end."
+
+
+def binned(per: int, noun: str) -> str:
+    """Return the width of a bin on the time axis."""
+    return f"{per} {noun}s per step"
+
+
+def settings_in_words(meta: Mapping[str, str]) -> list[str]:
+    """Return the known settings of the run as short phrases."""
+    phrases = [text.format(meta[key]) for key, text in _SETTINGS.items() if meta.get(key)]
+    if meta.get("version"):
+        phrases.append(f"made with vmfstream {meta['version']}")
+    return phrases
+
+
+def dropped_sentence(dropped: Sequence[str]) -> str:
+    """Return what was left out to limit the size of the file."""
+    return f"Left out to limit the size of this page: {', '.join(dropped)}."
+
+
+def peak(rank: int, date: str, *, short: bool) -> str:
+    """Return at which date a word was strongest in a topic, and its rank there."""
+    return PAGE["searchPeakShort" if short else "searchPeak"].replace("{rank}", str(rank)).replace("{date}", date)
+
+
+def lineage_sentence(
+    labels: Sequence[str], topics: int, tried: int, happened: Mapping[str, int], may_change: bool
+) -> str:
+    """Summarize the events of all topics for screen readers, or say why there are none."""
+    events = [
+        count(happened[kind], one, many)
+        for kind, one, many in (
+            ("born", "was born", "were born"),
+            ("split", "split off another", "split off others"),
+            ("merged", "merged into another", "merged into others"),
+            ("ended", "ended", "ended"),
+            ("dormant", "became dormant", "became dormant"),
+        )
+        if happened.get(kind)
+    ]
+    if events:
+        return f"{_topics(topics, tried)} over {span(labels)}: {', '.join(events)}."
+    time = f"from {labels[0]} to {labels[-1]}" if len(labels) > 1 else f"in {span(labels)}"
+    why = "" if may_change else "; the number of topics was fixed in this run"
+    if tried:
+        return f"{_topics(topics, tried)} over {span(labels)}{why}."
+    return f"{f'All {topics} topics' if topics != 1 else 'The one topic'} existed {time}{why}."
+
+
+def left_out(smaller: int, short: int, noun: str) -> str:
+    """Return which topics are not drawn."""
+    parts = [count(smaller, "smaller topic", "smaller topics")] if smaller else []
+    parts += [f"{count(short, 'topic', 'topics')} with less than three {noun}s"] if short else []
+    return f"Not drawn: {' and '.join(parts)}." if parts else ""

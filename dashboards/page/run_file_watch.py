@@ -1,0 +1,222 @@
+"""Polling of a run file that another process may be writing, once for all open pages.
+
+The tracker cannot write while another process reads the run file. So the file is opened only after it changed; a poll
+makes two small queries; and the views read a copy, which takes no longer than copying the file.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from vmfstream.dashboards.looks import phrases
+from vmfstream.dashboards.looks.escape import clean, for_json
+from vmfstream.dashboards.page.compression import ArrayTable
+from vmfstream.dashboards.page.data import page_data
+from vmfstream.dashboards.page.drawings import Drawings, PagePlan
+from vmfstream.dashboards.rows.run_rows import CachedRows
+from vmfstream.dashboards.rows.stable_layout import StableLayout
+from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
+from vmfstream.runfile.queries import OpenSlice, Pulse, Reader
+
+_PATIENCE = 0.2  # seconds a poll waits for a file that is being written; the next poll follows soon
+_COPY_PATIENCE = 5.0
+_APART = 2.0  # seconds between two copies, or so many times as long as the last one took
+_APART_TIMES = 4.0
+_MANY_WORDS = 400_000  # stored words above which a page gets twenty per topic and date
+_SMALLER = PagePlan(
+    words=20, documents=2, dropped=("representative documents beyond two", "words beyond the twenty strongest")
+)
+
+
+class RunFileCopy:
+    """Copy of a run file at one time, removed with the object; figures are drawn on first use."""
+
+    def __init__(self, log: Path, layout: StableLayout | None = None) -> None:
+        folder = tempfile.mkdtemp(prefix="vmfstream-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._lock = threading.RLock()
+        copy = Path(folder) / "log.duckdb"
+        Reader(log, timeout=_COPY_PATIENCE).copy(copy)
+        reader = Reader(copy)
+        self.stamp = stamp_of(reader.pulse())
+        self.rows = CachedRows(reader, layout)
+        self.drawings = Drawings(self.rows)
+        self._texts: dict[str, str] = {}
+        self._turns: dict[str, threading.Lock] = {}
+        self._opening: tuple[str, str] | None = None
+
+    def plan(self) -> PagePlan:
+        """Return what a page gets of this log: everything, for large run files fewer words and documents."""
+        rows = self.rows.word_codes("then").rank.size
+        return PagePlan() if rows <= _MANY_WORDS else _SMALLER
+
+    def opening(self) -> tuple[str, str]:
+        """Return the page's data as JSON, and with it the figures that every page shows at first."""
+        with self._lock:
+            if self._opening is None:
+                table = ArrayTable()
+                data = page_data(self.rows, self.plan(), table) | {"stamp": self.stamp}
+                first = {key: table.with_references(self.drawings.figure(key)) for key in self._first(data["open"])}
+                self._opening = for_json(data | {"arrays": table.entries}), for_json(first)
+            return self._opening
+
+    def _first(self, opens: dict[str, Any]) -> list[str]:
+        reading, topic = opens["reading"], opens["topic"]
+        rivers = [f"river/{reading}/{opens['measure']}/{width}" for width in ("wide", "phone")]
+        return rivers + ([] if topic is None else [f"words/{reading}/{topic}/{form}" for form in ("ranks", "heatmap")])
+
+    def figure(self, key: str) -> str | None:
+        """Return one figure with its arrays as JSON; None if no view has a figure of this key.
+
+        A figure that takes long does not block others.
+        """
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            if key not in self._texts:
+                try:
+                    table = ArrayTable()
+                    packed = table.with_references(self.drawings.figure(key))
+                    self._texts[key] = for_json({"arrays": table.entries, "figure": packed})
+                except KeyError:
+                    return None
+            return self._texts[key]
+
+
+@dataclass(frozen=True, slots=True)
+class PollResult:
+    """Result of a poll: progress of the run, its open slice, and why the run file could not be read, if so."""
+
+    pulse: Pulse | None = None
+    open: OpenSlice | None = None
+    problem: str = ""
+    busy: float | None = None
+
+
+class RunFileWatch:
+    """The newest state of a run file.
+
+    Parameters
+    ----------
+    log : path of the run file
+        It need not exist yet.
+    """
+
+    def __init__(self, log: str | os.PathLike[str]) -> None:
+        self.log = Path(log).expanduser().resolve()
+        self.looks = 0  # how often the file was opened, for measurements
+        self._lock = threading.RLock()
+        self._seen: tuple[object, ...] | None = None
+        self._found = PollResult()
+        self._reader: Reader | None = None
+        self._layout = StableLayout()
+        self._states: list[RunFileCopy] = []
+        self._next = 0.0
+
+    def poll(self) -> dict[str, Any]:
+        """Return the state that pages ask for every two seconds; the file is opened only if it has changed."""
+        with self._lock:
+            self._refresh()
+            look = self._found
+        pulse, part = look.pulse, look.open
+        written = pulse.written.replace(tzinfo=UTC).timestamp() if pulse and pulse.written else None
+        return {
+            "age": None if written is None else max(0.0, time.time() - written),
+            "at": time.time(),
+            "busy": look.busy,
+            "epoch": -1 if pulse is None else pulse.epoch,
+            "finished": pulse is not None and pulse.finished,
+            "open": _open(part),
+            "problem": look.problem,
+            "said": look.problem or phrases.nothing_closed(0 if part is None else part.n),
+            "slice": None if pulse is None else pulse.slice,
+            "stamp": "" if pulse is None else stamp_of(pulse),
+            "usual": None if pulse is None or pulse.usual != pulse.usual else pulse.usual,
+            "writing": self._reader is not None and self._reader.writer() is not None,
+        }
+
+    def newest(self) -> RunFileCopy | None:
+        """Return the newest state that may be shown now: a copy is made at most every two seconds."""
+        with self._lock:
+            self._refresh()
+            pulse = self._found.pulse
+            wanted = "" if pulse is None or pulse.slice is None else stamp_of(pulse)
+            held = self._states[-1] if self._states else None
+            if wanted and (held is None or held.stamp != wanted) and time.monotonic() >= self._next:
+                began = time.monotonic()
+                try:
+                    held = RunFileCopy(self.log, self._layout)
+                except VmfstreamError as error:
+                    self._found = _failed(self._found, error)
+                else:
+                    self._states = [*self._states[-1:], held]
+                now = time.monotonic()
+                self._next = now + max(_APART, _APART_TIMES * (now - began))
+            return held
+
+    def state(self, stamp: str) -> RunFileCopy | None:
+        """Return the state that a page shows, or the newest if that one is gone."""
+        with self._lock:
+            found = next((state for state in self._states if state.stamp == stamp), None)
+        return found or self.newest()
+
+    def _refresh(self) -> None:
+        seen = _signature(self.log)
+        if seen is not None and seen == self._seen:
+            return
+        if seen is None:
+            self._found, self._seen = PollResult(problem=phrases.no_log(self.log.name)), None
+            return
+        self.looks += 1
+        try:
+            self._reader = self._reader or Reader(self.log, timeout=_PATIENCE)
+            self._found = PollResult(self._reader.pulse(), self._reader.open_slice())
+            self._seen = seen
+        except VmfstreamError as error:
+            self._found = _failed(self._found, error)
+
+
+def stamp_of(pulse: Pulse) -> str:
+    """Return a key that changes only with closed slices, their hindsight or batch fits."""
+    return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
+
+
+def _failed(look: PollResult, error: VmfstreamError) -> PollResult:
+    """Keep what was known; a locked file is busy, one in an older format is being migrated."""
+    if isinstance(error, StoreLocked):
+        return PollResult(look.pulse, look.open, "", look.busy or time.time())
+    problem = phrases.migrating() if isinstance(error, FormatVersion) else clean(str(error), 300)
+    return PollResult(look.pulse, look.open, problem, None)
+
+
+def _signature(log: Path) -> tuple[object, ...] | None:
+    """Return what differs after every commit: sizes and times of the file and its journal."""
+    found: list[object] = []
+    for path in (log, log.with_name(log.name + ".wal")):
+        try:
+            at = path.stat()
+            found += [at.st_mtime_ns, at.st_size, at.st_ino]
+        except OSError:
+            if path == log:
+                return None
+    return tuple(found)
+
+
+def _open(part: OpenSlice | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    return {
+        "documents": [round(float(n), 1) for n in part.documents],
+        "label": clean(part.label, 24),
+        "n": part.n,
+        "topics": part.topic.tolist(),
+    }

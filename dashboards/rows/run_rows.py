@@ -1,0 +1,150 @@
+"""The queries that views make of a run file, and a cache that makes each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from vmfstream.runfile.queries import (
+    AngleFrame,
+    EpochFrame,
+    EventFrame,
+    Reading,
+    Rejections,
+    RepresentativeFrame,
+    SketchFrame,
+    SliceFrame,
+    SnapshotFrame,
+    SnapshotTopicFrame,
+    SnapshotWordFrame,
+    TopicFrame,
+    WordCodes,
+)
+
+if TYPE_CHECKING:
+    from vmfstream.dashboards.rows.stable_layout import StableLayout
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class RunRows(Protocol):
+    """The part of ``vmfstream.runfile.queries.Reader`` that views use."""
+
+    def meta(self) -> dict[str, str]:
+        """Return the settings of the run."""
+        ...
+
+    def slices(self) -> SliceFrame:
+        """Return the closed slices."""
+        ...
+
+    def topics(self, reading: Reading) -> TopicFrame:
+        """Return the topics of all closed slices."""
+        ...
+
+    def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
+        """Return the words of topics in all closed slices as numbers."""
+        ...
+
+    def representative(self, topic: int | None = None) -> RepresentativeFrame:
+        """Return the most representative documents."""
+        ...
+
+    def events(self) -> EventFrame:
+        """Return the events of topics."""
+        ...
+
+    def has_hindsight(self) -> bool:
+        """Tell whether the reading in hindsight exists."""
+        ...
+
+    def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
+        """Return the angles between the means of topics."""
+        ...
+
+    def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
+        """Return sketches of the means of topics."""
+        ...
+
+    def epochs(self) -> EpochFrame:
+        """Return the engine updates."""
+        ...
+
+    def rejections(self) -> Rejections:
+        """Return how many messages were rejected, by reason."""
+        ...
+
+    def snapshots(self) -> SnapshotFrame:
+        """Return the batch fits of samples."""
+        ...
+
+    def snapshot_topics(self, snapshot: int | None = None) -> SnapshotTopicFrame:
+        """Return the topics of batch fits."""
+        ...
+
+    def snapshot_words(self, snapshot: int | None = None, top: int = 60) -> SnapshotWordFrame:
+        """Return the words of the topics of batch fits."""
+        ...
+
+
+def _once(question: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[CachedRows, P], R]:
+    """Return a method that makes the query once and keeps the answer."""
+
+    @wraps(question)
+    def asked(self: CachedRows, /, *args: P.args, **named: P.kwargs) -> R:
+        key = (question.__name__, args, tuple(sorted(named.items())))
+        answer: R = self.once(key, lambda: getattr(self.rows, question.__name__)(*args, **named))
+        return answer
+
+    return asked
+
+
+class CachedRows:
+    """Rows of a run file with every query made once, so that all views of a page agree.
+
+    ``layout`` is the layout of earlier pages of a growing run file.
+    """
+
+    def __init__(self, rows: RunRows, layout: StableLayout | None = None) -> None:
+        self.rows = rows
+        self.layout = layout
+        self._known: dict[Hashable, Any] = {}
+
+    meta = _once(RunRows.meta)
+    slices = _once(RunRows.slices)
+    topics = _once(RunRows.topics)
+    word_codes = _once(RunRows.word_codes)
+    representative = _once(RunRows.representative)
+    events = _once(RunRows.events)
+    has_hindsight = _once(RunRows.has_hindsight)
+    angles = _once(RunRows.angles)
+    sketches = _once(RunRows.sketches)
+    epochs = _once(RunRows.epochs)
+    rejections = _once(RunRows.rejections)
+    snapshots = _once(RunRows.snapshots)
+    snapshot_topics = _once(RunRows.snapshot_topics)
+    snapshot_words = _once(RunRows.snapshot_words)
+
+    def once(self, key: Hashable, compute: Callable[[], R]) -> R:
+        """Compute a value the first time and return the kept one afterwards."""
+        if key not in self._known:
+            self._known[key] = compute()
+        kept: R = self._known[key]
+        return kept
+
+
+def once(rows: RunRows, key: Hashable, compute: Callable[[], R]) -> R:
+    """Compute a value from rows, only once if the rows are cached."""
+    return rows.once(key, compute) if isinstance(rows, CachedRows) else compute()
+
+
+def readings_of(rows: RunRows) -> tuple[Reading, ...]:
+    """Return the readings that a run file holds, the initial one of a page first."""
+    return ("hindsight", "then") if rows.has_hindsight() else ("then",)
+
+
+def reading_called(name: str) -> Reading:
+    """Return the reading that a key of a figure names."""
+    return "hindsight" if name == "hindsight" else "then"

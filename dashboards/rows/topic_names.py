@@ -1,0 +1,34 @@
+"""Names of topics at a date: their strongest words, no two with the same first four letters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vmfstream.dashboards.looks.phrases import numbered
+from vmfstream.dashboards.rows.history import History
+
+_ALIKE = 4
+
+
+def distinct(words: list[str], top: int) -> list[str]:
+    """Return the first ``top`` words of which no two begin with the same four letters."""
+    kept: list[str] = []
+    for word in words:
+        if len(kept) < top and not any(_alike(word.casefold(), other.casefold()) for other in kept):
+            kept.append(word)
+    return kept
+
+
+def _alike(one: str, other: str) -> bool:
+    return one.startswith(other[:_ALIKE]) or other.startswith(one[:_ALIKE])
+
+
+def topic_name(history: History, s: int, t: int, top: int = 2) -> str:
+    """Return the name of column ``t`` at row ``s``."""
+    return " ".join(distinct(history.strongest(s, t, 4 * top), top)) or numbered(int(history.topic[t]))
+
+
+def lifetime(history: History, t: int) -> tuple[int, int] | None:
+    """Return the first and the last row in which column ``t`` is there, or None."""
+    there = np.flatnonzero(~np.isnan(history.documents[:, t]))
+    return (int(there[0]), int(there[-1])) if there.size else None

@@ -1,0 +1,220 @@
+"""The mixture of stories: scikit-learn's and river's own checks, and what it promises beyond."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from river import checks, feature_extraction
+from river.checks import common
+from scipy.sparse import csr_array
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.estimators.chunked import parted
+from vmfstream.estimators.stories import StoryMixture
+
+NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
+INAPPLICABLE = {
+    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
+    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
+    "check_estimator_tags_renamed": "river's estimators have a method that scikit-learn once had too",
+}
+SUBJECTS = ("cat fur paw tail purr", "ship sea port sail crew", "stock bank bond rate fund")
+
+
+@parametrize_with_checks([StoryMixture()], expected_failed_checks=lambda _: INAPPLICABLE)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("check", list(checks.yield_checks(StoryMixture())), ids=lambda c: c.__name__)
+def test_river_accepts_it(check: Callable[[Any], None]) -> None:
+    check(StoryMixture())
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        common.check_learn_one,
+        common.check_pickling,
+        common.check_shuffle_features_no_impact,
+        common.check_emerging_features,
+        common.check_disappearing_features,
+        common.check_radically_disappearing_features,
+        common.check_predict_one_before_any_learn,
+        common.check_no_state_aliasing_with_input,
+        common.check_clone_is_independent,
+        common.check_seeding_is_idempotent,
+        common.check_bounded_memory_growth,
+    ],
+    ids=lambda c: c.__name__,
+)
+def test_rivers_checks_on_text(check: Callable[..., None]) -> None:
+    # river runs these on data sets of its own only, and has none for clusterers
+    check(StoryMixture(), [(x, 0) for x, _ in bags(200)])
+
+
+def texts(n: int, seed: int = 0) -> Iterator[tuple[str, int]]:
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        subject = int(rng.integers(3))
+        yield " ".join(rng.choice(SUBJECTS[subject].split(), 6)) + f" word{rng.integers(40)}", subject
+
+
+def bags(n: int, seed: int = 0) -> Iterator[tuple[dict[str, int], int]]:
+    for text, subject in texts(n, seed):
+        yield {word: text.split().count(word) for word in text.split()}, subject
+
+
+def planted(n: int = 1000, d: int = 400, k: int = 8, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(k, size=n)
+    return vmf_rows(rng, directions(rng, k, d), labels, 0.7), labels
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_labels_are_those_of_one_pass_however_rows_are_cut(sparse: bool) -> None:
+    x, labels = planted()
+    rows: Any = csr_array(x) if sparse else x
+    whole = StoryMixture(grain=0.5).fit(rows)
+    assert adjusted_rand_score(labels, whole.labels_) > 0.98
+    model = StoryMixture(grain=0.5)
+    parts = [model.partial_fit(rows[low : low + 77]).labels_ for low in range(0, 1000, 77)]
+    np.testing.assert_array_equal(np.concatenate(parts), whole.labels_)
+    assert model.n_documents_seen_ == 1000
+    np.testing.assert_array_equal(model.story_ids_, whole.story_ids_)
+    assert model.story_sizes_.sum() == 1000
+    means: Any = model.means_
+    np.testing.assert_allclose(np.linalg.norm(means.toarray() if sparse else means, axis=1), 1.0, rtol=1e-5)
+
+
+def test_float32_and_float64_rows_and_unscaled_ones_say_the_same() -> None:
+    x, _ = planted(300)
+    expected = StoryMixture().fit_predict(x)
+    np.testing.assert_array_equal(StoryMixture().fit_predict(x.astype(np.float32)), expected)
+    np.testing.assert_array_equal(StoryMixture().fit_predict(7.0 * x), expected)
+
+
+def test_predict_is_what_learning_would_give() -> None:
+    x, _ = planted(400)
+    model = StoryMixture(half_life=20.0)
+    for row in x:
+        said = model.predict(row[None])[0] if model.__sklearn_is_fitted__() else 0
+        assert said == model.partial_fit(row[None]).labels_[0]
+
+
+def test_predict_does_not_learn() -> None:
+    x, _ = planted(300)
+    model = StoryMixture().fit(x[:200])
+    first = model.predict(x[200:])
+    np.testing.assert_array_equal(model.predict(x[200:]), first)
+    assert model.predict(np.eye(400)[[3]])[0] == model.next_id_
+
+
+def test_fit_forgets_and_a_failed_fit_does_not() -> None:
+    x, _ = planted(200)
+    model = StoryMixture().fit(x)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="times"):
+        model.fit(x, times=[1.0])
+    assert pickle.dumps(model) == before
+    assert model.fit(x).next_id_ == model.labels_.max() + 1
+
+
+def test_no_row_is_learnt_if_one_is_bad() -> None:
+    x, _ = planted(200)
+    model = StoryMixture().fit(x[:100])
+    before = pickle.dumps(model)
+    x[-1, 2] = np.nan
+    with pytest.raises(ValueError, match="neither NaN nor inf, got nan in row 99, column 2"):
+        model.partial_fit(x[100:])
+    with pytest.raises(ValueError, match="expecting 400 features"):
+        model.partial_fit(x[:5, :399])
+    with pytest.raises(ValueError, match="time is counted in documents"):
+        model.partial_fit(x[:5], times=np.arange(5))
+    with pytest.raises(ValueError, match="part by part"):
+        model.partial_fit(parted([x[:100], x[:100]]))
+    assert pickle.dumps(model) == before
+
+
+def test_rows_without_direction() -> None:
+    x, _ = planted(50)
+    x[::5] = 0.0
+    for rows in (x, csr_array(x)):
+        model = StoryMixture().fit(rows)
+        assert (model.labels_[::5] == -1).all()
+        assert (np.delete(model.labels_, np.s_[::5]) >= 0).all()
+        assert model.n_empty_rows_ == 10
+        assert model.n_documents_seen_ == 40
+        assert (model.predict(rows)[::5] == -1).all()
+    assert StoryMixture().fit_predict(np.zeros((3, 4))).tolist() == [-1, -1, -1]
+
+
+def test_a_stored_model_goes_on_as_if_it_had_never_been_stored() -> None:
+    x, _ = planted()
+    one = StoryMixture(half_life=30.0).fit(x)
+    two = StoryMixture(half_life=30.0)
+    labels = [(two := pickle.loads(pickle.dumps(two.partial_fit(x[i : i + 100])))).labels_ for i in range(0, 1000, 100)]
+    np.testing.assert_array_equal(np.concatenate(labels), one.labels_)
+
+
+def test_half_life_is_in_the_unit_of_times() -> None:
+    x, _ = planted(100)
+    twice, times = np.concatenate([x, x]), np.concatenate([np.linspace(0, 1, 100), np.linspace(30, 31, 100)])
+    brief = StoryMixture(half_life=2.0).fit(twice, times=times)
+    long = StoryMixture(half_life=20.0).fit(twice, times=times)
+    assert not set(brief.labels_[:100]) & set(brief.labels_[100:])
+    assert set(long.labels_[:100]) == set(long.labels_[100:])
+    assert set(brief.retired_.ids) == set(brief.labels_[:100])
+
+
+def test_in_a_river_pipeline_labels_begin_with_the_first_document() -> None:
+    model: Any = feature_extraction.TFIDF() | StoryMixture(grain=0.5)
+    found, truth = [], []
+    for text, subject in texts(300):
+        found.append(model.predict_one(text))
+        truth.append(subject)
+        model.learn_one(text)
+        assert model["StoryMixture"].labels_[0] == found[-1]
+    assert found[0] == 0
+    assert adjusted_rand_score(truth, found) > 0.9
+
+
+def test_features_that_no_story_holds_are_forgotten() -> None:
+    model = StoryMixture(half_life=2.0, max_features=100)
+    for i in range(300):
+        model.learn_one({f"a{i}": 1.0, f"b{i}": 1.0})
+        assert model.labels_[0] == i
+    assert model.means_.shape[1] == 100
+    assert model.predict_one({}) == -1
+
+
+@pytest.mark.parametrize("x", [{"a": float("nan")}, {"a": "text"}, {"a": None}])
+def test_a_feature_that_is_no_number_is_named(x: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="feature 'a': expected a finite number, got"):
+        StoryMixture().learn_one(x)
+
+
+def test_rows_with_and_without_names_do_not_mix() -> None:
+    named, plain = StoryMixture(), StoryMixture()
+    named.learn_one({"a": 1.0})
+    with pytest.raises(ValueError, match="partial_fit: expected no named features"):
+        named.partial_fit(np.eye(4))
+    plain.partial_fit(np.eye(4))
+    with pytest.raises(ValueError, match="learn_one: expected rows without names"):
+        plain.learn_one({"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("grain", 1.0), ("grain", 0.0), ("half_life", 0.0), ("alpha", 0.0), ("max_words", 3), ("max_features", 1)],
+)
+def test_parameters_outside_their_domain(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        StoryMixture(**{name: value}).fit(np.eye(4))

@@ -1,0 +1,76 @@
+"""The compiled passes against plain numpy, one document at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tests.unit.stories.streams import bursts
+from vmfstream.directional.bessel import log_c
+from vmfstream.stories.mixture import SequentialMixture
+from vmfstream.stories.settings import DIMENSION, StorySettings
+
+Rows = NDArray[np.float64]
+
+
+def one_by_one(x: Rows, settings: StorySettings, times: NDArray[np.float64]) -> tuple[list[int], list[int]]:
+    """Labels and retired stories by the formulas as they are written: every story is compared with every document."""
+    kappa = DIMENSION * settings.grain / (1 - settings.grain**2)
+    prior = settings.prior * kappa
+    m0 = np.zeros(x.shape[1] + 1)
+    m0[-1] = prior
+    stories: dict[int, dict[str, Any]] = {}
+    labels, retired = [], []
+
+    def big_l(vector: Rows) -> float:
+        return float(log_c(DIMENSION, np.linalg.norm(vector)))
+
+    for row, now in zip(x, times, strict=True):
+        if not row.any():
+            labels.append(-1)
+            continue
+        for name in [c for c, s in stories.items() if now - s["last"] > settings.retire_after * settings.half_life]:
+            retired.append(name)
+            del stories[name]
+        extended = np.append(row, 0.0)
+        name, best = -1, math.log(settings.alpha) + big_l(m0) - big_l(kappa * extended + m0)
+        for c, s in stories.items():
+            likelihood = big_l(kappa * s["sum"] + m0) - big_l(kappa * (s["sum"] + extended) + m0)
+            score = math.log(s["n"]) - math.log(2) * (now - s["last"]) / settings.half_life + likelihood
+            if score > best:
+                name, best = c, score
+        if name < 0:
+            name = max([*labels, -1]) + 1
+            stories[name] = {"n": 0, "sum": np.zeros(x.shape[1] + 1)}
+        stories[name]["n"] += 1
+        stories[name]["sum"] = stories[name]["sum"] + extended
+        stories[name]["last"] = now
+        labels.append(name)
+    return labels, retired
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("grain", "half_life"), [(0.2, 30.0), (0.4, 5.0)])
+def test_labels_are_those_of_the_formulas(
+    dense: bool, timed: bool, signed: bool, grain: float, half_life: float
+) -> None:
+    x = bursts(400, seed=1)[0]
+    if signed:
+        x *= np.random.default_rng(0).choice([-1.0, 1.0], size=x.shape[1])
+        x[:, ::7] *= np.random.default_rng(1).choice([-1.0, 1.0], size=x[:, ::7].shape)
+    settings = StorySettings(grain=grain, half_life=half_life)
+    times = np.cumsum(np.random.default_rng(2).exponential(1.0, 400)) + 1e6 if timed else np.arange(400.0)
+    mixture = SequentialMixture(settings, x.shape[1], dense=dense)
+    learnt = mixture.learn(x.astype(np.float32) if dense else csr_array(x.astype(np.float32)), times if timed else None)
+    labels, retired = one_by_one(x.astype(np.float32).astype(np.float64), settings, times)
+    assert learnt.labels.tolist() == labels
+    assert learnt.retired.ids.tolist() == retired
+    assert 5 < len(set(labels)) < 200
+    assert retired

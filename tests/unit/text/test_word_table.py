@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vmfstream.text import word_table
+from vmfstream.text.word_table import WordTable
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12), max_size=60))
+def test_ids_are_those_of_a_dictionary(words: list[str]) -> None:
+    numbers: dict[str, int] = {}
+    expected = [numbers.setdefault(word, len(numbers)) for word in words]
+    table = WordTable(1000)
+    assert table.add(words).tolist() == expected
+    assert [table.word(i) for i in range(len(table))] == list(numbers)
+
+
+def test_words_with_one_key_are_not_confused() -> None:
+    # the key of up to eight bytes is the word itself, which says nothing about leading zeros
+    assert WordTable(10).add(["\x00a", "a", "\x00\x00a", "a"]).tolist() == [0, 1, 2, 1]
+    # that of more bytes is their FNV-1a hash, which is the same for these two
+    assert WordTable(10).add(["7mohtcOFVz", "c1E51sSEyx", "7mohtcOFVz"]).tolist() == [0, 1, 0]
+
+
+def test_growth_keeps_the_ids() -> None:
+    table = WordTable(100_000)
+    words = [f"{'long' * (i % 3)}word{i}" for i in range(20_000)]
+    for first in range(0, 20_000, 777):
+        table.add(words[first : first + 777])
+    assert table.add(words).tolist() == list(range(20_000))
+
+
+def test_the_limit_holds() -> None:
+    table = WordTable(3)
+    assert table.add(["a", "b", "c", "d", "a", "e"]).tolist() == [0, 1, 2, -1, 0, -1]
+    assert len(table) == 3
+
+
+def test_keeping_some_words() -> None:
+    table = WordTable(100)
+    table.add(["a", "b", "c", "d"])
+    table.keep(np.array([0, 2, 3]))
+    assert table.add(["d", "b", "c", "a"]).tolist() == [2, 3, 1, 0]
+
+
+def test_content_refills_another_table() -> None:
+    table, copy = WordTable(100), WordTable(100)
+    table.add(["one", "two", "drei" * 9])
+    copy.refill(*table.content())
+    assert copy.add(["drei" * 9, "two", "new"]).tolist() == [2, 1, 3]
+    assert len(table) == 3
+
+
+def test_long_words_of_one_hash_are_told_apart() -> None:
+    def mixed(block: bytes) -> int:
+        key = (int(word_table._BASIS) ^ int.from_bytes(block, "big")) * int(word_table._PRIME) % 2**64
+        return key ^ key >> 32
+
+    one = b"sixteen letters."
+    end = int.from_bytes(one[8:], "big") ^ mixed(one[:8]) ^ mixed(b"SIXTEEN ")
+    words = [one, b"SIXTEEN " + end.to_bytes(8, "big")]
+    found = WordTable(10).extend(np.array([0, 16, 32]), np.frombuffer(b"".join(words), np.uint8))
+    assert found.tolist() == [0, 1]

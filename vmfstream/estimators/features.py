@@ -1,0 +1,95 @@
+"""Mappings from named features to numbers, as river gives them, to unit rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vmfstream.directional.params import Rows
+from vmfstream.directional.sphere import unit_rows
+
+
+class NamedFeatures:
+    """Gives features columns as they come; when columns run out, those that are no longer held are used again.
+
+    Parameters
+    ----------
+    most : int
+        Most columns, >= 2; features that find none are left out.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._columns: dict[Any, int] = {}
+        self._free: list[int] = []
+        self._width = 0
+
+    @property
+    def width(self) -> int:
+        """Columns used so far, at least 2."""
+        return max(2, self._width)
+
+    def number(self, document: Mapping[Any, float], held: Callable[[], NDArray[np.bool_]]) -> None:
+        """Give new features columns, in an order that does not depend on that of the document.
+
+        Parameters
+        ----------
+        document : mapping
+        held : callable
+            Tells which columns are held, (width,); asked when there is no column left.
+        """
+        new = sorted((name for name in document if name not in self._columns), key=repr)
+        if self._width + len(new) > self.most and len(self._free) < len(new) and self._columns:
+            self._release(held(), document)
+        for name in new:
+            if self._free:
+                self._columns[name] = self._free.pop()
+            elif self._width < self.most:
+                self._columns[name] = self._width
+                self._width += 1
+
+    def _release(self, held: NDArray[np.bool_], document: Mapping[Any, float]) -> None:
+        gone = [
+            name
+            for name, column in self._columns.items()
+            if name not in document and not (column < len(held) and held[column])
+        ]
+        self._free += [self._columns.pop(name) for name in gone]
+
+    def all_new(self, document: Mapping[Any, float]) -> bool:
+        """Tell whether no feature of a document has a column."""
+        return not any(name in self._columns for name in document)
+
+    def rows(self, documents: Sequence[Mapping[Any, float]]) -> Rows:
+        """Return documents as unit rows, (N, width); features without a column are left out."""
+        columns: list[int] = []
+        values: list[float] = []
+        ends = [0]
+        for document in documents:
+            for name, value in document.items():
+                if (column := self._columns.get(name, -1)) >= 0:
+                    columns.append(column)
+                    values.append(value)
+            ends.append(len(columns))
+        shape = (len(documents), self.width)
+        return unit_rows(csr_array((np.array(values), np.array(columns, np.int32), ends), shape=shape))[0]
+
+
+def finite_numbers(x: Mapping[Any, float]) -> dict[Any, float]:
+    """Return a copy of a document with its numbers other than 0.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a finite number; names the feature.
+    """
+    for name, value in x.items():
+        if not isinstance(value, Real) or not math.isfinite(value):
+            raise ValueError(f"feature {name!r}: expected a finite number, got {value!r}")
+    return {name: float(value) for name, value in x.items() if value}

@@ -1,0 +1,236 @@
+"""Stories in a stream of vectors: as many as there are, one pass, with the faces of scikit-learn and river."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from river.base import Clusterer
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from vmfstream.directional.params import Parted, Rows
+from vmfstream.directional.sphere import unit_rows
+from vmfstream.estimators.base import SphereEstimator
+from vmfstream.estimators.features import NamedFeatures, finite_numbers
+from vmfstream.estimators.parameters import Domain, Number, Whole
+from vmfstream.stories.mixture import Living, Retired, SequentialMixture
+from vmfstream.stories.settings import StorySettings
+
+
+class StoryMixture(SphereEstimator, Clusterer):
+    """Finds stories in a stream: narrow clusters that begin, burst and end, as many as there are.
+
+    A sequential Dirichlet-process mixture of von Mises-Fisher distributions. Each document joins, on arrival and for
+    good, the most probable of the living stories or opens a new one. The prior weight of a story that nobody joins is
+    halved every ``half_life``; after 8 half-lives the story is retired. There is no number of clusters, no warm-up and
+    no refit; memory is bounded by the living stories. Labels are ids that are never used again.
+
+    Rows by the thousand go to ``partial_fit`` (scikit-learn), mappings from features to numbers to ``learn_one``
+    (river).
+
+    Parameters
+    ----------
+    grain : float
+        Resolution in (0, 1): larger is finer. About the cosine expected between a document and the mean direction of
+        its story.
+    half_life : float
+        Time after which the prior weight of a story that nobody joins is halved: in documents, or in the unit of
+        ``times`` if they are given.
+    alpha : float
+        Prior weight of a new story, in documents, > 0. It hardly matters where rows have many features.
+    max_stories : int
+        Most living stories; beyond, the one that nobody joined for longest is retired.
+    max_words : int
+        Most features that a story holds, at least 4; beyond, the weakest quarter is dropped. For sparse rows.
+    max_features : int
+        Most features that ``learn_one`` numbers at a time; beyond, those that no living story holds are forgotten.
+
+    Attributes
+    ----------
+    labels_ : (N,) int64
+        Ids that the rows of ``fit``, or those given to ``partial_fit`` last, got on arrival; -1 for rows of zeros.
+    n_stories_ : int
+        Living stories.
+    story_ids_, story_sizes_ : (S,) int64
+        Their ids and documents, those that were joined longest ago first.
+    means_ : (S, D) csr_array or ndarray, float32
+        Their mean directions, in the same order.
+    next_id_ : int
+        Id that the next story will get: how many were opened so far.
+    retired_ : Retired
+        Stories that were retired while the rows given last were learnt: ids, documents, first and last time, features.
+    n_documents_seen_ : int
+        Documents learnt, rows of zeros left out.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat(np.eye(50)[:3], 4, axis=0) + 0.05 * rng.standard_normal((12, 50))
+    >>> model = StoryMixture()
+    >>> model.fit_predict(X).tolist()
+    [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
+    >>> model.partial_fit(np.eye(50)[[1, 40]]).labels_.tolist()
+    [1, 3]
+
+    References
+    ----------
+    [GY14] section 3.1 for the mean direction integrated out.
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = {
+        "grain": Number(0.0, 1.0, closed="neither"),
+        "half_life": Number(0.0, closed="neither"),
+        "alpha": Number(0.0, closed="neither"),
+        "max_stories": Whole(1),
+        "max_words": Whole(4),
+        "max_features": Whole(2),
+    }
+
+    labels_: NDArray[np.int64]
+    retired_: Retired
+
+    def __init__(
+        self,
+        grain: float = 0.2,
+        *,
+        half_life: float = 300.0,
+        alpha: float = 1.0,
+        max_stories: int = 1_000_000,
+        max_words: int = 4_096,
+        max_features: int = 1_000_000,
+    ) -> None:
+        self.grain = grain
+        self.half_life = half_life
+        self.alpha = alpha
+        self.max_stories = max_stories
+        self.max_words = max_words
+        self.max_features = max_features
+
+    def fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
+        """Forget everything and learn the rows of ``X``, (N, D), in their order; see `partial_fit`."""
+        learnt = {name: vars(self).pop(name) for name in ("_mixture", "_features") if hasattr(self, name)}
+        try:
+            return self.partial_fit(X, times=times)
+        except ValueError:
+            vars(self).update(learnt)
+            raise
+
+    def partial_fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
+        """Learn the rows of ``X`` in their order.
+
+        Parameters
+        ----------
+        X : array-like or sparse, (N, D)
+            Rows are scaled to unit length; rows of zeros get the label -1 and change nothing.
+        times : array-like, (N,), optional
+            Times of the rows, in the unit of ``half_life``; without them time is counted in documents. A time before
+            the newest one so far counts as that.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, rows have another number of features than before, are not finite or
+            come in parts, times are not finite, not one per row, or given for some batches only, or features have names
+            by now (``learn_one``). Nothing is learnt then.
+        """
+        if hasattr(self, "_features"):
+            raise ValueError("partial_fit: expected no named features, but learn_one was called before")
+        if isinstance(X, Parted):
+            raise ValueError("X: expected rows in one piece; give rows in parts to partial_fit part by part")
+        first = not hasattr(self, "_mixture")
+        if first:
+            self._check_parameters()
+        least = 2 if first else 1  # later rows are compared with the first
+        given = self._validated(X, reset=first, ensure_min_features=least, ensure_all_finite=False)
+        rows = unit_rows(given, copy=False)[0]
+        mixture = self._begun(rows.shape[1], dense=not issparse(rows)) if first else self._mixture
+        self._learn(mixture, rows, times)
+        self._mixture = mixture
+        return self
+
+    def predict(self, X: ArrayLike, *, times: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the label that each row would get if it were learnt next, (N,) int64.
+
+        Rows that would open a story all get ``next_id_``, rows of zeros -1. Without ``times`` it is the time of the
+        last document.
+        """
+        rows, _ = self._rows(X)
+        return self._mixture.predict(rows, times)
+
+    def learn_one(self, x: Mapping[Any, float], time: float | None = None) -> None:
+        """Learn one document, given as a mapping from features to numbers."""
+        document = finite_numbers(x)
+        if not hasattr(self, "_features"):
+            if hasattr(self, "_mixture"):
+                raise ValueError("learn_one: expected rows without names, for partial_fit was called before")
+            self._check_parameters()
+            self._mixture = self._begun(2, dense=False)
+            self._features = NamedFeatures(self.max_features)
+        self._features.number(document, self._mixture.held_columns)
+        self._mixture.widen(self._features.width)
+        self._learn(self._mixture, self._features.rows([document]), None if time is None else [time])
+
+    def predict_one(self, x: Mapping[Any, float]) -> int:
+        """Return the id that one document would get if it were learnt next; -1 if it holds no feature."""
+        document = finite_numbers(x)
+        if not document:
+            return -1
+        if not hasattr(self, "_features") or self._features.all_new(document):
+            return self.next_id_
+        return int(self._mixture.predict(self._features.rows([document]))[0])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_mixture")
+
+    @property
+    def n_stories_(self) -> int:
+        """Living stories."""
+        return self._mixture.n_stories
+
+    @property
+    def next_id_(self) -> int:
+        """Id of the next story: how many were opened so far."""
+        return self._mixture.next_id if hasattr(self, "_mixture") else 0
+
+    @property
+    def n_documents_seen_(self) -> int:
+        """Documents learnt, rows of zeros left out."""
+        return self._mixture.n_documents
+
+    @property
+    def story_ids_(self) -> NDArray[np.int64]:
+        """Ids of the living stories, (S,)."""
+        return self._living().ids
+
+    @property
+    def story_sizes_(self) -> NDArray[np.int64]:
+        """Documents of the living stories, (S,)."""
+        return self._living().count
+
+    @property
+    def means_(self) -> Rows:  # type: ignore[override]
+        """Mean directions of the living stories, (S, D)."""
+        return unit_rows(self._living().sums, copy=False)[0]
+
+    def _begun(self, columns: int, *, dense: bool) -> SequentialMixture:
+        settings = StorySettings(
+            grain=float(self.grain),
+            half_life=float(self.half_life),
+            alpha=float(self.alpha),
+            max_stories=int(self.max_stories),
+            max_words=int(self.max_words),
+        )
+        return SequentialMixture(settings, columns, dense=dense)
+
+    def _learn(self, mixture: SequentialMixture, rows: Rows, times: ArrayLike | None) -> None:
+        learnt = mixture.learn(rows, times)
+        self.labels_ = learnt.labels
+        self.retired_ = learnt.retired
+        self._report_empty(learnt.labels < 0)
+
+    def _living(self) -> Living:
+        check_is_fitted(self)
+        return self._mixture.living()

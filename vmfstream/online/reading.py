@@ -1,0 +1,105 @@
+"""Readings of a state: its topics now and in hindsight, memberships, densities and novelty of documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.bayes.predictive import topic_densities
+from vmfstream.bayes.temporal.chain import smooth
+from vmfstream.online import filtering
+from vmfstream.online.belief_update import current_belief, predicted_belief, up_to_date
+from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.prediction import lowest_cosine, posterior, score
+from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
+
+
+def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
+    """Compute memberships (N, kp) and log-densities (N,) of documents given all that was learnt.
+
+    Log-densities are in nats relative to the uniform density. Documents without direction have neither: rows of zeros
+    and 0.
+    """
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
+    resp, loglik, _ = posterior(x, current_belief(up_to_date(state), settings), threads=settings.threads)
+    return resp, loglik
+
+
+def topic_log_densities(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:
+    """Compute log weight plus log-density of every topic for documents, (N, K), given all that was learnt.
+
+    Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.tempering.tempered`.
+    """
+    known = current_belief(up_to_date(state), settings)
+    return topic_densities(x, known.f, known.gamma, known.kappa) + known.log_weights
+
+
+def predictive_log_likelihood(
+    state: TrackState, x: Rows, settings: TrackerSettings, *, base: Matrix | None = None
+) -> NDArray[np.float64]:
+    """Compute the log-density of documents of the open slice under the prediction made before it began.
+
+    In nats relative to the uniform density, (documents with a direction,) [predictive density of the next slice, GY14
+    Section 4]. ``base`` (D, kp) replaces the natural vectors of the leading prediction.
+    """
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
+    loglik, label = score(x, predicted_belief(state, settings, base), threads=settings.threads)
+    return np.asarray(loglik[label >= 0])
+
+
+def novelty(state: TrackState, x: Rows, info: StepInfo) -> NDArray[np.float64]:
+    """Compute by how many nats a topic without documents explains documents better than all known topics, (N,).
+
+    First-story detection: above 0 the known topics are no help. ``info`` is what `vmfstream.online.tracker.step`
+    returned for ``x``; documents without direction have 0. Costs one product with one vector more than scoring.
+    """
+    return novelty_of(x, state.anchor, state.kappa, info)
+
+
+def novelty_of(x: Rows, anchor: Matrix, kappa: float, info: StepInfo) -> NDArray[np.float64]:
+    """Do as `novelty` with a state's anchor (D,) and concentration only."""
+    return np.where(info.label >= 0, new_topic_log_density(x, anchor, kappa) - info.loglik, 0.0)
+
+
+def current(state: TrackState) -> TopicView:
+    """Describe the topics in the middle of the open slice, with the documents it has so far."""
+    state = up_to_date(state)
+    return topic_view(state, state.slice, None if filtering.first(state) else state.base, state.f, state.open.n)
+
+
+def newest_filtered(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Matrix]:
+    """Describe the filtered topics of the newest slice in the window; return also the prediction for the next (D, kp).
+
+    The prediction is the data part alone, without the anchor. The window must hold a slice.
+    """
+    before, h, p = filtering.run(state, filtering.statistics(state, settings), state.leader, settings)
+    newest = state.window[-1]
+    n = filtering.counts((newest,), state.kp)
+    return topic_view(state, newest.index, before, filtering.anchored(state, h), n), p
+
+
+def newest_slice(state: TrackState, settings: TrackerSettings) -> SliceResult | None:
+    """Report the newest slice of a state that was just initialised, as `end_slice` does; None without closed slices."""
+    if not state.window:
+        return None
+    filtered, _ = newest_filtered(state, settings)
+    newest = state.window[-1]
+    return SliceResult(float("nan"), filtered, (), newest.resp, mean_cosines(newest.x, filtered))
+
+
+def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
+    """Describe the topics of the slices that are still in the window given all of its documents, oldest first."""
+    if not state.window:
+        return []
+    omega, past = settings.persistences[state.leader], filtering.past(state, state.leader)
+    nothing = np.zeros((state.dim, state.kp), np.float32)
+    stats = [nothing if s is None else s for s in filtering.statistics(state, settings)]
+    beliefs = smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s
+    views = [
+        topic_view(state, w.index, before, f, filtering.counts((w,), state.kp))
+        for w, before, f in zip(state.window, [None, *beliefs[:-1]], beliefs, strict=True)
+    ]
+    return [replace(views[0], speed=state.smoothed_speed[: state.k]), *views[1:]]

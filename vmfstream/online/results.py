@@ -1,0 +1,112 @@
+"""What the tracker returns besides its state: about a batch, a topic, a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.directional.kernels import dots
+from vmfstream.mixtures.columns import column_norms
+from vmfstream.online.drift import turn
+from vmfstream.online.prediction import Belief
+from vmfstream.online.state import Matrix, Rows, TrackState, Vector
+from vmfstream.records import Event
+
+
+class StepInfo(NamedTuple):
+    """Scores of one batch before it was learnt.
+
+    ``loglik`` (N,) are log-densities in nats relative to the uniform density, ``label`` (N,) the columns of the
+    strongest topics; 0 and -1 for documents without direction.
+    """
+
+    loglik: Vector
+    label: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicView:
+    """Topics of one slice as numbers: means as natural vectors f (D, kp) and, per topic, what is reported.
+
+    ``speed`` is the angle in degrees to the mean of the slice before and ``speed_error`` its standard deviation.
+    """
+
+    slice: int
+    f: Matrix
+    gamma: Vector
+    n: Vector
+    speed: Vector
+    kappa: float
+    ids: NDArray[np.int64]
+    speed_error: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """The prediction of a slice and the kept documents that it is calibrated on.
+
+    Attributes
+    ----------
+    x : (N, D) the documents, in the vocabulary in force at the end of the slice.
+    belief : the predicted means (D, kp); the weights count the slice's own documents too.
+    ids : (K,) ids of the topics that were predicted.
+    """
+
+    x: Rows
+    belief: Belief
+    ids: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceResult:
+    """What a slice showed when it ended.
+
+    Attributes
+    ----------
+    predicted : mean log-density of its documents under the prediction made before it began, in nats relative to the
+        uniform density; NaN if nothing was predicted.
+    filtered : its topics given the documents up to its end.
+    smoothed : the topics of slices that left the window, given all documents up to the end of this one.
+    resp : (N, kp) memberships of its kept documents (all, or the first of a slice above the limit), after the refit if
+        there was one.
+    cosine : (N, K) cosines of these documents with the topics' means.
+    events : births, splits, mergers, dormancy and alarms.
+    whole : whether all of its documents were kept, and so entered the window.
+    prediction : how its kept documents were predicted; None if nothing was.
+    """
+
+    predicted: float
+    filtered: TopicView
+    smoothed: Sequence[TopicView]
+    resp: Matrix
+    cosine: Matrix
+    events: Sequence[Event] = ()
+    whole: bool = True
+    prediction: Prediction | None = None
+
+
+def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TopicView:
+    """Describe the topics of slice ``index``.
+
+    Parameters
+    ----------
+    before : (D, kp) natural vectors of the slice before; None leaves ``speed`` and ``speed_error`` NaN.
+    f : (D, kp) natural vectors of the slice.
+    n : (kp,) its documents per topic.
+    """
+    k = state.k
+    if before is None:
+        unknown = np.full(k, np.nan)
+        return TopicView(index, f, column_norms(f)[:k], n[:k], unknown, state.kappa, state.ids, unknown)
+    turned = turn(before, f, k)
+    return TopicView(index, f, turned.length, n[:k], turned.angle, state.kappa, state.ids, turned.error)
+
+
+def mean_cosines(x: Rows, view: TopicView) -> Matrix:
+    """Return the cosine of every document with every topic's mean, (N, K)."""
+    scale = np.divide(1.0, view.gamma, out=np.zeros_like(view.gamma), where=view.gamma > 0.0)
+    return np.asarray(dots(x, view.f)[:, : len(scale)] * scale.astype(np.float32))

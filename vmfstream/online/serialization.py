@@ -1,0 +1,96 @@
+"""A state as flat arrays and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vmfstream.online.belief_update import with_prediction
+from vmfstream.online.state import Arrays, Life, OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, rows_of
+
+
+def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
+    """Flatten to two parts: what changes with every batch, and what changes at the ends of slices.
+
+    Rows are not included. ``base``, ``f`` and ``gamma`` are left out too: `from_arrays` recomputes them.
+    """
+    open_part: Arrays = {
+        "open.s": state.open.s if state.open.documents else state.open.s[:0],  # zeros need no room
+        "open.n": state.open.n,
+        "open.documents": np.array([state.open.documents, state.open.fitted], np.int64),
+        "open.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in state.open.kept]]),
+    }
+    slice_part: Arrays = {
+        "slice": np.array([state.slice]),
+        "anchor": state.anchor,
+        "scalars": np.array([state.kappa, state.lowest_cosine]),
+        "ids": state.ids,
+        "counters": np.array([state.next_id, state.leader]),
+        "n": state.n,
+        "n_past": state.n_past,
+        "scores": state.scores,
+        "smoothed_speed": state.smoothed_speed,
+        "window.index": np.array([w.index for w in state.window], dtype=np.int64),
+        "window.sizes": np.array([rows_of(w.x) for w in state.window], dtype=np.int64),
+        "window.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[w.resp for w in state.window]]),
+    }
+    for j, h in enumerate(state.past or ()):
+        slice_part[f"past.{j}"] = h
+    if state.life is not None:
+        slice_part |= state.life.arrays()
+    return open_part, slice_part
+
+
+def from_arrays(
+    open_part: Arrays,
+    slice_part: Arrays,
+    window: Sequence[Rows],
+    kept: Rows,
+    settings: TrackerSettings,
+) -> TrackState:
+    """Rebuild a state from what `to_arrays` returned and its rows, bit for bit.
+
+    Parameters
+    ----------
+    open_part, slice_part : the two parts.
+    window : rows (N, D) of the slices of the window, oldest first.
+    kept : (N, D) the kept rows of the open slice.
+    """
+    kp = len(slice_part["n"])
+    splits = np.cumsum(slice_part["window.sizes"])[:-1]
+    resps = np.split(slice_part["window.resp"], splits) if len(slice_part["window.sizes"]) else []
+    past = tuple(slice_part[f"past.{j}"] for j in range(len(settings.persistences)) if f"past.{j}" in slice_part)
+    dim = len(slice_part["anchor"])
+    next_id, leader = (int(v) for v in slice_part["counters"])
+    kappa, lowest = (float(v) for v in slice_part["scalars"])
+    resp = open_part["open.resp"]
+    state = TrackState(
+        slice=int(slice_part["slice"][0]),
+        anchor=slice_part["anchor"],
+        kappa=kappa,
+        ids=slice_part["ids"],
+        next_id=next_id,
+        n=slice_part["n"],
+        n_past=slice_part["n_past"],
+        past=past or None,
+        window=tuple(
+            WindowSlice(int(i), x, r) for i, x, r in zip(slice_part["window.index"], window, resps, strict=True)
+        ),
+        scores=slice_part["scores"],
+        leader=leader,
+        open=OpenSlice(
+            open_part["open.s"] if len(open_part["open.s"]) else np.zeros((dim, kp), np.float32),
+            open_part["open.n"],
+            int(open_part["open.documents"][0]),
+            ((kept, resp),) if len(resp) else (),
+            bool(open_part["open.documents"][1]),
+        ),
+        base=np.zeros((dim, kp), np.float32),
+        f=np.zeros((dim, kp), np.float32),
+        gamma=np.zeros(kp),
+        lowest_cosine=lowest,
+        smoothed_speed=slice_part["smoothed_speed"],
+        life=Life.from_arrays(slice_part, dim),
+    )
+    return with_prediction(state, settings)

@@ -1,0 +1,290 @@
+"""Everything that decides what a tracker finds, with units: what a user chooses, and the rules that it is judged by.
+
+Bounds on memory (`vmfstream.online.slice_end.WINDOW_BYTES`) and numerical tolerances
+(`vmfstream.online.prediction.TOLERANCE`) are no rules and stay where they are used.
+"""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+_Settings = TypeVar("_Settings", bound=Any)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """How recent slices are refitted together at the end of a slice.
+
+    Attributes
+    ----------
+    least_documents : documents of the window, at least, where no number is asked for.
+    documents_per_topic : documents of the window for each topic, at least, where no number is asked for.
+    short_coordinates : stored coordinates that the window may then always hold: refitting short documents costs little
+        and more of them help.
+    least_slice_limit : documents of one slice that are kept for refits, at least.
+    reheating : inverse temperature where restarted annealing begins, as a multiple of the one at which topics melt;
+        farther above, less moves.
+    cooling : factor between consecutive inverse temperatures.
+    cold_documents : documents that the fits from nothing see together, two fits at least: fits to many documents
+        differ less.
+    warm_sweeps : most sweeps of a fit that continues.
+    cold_sweeps : most sweeps of the smoother in a fit from nothing.
+    flat_sweeps : most sweeps of the static model in a fit from nothing.
+    continuing : share of the smaller topic's documents that two topics must have in common to be one topic before and
+        after a fit from nothing.
+    """
+
+    least_documents: int = 1500
+    documents_per_topic: int = 50
+    short_coordinates: int = 100_000
+    least_slice_limit: int = 4000
+    reheating: float = 1.3
+    cooling: float = 1.4
+    cold_documents: int = 7500
+    warm_sweeps: int = 3
+    cold_sweeps: int = 6
+    flat_sweeps: int = 25
+    continuing: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class PersistenceSettings:
+    """How the leading persistence is chosen from the grid.
+
+    Attributes
+    ----------
+    score_memory : share of a persistence's score that survives a slice.
+    judged_documents : most documents of a slice that judge the grid; their mean score is all that is needed.
+    """
+
+    score_memory: float = 0.8
+    judged_documents: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class BirthSettings:
+    """When groups of badly explained documents become topics.
+
+    Attributes
+    ----------
+    recent_slices : slices in which groups are looked for; six find groups of 3 to 12 % no sooner.
+    slice_documents : most documents of one slice among which groups are looked for.
+    control_documents : most documents of the control sample.
+    least_control : documents that the control sample must hold before there are births.
+    most_births : births of one slice.
+    proposing_documents : documents among which groups are looked for; all pairs of them are compared.
+    badly_explained : share of the half that proposes, those with the lowest scores.
+    log_share : log of the share of documents that a group is given while it is being found.
+    candidates : groups that each half may propose.
+    sweeps : most passes that refine a group.
+    least_members : documents of a proposed group, at least.
+    least_joining : documents of the testing half that must join.
+    least_gain : nats that a group must gain on the testing half.
+    refining_gain : nats that a group must gain if it is not new: it refines the topics, and there is no end of finer
+        structure.
+    chance : probability below which a group counts as new: that as many recent documents join if it was always as
+        frequent. A slice tests many groups.
+    document_gain : nats that a document must gain to count as one of the group.
+    same_cosine : cosine of a new group with a topic above which it may be that topic.
+    """
+
+    recent_slices: int = 3
+    slice_documents: int = 2000
+    control_documents: int = 2000
+    least_control: int = 300
+    most_births: int = 4
+    proposing_documents: int = 400
+    badly_explained: float = 0.6
+    log_share: float = -4.0
+    candidates: int = 6
+    sweeps: int = 5
+    least_members: int = 3
+    least_joining: int = 2
+    least_gain: float = 10.0
+    refining_gain: float = 200.0
+    chance: float = 1e-5
+    document_gain: float = 3.0
+    same_cosine: float = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class DormancySettings:
+    """When topics become dormant and active again.
+
+    Attributes
+    ----------
+    recent_slices : slices over which dormancy is noticed.
+    slots : topic slots for dormant topics, as a share of the most active ones: a seasonal topic keeps its id.
+    memory : share of a topic's usual share that survives a slice.
+    decline : factor by which the reference share may fall per slice, at most, so that a slow decline is noticed too.
+    chance : probability with which an active topic may have as few documents by chance.
+    dormant_below : share of the expected documents below which a topic becomes dormant.
+    active_above : share of the expected documents above which it becomes active again.
+    least_waking : documents in the recent slices without which no topic becomes active again.
+    """
+
+    recent_slices: int = 3
+    slots: float = 0.5
+    memory: float = 0.8
+    decline: float = 0.95
+    chance: float = 1e-4
+    dormant_below: float = 0.1
+    active_above: float = 0.5
+    least_waking: float = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class MergerSettings:
+    """When two topics become one.
+
+    Attributes
+    ----------
+    least_cosine : cosine of two topics above which they may be one.
+    least_documents : documents that each of the two must have.
+    document_gain : nats by which a topic must explain each of its documents in the window better than its neighbour
+        would. More topics always explain text a little better; readers want few. Dormant topics have no documents to
+        explain.
+    most_refused : pairs of topics of one slice that may be tried in vain.
+    crowded_cosine : cosine of two topics above which they may become one only to make room. Topics farther apart are
+        worth their slots for longer than the news that would take one (New York Times: 2 nats per document).
+    """
+
+    least_cosine: float = 0.3
+    least_documents: float = 20.0
+    document_gain: float = 1.0
+    most_refused: int = 8
+    crowded_cosine: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class DriftSettings:
+    """When documents that fit otherwise than before raise an alarm.
+
+    Attributes
+    ----------
+    history : newest documents whose scores on arrival are watched.
+    false_alarm : chance of a false alarm of one watch, the delta of ADWIN.
+    least_documents : documents without which nothing is watched.
+    spreads : width, in interquartile ranges around the median, of the scores that ADWIN gets; it wants numbers in
+        [0, 1].
+    """
+
+    history: int = 5000
+    false_alarm: float = 2e-3
+    least_documents: int = 60
+    spreads: float = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerSettings:
+    """What a user may choose, and the rules; the defaults are those that worked on news, abstracts and papers.
+
+    Attributes
+    ----------
+    topics : number of topics K; of those that may come and go, the most that are active when one is born.
+    window : documents that are refitted together at the end of a slice; None means at least
+        ``fitting.least_documents`` and ``fitting.documents_per_topic`` times K, and more as long as they are short
+        (``fitting.short_coordinates``).
+    persistences : grid of omega = A_D(C_0), the expected cosine between a topic's means in consecutive slices.
+    cold_starts : most fits from nothing that compete at each slice end while nothing has left the window; to thousands
+        of documents there are fewer, but two.
+    refit : False follows the stream by the filter alone after the first fit.
+    alpha : Dirichlet parameter of the proportions.
+    concentration_speed : how far log kappa moves towards a slice's estimate, from 0 to 1.
+    threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
+    seed : of all random choices; those of a slice depend on (seed, slice) only.
+    living_topics : whether topics may be born, split, merge and become dormant at slice ends, with alarms; else those
+        of the first fits stay for ever.
+    lag : factor by which a slice may grow before its belief is made anew in donated steps where that is work of the
+        size of the vocabulary.
+    fitting, persistence, births, dormancy, mergers, drift : rules by subject.
+    """
+
+    topics: int = 30
+    window: int | None = None
+    persistences: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 0.995)
+    cold_starts: int = 5
+    refit: bool = True
+    alpha: float = 1.0
+    concentration_speed: float = 0.2
+    threads: int = 2
+    seed: int = 0
+    living_topics: bool = False
+    lag: float = 1.25
+    fitting: WindowSettings = field(default_factory=WindowSettings)
+    persistence: PersistenceSettings = field(default_factory=PersistenceSettings)
+    births: BirthSettings = field(default_factory=BirthSettings)
+    dormancy: DormancySettings = field(default_factory=DormancySettings)
+    mergers: MergerSettings = field(default_factory=MergerSettings)
+    drift: DriftSettings = field(default_factory=DriftSettings)
+
+    @property
+    def window_documents(self) -> int:
+        """Documents that the window holds before its oldest slice is committed."""
+        if self.window is not None:
+            return self.window
+        return max(self.fitting.least_documents, self.fitting.documents_per_topic * self.topics)
+
+    @property
+    def window_coordinates(self) -> int:
+        """Stored coordinates up to which the window may hold more documents than that."""
+        return self.fitting.short_coordinates if self.window is None else 0
+
+    @property
+    def slice_limit(self) -> int:
+        """Documents of one slice that are kept for refits; a larger slice is followed by the filter alone.
+
+        Refits of samples would bring it nothing: years of the New York Times (2,800 documents) are predicted to 91.2
+        nats without any refit and to 91.7 with refits of all, two seeds each, which differ by as much.
+        """
+        return max(self.window_documents, self.fitting.least_slice_limit)
+
+    def as_text(self) -> dict[str, str]:
+        """Flatten to text by dotted names, as ``births.least_gain``: ``10.0``."""
+        return {name: repr(value) for name, value in _flat(self, "")}
+
+    def with_text(self, stored: Mapping[str, str]) -> TrackerSettings:
+        """Return the settings with the values that `as_text` made; fields that are not stored keep theirs.
+
+        Raises
+        ------
+        ValueError
+            If a stored value is not of the field's kind; names both.
+        """
+        return _with_text(self, stored, "")
+
+
+def _flat(settings: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    """Name and value of every field, those of nested settings by dotted names."""
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        if is_dataclass(value):
+            yield from _flat(value, f"{prefix}{f.name}.")
+        else:
+            yield prefix + f.name, value
+
+
+def _with_text(settings: _Settings, stored: Mapping[str, str], prefix: str) -> _Settings:
+    changes: dict[str, Any] = {}
+    for f in fields(settings):
+        name, value = prefix + f.name, getattr(settings, f.name)
+        if is_dataclass(value):
+            changes[f.name] = _with_text(value, stored, f"{name}.")
+        elif name in stored:
+            changes[f.name] = _read(name, stored[name], value)
+    return replace(settings, **changes)
+
+
+def _read(name: str, text: str, present: Any) -> Any:
+    """Read a literal of the kind of the present value; the window may be None or a whole number."""
+    try:
+        value = literal_eval(text)
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(f"{name}: expected a value like {present!r}, got {text!r}") from error
+    kinds = {int, type(None)} if name == "window" else {type(present)}
+    if type(value) not in kinds:
+        raise ValueError(f"{name}: expected a value like {present!r}, got {text!r}")
+    return value

@@ -1,0 +1,1 @@
+"""Stories: many narrow clusters in one pass, a sequential Dirichlet-process mixture of vMF distributions."""

@@ -1,0 +1,345 @@
+"""The sequential mixture: rows in, labels on arrival out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from vmfstream.directional.params import Rows
+from vmfstream.stories.lists import more_lists, wider_pool
+from vmfstream.stories.memory import (
+    DOCUMENTS,
+    LIVING,
+    NEWEST,
+    NEXT_ID,
+    empty_memory,
+    more_slots,
+)
+from vmfstream.stories.passes import (
+    DONE,
+    NEEDS_POOL,
+    NEEDS_RETIRED,
+    NEEDS_SLOTS,
+    TOP_WORDS,
+    Documents,
+    RetiredArrays,
+    label_rows,
+    learn_rows,
+    place_stories,
+)
+from vmfstream.stories.settings import StorySettings, constants
+
+_RETIRED_PLACES = 64
+
+
+class Living(NamedTuple):
+    """The living stories, those that were joined longest ago first; times are as they were given."""
+
+    ids: NDArray[np.int64]
+    count: NDArray[np.int64]
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    sums: Rows
+    """(S, D) sums of their rows, float32: a csr_array, or dense if rows are."""
+
+
+class Retired(NamedTuple):
+    """Stories that were retired, in this order; times are as they were given."""
+
+    ids: NDArray[np.int64]
+    count: NDArray[np.int64]
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    words: NDArray[np.int32]
+    """(R, 20) columns with the largest weights in absolute value, -1 where there are fewer."""
+    weights: NDArray[np.float32]
+    """(R, 20) their weights in the mean direction."""
+
+
+class Learnt(NamedTuple):
+    """What learning rows gave: their labels (N,), -1 for rows of zeros, and the stories retired meanwhile."""
+
+    labels: NDArray[np.int64]
+    retired: Retired
+
+
+class SequentialMixture:
+    """Sequential Dirichlet-process mixture of von Mises-Fisher distributions with decay.
+
+    Documents x are unit rows; story c has n_c documents, the sum r_c of their rows, and was last joined at t_c. A
+    document that arrives at t joins for good the most probable of the stories and of a new one:
+
+        log p(x | c)   = L(kappa) + L(kappa r_c + C_0 m_0) - L(kappa (r_c + x) + C_0 m_0)
+        log p(x | new) = L(kappa) + L(C_0) - L(kappa x + C_0 m_0)
+        log P(c)       = log n_c - log(2) (t - t_c) / h,    log P(new) = log alpha
+
+    with L(v) = log C_D(|v|), the mean direction integrated out under its prior vMF(m_0, C_0), and m_0 orthogonal to all
+    documents. A story that nobody joined for 8 half-lives h is retired.
+
+    Parameters
+    ----------
+    settings : StorySettings
+    columns : int
+        Columns of the rows.
+    dense : bool
+        Whether rows are dense.
+
+    Notes
+    -----
+    Work per document: one pass over the stories that hold its words. Labels do not depend on how rows are cut into
+    batches. Times are those given, or the number of documents learnt before.
+
+    References
+    ----------
+    [GY14] section 3.1 for the integral over the mean direction; the prior is a Chinese restaurant process with decay.
+
+    Examples
+    --------
+    >>> mixture = SequentialMixture(StorySettings(), columns=4)
+    >>> rows = csr_array(np.eye(4, dtype=np.float32)[[0, 0, 1, 0, 1]])
+    >>> mixture.learn(rows).labels.tolist()
+    [0, 0, 1, 0, 1]
+    """
+
+    def __init__(self, settings: StorySettings, columns: int, *, dense: bool = False) -> None:
+        self.settings = settings
+        self._constants = constants(settings)
+        self._columns = columns
+        self._dense = dense
+        self._timed: bool | None = None
+        self._memory = empty_memory(64, columns, dense)
+
+    @property
+    def columns(self) -> int:
+        """Columns of the rows."""
+        return self._columns
+
+    @property
+    def dense(self) -> bool:
+        """Whether rows are dense."""
+        return self._dense
+
+    @property
+    def n_documents(self) -> int:
+        """Documents learnt, rows of zeros left out."""
+        return int(self._memory.counters[DOCUMENTS])
+
+    @property
+    def n_stories(self) -> int:
+        """Living stories."""
+        return int(self._memory.counters[LIVING])
+
+    @property
+    def next_id(self) -> int:
+        """Id of the next story: how many were opened so far."""
+        return int(self._memory.counters[NEXT_ID])
+
+    def widen(self, columns: int) -> None:
+        """Accept rows with so many columns from now on, at least as many as before; for sparse rows."""
+        if columns > len(self._memory.postings.start):
+            room = max(columns, 2 * len(self._memory.postings.start))
+            self._memory = self._memory._replace(postings=more_lists(self._memory.postings, room))
+        self._columns = columns
+
+    def held_columns(self) -> NDArray[np.bool_]:
+        """Tell which columns a living story holds, (D,); for sparse rows."""
+        return np.asarray(self._memory.postings.length[: self._columns] > 0)
+
+    def learn(self, rows: Rows, times: ArrayLike | None = None) -> Learnt:
+        """Give rows their stories, one after the other, and learn them.
+
+        Parameters
+        ----------
+        rows : (N, D) csr_array or dense, unit rows or rows of zeros
+            A row of zeros gets the label -1 and changes nothing.
+        times : (N,) array_like, optional
+            Times of the rows in the unit of ``half_life``; a time before the newest one so far counts as that.
+
+        Raises
+        ------
+        ValueError
+            If the rows have another number of columns, times are not finite, not one per row, or given for some
+            batches and not for others. Nothing is learnt then.
+        """
+        given = self._times(times, rows.shape[0])
+        self._check_columns(rows)
+        if self._timed is None and rows.shape[0]:
+            self._timed = given is not None
+            self._memory.clock[1] = 0.0 if given is None else given[0]
+        documents = self._documents(rows, given)
+        labels = np.empty(rows.shape[0], np.int64)
+        retired = _retired_places(_RETIRED_PLACES)
+        handed: list[Retired] = []
+        done, reason, need = 0, NEEDS_RETIRED, 0
+        while reason != DONE:
+            done, reason, need = learn_rows(self._memory, self._constants, documents, done, labels, retired)
+            if reason == NEEDS_SLOTS:
+                self._memory = more_slots(self._memory, 2 * len(self._memory.ids))
+            elif reason == NEEDS_POOL:
+                self._memory = self._memory._replace(pool=wider_pool(self._memory.pool, need))
+            elif reason == NEEDS_RETIRED:
+                handed.append(self._told(retired))
+                retired = _retired_places(4 * len(retired.ids))
+        handed.append(self._told(retired))
+        return Learnt(labels, Retired(*(np.concatenate(parts) for parts in zip(*handed, strict=True))))
+
+    def predict(self, rows: Rows, times: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the label that each row would get if it were learnt next; `next_id` for one that opens a story.
+
+        Parameters and errors as in `learn`; without times it is now.
+        """
+        self._check_columns(rows)
+        given = self._times(times, rows.shape[0], learning=False)
+        if given is None and self._timed:
+            given = np.full(rows.shape[0], self._memory.clock.sum())
+        labels = np.empty(rows.shape[0], np.int64)
+        label_rows(self._memory, self._constants, self._documents(rows, given), labels)
+        return labels
+
+    def living(self) -> Living:
+        """Return the living stories."""
+        memory, order = self._memory, self._order()
+        return Living(
+            memory.ids[order],
+            memory.count[order],
+            memory.first[order] + memory.clock[1],
+            memory.last[order] + memory.clock[1],
+            self._sums(order),
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as plain arrays, for `from_arrays`."""
+        memory, order = self._memory, self._order()
+        stored = {name: getattr(memory, name)[order] for name in ("ids", "count", "square", "first", "last")}
+        sums = self._sums(order)
+        if isinstance(sums, csr_array):
+            stored |= {"indptr": sums.indptr.astype(np.int64), "indices": sums.indices.astype(np.int32)}
+        timed = -1 if self._timed is None else int(self._timed)
+        return stored | {
+            "values": sums.data if isinstance(sums, csr_array) else sums,
+            "clock": memory.clock.copy(),
+            "counters": memory.counters[[NEXT_ID, DOCUMENTS]],
+            "form": np.array([self._columns, timed], np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, settings: StorySettings, arrays: dict[str, NDArray[Any]]) -> SequentialMixture:
+        """Return the mixture whose state was stored; it goes on as if it had never been stored, to the last bit."""
+        columns, timed = arrays["form"].tolist()
+        mixture = cls(settings, columns, dense="indptr" not in arrays)
+        mixture._timed = None if timed < 0 else bool(timed)
+        stories = len(arrays["ids"])
+        memory = more_slots(mixture._memory, max(64, 2 * stories))
+        for name in ("ids", "count", "square", "first", "last"):
+            getattr(memory, name)[:stories] = arrays[name]
+        memory.clock[:] = arrays["clock"]
+        memory.counters[[NEXT_ID, DOCUMENTS]] = arrays["counters"]
+        memory.counters[LIVING] = stories
+        free = np.arange(len(memory.ids) - 1, -1, -1)
+        mixture._memory = memory._replace(free=free)
+        values = np.ascontiguousarray(arrays["values"], np.float32).reshape(-1)
+        if mixture._dense:
+            sums = Documents(np.arange(stories + 1) * columns, np.zeros(0, np.int32), values, np.zeros(0))
+        else:
+            sums = Documents(arrays["indptr"], arrays["indices"], values, np.zeros(0))
+        done = 0
+        while done < stories:
+            done, need = place_stories(mixture._memory, mixture._constants, done, sums)
+            if done < stories:
+                mixture._memory = mixture._memory._replace(pool=wider_pool(mixture._memory.pool, need))
+        return mixture
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"settings": self.settings, "arrays": self.arrays()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(vars(self.from_arrays(state["settings"], state["arrays"])))
+
+    def _order(self) -> NDArray[np.int64]:
+        """Slots of the living stories, those joined longest ago first."""
+        older: list[int] = []
+        slot = int(self._memory.counters[NEWEST])
+        while slot >= 0:
+            older.append(slot)
+            slot = int(self._memory.older[slot])
+        return np.array(older[::-1], np.int64)
+
+    def _sums(self, order: NDArray[np.int64]) -> Rows:
+        memory = self._memory
+        if self._dense:
+            return memory.dense[order]
+        lengths = memory.postings.length[: self._columns].astype(np.int64)
+        bounds = np.concatenate(([0], np.cumsum(lengths)))
+        starts = memory.postings.start[: self._columns]
+        places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)
+        rank = np.zeros(len(memory.ids), np.int64)
+        rank[order] = np.arange(len(order))
+        stories, words = rank[memory.pool.key[places]], np.repeat(np.arange(self._columns), lengths)
+        by_story = np.argsort(stories, kind="stable")
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(stories, minlength=len(order)))))
+        shape = (len(order), self._columns)
+        return csr_array((memory.pool.value[places][by_story], words[by_story], indptr), shape=shape)
+
+    def _times(self, times: ArrayLike | None, n: int, *, learning: bool = True) -> NDArray[np.float64] | None:
+        if times is None:
+            if learning and self._timed and n:
+                raise ValueError(f"times: expected one for each of {n} rows, as in the batches before, got none")
+            return None
+        given = np.asarray(times, np.float64)
+        if given.shape != (n,):
+            raise ValueError(f"times: expected one for each of {n} rows, got the shape {given.shape}")
+        if not np.isfinite(given).all():
+            row = int(np.argmin(np.isfinite(given)))
+            raise ValueError(f"times: expected finite numbers, got {given[row]} in row {row}")
+        if self._timed is False:
+            raise ValueError("times: expected none, as in the batches before, for time is counted in documents")
+        return given
+
+    def _check_columns(self, rows: Rows) -> None:
+        if rows.shape[1] != self._columns:
+            raise ValueError(f"rows: expected {self._columns} columns, got {rows.shape[1]}")
+
+    def _documents(self, rows: Rows, times: NDArray[np.float64] | None) -> Documents:
+        columns = self._columns
+        since = np.zeros(0) if times is None else times - self._memory.clock[1]
+        if self._dense:
+            values = np.require(rows.toarray() if issparse(rows) else rows, np.float32, ["C", "W"])
+            lengths = np.where(values.any(axis=1), columns, 0)
+            if not lengths.all():
+                values = values[lengths > 0]
+            return Documents(
+                np.concatenate(([0], np.cumsum(lengths))), np.zeros(0, np.int32), values.reshape(-1), since
+            )
+        sparse = csr_array(rows, dtype=np.float32)
+        if not sparse.data.all():
+            sparse = sparse.copy()
+            sparse.eliminate_zeros()
+        values = np.require(sparse.data, requirements="W")  # read-only arrays would be compiled for anew
+        return Documents(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values, since)
+
+    def _told(self, retired: RetiredArrays) -> Retired:
+        number, origin = int(retired.number[0]), self._memory.clock[1]
+        return Retired(
+            retired.ids[:number],
+            retired.count[:number],
+            retired.first[:number] + origin,
+            retired.last[:number] + origin,
+            retired.words[:number],
+            retired.weights[:number],
+        )
+
+
+def _retired_places(places: int) -> RetiredArrays:
+    """Return room for so many retired stories."""
+    return RetiredArrays(
+        np.zeros(1, np.int64),
+        np.zeros(places, np.int64),
+        np.zeros(places, np.int64),
+        np.zeros(places),
+        np.zeros(places),
+        np.full((places, TOP_WORDS), -1, np.int32),
+        np.zeros((places, TOP_WORDS), np.float32),
+    )

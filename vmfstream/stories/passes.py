@@ -1,0 +1,370 @@
+"""The passes over documents, compiled: the story of each, and what it changes."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.directional.bessel_scalars import ell, terms
+from vmfstream.stories.lists import append, drop, find, remove, wanted
+from vmfstream.stories.memory import DOCUMENTS, LIVING, MARK, NEVER, NEWEST, NEXT_ID, OLDEST
+
+DONE, NEEDS_SLOTS, NEEDS_POOL, NEEDS_RETIRED = range(4)
+"""Why a pass came back: all is done, or arrays must grow before the next document."""
+
+TOP_WORDS = 20
+"""Words that are told of a retired story."""
+
+_MARGIN = 1e-9  # by which a bound may miss the score that it bounds, relative: rounding
+
+
+class Documents(NamedTuple):
+    """Unit rows for the compiled code: of a sparse matrix its parts, of a dense one the values and no columns."""
+
+    bounds: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
+    times: NDArray[np.float64]
+    """(N,) relative to the origin; (0,) where time is the number of documents."""
+
+
+class RetiredArrays(NamedTuple):
+    """Stories that were retired, in this order; ``number`` of the places are used."""
+
+    number: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    count: NDArray[np.int64]
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    words: NDArray[np.int32]
+    """(places, TOP_WORDS) columns of the largest weights in absolute value, -1 where there are fewer."""
+    weights: NDArray[np.float32]
+    """(places, TOP_WORDS) their weights in the mean direction."""
+
+
+@njit(cache=True, nogil=True)
+def _g(model, square):  # type: ignore[no-untyped-def]
+    return ell(model.dimension, math.sqrt(model.kappa_squared * max(square, 0.0) + model.prior_squared))
+
+
+@njit(cache=True, nogil=True)
+def _rescore(memory, model, slot):  # type: ignore[no-untyped-def]
+    """Set what the score of a story is made of from its count, its last time and its square."""
+    square = max(memory.square[slot], 0.0)
+    concentration = math.sqrt(model.kappa_squared * square + model.prior_squared)
+    own, cosine, _, _ = terms(model.dimension, concentration)
+    slope = 0.5 * model.kappa_squared * cosine / concentration
+    memory.base[slot] = math.log(memory.count[slot]) + model.decay * memory.last[slot] - own
+    memory.ceiling[slot] = memory.base[slot] + own + slope
+    memory.slope[slot] = 2.0 * slope
+    _place(memory.tree, slot, memory.base[slot] + _g(model, square + 1.0))
+
+
+@njit(cache=True, nogil=True)
+def _place(tree, slot, score):  # type: ignore[no-untyped-def]
+    node = tree.size // 2 + slot
+    tree[node] = score
+    while node > 1:
+        node //= 2
+        tree[node] = max(tree[2 * node], tree[2 * node + 1])
+
+
+@njit(cache=True, nogil=True)
+def _visit(memory, documents, i, dense):  # type: ignore[no-untyped-def]
+    """Compute r'x for stories that share a word with document ``i`` (all, if rows are dense); return how many."""
+    low, high = documents.bounds[i], documents.bounds[i + 1]
+    dot, visited, candidates = memory.dot, memory.visited, memory.candidates
+    memory.counters[MARK] += 1
+    mark = memory.counters[MARK]
+    number = 0
+    if dense:
+        x = documents.values[low:high]
+        slot = memory.counters[OLDEST]
+        while slot >= 0:
+            dot[slot] = _dot(memory.dense[slot], x)
+            visited[slot] = mark
+            candidates[number] = slot
+            number += 1
+            slot = memory.newer[slot]
+        return number
+    key, value = memory.pool.key, memory.pool.value
+    for j in range(low, high):
+        word, weight = documents.columns[j], np.float64(documents.values[j])
+        start = memory.postings.start[word]
+        for at in range(start, start + memory.postings.length[word]):
+            slot = key[at]
+            if visited[slot] != mark:
+                visited[slot] = mark
+                dot[slot] = 0.0
+                candidates[number] = slot
+                number += 1
+            dot[slot] += weight * value[at]
+    return number
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = np.float32(0.0)
+    for j in range(a.size):
+        total += a[j] * b[j]
+    return np.float64(total)
+
+
+@njit(cache=True, nogil=True)
+def _best(memory, model, number, now):  # type: ignore[no-untyped-def]
+    """Return the slot of the most probable story, -1 for a new one; of equals the one with the smallest id.
+
+    Stories that are silent for too long, but not retired yet, do not count.
+    """
+    best, winner = model.opening + model.decay * now, np.int64(-1)
+    since = now - model.silence
+    dot, ceiling, slope = memory.dot, memory.ceiling, memory.slope
+    first, highest = np.int64(-1), NEVER
+    for c in range(number):  # the candidate with the highest bound first: then few others are evaluated
+        slot = memory.candidates[c]
+        bound = ceiling[slot] + slope[slot] * dot[slot]
+        if bound > highest:
+            first, highest = slot, bound
+    if first >= 0:
+        best, winner = _better(memory, model, first, since, best, winner)
+    threshold = best - _MARGIN * (1.0 + abs(best))
+    for c in range(number):
+        slot = memory.candidates[c]
+        if slot != first and ceiling[slot] + slope[slot] * dot[slot] >= threshold:
+            best, winner = _better(memory, model, slot, since, best, winner)
+            threshold = best - _MARGIN * (1.0 + abs(best))
+    return _best_unvisited(memory, since, best, winner)
+
+
+@njit(cache=True, nogil=True)
+def _better(memory, model, slot, since, best, winner):  # type: ignore[no-untyped-def]
+    if memory.last[slot] < since:
+        return best, winner
+    score = memory.base[slot] + _g(model, memory.square[slot] + 2.0 * memory.dot[slot] + 1.0)
+    if score > best or (score == best and winner >= 0 and memory.ids[slot] < memory.ids[winner]):
+        return score, np.int64(slot)
+    return best, winner
+
+
+@njit(cache=True, nogil=True)
+def _best_unvisited(memory, since, best, winner):  # type: ignore[no-untyped-def]
+    """Compare the winner with the stories that share no word: only branches of the tree that may hold a better one."""
+    tree, mark = memory.tree, memory.counters[MARK]
+    leaves = tree.size // 2
+    if tree[1] < best:
+        return winner
+    stack = np.empty(128, np.int64)
+    stack[0] = 1
+    depth = 1
+    while depth:
+        depth -= 1
+        node = stack[depth]
+        if tree[node] < best:
+            continue
+        if node < leaves:
+            stack[depth], stack[depth + 1] = 2 * node, 2 * node + 1
+            depth += 2
+            continue
+        slot = node - leaves
+        if slot < memory.ids.size and memory.visited[slot] != mark and memory.last[slot] >= since:
+            score = tree[node]
+            if score > best or (winner >= 0 and memory.ids[slot] < memory.ids[winner]):
+                best, winner = score, np.int64(slot)
+    return winner
+
+
+@njit(cache=True, nogil=True)
+def _unlink(memory, slot):  # type: ignore[no-untyped-def]
+    older, newer = memory.older[slot], memory.newer[slot]
+    if older >= 0:
+        memory.newer[older] = newer
+    else:
+        memory.counters[OLDEST] = newer
+    if newer >= 0:
+        memory.older[newer] = older
+    else:
+        memory.counters[NEWEST] = older
+
+
+@njit(cache=True, nogil=True)
+def _link(memory, slot):  # type: ignore[no-untyped-def]
+    newest = memory.counters[NEWEST]
+    memory.older[slot], memory.newer[slot] = newest, -1
+    if newest >= 0:
+        memory.newer[newest] = slot
+    else:
+        memory.counters[OLDEST] = slot
+    memory.counters[NEWEST] = slot
+
+
+@njit(cache=True, nogil=True)
+def _sums(memory, slot, dense):  # type: ignore[no-untyped-def]
+    """Return the columns of the sum of a story's rows, increasing, and their weights."""
+    if dense:
+        return np.arange(memory.dense.shape[1]).astype(np.int32), memory.dense[slot].copy()
+    start, length = memory.words.start[slot], memory.words.length[slot]
+    columns = np.sort(memory.pool.key[start : start + length])
+    weights = np.empty(length, np.float32)
+    for j in range(length):
+        weights[j] = memory.pool.value[find(memory.postings, columns[j], memory.pool, slot)]
+    return columns, weights
+
+
+@njit(cache=True, nogil=True)
+def _retire(memory, retired, dense):  # type: ignore[no-untyped-def]
+    """Retire the story that nobody joined for longest."""
+    slot = memory.counters[OLDEST]
+    at = retired.number[0]
+    retired.number[0] += 1
+    retired.ids[at] = memory.ids[slot]
+    retired.count[at] = memory.count[slot]
+    retired.first[at], retired.last[at] = memory.first[slot], memory.last[slot]
+    columns, weights = _sums(memory, slot, dense)
+    order = np.argsort(-np.abs(weights), kind="mergesort")[:TOP_WORDS]
+    retired.words[at] = -1
+    retired.weights[at] = 0.0
+    length = math.sqrt(max(memory.square[slot], 1e-300))
+    for j in range(order.size):
+        retired.words[at, j] = columns[order[j]]
+        retired.weights[at, j] = weights[order[j]] / length
+    if dense:
+        memory.dense[slot] = 0.0
+    else:
+        for word in columns:
+            remove(memory.postings, word, memory.pool, slot)
+        drop(memory.words, slot, memory.pool)
+    _unlink(memory, slot)
+    memory.ids[slot] = -1
+    _place(memory.tree, slot, NEVER)
+    memory.counters[LIVING] -= 1
+    memory.free[memory.ids.size - memory.counters[LIVING] - 1] = slot
+
+
+@njit(cache=True, nogil=True)
+def _add(memory, documents, i, slot, dense):  # type: ignore[no-untyped-def]
+    """Add row ``i`` to the sum of a story's rows."""
+    low, high = documents.bounds[i], documents.bounds[i + 1]
+    if dense:
+        memory.dense[slot] += documents.values[low:high]
+        return
+    for j in range(low, high):
+        word = documents.columns[j]
+        at = find(memory.postings, word, memory.pool, slot)
+        if at >= 0:
+            memory.pool.value[at] += documents.values[j]
+        else:
+            append(memory.postings, word, memory.pool, np.int32(slot), documents.values[j])
+            append(memory.words, slot, memory.pool, word, np.float32(0.0))
+
+
+@njit(cache=True, nogil=True)
+def _shorten(memory, slot, most):  # type: ignore[no-untyped-def]
+    """Drop all but the ``most`` strongest words of a story."""
+    columns, weights = _sums(memory, slot, False)
+    order = np.argsort(-np.abs(weights), kind="mergesort")
+    for j in order[most:]:
+        memory.square[slot] -= np.float64(remove(memory.postings, columns[j], memory.pool, slot)) ** 2
+    start = memory.words.start[slot]
+    for j in range(most):
+        memory.pool.key[start + j] = columns[order[j]]
+    memory.words.length[slot] = most
+
+
+@njit(cache=True, nogil=True)
+def _need(memory, documents, i, slot):  # type: ignore[no-untyped-def]
+    """Return how many places of the pool document ``i`` takes at most if it joins the story."""
+    if documents.columns.size == 0:
+        return np.int64(0)
+    low, high = documents.bounds[i], documents.bounds[i + 1]
+    need = np.int64(0)
+    for j in range(low, high):
+        need += wanted(memory.postings, documents.columns[j], 1)
+    return need + wanted(memory.words, slot, high - low)
+
+
+@njit(cache=True, nogil=True)
+def learn_rows(memory, model, documents, begin, labels, retired):  # type: ignore[no-untyped-def]
+    """Give documents from ``begin`` on their stories, one after the other, and learn them.
+
+    Returns how many are done, why no more are, and how many places the pool lacks.
+    """
+    dense = memory.dense.shape[1] > 0
+    counters, clock = memory.counters, memory.clock
+    for i in range(begin, labels.size):
+        if documents.bounds[i] == documents.bounds[i + 1]:
+            labels[i] = -1
+            continue
+        now = max(clock[0], documents.times[i]) if documents.times.size else np.float64(counters[DOCUMENTS])
+        while counters[OLDEST] >= 0 and now - memory.last[counters[OLDEST]] > model.silence:
+            if retired.number[0] == retired.ids.size:
+                return i, NEEDS_RETIRED, np.int64(0)
+            _retire(memory, retired, dense)
+        slot = _best(memory, model, _visit(memory, documents, i, dense), now)
+        opened = slot < 0
+        if opened:
+            if counters[LIVING] >= model.max_stories:
+                if retired.number[0] == retired.ids.size:
+                    return i, NEEDS_RETIRED, np.int64(0)
+                _retire(memory, retired, dense)
+            if counters[LIVING] == memory.ids.size:
+                return i, NEEDS_SLOTS, np.int64(0)
+            slot = memory.free[memory.ids.size - counters[LIVING] - 1]
+        need = _need(memory, documents, i, slot)
+        if memory.pool.used[0] + need > memory.pool.key.size:
+            return i, NEEDS_POOL, need
+        if opened:
+            memory.ids[slot] = counters[NEXT_ID]
+            memory.count[slot] = 0
+            memory.square[slot] = 0.0
+            memory.dot[slot] = 0.0
+            memory.first[slot] = now
+            counters[NEXT_ID] += 1
+            counters[LIVING] += 1
+        else:
+            _unlink(memory, slot)
+        _link(memory, slot)
+        _add(memory, documents, i, slot, dense)
+        memory.count[slot] += 1
+        memory.square[slot] += 2.0 * memory.dot[slot] + 1.0
+        memory.last[slot] = now
+        if not dense and memory.words.length[slot] > model.max_words:
+            _shorten(memory, slot, model.max_words - model.max_words // 4)
+        _rescore(memory, model, slot)
+        labels[i] = memory.ids[slot]
+        counters[DOCUMENTS] += 1
+        clock[0] = now
+    return labels.size, DONE, np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def label_rows(memory, model, documents, labels):  # type: ignore[no-untyped-def]
+    """Give every document the label that it would get if it were learnt next."""
+    dense = memory.dense.shape[1] > 0
+    counters, clock = memory.counters, memory.clock
+    for i in range(labels.size):
+        if documents.bounds[i] == documents.bounds[i + 1]:
+            labels[i] = -1
+            continue
+        now = max(clock[0], documents.times[i]) if documents.times.size else np.float64(counters[DOCUMENTS])
+        slot = _best(memory, model, _visit(memory, documents, i, dense), now)
+        labels[i] = memory.ids[slot] if slot >= 0 else counters[NEXT_ID]
+
+
+@njit(cache=True, nogil=True)
+def place_stories(memory, model, begin, sums):  # type: ignore[no-untyped-def]
+    """Put stories from slot ``begin`` on into an empty memory whose figures are set; ``sums`` are their sums of rows.
+
+    Returns how many are done and how many places the pool lacks for the next.
+    """
+    for slot in range(begin, sums.bounds.size - 1):
+        need = _need(memory, sums, slot, slot)
+        if memory.pool.used[0] + need > memory.pool.key.size:
+            return slot, need
+        _add(memory, sums, slot, slot, memory.dense.shape[1] > 0)
+        _link(memory, slot)
+        _rescore(memory, model, slot)
+    return sums.bounds.size - 1, np.int64(0)
