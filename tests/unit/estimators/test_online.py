@@ -98,6 +98,7 @@ def test_one_pass_recovers_what_was_planted(batch: int, sparse: bool) -> None:
     assert model.score(x) == pytest.approx(model.score_samples(x).mean())
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_stream() -> None:
     x, _ = planted(n=16_000)
     model = OnlineVMFMixture(5, window=500, slice_size=1000, random_state=0)
@@ -132,6 +133,7 @@ def test_rows_in_parts_are_given_part_by_part() -> None:
         OnlineVMFMixture(2).fit(parted([np.eye(4), np.eye(4)]))
 
 
+@pytest.mark.thorough
 def test_topics_may_turn() -> None:
     rng = np.random.default_rng(0)
     means = directions(rng, 4, 200)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from tests.tiers import first_of
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
 from vmfstream.errors import InputError
@@ -189,7 +190,9 @@ def test_events_are_told_in_order() -> None:
 # --- going on
 
 
-@pytest.mark.parametrize("settings", [{}, {"living_topics": False}, {"slices": 40, "stop_words": None, "seed": 3}])
+@pytest.mark.parametrize(
+    "settings", first_of([{}, {"living_topics": False}, {"slices": 40, "stop_words": None, "seed": 3}])
+)
 def test_a_saved_tracker_goes_on_as_if_nothing_had_been(tmp_path: Path, settings: dict[str, Any]) -> None:
     wanted = known(ended(begun(**settings)))
     begun(**settings).save(tmp_path / "tracker.duckdb")

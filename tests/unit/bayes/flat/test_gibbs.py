@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tests.data import golden_file
+from tests.tiers import first_of
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.kappa_model import Concentration
@@ -42,7 +43,7 @@ def test_conditionals_are_those_of_the_enumeration(case: dict[str, Any]) -> None
             assert found == pytest.approx(exact, abs=1e-9)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", first_of(CASES))
 def test_collapsed_chain_visits_labellings_as_often_as_they_are_likely(case: dict[str, Any]) -> None:
     x, prior, law = tiny(case)
     start = np.array(case["assignments"][5])
@@ -70,7 +71,7 @@ def test_collapsed_chain_visits_labellings_as_often_as_they_are_likely(case: dic
     assert together(drawn.labels) == pytest.approx(np.array(case["integrated_kappa"]["coclustering"]), abs=0.05)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", first_of(CASES))
 def test_sweeps_leave_the_posterior_as_it_is(case: dict[str, Any]) -> None:
     # many short chains from exact draws: unlike one long chain, this needs no mixing
     x, prior, _ = tiny(case)

@@ -233,6 +233,7 @@ def test_planted_clusters_are_found(kind: str) -> None:
     assert draws[-1].mixing.sum(axis=1) == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_words_alone_are_clustered_as_with_contexts_that_are_missing() -> None:
     counts, numbers, _ = planted(np.random.default_rng(0))
     missing = mc.gaussian(np.full_like(numbers, np.nan)), mc.bag(csr_array((60, 5)))

@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from tests.tiers import first_of
 from tests.unit.bayes.multilevel.test_sampler import CASES, Tiny, bag_density, direction_density, unit
 from vmfstream.bayes.multilevel import sampler as ml
 from vmfstream.bayes.multilevel.concentrations import ETA, REST, SPREAD, Laws
@@ -172,8 +173,8 @@ def log_weight(kind: str, part: tuple[int, ...]) -> float:
     return float(value)
 
 
-@pytest.mark.parametrize("kind", ["words", "vectors"])
-@pytest.mark.parametrize("with_tokens", [True, False])
+@pytest.mark.parametrize("kind", first_of(["words", "vectors"]))
+@pytest.mark.parametrize("with_tokens", first_of([True, False]))
 def test_the_chain_visits_partitions_as_often_as_they_are_likely(kind: str, with_tokens: bool) -> None:
     chain, sweeps = few(kind), 8000
     places = {part: n for n, part in enumerate(partitions(5))}
