@@ -23,10 +23,9 @@ from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
+from vmfstream.arrays import Mask
 from vmfstream.directional.bessel import log_partition
 from vmfstream.online.state import Matrix, Rows, Vector
-
-Mask = NDArray[np.bool_]
 
 PROPOSING = 400
 """Documents among which groups are looked for; all pairs of them are compared."""

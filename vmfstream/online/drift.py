@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Mask
 from vmfstream.bayes.factors.beliefs import turned
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.online.state import Life, Matrix, Sample, TrackState, Vector
 from vmfstream.records import Event
-
-Mask = NDArray[np.bool_]
 
 HISTORY = 5000
 """Newest documents whose scores on arrival are watched."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-Matrix: TypeAlias = NDArray[np.float32]
-Vector: TypeAlias = NDArray[np.float64]
-Arrays: TypeAlias = dict[str, NDArray[Any]]
-Rows: TypeAlias = "csr_array | NDArray[np.float32]"
-
+from vmfstream.arrays import Matrix as Matrix
+from vmfstream.arrays import Rows as Rows
+from vmfstream.arrays import Vector as Vector
+from vmfstream.records import Arrays as Arrays
 
 NEVER = -(2**62)
 """A slice before all others."""
