@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.mixtures.planted import directions, vmf_rows
-from vmfstream.estimators.chunked import parted
+from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.online import OnlineVMFMixture
 
 NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
@@ -130,7 +130,7 @@ def test_no_row_is_learnt_if_one_is_not_finite() -> None:
 
 def test_rows_in_parts_are_given_part_by_part() -> None:
     with pytest.raises(ValueError, match="part by part"):
-        OnlineVMFMixture(2).fit(parted([np.eye(4), np.eye(4)]))
+        OnlineVMFMixture(2).fit(chunked([np.eye(4), np.eye(4)]))
 
 
 @pytest.mark.thorough

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from scipy.special import gammaln
 
 from tests.unit.bayes.multilevel.conditionals import group_conditional, token_conditional
 from tests.unit.mixtures.planted import nmi
+from vmfstream.arrays import Labels, Vector
 from vmfstream.bayes.multilevel import contexts as mc
 from vmfstream.bayes.multilevel import sampler as ml
 from vmfstream.bayes.multilevel.concentrations import ALPHA, ETA, REST, SPREAD, Laws, drawn_kappa, resampled
@@ -21,9 +22,6 @@ from vmfstream.bayes.multilevel.content import Content, vector_content, word_con
 from vmfstream.bayes.multilevel.token_updates import tables
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.vmf import VonMisesFisher
-
-Vector: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int64]
 
 SIZES = [3, 1, 4, 2, 2]
 GROUPS, WORDS, D = len(SIZES), 4, 3
