@@ -25,7 +25,7 @@ from vmfstream.dashboards.page.packing import Arrays
 from vmfstream.dashboards.rows.log import Moment
 from vmfstream.dashboards.rows.stable_layout import Steady
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
-from vmfstream.runfile.queries import OpenSlice, Pulse, Reader
+from vmfstream.runfile.queries import OpenSlice, Reader, RunStatus
 
 _PATIENCE = 0.2  # seconds a look waits for a file that is being written; the next look is not far
 _COPY_PATIENCE = 5.0
@@ -45,7 +45,7 @@ class State:
         copy = Path(folder) / "log.duckdb"
         Reader(log, timeout=_COPY_PATIENCE).copy(copy)
         reader = Reader(copy)
-        self.stamp = stamp_of(reader.pulse())
+        self.stamp = stamp_of(reader.status())
         self.rows = Moment(reader, steady)
         self.drawings = Drawings(self.rows)
         self._texts: dict[str, str] = {}
@@ -94,7 +94,7 @@ class State:
 class Look:
     """What a look at the log found: how far it is, its open slice, and in words why it could not be read."""
 
-    pulse: Pulse | None = None
+    pulse: RunStatus | None = None
     open: OpenSlice | None = None
     problem: str = ""
     busy: float | None = None
@@ -177,13 +177,13 @@ class Watch:
         self.looks += 1
         try:
             self._reader = self._reader or Reader(self.log, timeout=_PATIENCE)
-            self._look = Look(self._reader.pulse(), self._reader.open_slice())
+            self._look = Look(self._reader.status(), self._reader.open_slice())
             self._seen = seen
         except VmfstreamError as error:
             self._look = _failed(self._look, error)
 
 
-def stamp_of(pulse: Pulse) -> str:
+def stamp_of(pulse: RunStatus) -> str:
     """Return what changes when closed slices, their hindsight or batch fits do, and at nothing else."""
     return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
 
