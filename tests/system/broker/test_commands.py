@@ -78,7 +78,7 @@ def test_publish_run_and_look(broker: Broker, topics: Topics, start: Start, tmp_
     wait_for(lambda: counts(log), lambda seen: seen[0] == 3000, one)
     refused = ended(start("run", url, *ways))
     assert refused[0] == 1
-    assert f"process {one.pid} is writing the log" in refused[2]
+    assert f"process {one.pid} is writing the run file" in refused[2]
     wait_until(lambda: "vmfstream_documents_total 3000.0" in metrics(port), one)
     assert "vmfstream_lag 0.0" in metrics(port)
     assert "vmfstream_topics 3.0" in metrics(port)
@@ -209,7 +209,7 @@ def test_passwords_are_nowhere(broker: Broker, topics: Topics, start: Start, tmp
     [
         (("kafka://127.0.0.1:9/x", "--format", "xml"), "json or text"),
         (("kafka://127.0.0.1:9/x", "--on-gap", "guess"), "fail, earliest, latest"),
-        (("kafka://me:secret@127.0.0.1:9/x",), "holds no user and no password"),
+        (("kafka://me:secret@127.0.0.1:9/x",), "must not hold a user or a password"),
         (("kafka://127.0.0.1:9",), "expected kafka://host:9092/topic"),
     ],
 )

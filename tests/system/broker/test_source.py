@@ -225,8 +225,8 @@ def test_a_gap_that_opens_while_reading(topics: Topics, opened: Opened) -> None:
 
 
 def test_a_topic_that_is_deleted(topics: Topics, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vmfstream.connectors.kafka.source._GONE", 1.0)
-    monkeypatch.setattr("vmfstream.connectors.kafka.source._LOOK", 0.5)
+    monkeypatch.setattr("vmfstream.connectors.kafka.source._DELETED_AFTER", 1.0)
+    monkeypatch.setattr("vmfstream.connectors.kafka.source._DISCOVERY_INTERVAL", 0.5)
     topic = topics(1)
     topic.fill([{"n": 1}])
     source = opened(topic)

@@ -221,9 +221,9 @@ def test_no_topics(tmp_path: Path) -> None:
 
 
 def test_no_log(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no log"):
+    with pytest.raises(InputError, match="no run file"):
         take_snapshots(tmp_path / "none.duckdb")
-    with pytest.raises(InputError, match="no log"):
+    with pytest.raises(InputError, match="no run file"):
         write_snapshots(tmp_path / "none.duckdb", [])
 
 
