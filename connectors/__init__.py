@@ -1,7 +1,14 @@
-"""Where documents come from: sources by URL.
+"""Sources of documents, opened by URL.
 
-A connector is one file in this folder, one function here and one line in ``SCHEMES``; its library, if it needs one, is
-imported when it is opened.
+To add a source, touch three files:
+
+1. ``connectors/NAME.py`` (a folder ``connectors/NAME/`` if it is large): a class with the methods of
+   `vmfstream.protocols.Source`. `vmfstream.connectors.memory` is the smallest example.
+2. This file: a function ``_open_NAME`` that imports the class when it is called, so that its library is needed only
+   then, and a line in ``SCHEMES``.
+3. ``tests/unit/connectors/test_sources.py``: one more way to make a source; the checks there hold for every source.
+
+What a message holds becomes a document in `vmfstream.connectors.codecs`, which is the same for all sources.
 """
 
 from __future__ import annotations
@@ -53,7 +60,7 @@ SCHEMES: dict[str, Callable[..., Source]] = {
     "kafka": _open_kafka,
     "memory": _open_memory,
 }
-"""What opens a URL, by its scheme; called with the whole URL and the options."""
+"""Functions that open a URL, by its scheme; called with the whole URL and the options of the source."""
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)  # at least two letters: one would be a Windows drive
 
@@ -68,7 +75,7 @@ def open_source(url: str | Path, **options: Any) -> Source:
         ``.parquet``), ``-`` or ``stdin:`` for standard input, ``kafka://host:9092/topic``, or another
         scheme of ``SCHEMES``.
     **options
-        Passed on to the source.
+        Options of the source, see its class.
 
     Returns
     -------
@@ -77,7 +84,7 @@ def open_source(url: str | Path, **options: Any) -> Source:
     Raises
     ------
     InputError
-        If the scheme is unknown, or the source cannot be opened; the message lists what is possible.
+        If no source has this scheme (the message lists all), or the source cannot be opened.
     """
     name = str(url)
     if name == "-":

@@ -1,4 +1,4 @@
-"""From raw messages to documents: which fields hold what, and why a message is no document."""
+"""Decode raw messages into documents, or say why a message is none."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
 TITLE_NAMES = ("title", "headline", "subject", "name")
 
 MESSAGE_TIME = "@message"
-"""Name of a time field that stands for the time which the source knows, whatever the fields hold."""
+"""Value of ``time`` that makes a codec use the time of the message instead of that of a field."""
 
 SURPLUS = "surplus cells"
-"""Key under which a source passes on the cells of a row that has more of them than columns."""
+"""Key under which a source passes the cells of a row beyond its columns."""
 
 _EXCERPT = 200  # characters kept of a rejected message
 _NAMED = 20  # keys named in a reason
@@ -34,14 +34,14 @@ _SHAPES = 256  # sets of fields whose names are remembered, and fields of the la
 _LARGE = 2.0**63  # the quick reader makes a float of an integer that has more than 64 bits
 
 
-class _Unfit(ValueError):
-    """Carries the reason why a message is no document from where it is found to ``decode``."""
+class _NotADocument(ValueError):
+    """The reason why a message is no document, caught in ``decode``."""
 
 
 class _Names(NamedTuple):
-    """Which fields of a message go by the names of a codec, those to look at first in front.
+    """The fields of a message that a codec reads, by what they hold, in order of preference.
 
-    ``usual`` tells that there are a time, a text and an id, and nothing is wanted besides but a title.
+    ``usual`` is true if there are a time, a text and an id, and at most a title is read besides.
     """
 
     time: list[str]
@@ -53,28 +53,28 @@ class _Names(NamedTuple):
 
 
 class FieldCodec:
-    """Takes documents from the fields of JSON objects or table rows.
+    """Decode documents from the fields of JSON objects or table rows.
 
-    A name that is None stands for the usual ones (``TIME_NAMES`` and so on): the first that is there and not null,
-    capital letters ignored. Times may be ISO dates and times (UTC if they name no zone), ``YYYY-MM``, years, dates as
-    the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 told apart by magnitude, and
-    Python's own.
+    For a name that is None the usual ones are tried (``TIME_NAMES`` and so on): the first field that exists and is not
+    null is read, upper and lower case alike. Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, years,
+    dates as the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 (by magnitude), and
+    datetime objects.
 
     Parameters
     ----------
     id, time, text, title : str, optional
-        Names of fields. Without an id the document is called ``part:offset``; without a time field it has the time that
-        the source knows.
+        Names of fields. Without an id the document is named ``part:offset``; without a time field it has the time of
+        the message.
     vector : str, optional
-        Field with a vector of numbers instead of words; the text may then be missing.
+        Field with a vector of numbers, followed instead of the text, which may then be missing.
     meta : sequence of str
-        Further fields to keep as they are.
+        Further fields to keep in ``Document.meta``.
     dimension : int, optional
-        Of the vectors; by default that of the first one.
+        Length of the vectors; by default that of the first one.
     max_characters : int
         Longer texts are rejected.
     unit : {"line", "offset"}
-        How reasons say where a message stands: by the line from 1 or by the offset from 0.
+        How a reason names the place of a message: the line from 1 or the offset from 0.
     """
 
     def __init__(
@@ -102,13 +102,13 @@ class FieldCodec:
         self._shapes: dict[tuple[str, ...], _Names] = {}
 
     def decode(self, message: Message) -> Document | Rejected:
-        """Return the document, or why there is none. Whatever the message holds, nothing is raised."""
+        """Return the document, or the rejection with its reason; never raise, whatever the message holds."""
         return self._decode_quickly(message) or self._decode_carefully(message)
 
     def _decode_quickly(self, message: Message) -> Document | None:
-        """Return the document of plain JSON, read by a parser that is three times as fast; None where in doubt.
+        """Return the document of plain JSON, read by a parser that is three times as fast; None where the two differ.
 
-        It takes no NaN, no half characters and no byte order mark, and rounds large integers.
+        The fast parser refuses NaN, lone surrogates and a byte order mark, and rounds large integers.
         """
         if type(message.value) is not bytes or message.oversized is not None:
             return None
@@ -128,9 +128,9 @@ class FieldCodec:
             return None
 
     def _usual(self, fields: dict[str, Any], names: _Names, message: Message) -> Document | None:
-        """Return the document of what nearly all messages are, a text with a time and an id; None of anything else.
+        """Return the document of the most frequent kind of message, a text with a time and an id; None for others.
 
-        The quick reader lets no text pass that could not be encoded.
+        The fast parser passes no text that cannot be encoded.
         """
         time, text, id = fields[names.time[0]], fields[names.text[0]], fields[names.id[0]]
         if type(text) is not str or type(id) is not str or not id or text.isspace():
@@ -154,8 +154,8 @@ class FieldCodec:
         try:
             fields = _fields(message, f"{self._unit} {message.offset + self._first}")
             return self._document(fields, self._names(fields), message)
-        except ValueError as unfit:
-            return Rejected(message.part, message.offset, str(unfit), _excerpt(message.value))
+        except ValueError as reason:
+            return Rejected(message.part, message.offset, str(reason), _excerpt(message.value))
 
     def _document(self, fields: Mapping[str, Any], names: _Names, message: Message) -> Document:
         time = self._decode_time(fields, names.time, message)
@@ -172,7 +172,7 @@ class FieldCodec:
         return Document(message.part, message.offset, id, time, text, vector, meta)
 
     def _names(self, fields: Mapping[str, Any]) -> _Names:
-        """Return which fields to look at; the messages of a stream are alike, so it is found out once for each kind."""
+        """Return the fields to read; cached by the set of fields, since the messages of a stream are alike."""
         shape = tuple(fields)
         known = self._shapes.get(shape)
         if known is None:
@@ -191,49 +191,51 @@ class FieldCodec:
         if value is None:
             if message.time is not None and name is None:
                 return _utc(message.time)
-            raise _Unfit(_missing("time", name, self._time or ("a time of the message itself",), fields))
+            raise _NotADocument(_missing("time", name, self._time or ("a time of the message itself",), fields))
         try:
             return parse_time(value)
         except ValueError as error:
-            raise _Unfit(f"{name} is no time: {error}") from error
+            raise _NotADocument(f"{name} is no time: {error}") from error
 
     def _decode_text(self, fields: Mapping[str, Any], keys: list[str], *, needed: bool) -> str | None:
         name, value = _first(fields, keys)
         if value is None:
             if needed:
-                raise _Unfit(_missing("text", name, self._text, fields))
+                raise _NotADocument(_missing("text", name, self._text, fields))
             return None
         if isinstance(value, bytes):
             value = _decoded(value, f"in {name}")
         if not isinstance(value, str):
-            raise _Unfit(f"{name} is no text: it is {_kind(value)}")
+            raise _NotADocument(f"{name} is no text: it is {_kind(value)}")
         if len(value) > self._max_characters:
-            raise _Unfit(f"{name} is too long: {len(value):,} characters, at most {self._max_characters:,} are taken")
+            raise _NotADocument(
+                f"{name} is too long: {len(value):,} characters, at most {self._max_characters:,} are taken"
+            )
         if not value or value.isspace():
             if needed:
-                raise _Unfit(f"{name} is empty")
+                raise _NotADocument(f"{name} is empty")
             return None
         return _encodable(value)
 
     def _decode_vector(self, fields: Mapping[str, Any], name: str) -> NDArray[np.float32]:
         value = fields.get(name)
         if value is None:
-            raise _Unfit(_missing("vector", name if name in fields else None, (name,), fields))
+            raise _NotADocument(_missing("vector", name if name in fields else None, (name,), fields))
         numbers = _numbers(value, name)
         if self.dimension is not None and numbers.shape[0] != self.dimension:
-            raise _Unfit(f"{name} has the wrong dimension: {numbers.shape[0]}, expected {self.dimension}")
+            raise _NotADocument(f"{name} has the wrong dimension: {numbers.shape[0]}, expected {self.dimension}")
         with np.errstate(over="ignore", under="ignore"):
             vector = numbers.astype(np.float32)
         if not np.isfinite(vector).all():
             at = int(np.argmin(np.isfinite(vector)))
-            raise _Unfit(f"{name} is not finite: number {at + 1} of {vector.shape[0]}")
+            raise _NotADocument(f"{name} is not finite: number {at + 1} of {vector.shape[0]}")
         if not vector.any():
-            raise _Unfit(f"{name} has no direction: all {vector.shape[0]} numbers are zero")
+            raise _NotADocument(f"{name} has no direction: all {vector.shape[0]} numbers are zero")
         return vector
 
 
 def parse_time(value: object) -> datetime:
-    """Return the moment that a value means, in UTC.
+    """Return the time that a value stands for, in UTC.
 
     Parameters
     ----------
@@ -248,7 +250,7 @@ def parse_time(value: object) -> datetime:
     Raises
     ------
     ValueError
-        If the value is none of these; the message shows it.
+        If the value is no time; the message shows it.
     """
     try:
         if isinstance(value, str):
@@ -263,7 +265,7 @@ def parse_time(value: object) -> datetime:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _from_number(value)
     except (ValueError, OverflowError, TypeError, AttributeError):
-        pass  # said below, for all of them alike
+        pass  # the message below serves all of them
     raise ValueError(f"{_shortened(value)} is neither a date nor a year nor seconds since 1970")
 
 
@@ -292,7 +294,7 @@ def _from_number(number: int | float) -> datetime:
 
 
 def _first(fields: Mapping[str, Any], keys: list[str]) -> tuple[str | None, Any]:
-    """Return the first of some fields that is not null as (name, value); without one (name, None) or (None, None)."""
+    """Return (name, value) of the first field that is not null; else (first name, None), or (None, None)."""
     for key in keys:
         if (value := fields[key]) is not None:
             return key, value
@@ -300,7 +302,7 @@ def _first(fields: Mapping[str, Any], keys: list[str]) -> tuple[str | None, Any]
 
 
 def _exact(value: Any) -> bool:
-    """Tell whether the quick reader is sure to have read a value as the careful one does."""
+    """Return whether the fast parser has read a value exactly as the careful one would."""
     kind = type(value)
     return kind is str or kind is int or value is None or kind is bool or (kind is float and abs(value) < _LARGE)
 
@@ -314,18 +316,18 @@ def _utc(time: datetime) -> datetime:
 
 
 def _fields(message: Message, where: str) -> Mapping[str, Any]:
-    """Return the fields of a message, those of a row free of bytes that are not UTF-8."""
+    """Return the fields of a message; raise if a text is not UTF-8."""
     value = message.value
     if message.oversized is not None:
-        raise _Unfit(f"too long: {where} has {message.oversized:,} bytes")
+        raise _NotADocument(f"too long: {where} has {message.oversized:,} bytes")
     if value == b"":
-        raise _Unfit(f"empty: {where} holds nothing")
+        raise _NotADocument(f"empty: {where} holds nothing")
     if isinstance(value, bytes):
         return _object(value, where)
     if SURPLUS in value:
         columns = len(value) - 1
         cells = columns + len(value[SURPLUS])
-        raise _Unfit(f"too many cells: {cells} in a row of {columns} columns; quotation marks may be missing")
+        raise _NotADocument(f"too many cells: {cells} in a row of {columns} columns; quotation marks may be missing")
     for name, cell in value.items():
         if isinstance(cell, str) and not cell.isascii():
             _check_cell(name, cell)
@@ -348,12 +350,12 @@ def _object(line: bytes, where: str) -> Mapping[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise _Unfit(f"not JSON: {where}, column {error.colno}: {error.msg}") from error
+        raise _NotADocument(f"not JSON: {where}, column {error.colno}: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         # integers of thousands of digits, brackets in thousands of brackets
-        raise _Unfit(f"not JSON that can be read: {where}: {error}") from error
+        raise _NotADocument(f"not JSON that can be read: {where}: {error}") from error
     if not isinstance(value, dict):
-        raise _Unfit(f"not a JSON object: {where} holds {_kind(value)}")
+        raise _NotADocument(f"not a JSON object: {where} holds {_kind(value)}")
     return value
 
 
@@ -361,11 +363,11 @@ def _decoded(value: bytes, where: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise _Unfit(f"not UTF-8: byte 0x{value[error.start]:02x} at position {error.start} {where}") from error
+        raise _NotADocument(f"not UTF-8: byte 0x{value[error.start]:02x} at position {error.start} {where}") from error
 
 
 def _named(keys: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the keys that go by one of the names, those in the same letters first, in the order of the names."""
+    """Return the keys that match one of the names, exact matches first, in the order of the names."""
     folded = {str(key).lower(): key for key in reversed(keys)}
     same = [name for name in names if name in keys]
     return same + [key for name in names if (key := folded.get(name.lower())) is not None and key not in same]
@@ -384,22 +386,22 @@ def _numbers(value: object, name: str) -> NDArray[np.float64]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise _Unfit(f"{name} is no list of numbers: {_shortened(value)}") from error
+            raise _NotADocument(f"{name} is no list of numbers: {_shortened(value)}") from error
     if not isinstance(value, list | tuple | np.ndarray):
-        raise _Unfit(f"{name} is no list of numbers: it is {_kind(value)}")
+        raise _NotADocument(f"{name} is no list of numbers: it is {_kind(value)}")
     try:
         vector = np.asarray(value)
         if vector.dtype.kind == "O" and vector.ndim == 1:  # decimal numbers of Parquet
             vector = vector.astype(np.float64)
     except (ValueError, TypeError, OverflowError) as error:
-        raise _Unfit(f"{name} is no list of numbers: its items differ in kind") from error
+        raise _NotADocument(f"{name} is no list of numbers: its items differ in kind") from error
     if vector.ndim != 1 or vector.dtype.kind not in "iuf":
-        raise _Unfit(f"{name} is no list of numbers: {_shortened(value)}")
+        raise _NotADocument(f"{name} is no list of numbers: {_shortened(value)}")
     return vector.astype(np.float64)
 
 
 def _encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which JSON can express and no file can hold, by question marks."""
+    """Replace lone surrogates, which JSON can express and UTF-8 cannot, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

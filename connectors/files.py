@@ -26,7 +26,7 @@ _START = datetime(1970, 1, 1, tzinfo=UTC)
 Messages: TypeAlias = Generator[Message, None, None]
 
 Rows: TypeAlias = Callable[["FileSource", int], Messages]
-"""Yields the messages of a file from a row on."""
+"""A function that yields the messages of a file from a row on."""
 
 
 class FileSource:
@@ -39,13 +39,13 @@ class FileSource:
     ----------
     path : str or Path
     format : str, optional
-        One of ``FORMATS``; by default the file's ending says it. ``.gz`` may follow the ending of a text format.
+        One of ``FORMATS``; by default taken from the file's ending. ``.gz`` may follow the ending of a text format.
     max_line_bytes : int
-        Longer lines are not held in memory but reported as rejected with their size.
+        Longer lines are rejected with their size, and never held in memory.
     delimiter : str, optional
-        Between the cells of CSV; by default a comma, for TSV a tab.
+        Separator of CSV cells; by default a comma, for TSV a tab.
     time : datetime, optional
-        Of all lines of a plain text file. By default line n stands n seconds after the beginning of 1970, which keeps
+        Time of all lines of a plain text file. By default line n has the time 1970-01-01 plus n seconds, which keeps
         the order and suits slices of a number of documents.
 
     Raises
@@ -93,7 +93,7 @@ class FileSource:
 
     @property
     def exhausted(self) -> bool:
-        """True once the last row was handed out; looks one row ahead."""
+        """True once the last row was returned; reads one row ahead."""
         if not self._ahead and self._error is None:
             self._ahead = self._take(1)
         return not self._ahead and self._error is None
@@ -114,7 +114,7 @@ class FileSource:
         self._rows = _guarded(self, max(position.get(self.part, 0), 0))
 
     def close(self) -> None:
-        """Close the file; nothing comes after that."""
+        """Close the file; ``poll`` returns nothing afterwards."""
         self._rows.close()
         self._ahead, self._error = [], None
 
@@ -128,7 +128,7 @@ class FileSource:
 
 
 def _guarded(source: FileSource, start: int) -> Messages:
-    """Yield the rows; whatever is wrong with the file becomes an error that says after which row."""
+    """Yield the rows; turn errors of reading into one that names the row before the damage."""
     reached = start
     try:
         with closing(FORMATS[source.format](source, start)) as rows:
@@ -205,7 +205,7 @@ FORMATS: dict[str, Rows] = {
     "txt": _text_lines,
     "parquet": _parquet,
 }
-"""What a file can hold, by name."""
+"""Readers of rows, by format."""
 
 ENDINGS = {
     ".jsonl": "jsonl",
@@ -258,7 +258,7 @@ def _numbered(source: FileSource, start: int) -> Iterator[tuple[int, Line]]:
 
 
 class _Cells:
-    """Lines for the csv module, which joins those that a quotation mark keeps together to one record."""
+    """Lines for the csv module, which joins quoted lines to one record; bounds the size of a record."""
 
     def __init__(self, source: FileSource) -> None:
         self._lines = _lines(source)
@@ -279,7 +279,7 @@ class _Cells:
             yield line.value.decode("utf-8", "surrogateescape") + "\n"
 
     def record_ends(self) -> Line | None:
-        """Begin a new record; return the line that was too long for the one that ends, if there was one."""
+        """Begin a new record; return the too long line of the record that ends, if it had one."""
         refused, self._refused, self._size = self._refused, None, 0
         return refused
 

@@ -1,29 +1,29 @@
-"""Cutting bytes into lines without ever holding more than one line of bounded length."""
+"""Split bytes into lines, holding at most one line of bounded length."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 MAX_LINE_BYTES = 16 * 2**20
-"""Longer lines are skipped to their end and reported with their size."""
+"""Maximum length of a line in bytes; longer ones are skipped and reported with their size."""
 
 _HEAD = 1024  # bytes kept of a line that is too long, enough to recognise it
 
 
 class Line(NamedTuple):
-    """A line without its end, or the beginning of one that was too long and its size in bytes."""
+    """A line without its line end; of a too long one the beginning, and its size in bytes as ``oversized``."""
 
     value: bytes
     oversized: int | None = None
 
 
 class LineSplitter:
-    """Takes bytes as they come and returns the lines that they complete.
+    """Split a stream of chunks into lines.
 
     Parameters
     ----------
     limit : int, > 0
-        Longest line in bytes that is kept.
+        Maximum length of a line in bytes.
     """
 
     def __init__(self, limit: int = MAX_LINE_BYTES) -> None:
@@ -34,7 +34,7 @@ class LineSplitter:
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[Line]:
-        """Return the lines that end within ``chunk``."""
+        """Add a chunk and return the lines that it completes."""
         first, *others = chunk.split(b"\n")
         self._extend(first)
         if not others:
@@ -50,7 +50,7 @@ class LineSplitter:
         return lines
 
     def flush(self) -> list[Line]:
-        """Return what follows the last line end, if anything."""
+        """Return the rest after the last line end, if there is any."""
         return [self._finished()] if self._size else []
 
     def _extend(self, piece: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A list as a source, with marks that make it end, fail or pause where a test wants it."""
+"""A list as a source, with marks that make it end, fail or pause at an item, for tests and examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vmfstream.records import Message, Position
 
 
 class Mark(Enum):
-    """What may stand between the items of a ``MemorySource``; a mark is met once and then gone, also after a seek."""
+    """A mark between the items of a `MemorySource`; it takes effect once, also after a seek."""
 
     EOF = "the source is exhausted here; a later seek goes on behind"
     ABORT = "poll raises Aborted"
@@ -24,17 +24,19 @@ Item: TypeAlias = bytes | Mapping[str, Any] | Mark
 
 
 class Aborted(VmfstreamError):
-    """The source met the mark ``ABORT``."""
+    """The source reached the mark ``ABORT``."""
 
 
 class MemorySource:
-    """Items of a list in their order, each as bytes of a JSON object or as a mapping; the offset counts them from 0.
+    """The items of a list in order, each the bytes of a JSON object or a mapping; the offset counts them from 0.
 
     Parameters
     ----------
     items : iterable of bytes, mapping or Mark
     name : str
+        Title of the stream.
     part : str
+        Name of the only part, see `vmfstream.records.Position`.
     """
 
     def __init__(self, items: Iterable[Item], name: str = "memory", part: str = "memory") -> None:
@@ -64,7 +66,7 @@ class MemorySource:
 
     @property
     def exhausted(self) -> bool:
-        """True at ``EOF`` and behind the last item and mark."""
+        """True at ``EOF`` and after the last item and mark."""
         return self._ended or (self._next >= len(self._values) and not self._marks.get(self._next))
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
@@ -82,7 +84,7 @@ class MemorySource:
                     break
                 mark = marks.pop(0)
                 if mark is Mark.ABORT:
-                    raise Aborted(f"{self._name} was told to fail before item {self._next}")
+                    raise Aborted(f"{self._name} was asked to fail before item {self._next}")
                 self._ended = mark is Mark.EOF
                 break
             messages.append(Message(self.part, self._next, self._values[self._next]))

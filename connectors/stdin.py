@@ -1,4 +1,4 @@
-"""Standard input as a source: documents piped in, line by line."""
+"""Standard input as a source: one document per line."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _CHUNK = 1 << 16  # bytes read at once, what a pipe holds
 class StdinSource:
     """Lines of a pipe as they arrive, the offset being the line from 0.
 
-    A pipe cannot be rewound. To continue a run the same lines have to be piped in again from the first on: ``seek``
-    passes over as many as were read before.
+    A pipe cannot be rewound. To continue a run, pipe in the same lines from the first on: ``seek`` skips those that
+    were read before.
 
     Parameters
     ----------
     format : {"jsonl", "txt"}
-        A JSON object a line, or a document a line whose time is its arrival.
+        One JSON object per line, or one text per line, whose time is that of its arrival.
     max_line_bytes : int
-        Longer lines are not held in memory but reported as rejected with their size.
+        Longer lines are rejected with their size, and never held in memory.
     descriptor : int, optional
         An open file descriptor to read instead of standard input.
 
@@ -60,16 +60,16 @@ class StdinSource:
 
     @property
     def total(self) -> int | None:
-        """Unknown."""
+        """None: the length of a pipe is unknown."""
         return None
 
     @property
     def exhausted(self) -> bool:
-        """True once the other end has closed the pipe and every line was handed out."""
+        """True once the pipe was closed at the other end and every line was returned."""
         return self._ended and not self._lines
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
-        """Return the lines that are there, at most ``limit``; wait for the first at most ``timeout`` seconds."""
+        """Return at most ``limit`` lines that have arrived; wait at most ``timeout`` seconds for the first."""
         deadline = time.monotonic() + max(timeout, 0.0)
         messages: list[Message] = []
         while len(messages) < limit:
@@ -82,12 +82,12 @@ class StdinSource:
         return messages
 
     def seek(self, position: Position) -> None:
-        """Pass over the lines before ``position["stdin"]``.
+        """Skip the lines before ``position["stdin"]``.
 
         Raises
         ------
         InputError
-            If those lines were handed out already.
+            If a later line was returned already.
         """
         start = max(position.get(self.part, 0), 0)
         if start < self._next:
@@ -95,12 +95,12 @@ class StdinSource:
         self._start = start
 
     def close(self) -> None:
-        """Read no more; standard input itself stays open."""
+        """Stop reading; standard input itself stays open."""
         self._ended = True
         self._lines.clear()
 
     def _read(self, timeout: float) -> bool:
-        """Wait for bytes and take them in; False if none came in time."""
+        """Wait for bytes and split them into lines; return False if none came in time."""
         ready, _, _ = select.select([self._descriptor], [], [], timeout)
         if not ready:
             return False

@@ -38,9 +38,19 @@ LAST_RESORT = 3600.0
 """Seconds for a test of whole programs or real data; others have those of pyproject.toml."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put long tests first, and tests that share a broker, a browser or a module's fixtures into one process."""
+    """Put long tests first, and tests that share a broker, a browser or a module's fixtures into one process.
+
+    scikit-learn's checks of a class are shown with its first setting at every change, with others in ``make test-all``.
+    """
+    shown: dict[tuple[Path, type], str] = {}
     for item in items:
+        given = getattr(getattr(item, "callspec", None), "params", {})
+        if {"estimator", "check"} <= given.keys():
+            setting = repr(given["estimator"])
+            if setting != shown.setdefault((item.path, type(given["estimator"])), setting):
+                item.add_marker(pytest.mark.thorough)
         place = item.path.relative_to(TESTS).as_posix()
         shared = next((name for name in ("broker", "browser") if item.get_closest_marker(name)), place)
         item.add_marker(pytest.mark.xdist_group(shared))

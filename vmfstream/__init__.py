@@ -1,4 +1,4 @@
-"""Follows topics in a stream of documents and shows how their words change.
+"""Follow topics in a stream of documents and show how their words change.
 
 ``TopicTracker`` takes texts with times; the other classes are scikit-learn estimators of rows of unit length, and the
 two distributions behind them. ``datasets`` has rows with known classes, ``metrics`` scores, ``plot`` draws.
@@ -38,6 +38,7 @@ Docstrings name their sources by these marks:
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
     from vmfstream.estimators.bayesian import BayesianVMFMixture
-    from vmfstream.estimators.chunked import parted
+    from vmfstream.estimators.chunked import chunked
     from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
     from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
@@ -80,9 +81,9 @@ __all__ = [
     "Watson",
     "WatsonMixture",
     "__version__",
+    "chunked",
     "datasets",
     "metrics",
-    "parted",
     "plot",
 ]
 
@@ -103,8 +104,11 @@ _HOMES = {
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",
     "WatsonMixture": "vmfstream.estimators.watson",
-    "parted": "vmfstream.estimators.chunked",
+    "chunked": "vmfstream.estimators.chunked",
 }
+
+_ALIASES = {"parted": "chunked"}
+"""Old public names and the new ones; an old name works for one version, with a warning."""
 
 _MODULES = ("datasets", "metrics", "plot")
 """Public modules, imported like the public names."""
@@ -112,6 +116,9 @@ _MODULES = ("datasets", "metrics", "plot")
 
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used, so that ``vmfstream --help`` answers at once."""
+    if name in _ALIASES:
+        warnings.warn(f"vmfstream.{name} is now vmfstream.{_ALIASES[name]}", DeprecationWarning, stacklevel=2)
+        name = _ALIASES[name]
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _MODULES:

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array, load_npz
 
+from vmfstream.arrays import Rows
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.folders import find_data, need_data

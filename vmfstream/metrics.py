@@ -17,9 +17,9 @@ from scipy.special import entr, logsumexp
 from sklearn import metrics as sk
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
+from vmfstream.arrays import Rows
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.kernels import accumulate, dots
-from vmfstream.directional.params import Rows
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import one_hot
 

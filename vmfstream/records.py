@@ -1,7 +1,7 @@
-"""Records that travel from the source to the log: one type per hop, in the order of the journey.
+"""Records that are passed from the source through the engine to the run file, in this order.
 
-None is changed once it is made. All but `Message` and `Document` are frozen too; of these two there is one for every
-message, and to make a frozen one takes four times as long.
+No record is changed after it is made. `Message` and `Document` are not frozen, because one is made for every message
+and making a frozen one takes four times as long.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Position: TypeAlias = Mapping[str, int]
-"""Next offset to read, per part of the source (a file, a Kafka partition)."""
+"""The next offset to read of each part of the source (a file, a Kafka partition)."""
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
-"""A state as flat named arrays, the only form in which states are stored (never pickled)."""
+"""A state as flat named arrays, the form in which states are stored (never pickled)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Range:
 
 @dataclass(slots=True, eq=False)
 class Message:
-    """One raw record of a source: bytes of a line or a mapping of columns, and where it stands.
+    """One raw record of a source: the bytes of a line or a mapping of columns, with its part and offset.
 
-    ``time`` is what the source knows of it, used where the record names none. ``oversized`` is the number of bytes of a
-    record that the source refused to hold; ``value`` then is its beginning.
+    ``time`` is the time that the source gives, used if the record itself has none. ``oversized`` is the size in bytes
+    of a record above the source's limit, of which ``value`` is the beginning.
     """
 
     part: str
@@ -49,7 +49,7 @@ class Message:
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes; one without content takes room too."""
+        """About how many bytes of memory the message takes, with 100 bytes of overhead."""
         if isinstance(self.value, bytes):
             return len(self.value) + 100
         return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in self.value.values()) + 100
@@ -57,7 +57,7 @@ class Message:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A decoded document: ``text`` or ``vector`` is set, ``time`` is aware (UTC)."""
+    """A decoded document; ``text`` or ``vector`` is set, ``time`` is an aware datetime in UTC."""
 
     part: str
     offset: int
@@ -69,7 +69,7 @@ class Document:
 
     @property
     def title(self) -> str:
-        """What a person would call the document: its title, else the beginning of its text."""
+        """The title of the document, else the first 120 characters of its text."""
         title = self.meta.get("title")
         if isinstance(title, str) and title.strip():
             return title.strip()
@@ -78,7 +78,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejected:
-    """A message that cannot be a document: where it stands, why, and its first characters."""
+    """A message that is no document: its part and offset, the reason, and its first characters."""
 
     part: str
     offset: int
@@ -88,7 +88,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One interval of calendar time, ``[begins, ends)``, or a run of N documents (then both times are None)."""
+    """An interval of calendar time, ``[begins, ends)``, or N documents in a row (then both times are None)."""
 
     index: int
     label: str
@@ -98,12 +98,12 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicRows:
-    """Living topics at one moment, parallel arrays of length K in order of id.
+    """Active topics at one moment, parallel arrays of length K in order of id.
 
     ``share`` sums to one over the topics; ``kappa`` is the concentration of documents around the mean and ``gamma`` of
-    the belief about the mean, both only comparable at one dimension, so ``tightness`` = A_D(kappa) and ``certainty`` =
-    A_D(gamma), both in [0, 1], stand beside them; ``drift_angle`` is the angle in degrees to the same topic's mean at
-    the previous slice end and ``drift_angle_error`` its standard deviation (NaN where there is none).
+    the belief about the mean. Both are comparable at one dimension only, so ``tightness`` = A_D(kappa) and
+    ``certainty`` = A_D(gamma), both in [0, 1], are given too. ``drift_angle`` is the angle in degrees to the same
+    topic's mean at the previous slice end and ``drift_angle_error`` its standard deviation (NaN where there is none).
 
     At the end of a slice ``share_low`` and ``share_high`` are the ends of the interval that holds the share of each
     topic with a probability of 95 %, and ``radius`` the degrees about its mean within which the true one lies with as
@@ -144,8 +144,8 @@ class Representative:
 class Novel:
     """The most novel documents of a slice, parallel lists, most novel first.
 
-    ``novelty`` are the nats by which a topic that nobody has seen yet explained a document better on its arrival than
-    all known ones did; ``topic`` is the number of the one that it got nevertheless.
+    ``novelty`` is the number of nats by which a new topic explains a document better on arrival than all known topics;
+    ``topic`` is the number of the topic that it was assigned to.
     """
 
     rank: NDArray[np.int64]
@@ -166,15 +166,15 @@ class Event:
     started   first fitted
     born      a group of documents that is new                           documents
     split     finer structure of a topic found               new topic   documents of the new topic
-    merged    its documents are those of another             survivor    angle between the two in degrees
-    dormant   fell silent                                                documents in the last slices
-    woken     speaks again, under its old id                             documents in the last slices
-    ended     slept longest when its place was needed                    slices asleep
-    drift     turned faster than it used to                              angle in degrees
+    merged    became one topic with another                  survivor    angle between the two in degrees
+    dormant   got too few documents                                      documents in the last slices
+    woken     active again, under its old id                             documents in the last slices
+    ended     dormant longest when its topic slot was needed             slices dormant
+    drift     drifted faster than it usually does                        angle in degrees
     surprise  documents fit worse or better than they did                change of the mean log-density in nats
     ========  =============================================  ==========  =============================================
 
-    ``evidence`` are the nats that speak for it and ``chance`` the probability of as much without a cause.
+    ``evidence`` is the support for the event in nats, ``chance`` the probability of as much without a change.
     """
 
     kind: str
@@ -187,7 +187,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochReport:
-    """One engine update: what was read and how well it was predicted.
+    """One epoch: what was read and how well it was predicted.
 
     ``prequential`` is the prequential log-likelihood: the mean log-density per document before the update, in nats
     relative to the uniform density (NaN while there is no model). ``oov_rate`` is the out-of-vocabulary rate, the share
@@ -233,7 +233,7 @@ class SliceReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothedSlice:
-    """The topics of one slice in hindsight: using documents of later slices too."""
+    """The smoothed topics of one slice: estimated from documents of later slices too."""
 
     slice: int
     topics: TopicRows
@@ -241,10 +241,10 @@ class SmoothedSlice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """Documents of one slice that join the stored sample, and what leaves it.
+    """Documents of one slice to add to the stored sample, and limits for those that stay.
 
-    Parallel columns, in the order of reading: ``key`` is what chose them, ``part`` and ``offset`` say where they stand,
-    ``packed`` is what the encoder made of them. ``cut`` names slices that keep only documents of keys up to a largest.
+    Parallel columns, in the order of reading: ``key`` decides which documents are sampled, ``part`` and ``offset`` give
+    their place in the source, ``packed`` their encoded counts. ``cut`` maps slices to the largest key that stays.
     """
 
     slice: int
@@ -257,9 +257,9 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
-    """Everything that one transaction writes; either all of it becomes visible or nothing.
+    """Everything that an epoch writes; all of it becomes visible at once or nothing does.
 
-    ``open_state`` is written with every epoch, ``slice_state`` only when a slice closed; both are needed to resume.
+    ``open_state`` belongs to every epoch, ``slice_state`` to those that closed a slice; both are needed to resume.
     """
 
     epoch: EpochReport
@@ -275,7 +275,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """What a store gives back to continue: the last committed epoch, the position and both states."""
+    """What a run needs to continue: the last committed epoch, the position and both states."""
 
     epoch: int
     position: Position

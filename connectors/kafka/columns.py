@@ -1,4 +1,4 @@
-"""Records of one partition of Kafka as columns, so that offsets, times and sizes are seen to all at once."""
+"""Records of one Kafka partition as columns, so that offsets, times and sizes are handled as arrays."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _OVERHEAD = 100  # what a message takes besides its bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """Records in the order of their offsets: times in ms since 1970, values and their lengths.
+class RecordColumns:
+    """Records in the order of their offsets: times in ms since 1970, values and their lengths in bytes.
 
-    One without a value has an empty one.
+    A missing value is empty bytes.
     """
 
     offset: NDArray[np.int64]
@@ -32,8 +32,8 @@ class Columns:
         return len(self.offset)
 
     @classmethod
-    def of(cls, records: Sequence[Any]) -> Columns:
-        """Return what a consumer has returned of one partition as columns."""
+    def of(cls, records: Sequence[Any]) -> RecordColumns:
+        """Return the columns of records as a consumer returns them for one partition."""
         value = [record.value or b"" for record in records]
         return cls(
             np.array([record.offset for record in records], np.int64),
@@ -42,19 +42,19 @@ class Columns:
             np.array([len(one) for one in value], np.int64),
         )
 
-    def between(self, first: int, last: int) -> Columns:
-        """Return the records of these offsets, ``last`` excluded."""
+    def between(self, first: int, last: int) -> RecordColumns:
+        """Return the records with offsets from ``first`` to before ``last``."""
         a, b = np.searchsorted(self.offset, [first, last]).tolist()
         if b - a == len(self):
             return self
-        return Columns(self.offset[a:b], self.time[a:b], self.value[a:b], self.length[a:b])
+        return RecordColumns(self.offset[a:b], self.time[a:b], self.value[a:b], self.length[a:b])
 
     def sizes(self, max_bytes: int) -> NDArray[np.int64]:
-        """About how many bytes each takes as a message of which at most ``max_bytes`` are kept."""
+        """Return about how many bytes of memory each takes as a message that keeps at most ``max_bytes``."""
         return np.where(self.length > max_bytes, _HEAD, self.length) + _OVERHEAD
 
     def messages(self, part: str, text: bool, max_bytes: int) -> list[Message]:
-        """Return the records as messages; of those longer than ``max_bytes`` the beginning."""
+        """Return the records as messages; those longer than ``max_bytes`` keep their beginning only."""
         long = (self.length > max_bytes).tolist()
         heads = [one[:_HEAD] if cut else one for one, cut in zip(self.value, long, strict=True)]
         values: list[Any] = [{"text": one} for one in heads] if text else heads
@@ -66,7 +66,7 @@ class Columns:
 
 
 def _moments(milliseconds: NDArray[np.int64]) -> list[Any]:
-    """Return times in UTC, None for those that cannot be."""
+    """Return times in UTC, None for those that Python cannot express."""
     sound = (milliseconds >= 0) & (milliseconds <= _LATEST_MS)
     moments: list[Any] = np.where(sound, milliseconds, 0).astype("datetime64[ms]").tolist()
     return moments if sound.all() else [one if ok else None for one, ok in zip(moments, sound.tolist(), strict=True)]

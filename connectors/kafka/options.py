@@ -1,4 +1,4 @@
-"""What a Kafka client needs to know: the URL, settings from a TOML file and the environment, and what never to show."""
+"""The address of Kafka topics, and client options from a TOML file and the environment; secrets are never shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from vmfstream.errors import InputError
 
 PREFIX = "VMFSTREAM_KAFKA_"
-"""Environment variables of this beginning set client options: ``VMFSTREAM_KAFKA_SASL_PLAIN_PASSWORD=...``."""
+"""Environment variables with this prefix set client options: ``VMFSTREAM_KAFKA_SASL_PLAIN_PASSWORD=...``."""
 
 _SHARED = {
     "client_id": str,
@@ -53,52 +53,52 @@ _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where topics lie: ``kafka://host:9092,other:9092/news,posts``."""
+class TopicAddress:
+    """Servers of a cluster and topics on it: ``kafka://host:9092,other:9092/news,posts``."""
 
     servers: tuple[str, ...]
     topics: tuple[str, ...]
 
     @property
     def url(self) -> str:
-        """The place as a URL again."""
+        """The address as a URL."""
         return f"kafka://{','.join(self.servers)}/{','.join(self.topics)}"
 
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """Settings of the client library; passwords appear neither in its text nor in that of errors.
+    """Options of the client library; passwords are shown neither in its repr nor in errors.
 
     Attributes
     ----------
-    shared : what every client takes (security, timeouts).
-    reading : what only the reading one takes.
+    shared : options of every client (security, timeouts).
+    reading : options of consumers only.
     """
 
     shared: Mapping[str, Any] = field(default_factory=dict, repr=False)
     reading: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def cleaned(self, text: str) -> str:
-        """Return a text without any of the passwords."""
+        """Return a text with all passwords replaced by ``***``."""
         for name, value in self.shared.items():
             if _SECRET.search(name) and value:
                 text = text.replace(str(value), "***")
         return text
 
 
-def parse_place(url: str) -> Place:
+def parse_address(url: str) -> TopicAddress:
     """Read ``kafka://host[:port][,host...]/topic[,topic...]``.
 
     Raises
     ------
     InputError
-        If a host or topic is missing, a topic's name cannot be one, or the URL holds a password: it would be stored in
-        the log and shown in lists of processes.
+        If a host or topic is missing, a topic's name cannot be one, or the URL holds a password, which would be stored
+        in the run file and shown in lists of processes.
     """
     parts = urlsplit(url)
     if "@" in parts.netloc:
         raise InputError(
-            "a kafka:// URL holds no user and no password: put them into the file of --config "
+            "a kafka:// URL must not hold a user or a password: put them into the file of --config "
             f"or into {PREFIX}SASL_PLAIN_USERNAME and {PREFIX}SASL_PLAIN_PASSWORD"
         )
     servers = tuple(_server(name.strip(), url) for name in parts.netloc.split(",") if name.strip())
@@ -107,25 +107,25 @@ def parse_place(url: str) -> Place:
         raise InputError(f"expected kafka://host:9092/topic, or several hosts and topics with commas, got {url}")
     for topic in topics:
         check_topic(topic)
-    return Place(servers, topics)
+    return TopicAddress(servers, topics)
 
 
 def check_topic(name: str) -> str:
-    """Return the name of a topic as it is; InputError if Kafka would not take it."""
+    """Return the name of a topic unchanged; InputError if Kafka does not allow it."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
         raise InputError(f"a topic's name consists of letters, digits, '.', '_' and '-', got {name!r}")
     return name
 
 
 def read_options(file: str | Path | None = None, environment: Mapping[str, str] | None = None) -> ClientOptions:
-    """Gather client options from the table ``[kafka]`` of a TOML file and from the environment, which wins.
+    """Read client options from the table ``[kafka]`` of a TOML file and from the environment, which has priority.
 
     Parameters
     ----------
     file : str or Path, optional
         The TOML file.
     environment : mapping of str to str, optional
-        By default that of the process; of it, names that begin with ``PREFIX``.
+        By default that of the process; only names that begin with ``PREFIX`` are read.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Writing to Kafka: documents of a file, and what a log holds, every epoch once."""
+"""Write to Kafka: documents of a source, and results of a run, each epoch exactly once."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError
 from kafka.structs import OffsetAndMetadata
 
-from vmfstream.connectors.kafka.client import explained, make_topics, open_consumer, open_producer
-from vmfstream.connectors.kafka.options import ClientOptions, Place
+from vmfstream.connectors.kafka.client import explain_errors, make_topics, open_consumer, open_producer
+from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
 from vmfstream.protocols import Codec, Source
 from vmfstream.records import Document
 
 COMPRESSIONS = ("gzip", "snappy", "lz4", "zstd")
-"""How messages can be packed."""
+"""Compressions of messages."""
 
 _LARGEST = 900_000  # bytes of a value; brokers take a million by default, with key and headers
 _HEAD = 100_000  # bytes kept of a larger one
-_AWAY = 2000  # messages up to which reading on is quicker than asking anew
-_SILENCE = 10.0  # seconds after which a message that does not come is taken for gone
+_SEEK_DISTANCE = 2000  # offsets up to which reading on is quicker than a seek
+_SILENCE = 10.0  # seconds without a message after which the remaining ones count as deleted
 _PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
 _PATIENCE = 10.0  # seconds for a step of a transaction
-# a run must be able to end while the cluster is away
+# short, so that a run can end while the cluster does not answer
 _PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Letter:
+class OutgoingMessage:
     """One message to send: bytes of a key and a value, and headers."""
 
     key: bytes | None
@@ -42,79 +42,80 @@ class Letter:
 
 
 class KafkaPublisher:
-    """Sends letters to one topic so that readers of committed messages see those of every epoch once.
+    """Send messages to one topic so that readers of committed messages see those of each epoch exactly once.
 
-    The letters of an epoch and its number (as metadata of a consumer group of the publisher's own) are one transaction
-    of the broker: after a crash ``delivered`` tells what is already there.
+    The messages of an epoch and its number (as metadata of a consumer group of the publisher's own) are one transaction
+    of the broker: after a crash ``delivered`` returns the last epoch that arrived.
 
     Parameters
     ----------
-    place : Place
+    address : TopicAddress
         With one topic.
     options : ClientOptions
     name : str
-        Of the transactions and the group; one for each log and topic.
+        Name of the transactions and the group; one for each run file and topic.
 
     Raises
     ------
     InputError
-        If the cluster cannot be used; every method.
+        If the cluster cannot be used; raised by every method.
     """
 
-    def __init__(self, place: Place, options: ClientOptions, name: str) -> None:
-        (self._topic,) = place.topics
-        self._place, self._options, self._name = place, options, name
-        with explained(place, options):
-            self._producer = open_producer(place, options, transactional_id=name, linger_ms=20, **_PROMPT)
+    def __init__(self, address: TopicAddress, options: ClientOptions, name: str) -> None:
+        (self._topic,) = address.topics
+        self._address, self._options, self._name = address, options, name
+        with explain_errors(address, options):
+            self._producer = open_producer(address, options, transactional_id=name, linger_ms=20, **_PROMPT)
             self._producer.init_transactions()
 
     def delivered(self) -> int:
         """Return the last epoch that was sent, 0 before the first."""
         mark = TopicPartition(self._topic, 0)
-        with explained(self._place, self._options):
-            consumer = open_consumer(self._place, self._options, group_id=self._name)
+        with explain_errors(self._address, self._options):
+            consumer = open_consumer(self._address, self._options, group_id=self._name)
             try:
                 found = consumer.committed(mark, metadata=True, timeout_ms=30_000)
             finally:
                 consumer.close(autocommit=False)
         return 0 if found is None or found.offset < 0 else int(found.metadata)
 
-    def send(self, epoch: int, letters: Iterable[Letter]) -> int:
-        """Send the letters of an epoch, all or none; return how many there were."""
+    def send(self, epoch: int, messages: Iterable[OutgoingMessage]) -> int:
+        """Send the messages of an epoch, all or none; return how many there were."""
         count = 0
-        with explained(self._place, self._options):
+        with explain_errors(self._address, self._options):
             self._producer.begin_transaction()
             try:
-                bounded = _Bounded(self._producer, self._topic, _PATIENCE)
-                for letter in letters:
-                    value, headers = _shortened(letter)
-                    bounded.send(value, key=letter.key, headers=headers)
+                bounded = _BoundedSender(self._producer, self._topic, _PATIENCE)
+                for message in messages:
+                    value, headers = _shortened(message)
+                    bounded.send(value, key=message.key, headers=headers)
                     count += 1
                 bounded.wait()
                 offsets = {TopicPartition(self._topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
-                _within(_PATIENCE, self._producer.send_offsets_to_transaction, offsets, self._name)
-                _within(_PATIENCE, self._producer.commit_transaction)
+                _call_within(_PATIENCE, self._producer.send_offsets_to_transaction, offsets, self._name)
+                _call_within(_PATIENCE, self._producer.commit_transaction)
             except BaseException:
                 self._abandon()
                 raise
         return count
 
     def close(self) -> None:
-        """Leave the cluster."""
+        """Close the connection."""
         self._producer.close(timeout=10)
 
     def _abandon(self) -> None:
-        """Give up what is not sent; the next publisher of this name ends the transaction.
+        """Drop what is not sent; the next publisher of this name ends the transaction.
 
-        The client's ``close`` would first wait for messages that nobody takes, and fail again when it is collected.
+        A normal ``close`` would first wait for messages that the cluster does not accept, and fail again when the
+        client is garbage-collected.
         """
         self._producer._sender.force_close()
         with suppress(KafkaError):
             self._producer.close(timeout=1)
 
 
-class _Bounded:
-    """Sends to one topic and waits for confirmations now and then, since the client itself holds without limit.
+class _BoundedSender:
+    """Send to one topic, and wait for confirmations every 8 MiB, since the client's own buffer has no limit.
 
     Errors of messages are raised by the next ``wait``, which lasts at most ``patience`` seconds.
     """
@@ -132,7 +133,7 @@ class _Bounded:
             self.wait()
 
     def wait(self) -> None:
-        """Wait until everything is confirmed."""
+        """Wait until all messages are confirmed."""
         self._producer.flush(timeout=self._patience)
         for future in self._open:
             future.get(timeout=self._patience)
@@ -140,8 +141,8 @@ class _Bounded:
         self._bytes = 0
 
 
-def _within(seconds: float, call: Callable[..., Any], *arguments: Any) -> None:
-    """Make a call that could wait for ever; KafkaTimeoutError if it does. What became of it, ``delivered`` tells."""
+def _call_within(seconds: float, call: Callable[..., Any], *arguments: Any) -> None:
+    """Make a call that may block; raise KafkaTimeoutError after ``seconds``, although the call may succeed later."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -160,9 +161,9 @@ def _within(seconds: float, call: Callable[..., Any], *arguments: Any) -> None:
 
 
 def reread(
-    place: Place, options: ClientOptions, wanted: Mapping[str, Sequence[int]]
+    address: TopicAddress, options: ClientOptions, wanted: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[str, int, Any | None]]:
-    """Read single messages again.
+    """Read single messages by their offsets.
 
     Parameters
     ----------
@@ -172,17 +173,17 @@ def reread(
     Yields
     ------
     part, offset, record
-        By part and offset; the record is None where the cluster no longer has it.
+        By part and offset; the record is None where the cluster has deleted it.
     """
-    with explained(place, options), closing(_Rereader(place, options)) as reader:
+    with explain_errors(address, options), closing(_MessageReader(address, options)) as reader:
         for part, offsets in wanted.items():
             for offset, record in reader.read(part, sorted(offsets)):
                 yield part, offset, record
 
 
-class _Rereader:
-    def __init__(self, place: Place, options: ClientOptions) -> None:
-        self._consumer = open_consumer(place, options, group_id=None)
+class _MessageReader:
+    def __init__(self, address: TopicAddress, options: ClientOptions) -> None:
+        self._consumer = open_consumer(address, options, group_id=None)
 
     def read(self, part: str, offsets: Sequence[int]) -> Iterator[tuple[int, Any | None]]:
         """Yield the messages of one partition at these offsets, in order."""
@@ -192,10 +193,10 @@ class _Rereader:
         oldest = self._consumer.beginning_offsets([tp])[tp]
         yield from ((offset, None) for offset in offsets if offset < oldest)
         left = [offset for offset in reversed(offsets) if offset >= oldest]
-        reached = -_AWAY - 1
+        reached = -_SEEK_DISTANCE - 1
         since = time.monotonic()
         while left and time.monotonic() - since < _SILENCE:
-            if left[-1] - reached > _AWAY:
+            if left[-1] - reached > _SEEK_DISTANCE:
                 reached = left[-1]
                 self._consumer.seek(tp, reached)
             for record in self._consumer.poll(timeout_ms=1000, max_records=1000).get(tp, ()):
@@ -214,7 +215,7 @@ class _Rereader:
 def publish_documents(
     source: Source,
     codec: Codec,
-    place: Place,
+    address: TopicAddress,
     options: ClientOptions,
     *,
     rate: float | None = None,
@@ -222,17 +223,18 @@ def publish_documents(
     compression: str | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[int, int]:
-    """Send the documents of a source as JSON messages, each with its id as key and its time as that of the message.
+    """Send the documents of a source as JSON messages, with the id as key and the time as timestamp.
 
     Parameters
     ----------
-    source, codec : what is sent.
-    place : Place
+    source, codec
+        Where documents come from, and how they are decoded.
+    address : TopicAddress
         With one topic, which is made if it does not exist.
     rate : float, optional
-        Documents per second; as fast as possible without.
+        Documents per second; by default as fast as possible.
     partitions : int
-        Of a topic that is made.
+        Number of partitions, if the topic is made.
     compression : one of ``COMPRESSIONS``, optional
 
     Returns
@@ -243,16 +245,16 @@ def publish_documents(
     Raises
     ------
     InputError
-        If the cluster cannot be used or does not take a message.
+        If the cluster cannot be used or refuses a message.
     """
-    (topic,) = place.topics
-    make_topics(place, options, partitions)
+    (topic,) = address.topics
+    make_topics(address, options, partitions)
     sent = rejected = 0
     began = time.monotonic()
-    with explained(place, options, topic):
-        producer = open_producer(place, options, linger_ms=20, batch_size=256 * 1024, compression_type=compression)
+    with explain_errors(address, options, topic):
+        producer = open_producer(address, options, linger_ms=20, batch_size=256 * 1024, compression_type=compression)
         try:
-            bounded = _Bounded(producer, topic, 150.0)
+            bounded = _BoundedSender(producer, topic, 150.0)
             while not (source.exhausted or stop()):
                 for message in source.poll(500, 0.2):
                     record = codec.decode(message)
@@ -281,12 +283,12 @@ def _as_json(document: Document) -> bytes:
 
 
 def _milliseconds(document: Document) -> int:
-    """Return the time of a document as that of its message; times before 1970 Kafka cannot express."""
+    """Return a document's time as the timestamp of its message in ms; Kafka has no times before 1970."""
     return max(int(document.time.timestamp() * 1000), 0)
 
 
-def _shortened(letter: Letter) -> tuple[bytes | None, list[tuple[str, bytes]]]:
-    headers = list(letter.headers)
-    if letter.value is None or len(letter.value) <= _LARGEST:
-        return letter.value, headers
-    return letter.value[:_HEAD], [*headers, ("vmfstream.bytes", str(len(letter.value)).encode())]
+def _shortened(message: OutgoingMessage) -> tuple[bytes | None, list[tuple[str, bytes]]]:
+    headers = list(message.headers)
+    if message.value is None or len(message.value) <= _LARGEST:
+        return message.value, headers
+    return message.value[:_HEAD], [*headers, ("vmfstream.bytes", str(len(message.value)).encode())]

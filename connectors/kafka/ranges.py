@@ -1,4 +1,4 @@
-"""Ranges of offsets of Kafka topics, read in any process and in any order."""
+"""Read ranges of offsets of Kafka topics, in any process and in any order."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import OffsetOutOfRangeError
 
-from vmfstream.connectors.kafka.client import explained, open_consumer
-from vmfstream.connectors.kafka.columns import Columns
-from vmfstream.connectors.kafka.options import ClientOptions, Place
+from vmfstream.connectors.kafka.client import explain_errors, open_consumer
+from vmfstream.connectors.kafka.columns import RecordColumns
+from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Range
 
@@ -20,36 +20,39 @@ _PATIENCE_MS = 500
 
 
 class KafkaRanges:
-    """Reads ranges; its connection is made in the process that reads, and kept there.
+    """Read ranges of offsets; the connection is made in the process that reads, and kept there.
 
     Parameters
     ----------
-    place, options : where, and how to connect; the options travel with it, passwords included.
-    text : whether messages are texts and not JSON.
+    address : TopicAddress
+    options : ClientOptions
+        Pickled with the reader, passwords included.
+    text : bool
+        Whether messages are plain texts instead of JSON.
     max_message_bytes : int
-        Of longer messages only the beginning is kept.
+        Longer messages keep their beginning only.
     """
 
-    def __init__(self, place: Place, options: ClientOptions, text: bool, max_message_bytes: int) -> None:
-        self._place, self._options = place, options
+    def __init__(self, address: TopicAddress, options: ClientOptions, text: bool, max_message_bytes: int) -> None:
+        self._address, self._options = address, options
         self._text, self._max_message_bytes = text, max_message_bytes
 
     def read(self, wanted: Range, limit: int) -> tuple[Sequence[Message], int]:
-        """Return messages of a range and the offset after them, before its end if they have ``limit`` bytes.
+        """Return messages of a range, about ``limit`` bytes at most, and the offset after the last of them.
 
-        A cluster that does not answer is waited for.
+        Waits while the cluster does not answer.
 
         Raises
         ------
         InputError
-            If messages of the range are gone, or the cluster refuses us.
+            If messages of the range were deleted, or the cluster refuses access.
         """
         topic, _, number = wanted.part.rpartition(":")
         tp = TopicPartition(topic, int(number))
-        consumer = _consumer(self._place, _Options(self._options))
+        consumer = _consumer(self._address, _HashableOptions(self._options))
         messages: list[Message] = []
         held = 0
-        with explained(self._place, self._options):
+        with explain_errors(self._address, self._options):
             consumer.assign([tp])
             consumer.seek(tp, wanted.first)
             while consumer.position(tp) < wanted.last:
@@ -58,9 +61,9 @@ class KafkaRanges:
                 except OffsetOutOfRangeError:
                     raise InputError(
                         f"messages of {wanted.part} between offset {wanted.first} and {wanted.last} are gone: "
-                        "somebody deleted them while they were read"
+                        "they were deleted while the range was read"
                     ) from None
-                part = Columns.of(found.get(tp, ())).between(wanted.first, wanted.last)
+                part = RecordColumns.of(found.get(tp, ())).between(wanted.first, wanted.last)
                 total = held + np.cumsum(part.sizes(self._max_message_bytes))
                 enough = int(np.searchsorted(total, limit)) + 1
                 messages += part.messages(wanted.part, self._text, self._max_message_bytes)[:enough]
@@ -70,22 +73,22 @@ class KafkaRanges:
         return messages, wanted.last
 
 
-class _Options:
-    """Client options that can be told apart; the same ones share a connection."""
+class _HashableOptions:
+    """Client options with equality and a hash, so that readers with the same options share a connection."""
 
     def __init__(self, options: ClientOptions) -> None:
         self.options = options
         self._key = repr(sorted({**options.shared, **options.reading}.items()))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Options) and self._key == other._key
+        return isinstance(other, _HashableOptions) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
 
 
 @lru_cache(maxsize=2)
-def _consumer(place: Place, options: _Options) -> KafkaConsumer:
-    """Connect, once per process; connecting takes as long as reading thousands of messages."""
-    with explained(place, options.options):
-        return open_consumer(place, options.options, group_id=None)
+def _consumer(address: TopicAddress, options: _HashableOptions) -> KafkaConsumer:
+    """Connect, once per process: connecting takes as long as reading thousands of messages."""
+    with explain_errors(address, options.options):
+        return open_consumer(address, options.options, group_id=None)

@@ -25,7 +25,7 @@ from vmfstream.dashboards.page.drawings import Drawings, PagePlan
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
-from vmfstream.runfile.queries import OpenSlice, Pulse, Reader
+from vmfstream.runfile.queries import OpenSlice, Reader, RunStatus
 
 _PATIENCE = 0.2  # seconds a poll waits for a file that is being written; the next poll follows soon
 _COPY_PATIENCE = 5.0
@@ -47,7 +47,7 @@ class RunFileCopy:
         copy = Path(folder) / "log.duckdb"
         Reader(log, timeout=_COPY_PATIENCE).copy(copy)
         reader = Reader(copy)
-        self.stamp = stamp_of(reader.pulse())
+        self.stamp = stamp_of(reader.status())
         self.rows = CachedRows(reader, layout)
         self.drawings = Drawings(self.rows)
         self._texts: dict[str, str] = {}
@@ -96,7 +96,7 @@ class RunFileCopy:
 class PollResult:
     """Result of a poll: progress of the run, its open slice, and why the run file could not be read, if so."""
 
-    pulse: Pulse | None = None
+    pulse: RunStatus | None = None
     open: OpenSlice | None = None
     problem: str = ""
     busy: float | None = None
@@ -179,13 +179,13 @@ class RunFileWatch:
         self.looks += 1
         try:
             self._reader = self._reader or Reader(self.log, timeout=_PATIENCE)
-            self._found = PollResult(self._reader.pulse(), self._reader.open_slice())
+            self._found = PollResult(self._reader.status(), self._reader.open_slice())
             self._seen = seen
         except VmfstreamError as error:
             self._found = _failed(self._found, error)
 
 
-def stamp_of(pulse: Pulse) -> str:
+def stamp_of(pulse: RunStatus) -> str:
     """Return a key that changes only with closed slices, their hindsight or batch fits."""
     return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
 

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.arrays import Rows
+from vmfstream.directional.params import Mixture
 from vmfstream.mixtures import frequency_sensitive, kmeans, movmf
 from vmfstream.mixtures.seeding import perturbed_means
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from vmfstream import datasets
+from vmfstream.arrays import Rows
 from vmfstream.datasets import Dataset
-from vmfstream.directional.params import Rows
 from vmfstream.folders import need_data
 from vmfstream.mixtures.columns import directed
 from vmfstream.replay.corpora import nips, nyt

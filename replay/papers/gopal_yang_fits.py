@@ -5,22 +5,18 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from vmfstream import datasets, metrics
+from vmfstream.arrays import Labels, Rows, Vector
 from vmfstream.datasets import Dataset
 from vmfstream.directional.bessel import log_c_uniform
-from vmfstream.directional.params import Rows
 from vmfstream.replay.papers.gopal_yang_data import dated, halves, labelled
 from vmfstream.replay.papers.work import Result
-
-Labels: TypeAlias = NDArray[np.int64]
-Matrix: TypeAlias = NDArray[np.float64]
 
 V, B_MODE, B_SAMPLED = "vMFmix", "B-vMFmix, MAP", "B-vMFmix, sampled κ"
 """The paper's: EM with one κ; a mode of the posterior (its Table 2); variational, its priors learnt (its Table 3)."""
@@ -113,12 +109,12 @@ def _counts(data: Dataset) -> csr_array:
     return csr_array(data.counts, dtype=np.float64)
 
 
-def _shares(labels: Labels, k: int) -> Matrix:
+def _shares(labels: Labels, k: int) -> Vector:
     return np.eye(k)[labels]
 
 
 def expectation_maximisation(
-    scores: Callable[[Matrix], Matrix], labels: Labels, k: int, most: int = MOST_SWEEPS
+    scores: Callable[[Vector], Vector], labels: Labels, k: int, most: int = MOST_SWEEPS
 ) -> Labels:
     """Run EM from labels (N,) to rest and return the likeliest clusters.
 
@@ -136,40 +132,40 @@ def expectation_maximisation(
     return np.asarray(shares.argmax(axis=1))
 
 
-def gaussian_scores(x: csr_array) -> Callable[[Matrix], Matrix]:
+def gaussian_scores(x: csr_array) -> Callable[[Vector], Vector]:
     """Return the step of a mixture of Gaussians of one variance, whose means shrink as if each held the corpus mean."""
     n, d = x.shape
     centre = np.asarray(x.mean(axis=0)).ravel()
     squares = np.asarray(x.multiply(x).sum(axis=1)).ravel()
 
-    def scores(shares: Matrix) -> Matrix:
+    def scores(shares: Vector) -> Vector:
         nk = shares.sum(axis=0)
         means = (np.asarray(x.T @ shares) + centre[:, None]) / (nk + 1.0)
         distances = np.maximum(squares[:, None] - 2.0 * np.asarray(x @ means) + (means**2).sum(axis=0), 0.0)
         variance = float((shares * distances).sum() / (n * d))
-        joint: Matrix = _log_weights(nk) - 0.5 * distances / variance - 0.5 * d * np.log(2.0 * np.pi * variance)
+        joint: Vector = _log_weights(nk) - 0.5 * distances / variance - 0.5 * d * np.log(2.0 * np.pi * variance)
         return joint
 
     return scores
 
 
-def multinomial_scores(counts: csr_array) -> Callable[[Matrix], Matrix]:
+def multinomial_scores(counts: csr_array) -> Callable[[Vector], Vector]:
     """Return the step of a mixture of multinomials whose words were all seen once more in every cluster."""
 
-    def scores(shares: Matrix) -> Matrix:
+    def scores(shares: Vector) -> Vector:
         words = np.asarray(counts.T @ shares) + 1.0
-        joint: Matrix = counts @ np.log(words / words.sum(axis=0)) + _log_weights(shares.sum(axis=0))
+        joint: Vector = counts @ np.log(words / words.sum(axis=0)) + _log_weights(shares.sum(axis=0))
         return joint
 
     return scores
 
 
-def _log_weights(nk: Matrix) -> Matrix:
+def _log_weights(nk: Vector) -> Vector:
     """Log-weights with one document more in every cluster."""
     return np.asarray(np.log((nk + 1.0) / (nk.sum() + len(nk))))
 
 
-def _by_em(step: Callable[[Dataset], Callable[[Matrix], Matrix]]) -> Callable[[Dataset, int, int], Labels]:
+def _by_em(step: Callable[[Dataset], Callable[[Vector], Vector]]) -> Callable[[Dataset, int, int], Labels]:
     def fit(data: Dataset, k: int, seed: int) -> Labels:
         return expectation_maximisation(step(data), random_labels(data.x.shape[0], k, seed), k)
 

@@ -7,24 +7,22 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream import datasets
+from vmfstream.arrays import Rows
 from vmfstream.bayes.admixture.topics import Topics, joined
 from vmfstream.bayes.admixture.variational import best_fit, directed_bags, log_proportions, visited
 from vmfstream.bayes.factors.empirical_bayes import best_alpha
-from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.folders import need_data
 from vmfstream.replay.papers.li_printed import TOPICS
 from vmfstream.replay.papers.work import Result
 from vmfstream.text.embeddings import Coverage, WordVectors, read_word_vectors
-
-Matrix: TypeAlias = csr_array | NDArray[Any]
 
 VECTORS: Mapping[str, str] = {
     "Google News, 300 dimensions": "word_embeddings/word2vec_googlenews_300d_8k.npz",
@@ -99,24 +97,24 @@ def bags(data: str, source: str) -> tuple[csr_array, Coverage]:
     return found.counts, found.coverage
 
 
-def word_weights(data: str, source: str, seed: int) -> Matrix:
+def word_weights(data: str, source: str, seed: int) -> Rows:
     """Unit rows of word counts."""
     return datasets.weigh(collection(data).counts, "tf")
 
 
-def rare_word_weights(data: str, source: str, seed: int) -> Matrix:
+def rare_word_weights(data: str, source: str, seed: int) -> Rows:
     """Unit rows of words weighted by (1 + log tf) idf."""
     return datasets.weigh(collection(data).counts, "ltc")
 
 
-def covered_word_weights(data: str, source: str, seed: int) -> Matrix:
+def covered_word_weights(data: str, source: str, seed: int) -> Rows:
     """Unit rows of counts of the words that have a vector: what the others would have told."""
     counts, _ = bags(data, source)
     index = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)  # all that the classifier takes
     return datasets.weigh(csr_array((counts.data, *index), shape=counts.shape), "tf")
 
 
-def lda_proportions(data: str, source: str, seed: int) -> Matrix:
+def lda_proportions(data: str, source: str, seed: int) -> Rows:
     """Proportions of topics by latent Dirichlet allocation of the training documents."""
     from sklearn.decomposition import LatentDirichletAllocation
 
@@ -125,18 +123,18 @@ def lda_proportions(data: str, source: str, seed: int) -> Matrix:
         LDA_TOPICS, learning_method="online", batch_size=256, max_iter=LDA_PASSES, random_state=seed
     )
     model.fit(held.counts[held.train])
-    proportions: Matrix = model.transform(held.counts)
+    proportions: Rows = model.transform(held.counts)
     return proportions
 
 
-def mean_vectors(data: str, source: str, seed: int) -> Matrix:
+def mean_vectors(data: str, source: str, seed: int) -> Rows:
     """Means of the vectors of words; zero for a document that has none."""
     counts, _ = bags(data, source)
     total = np.maximum(np.asarray(counts.sum(axis=1)), 1.0)
     return np.asarray(counts @ vectors(source).vectors.astype(np.float64) / total[:, None])
 
 
-def admixture_proportions(data: str, source: str, seed: int) -> Matrix:
+def admixture_proportions(data: str, source: str, seed: int) -> Rows:
     """Proportions of the topics of all classes together, learnt from the training documents of each by itself."""
     held, (counts, _) = collection(data), bags(data, source)
     rows, _ = unit_rows(vectors(source).vectors)
@@ -149,7 +147,7 @@ def admixture_proportions(data: str, source: str, seed: int) -> Matrix:
     return _proportions(rows, words, held.train, joined(parts))
 
 
-def single_admixture_proportions(data: str, source: str, seed: int) -> Matrix:
+def single_admixture_proportions(data: str, source: str, seed: int) -> Rows:
     """Proportions of as many topics, learnt from all training documents without their classes."""
     held, (counts, _) = collection(data), bags(data, source)
     rows, _ = unit_rows(vectors(source).vectors)
@@ -169,7 +167,7 @@ def _proportions(rows: Rows, words: csr_array, train: NDArray[np.bool_], topics:
     return np.asarray(phi / phi.sum(axis=1, keepdims=True))
 
 
-METHODS: Mapping[str, Callable[[str, str, int], Matrix]] = {
+METHODS: Mapping[str, Callable[[str, str, int], Rows]] = {
     "BOW": word_weights,
     "BOW, words weighted by idf": rare_word_weights,
     "BOW, words with vectors": covered_word_weights,
@@ -197,7 +195,7 @@ def classify_once(data: str, method: str, source: str, seed: int) -> Result:
     return result | {"share": coverage.share, "words": coverage.known_words, "of": coverage.words}
 
 
-def scores(features: Matrix, y: NDArray[np.int64], train: NDArray[np.bool_], seed: int) -> Result:
+def scores(features: Rows, y: NDArray[np.int64], train: NDArray[np.bool_], seed: int) -> Result:
     """Fit a linear support vector machine to the training rows and score its labels of the others."""
     from sklearn.metrics import f1_score, precision_recall_fscore_support
 
@@ -215,7 +213,7 @@ def scores(features: Matrix, y: NDArray[np.int64], train: NDArray[np.bool_], see
     return {"precision": 100 * precision, "recall": 100 * recall, "F1": 100 * f1, "penalty": penalty}
 
 
-def _classifier(features: Matrix, labels: NDArray[np.int64], penalty: float) -> Any:
+def _classifier(features: Rows, labels: NDArray[np.int64], penalty: float) -> Any:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 

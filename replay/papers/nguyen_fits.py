@@ -15,7 +15,7 @@ from vmfstream.bayes.multilevel.contexts import ITEM, gaussian, log_marginals
 from vmfstream.bayes.multilevel.prediction import Bags, averaged, further, log_probabilities, memberships
 from vmfstream.bayes.multilevel.prediction import words_given_topics as likelihoods
 from vmfstream.bayes.multilevel.sampler import Chain
-from vmfstream.bayes.multilevel.sampler_state import Draw, State
+from vmfstream.bayes.multilevel.sampler_state import Draw, SamplerState
 from vmfstream.estimators.multilevel import MultilevelClustering
 from vmfstream.estimators.multilevel_contexts import Named
 from vmfstream.replay.papers.nguyen_data import (
@@ -176,7 +176,7 @@ def _most_gained(
     found = {}
     for name, values in data.contexts.items():
         named = Named({name: values[order]}, len(order), "auto", {}, ITEM)
-        state = State(word_content(csr_array(np.ones((len(order), 2)))), named.contexts, z, (1.0, 1.0, 1.0))
+        state = SamplerState(word_content(csr_array(np.ones((len(order), 2)))), named.contexts, z, (1.0, 1.0, 1.0))
         surprise = -log_marginals(state.contexts[0]) - (_orders(values) if name in data.items else 0.0)
         found[name] = 100 * -np.expm1(-surprise / words)
     return found

@@ -167,7 +167,7 @@ def views(log: Path) -> None:
 def copy(log: Path, target: Path) -> None:
     """Time what a tracker may have to wait for: a look, and the copy that a page is drawn from."""
     reader = Reader(log)
-    for what, act in (("look", reader.pulse), ("copy", lambda: reader.copy(target))):
+    for what, act in (("look", reader.status), ("copy", lambda: reader.copy(target))):
         took = []
         for _ in range(5):
             began = time.perf_counter()

@@ -21,19 +21,17 @@ from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ive
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel import inv_bessel_ratio, log_c, log_c_uniform, log_partition, vmf_terms
 from vmfstream.directional.inverses import banerjee, newton2
 from vmfstream.directional.kummer import inv_mean_square, log_kummer, watson_terms
 
 DIMENSIONS = (3, 20, 100, 1_000, 10_000, 100_000, 1_000_000)
 CHECKED = 20  # values that are compared with 40 digits
-
-Vector = NDArray[np.float64]
 
 
 class Method(NamedTuple):

@@ -46,7 +46,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.benchmarks import engine_peers as peers
 from tests.benchmarks.engine_kernels import bare, plain
-from tests.benchmarks.engine_passes import BATCH, Clock, Labels, Pass, follow, mixture
+from tests.benchmarks.engine_passes import BATCH, Clock, Pass, follow, mixture
+from vmfstream.arrays import Labels
 from vmfstream.online import tracker
 from vmfstream.online.state import TrackerSettings
 

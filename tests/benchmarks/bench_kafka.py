@@ -32,7 +32,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.system.broker.cluster import Broker  # noqa: E402
 from tests.system.broker.conftest import Topic  # noqa: E402
-from tests.system.broker.trackers import ask, counts, long_documents, stored, wait_for  # noqa: E402
+from tests.system.broker.trackers import ask, counts, long_documents, stored  # noqa: E402
+from tests.waiting import wait_for  # noqa: E402
 
 BARE: dict[str, Callable[[Any], Any]] = {"bare": json.loads, "bare with orjson": orjson.loads}
 
@@ -112,9 +113,9 @@ def recovery(url: str, size: int, kills: int = 5) -> dict[str, float]:
         log = Path(folder) / "run.duckdb"
         for _ in range(kills + 1):
             began = time.perf_counter()
-            before = counts(log)[0] if log.exists() else 0
+            before = counts(log)[0]
             child = subprocess.Popen(command(url, log, size), stdout=subprocess.DEVNULL)
-            wait_for(lambda before=before: log.exists() and counts(log)[0] > before)
+            wait_for(lambda: counts(log)[0], lambda documents, before=before: documents > before, child)
             took.append(time.perf_counter() - began)
             child.kill()
             child.wait()
@@ -127,7 +128,7 @@ def arrival(topic: Topic, size: int, messages: int = 10) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "run.duckdb"
         child = subprocess.Popen(command(topic.url, log, size), stdout=subprocess.DEVNULL)
-        wait_for(lambda: log.exists() and stored(log) == topic.ends(), 300)
+        wait_for(lambda: stored(log), lambda position: position == topic.ends(), child)
         for number in range(messages):
             before = counts(log)[0]
             topic.fill(long_documents(1, 10**9 + number))

@@ -34,6 +34,7 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from vmfstream import datasets
+from vmfstream.arrays import Labels
 from vmfstream.estimators.bayesian import BayesianVMFMixture
 from vmfstream.estimators.mixtures import VMFMixture
 from vmfstream.estimators.online import OnlineVMFMixture
@@ -42,8 +43,6 @@ from vmfstream.metrics import adjusted_rand_index, normalized_mutual_information
 from vmfstream.online import tracker
 from vmfstream.online.reading import memberships
 from vmfstream.online.state import TrackerSettings
-
-Labels = NDArray[np.int64]
 
 
 class Stream(NamedTuple):

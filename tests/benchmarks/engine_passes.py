@@ -7,9 +7,9 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.arrays import Labels
 from vmfstream.estimators.online import OnlineVMFMixture
 from vmfstream.online import tracker
 from vmfstream.online.state import TrackerSettings, TrackState
@@ -17,7 +17,6 @@ from vmfstream.online.state import TrackerSettings, TrackState
 BATCH = 5000
 """Documents of a batch."""
 
-Labels = NDArray[np.int64]
 
 FITTED: dict[Any, Any] = {}
 """First fits, and code compiled for this process: every pass begins with them."""

@@ -14,6 +14,7 @@ MODELS = ("temporal", "hierarchical", "admixture", "multilevel")
 
 FLOORS = {
     "vmfstream": -1,
+    "vmfstream.arrays": 0,
     "vmfstream.records": 0,
     "vmfstream.protocols": 0,
     "vmfstream.errors": 0,

@@ -6,13 +6,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import dots
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, directed, softmax_rows
-
-Vector = NDArray[np.float64]
+from vmfstream.mixtures.columns import directed, softmax_rows
 
 
 def predictive(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, log_weights: Vector) -> Vector:

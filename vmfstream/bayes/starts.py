@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats
+from vmfstream.arrays import Floats, Rows
 from vmfstream.mixtures.movmf import annealed_start
 
 HEATS = (1.0, 0.5)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.arrays import Vector
 
 
 def tempered(scores: Vector, beta: float = 1.0) -> Vector:

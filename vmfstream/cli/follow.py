@@ -265,7 +265,7 @@ def run(
     from vmfstream.cli.observers import LINGER, observers
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
-    from vmfstream.connectors.kafka.options import parse_place, read_options
+    from vmfstream.connectors.kafka.options import parse_address, read_options
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
     from vmfstream.engine.snapshots.background import background_snapshots
@@ -277,7 +277,7 @@ def run(
         raise InputError("--vector and --dimension belong together: name the field and give the length of its vectors")
     if vector is not None and embed:
         raise InputError("--embed makes vectors from texts, --vector reads vectors that are there; give one of them")
-    topic = parse_place(source) if source.lower().startswith("kafka:") else None
+    topic = parse_address(source) if source.lower().startswith("kafka:") else None
     if topic is None and (workers or executor):
         raise InputError(
             f"--workers and --executor need a Kafka topic, kafka://host:9092/topic; {source} is read by one process"
@@ -361,20 +361,20 @@ def publish(
     vmfstream publish planted kafka://localhost:9092/news
     vmfstream publish years.jsonl kafka://localhost:9092/news --rate 500
     """
-    from vmfstream.connectors.kafka.options import parse_place, read_options
+    from vmfstream.connectors.kafka.options import parse_address, read_options
     from vmfstream.connectors.kafka.publisher import COMPRESSIONS, publish_documents
     from vmfstream.replay.run import open_replay
 
     start_logging(verbose)
-    place, options = parse_place(topic), read_options(config)
-    if len(place.topics) != 1:
+    address, options = parse_address(topic), read_options(config)
+    if len(address.topics) != 1:
         raise InputError(f"expected one topic to write to, got {topic}")
     if compression is not None and compression not in COMPRESSIONS:
         raise InputError(f"--compression must be one of {', '.join(COMPRESSIONS)}, got {compression}")
     opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
     how: dict[str, Any] = {"rate": rate, "partitions": partitions, "compression": compression}
     with closing(opened.source), progress(opened.title) as (_, stop):
-        sent, rejected = publish_documents(opened.source, opened.codec, place, options, stop=stop, **how)
-    typer.echo(f"sent: {sent:,} documents to {place.url}, {rejected:,} rejected")
+        sent, rejected = publish_documents(opened.source, opened.codec, address, options, stop=stop, **how)
+    typer.echo(f"sent: {sent:,} documents to {address.url}, {rejected:,} rejected")
     if stop.code:
         raise typer.Exit(stop.code)

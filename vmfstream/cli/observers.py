@@ -17,7 +17,7 @@ from vmfstream.records import Rejected
 from vmfstream.runfile.queries import Reader
 
 if TYPE_CHECKING:
-    from vmfstream.connectors.kafka.options import ClientOptions, Place
+    from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
 
 LINGER = 5.0
 """Default of --linger for Kafka: seconds after which an epoch is written although more documents could come."""
@@ -28,7 +28,7 @@ def observers(
     run_file: Path,
     observe: Observer,
     *,
-    source: Place | None = None,
+    source: TopicAddress | None = None,
     options: ClientOptions | None = None,
     publish: str | None = None,
     dead_letters: str | None = None,
@@ -48,55 +48,56 @@ def observers(
             raise InputError("--dead-letters needs a Kafka topic as source: it sends that topic's rejected messages")
         deliveries.append(_delivery(run_file, dead_letters, options, partial(_dead, source, options)))
     with ExitStack() as stack:
-        told: list[Callable[[Progress], Any]] = [observe]
+        watching: list[Callable[[Progress], Any]] = [observe]
         if metrics_port is not None:
             from vmfstream.engine.observers.prometheus import Exposition
 
             exposition = Exposition(metrics_port, metrics_address)
             stack.callback(exposition.close)
-            told.append(exposition)
+            watching.append(exposition)
         for delivery in deliveries:
             stack.callback(delivery.close)
         last = 0
 
-        def tell(now: Progress) -> None:
+        def report(now: Progress) -> None:
             nonlocal last
-            for one in told:
+            for one in watching:
                 one(now)
             if now.epoch != last:
                 last = now.epoch
                 for delivery in deliveries:
                     delivery(last)
 
-        yield tell
+        yield report
 
 
-def _delivery(run_file: Path, url: str, options: ClientOptions | None, letters: Any) -> Delivery:
+def _delivery(run_file: Path, url: str, options: ClientOptions | None, messages: Any) -> Delivery:
     from vmfstream.connectors.kafka.client import known_topics
-    from vmfstream.connectors.kafka.options import parse_place, read_options
+    from vmfstream.connectors.kafka.options import parse_address, read_options
     from vmfstream.connectors.kafka.publisher import KafkaPublisher
 
-    place, known = parse_place(url), options or read_options()
-    if len(place.topics) != 1:
+    address, known = parse_address(url), options or read_options()
+    if len(address.topics) != 1:
         raise InputError(f"expected one topic to write to, got {url}")
-    if place.topics[0] not in known_topics(place, known):
-        raise InputError(f"there is no topic {place.topics[0]} at {place.url} to write to; make it first")
+    if address.topics[0] not in known_topics(address, known):
+        raise InputError(f"there is no topic {address.topics[0]} at {address.url} to write to; make it first")
 
     def opened(run: str) -> Sender:
-        return KafkaPublisher(place, known, f"vmfstream-{run}-{place.topics[0]}")
+        return KafkaPublisher(address, known, f"vmfstream-{run}-{address.topics[0]}")
 
-    return Delivery(run_file, letters, opened)
+    return Delivery(run_file, messages, opened)
 
 
 def _published(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
-    from vmfstream.connectors.kafka.publisher import Letter
+    from vmfstream.connectors.kafka.publisher import OutgoingMessage
 
-    for epoch, letters in closed_slices(reader, after, upto):
-        yield epoch, (Letter(key.encode(), value, (("vmfstream.epoch", b"%d" % epoch),)) for key, value in letters)
+    for epoch, messages in closed_slices(reader, after, upto):
+        headers = (("vmfstream.epoch", b"%d" % epoch),)
+        yield epoch, [OutgoingMessage(key.encode(), value, headers) for key, value in messages]
 
 
 def _dead(
-    source: Place, options: ClientOptions | None, reader: Reader, after: int, upto: int
+    source: TopicAddress, options: ClientOptions | None, reader: Reader, after: int, upto: int
 ) -> Iterator[tuple[int, Iterable[Any]]]:
     from vmfstream.connectors.kafka.options import read_options
 
@@ -105,9 +106,9 @@ def _dead(
 
 
 def _dead_of_epoch(
-    source: Place, options: ClientOptions, epoch: int, rows: Iterable[tuple[str, int, str]]
+    source: TopicAddress, options: ClientOptions, epoch: int, rows: Iterable[tuple[str, int, str]]
 ) -> Iterator[Any]:
-    from vmfstream.connectors.kafka.publisher import Letter, reread
+    from vmfstream.connectors.kafka.publisher import OutgoingMessage, reread
 
     reasons = {(part, offset): reason for part, offset, reason in rows}
     wanted: dict[str, list[int]] = {}
@@ -122,7 +123,7 @@ def _dead_of_epoch(
         }
         if record is None:
             about["vmfstream.gone"] = "true"
-        yield Letter(
+        yield OutgoingMessage(
             None if record is None else record.key,
             None if record is None else record.value,
             [*([] if record is None else record.headers), *((name, value.encode()) for name, value in about.items())],
@@ -132,18 +133,18 @@ def _dead_of_epoch(
 def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Path | None = None) -> Iterator[Check]:
     """Check topics: that the cluster answers, that they exist, how far the run file is behind, and one message."""
     from vmfstream.connectors.kafka.client import known_topics
-    from vmfstream.connectors.kafka.inspection import extents, lag, sample
-    from vmfstream.connectors.kafka.options import parse_place
+    from vmfstream.connectors.kafka.inspection import lag, newest_message, offset_ranges
+    from vmfstream.connectors.kafka.options import parse_address
 
-    place = parse_place(url)
+    address = parse_address(url)
     try:
-        topics = known_topics(place, options)
-        yield Check(f"kafka://{','.join(place.servers)}", "answers")
-        for missing in sorted(set(place.topics) - set(topics)):
+        topics = known_topics(address, options)
+        yield Check(f"kafka://{','.join(address.servers)}", "answers")
+        for missing in sorted(set(address.topics) - set(topics)):
             yield Check(f"topic {missing}", "does not exist, or reading it is not permitted", False)
         if not topics:
             return
-        held = extents(place, options, topics)
+        held = offset_ranges(address, options, topics)
         for topic, count in topics.items():
             messages = sum(one.next - one.oldest for part, one in held.items() if part.startswith(f"{topic}:"))
             yield Check(f"topic {topic}", f"{count} partitions, {messages:,} messages")
@@ -151,7 +152,7 @@ def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Pat
             waiting, gone = lag(held, Reader(run_file).position())
             lost = f"; {gone:,} earlier ones were deleted unread, see --on-gap" if gone else ""
             yield Check("lag", f"{waiting:,} messages that {run_file} has not read{lost}", not gone)
-        found = sample(place, options, codec, held)
+        found = newest_message(address, options, codec, held)
         if found is None:
             yield Check("sample", "there is no message yet")
         elif isinstance(found, Rejected):
@@ -159,4 +160,4 @@ def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Pat
         else:
             yield Check("sample", f"{found.part} at {found.offset}, {found.time:%Y-%m-%d %H:%M}: {found.title[:60]}")
     except VmfstreamError as error:
-        yield Check(place.url, str(error), False)
+        yield Check(address.url, str(error), False)

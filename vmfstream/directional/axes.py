@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from vmfstream.directional.params import Rows
+from vmfstream.arrays import Rows
 
 _SMALL = 100  # a symmetric matrix up to this size is diagonalised as a whole, in about a millisecond
 _MEDIUM = 2_000  # the same for the least axis, which Lanczos's method finds slowly: seconds, and 32 megabytes

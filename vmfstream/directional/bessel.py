@@ -19,9 +19,10 @@ from numba import njit
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel_scalars import ell as ell
 from vmfstream.directional.bessel_scalars import inv_ratio, terms
-from vmfstream.directional.checks import FloatArray, dimensions, elementwise, first_bad, not_negative, resultants
+from vmfstream.directional.checks import dimensions, elementwise, first_bad, not_negative, resultants
 
 R_MAX = 0.9999
 """Largest mean resultant length that is turned into a concentration: a cap on kappa that does not depend on d."""
@@ -33,36 +34,36 @@ R_MIN = 1e-6
 class VmfTerms(NamedTuple):
     """What :func:`vmf_terms` returns, each of the broadcast shape of its arguments."""
 
-    ell: FloatArray
+    ell: Vector
     """log C_d(0) - log C_d(kappa) >= 0."""
-    a: FloatArray
+    a: Vector
     """Expected cosine A_d(kappa) in [0, 1)."""
-    a_prime: FloatArray
+    a_prime: Vector
     """Variance of the cosine, the derivative of A_d, in (0, 1/d]."""
-    one_minus_a: FloatArray
+    one_minus_a: Vector
     """1 - A_d(kappa) to full relative precision."""
 
 
 @njit(cache=True)
-def _terms_each(d: FloatArray, kappa: FloatArray, out: FloatArray) -> None:
+def _terms_each(d: Vector, kappa: Vector, out: Vector) -> None:
     for i in range(d.size):
         out[0, i], out[1, i], out[2, i], out[3, i] = terms(d[i], kappa[i])
 
 
 @njit(cache=True)
-def _ell_each(d: FloatArray, kappa: FloatArray, out: FloatArray) -> None:
+def _ell_each(d: Vector, kappa: Vector, out: Vector) -> None:
     for i in range(d.size):
         out[0, i] = ell(d[i], kappa[i])
 
 
 @njit(cache=True)
-def _inv_ratio_each(d: FloatArray, r: FloatArray, omr: FloatArray, out: FloatArray) -> None:
+def _inv_ratio_each(d: Vector, r: Vector, omr: Vector, out: Vector) -> None:
     for i in range(d.size):
         out[0, i] = inv_ratio(d[i], r[i], omr[i])
 
 
 @njit(cache=True)
-def _conv_each(d: FloatArray, gamma: FloatArray, omega: FloatArray, omw: FloatArray, out: FloatArray) -> None:
+def _conv_each(d: Vector, gamma: Vector, omega: Vector, omw: Vector, out: Vector) -> None:
     for i in range(d.size):
         if omw[i] == 0.0:
             out[0, i] = gamma[i]
@@ -104,7 +105,7 @@ def vmf_terms(d: ArrayLike, kappa: ArrayLike) -> VmfTerms:
     return VmfTerms(*elementwise(_terms_each, 4, dimensions(d), not_negative("kappa", kappa)))
 
 
-def log_partition(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def log_partition(d: ArrayLike, kappa: ArrayLike) -> Vector:
     """Return ell_d(kappa) = log C_d(0) - log C_d(kappa), the log normaliser relative to the uniform density.
 
     Parameters and errors as in :func:`vmf_terms`.
@@ -117,7 +118,7 @@ def log_partition(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
     return elementwise(_ell_each, 1, dimensions(d), not_negative("kappa", kappa))[0]
 
 
-def bessel_ratio(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def bessel_ratio(d: ArrayLike, kappa: ArrayLike) -> Vector:
     """Return A_d(kappa) = I_{d/2}(kappa) / I_{d/2-1}(kappa), the expected cosine with the mean direction.
 
     Parameters and errors as in :func:`vmf_terms`, which also gives 1 - A where A is near 1.
@@ -125,7 +126,7 @@ def bessel_ratio(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
     return vmf_terms(d, kappa).a
 
 
-def inv_bessel_ratio(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None) -> FloatArray:
+def inv_bessel_ratio(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None) -> Vector:
     """Return the concentration at which the expected cosine is ``r``.
 
     Parameters
@@ -159,7 +160,7 @@ def inv_bessel_ratio(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None =
     return elementwise(_inv_ratio_each, 1, dimensions(d), *resultants(r, one_minus_r))[0]
 
 
-def log_c_uniform(d: ArrayLike) -> FloatArray:
+def log_c_uniform(d: ArrayLike) -> Vector:
     """Return log C_d(0) = lgamma(d/2) - log 2 - (d/2) log pi, minus the log area of the sphere.
 
     Raises
@@ -168,11 +169,11 @@ def log_c_uniform(d: ArrayLike) -> FloatArray:
         If a dimension is below 2.
     """
     dims = dimensions(d)
-    result: FloatArray = gammaln(0.5 * dims) - math.log(2.0) - 0.5 * dims * math.log(math.pi)
+    result: Vector = gammaln(0.5 * dims) - math.log(2.0) - 0.5 * dims * math.log(math.pi)
     return result
 
 
-def log_c(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def log_c(d: ArrayLike, kappa: ArrayLike) -> Vector:
     """Return log C_d(kappa), the log normaliser of the density with respect to the surface measure.
 
     It is of the order of ``d log d`` and the same for all topics up to ``-log_partition``: use that one to compare.
@@ -183,7 +184,7 @@ def log_c(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
 
 def conv_concentration(
     d: ArrayLike, gamma: ArrayLike, omega: ArrayLike, one_minus_omega: ArrayLike | None = None
-) -> FloatArray:
+) -> Vector:
     """Return A^-1(A(gamma) omega): the concentration of a direction after a random step of expected cosine ``omega``.
 
     If mu ~ vMF(psi, gamma) and mu' | mu ~ vMF(mu, tau) with A(tau) = omega, then mu' has the mean A(gamma) omega psi;

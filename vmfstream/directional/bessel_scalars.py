@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numba import njit
 
-from vmfstream.directional.checks import FloatArray
+from vmfstream.arrays import Vector
 from vmfstream.directional.newton import newton_step
 
 _DEBYE_ORDER = 14
@@ -25,7 +25,7 @@ _SMALL_NU = 8.0  # below, log M_0 would need an expansion in 1/nu that does not 
 _TINY = 1e-150  # kappa below which kappa^2 is zero
 
 
-def _debye_tables(order: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _debye_tables(order: int) -> tuple[Vector, Vector, Vector, Vector]:
     """Return the coefficients of U_k(p) = sum_j u[k, j] p^(k + 2j), times (k + 2j)^0, ^1, ^2, and a bound on each row.
 
     U_{k+1} = p^2 (1 - p^2) U_k' / 2 + (1/8) int_0^p (1 - 5 t^2) U_k dt (DLMF 10.41.9), in exact rationals.

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from vmfstream.directional.params import Rows
-
-FloatArray = NDArray[np.float64]
+from vmfstream.arrays import Rows, Vector
 
 _UNIT = 1e-3  # how far a norm may be from 1: single-precision documents with many words are off by 1e-5
 
 
-def dimensions(d: ArrayLike) -> FloatArray:
+def dimensions(d: ArrayLike) -> Vector:
     """Return the dimensions ``d``, all finite and at least 2, or raise ValueError."""
     values = np.asarray(d, dtype=np.float64)
     good = (values >= 2) & np.isfinite(values)
@@ -25,7 +23,7 @@ def dimensions(d: ArrayLike) -> FloatArray:
     return values
 
 
-def not_negative(name: str, given: ArrayLike) -> FloatArray:
+def not_negative(name: str, given: ArrayLike) -> Vector:
     """Return the values ``given``, all finite and at least 0, or raise ValueError."""
     values = np.asarray(given, dtype=np.float64)
     good = (values >= 0) & np.isfinite(values)
@@ -34,7 +32,7 @@ def not_negative(name: str, given: ArrayLike) -> FloatArray:
     return values
 
 
-def resultants(r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+def resultants(r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[Vector, Vector]:
     """Return the mean resultant lengths ``r`` in [0, 1) and 1 - r, or raise ValueError."""
     rs = np.asarray(r, dtype=np.float64)
     good = (rs >= 0) & (rs < 1) if one_minus_r is None else (rs >= 0) & (rs <= 1)
@@ -47,14 +45,14 @@ def resultants(r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[Floa
     return rs, omrs
 
 
-def first_bad(values: FloatArray, good: NDArray[np.bool_]) -> str:
+def first_bad(values: Vector, good: NDArray[np.bool_]) -> str:
     """Name the first value that is not good, with its position if there is more than one value."""
     where = tuple(int(i) for i in np.argwhere(~good)[0])
     place = f" at position {where if len(where) > 1 else where[0]}" if where else ""
     return f"{values[where]}{place}"
 
 
-def elementwise(loop: Callable[..., None], rows: int, *arrays: FloatArray) -> list[FloatArray]:
+def elementwise(loop: Callable[..., None], rows: int, *arrays: Vector) -> list[Vector]:
     """Return what a compiled ``loop`` over flat arrays finds, ``rows`` results of the common shape of ``arrays``.
 
     The loop is called with the arrays, broadcast, and an array of shape (rows, size) that it fills.
@@ -66,12 +64,12 @@ def elementwise(loop: Callable[..., None], rows: int, *arrays: FloatArray) -> li
     return [shaped(row, shape) for row in out]
 
 
-def shaped(out: FloatArray, shape: tuple[int, ...]) -> Any:
+def shaped(out: Vector, shape: tuple[int, ...]) -> Any:
     """Give ``out`` its shape; a scalar comes back as np.float64."""
     return out.reshape(shape)[()]
 
 
-def unit_vector(name: str, given: ArrayLike) -> FloatArray:
+def unit_vector(name: str, given: ArrayLike) -> Vector:
     """Return a copy of the vector ``given`` of exactly unit length, or raise ValueError if it is not nearly so."""
     vector = np.array(given, dtype=np.float64)
     if vector.ndim != 1 or vector.size < 2:
@@ -96,7 +94,7 @@ def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
     return rows
 
 
-def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> FloatArray:
+def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> Vector:
     """Return one finite weight >= 0 for each of ``n`` vectors, 1 by default, or raise ValueError."""
     weights = np.ones(n) if given is None else np.array(given, dtype=np.float64)
     if weights.shape != (n,):

@@ -1,7 +1,7 @@
-"""Rows in parts: held by workers, or read anew in every pass because together they are larger than any memory.
+"""Rows in chunks: held by workers, or read again in every pass because they do not fit into memory.
 
-Every pass over the documents is a map over the parts and a sum along one binary tree of them. Workers get blocks of
-neighbouring parts that are whole subtrees and send back one sum, so that results do not depend on their number; they
+Every pass over the documents is a map over the chunks and a sum along one binary tree of them. Workers get blocks of
+neighbouring chunks that are whole subtrees and send back one sum, so that results do not depend on their number; they
 differ from those of one matrix by the order in which float32 numbers are added.
 """
 
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from vmfstream.arrays import Rows
 from vmfstream.directional import kernels
-from vmfstream.directional.kernels import Pass, Responsibilities, Rows
-from vmfstream.directional.params import Parted
+from vmfstream.directional.kernels import Pass, Responsibilities
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.errors import WorkersLost
 from vmfstream.protocols import Executor
@@ -57,31 +58,31 @@ def along_the_tree(merge: Callable[[T, T], T], parts: Sequence[T]) -> T:
     return level[0]
 
 
-class View(NamedTuple):
-    """Rows ``low`` to ``high`` of a part: a matrix of unit rows, what stands for one, or a callable that reads one."""
+class RowRange(NamedTuple):
+    """Rows ``low`` to ``high`` of ``part``: a matrix of unit rows, a worker's reference to one, or a callable."""
 
     part: Any
     low: int
     high: int
 
 
-class Described(NamedTuple):
-    """What is known of a part before it is used."""
+class ChunkSummary(NamedTuple):
+    """Shape, precision and empty rows of a chunk."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     directed: NDArray[np.bool_]
 
 
-class PartedRows(Parted):
-    """A matrix (N, D) of unit rows in parts.
+class ChunkedRows(ChunkedMatrix):
+    """A matrix (N, D) of unit rows in chunks.
 
     Parameters
     ----------
     executor : Executor
         Where passes are made.
-    views : sequence of View
-        The rows, one part after the other.
+    ranges : sequence of RowRange
+        The rows, one chunk after the other.
     d : int
         Number of columns.
     dtype : float32 or float64
@@ -90,13 +91,13 @@ class PartedRows(Parted):
     """
 
     def __init__(
-        self, executor: Executor, views: Sequence[View], d: int, dtype: np.dtype[Any], directed: NDArray[np.bool_]
+        self, executor: Executor, ranges: Sequence[RowRange], d: int, dtype: np.dtype[Any], directed: NDArray[np.bool_]
     ) -> None:
-        self._executor, self._views, self._directed = executor, list(views), directed
+        self._executor, self._ranges, self._directed = executor, list(ranges), directed
         self.shape, self.dtype = (len(directed), d), dtype
 
     @classmethod
-    def of(cls, parts: Sequence[Any], executor: Executor) -> PartedRows:
+    def of(cls, parts: Sequence[Any], executor: Executor) -> ChunkedRows:
         """Take matrices, which the workers hold from now on, and callables that read one, which are called every time.
 
         Raises
@@ -105,7 +106,7 @@ class PartedRows(Parted):
             If there are none, or they differ in columns or precision.
         """
         held = [part if callable(part) else executor.hold(_unit, [(part,)])[0] for part in parts]
-        found = executor.map(_described, [(part,) for part in held])
+        found = executor.map(_summary, [(part,) for part in held])
         if not found:
             raise ValueError("parts: expected at least one, got none")
         first = found[0]
@@ -115,8 +116,8 @@ class PartedRows(Parted):
                     f"parts: expected {first.shape[1]} columns of {first.dtype} as in the first, got {one.shape[1]} of "
                     f"{one.dtype} in part {number}"
                 )
-        views = [View(part, 0, one.shape[0]) for part, one in zip(held, found, strict=True) if one.shape[0]]
-        return cls(executor, views, first.shape[1], first.dtype, np.concatenate([one.directed for one in found]))
+        ranges = [RowRange(part, 0, one.shape[0]) for part, one in zip(held, found, strict=True) if one.shape[0]]
+        return cls(executor, ranges, first.shape[1], first.dtype, np.concatenate([one.directed for one in found]))
 
     @property
     def T(self) -> _Transposed:
@@ -171,43 +172,43 @@ class PartedRows(Parted):
 
     def _each(self, function: Callable[..., Any], given: Any, per_row: Sequence[NDArray[Any]]) -> list[Any]:
         """Apply a function of rows, ``given`` and per-row values to blocks of parts; join the results of each block."""
-        if not self._views:
+        if not self._ranges:
             return []
-        ends = np.cumsum([0, *(view.high - view.low for view in self._views)]).tolist()
+        ends = np.cumsum([0, *(view.high - view.low for view in self._ranges)]).tolist()
         for attempt in range(ATTEMPTS):
             try:
                 shared = self._executor.share(given)
                 calls = []
-                for block in blocks(len(self._views), self._executor.workers):
-                    views = [tuple(view) for view in self._views[block]]
+                for block in blocks(len(self._ranges), self._executor.workers):
+                    ranges = [tuple(view) for view in self._ranges[block]]
                     rows = [
                         [values[a:b] for values in per_row] for a, b in pairwise(ends[block.start : block.stop + 1])
                     ]
-                    calls.append((function, views, shared, rows))
+                    calls.append((function, ranges, shared, rows))
                 return self._executor.map(_in_block, calls)
             except WorkersLost:
                 if attempt == ATTEMPTS - 1:
                     raise
         raise AssertionError("an attempt returns or raises")
 
-    def _between(self, low: int, high: int) -> PartedRows:
-        views, begin = [], 0
-        for view in self._views:
+    def _between(self, low: int, high: int) -> ChunkedRows:
+        ranges, begin = [], 0
+        for view in self._ranges:
             end = begin + view.high - view.low
             if begin < high and low < end:
                 shift = view.low - begin
-                views.append(View(view.part, max(low, begin) + shift, min(high, end) + shift))
+                ranges.append(RowRange(view.part, max(low, begin) + shift, min(high, end) + shift))
             begin = end
-        return PartedRows(self._executor, views, self.shape[1], self.dtype, self._directed[low:high])
+        return ChunkedRows(self._executor, ranges, self.shape[1], self.dtype, self._directed[low:high])
 
     def _few(self, wanted: NDArray[np.int64]) -> Any:
         """Bring rows here, in the order asked for."""
-        ends = np.cumsum([view.high - view.low for view in self._views])
+        ends = np.cumsum([view.high - view.low for view in self._ranges])
         places = np.searchsorted(ends, wanted, side="right")
         used, at = np.unique(places, return_inverse=True)
         calls = []
         for number in used.tolist():
-            view = self._views[number]
+            view = self._ranges[number]
             begin = int(ends[number]) - (view.high - view.low)
             calls.append((tuple(view), wanted[places == number] - begin))
         found = self._executor.map(_picked, calls)
@@ -223,7 +224,7 @@ class PartedRows(Parted):
 
 
 class _Transposed:
-    def __init__(self, x: PartedRows) -> None:
+    def __init__(self, x: ChunkedRows) -> None:
         self._x = x
 
     def __matmul__(self, vector: NDArray[Any]) -> NDArray[Any]:
@@ -239,15 +240,15 @@ def _rows(part: Any) -> Rows:
     return _unit(part()) if callable(part) else part
 
 
-def _described(part: Any) -> Described:
+def _summary(part: Any) -> ChunkSummary:
     rows, empty = unit_rows(part() if callable(part) else part)
-    return Described(rows.shape, rows.dtype, ~empty)
+    return ChunkSummary(rows.shape, rows.dtype, ~empty)
 
 
-def _in_block(function: Callable[..., Any], views: Sequence[tuple[Any, int, int]], given: Any, per_row: Any) -> Any:
-    """Apply a function to neighbouring views, one at a time in memory, and join what it gives."""
+def _in_block(function: Callable[..., Any], ranges: Sequence[tuple[Any, int, int]], given: Any, per_row: Any) -> Any:
+    """Apply a function to neighbouring ranges, one at a time in memory, and join what it gives."""
     found = []
-    for (part, low, high), values in zip(views, per_row, strict=True):
+    for (part, low, high), values in zip(ranges, per_row, strict=True):
         rows = _rows(part)
         found.append(function(rows if (low, high) == (0, rows.shape[0]) else rows[low:high], given, *values))
         del rows

@@ -10,9 +10,9 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.bessel import log_c_uniform
-from vmfstream.directional.checks import FloatArray, checked_weights, unit_documents, unit_vector
-from vmfstream.directional.params import Rows
+from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
 
 Name = TypeVar("Name", bound=str)
 
@@ -21,7 +21,7 @@ Name = TypeVar("Name", bound=str)
 class Distribution(ABC):
     """A distribution on the unit sphere that is symmetric about ``mu``; ``kappa`` says how narrow it is."""
 
-    mu: FloatArray
+    mu: Vector
     kappa: float
 
     def __init__(self, mu: ArrayLike, kappa: float) -> None:
@@ -38,7 +38,7 @@ class Distribution(ABC):
         """The dimension of the space."""
         return len(self.mu)
 
-    def logpdf(self, x: Rows | Sequence[Any], *, relative_to_uniform: bool = False) -> FloatArray:
+    def logpdf(self, x: Rows | Sequence[Any], *, relative_to_uniform: bool = False) -> Vector:
         """Return the log density of every row of ``x``.
 
         Parameters
@@ -60,7 +60,7 @@ class Distribution(ABC):
         density = self._relative(np.asarray(unit_documents(x, self.d) @ self.mu))
         return density if relative_to_uniform else density + log_c_uniform(self.d)
 
-    def rvs(self, n: int, rng: np.random.Generator) -> FloatArray:
+    def rvs(self, n: int, rng: np.random.Generator) -> Vector:
         """Draw ``n`` unit vectors, shape (n, d).
 
         Raises
@@ -92,11 +92,11 @@ class Distribution(ABC):
         """Return the concentration, or raise ValueError with its name if it has none of the allowed values."""
 
     @abstractmethod
-    def _relative(self, cosine: FloatArray) -> FloatArray:
+    def _relative(self, cosine: Vector) -> Vector:
         """Return the log density relative to uniform at the given cosines with ``mu``."""
 
     @abstractmethod
-    def _drawn(self, n: int, rng: np.random.Generator) -> FloatArray:
+    def _drawn(self, n: int, rng: np.random.Generator) -> Vector:
         """Return ``n`` unit vectors."""
 
     @abstractmethod
@@ -110,7 +110,7 @@ class Distribution(ABC):
 
 def observed(
     x: Rows | Sequence[Any], weights: ArrayLike | None, estimator: Name, estimators: Sequence[Name]
-) -> tuple[Any, FloatArray]:
+) -> tuple[Any, Vector]:
     """Return the rows and weights that a distribution is fitted to; raise ValueError unless all of them are sound."""
     if estimator not in estimators:
         raise ValueError(f"estimator: expected one of {', '.join(estimators)}, got {estimator!r}")

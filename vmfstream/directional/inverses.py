@@ -27,17 +27,18 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, vmf_terms
-from vmfstream.directional.checks import FloatArray, dimensions, resultants, shaped
+from vmfstream.directional.checks import dimensions, resultants, shaped
 
 
-def banerjee(d: ArrayLike, r: ArrayLike) -> FloatArray:
+def banerjee(d: ArrayLike, r: ArrayLike) -> Vector:
     """Return the closed form r (d - r^2) / (1 - r^2), [BDGS05] eq. (4.4)."""
     ds, rs, omr = _domain(d, r)
     return _result(rs * (ds - rs**2) / (omr * (1.0 + rs)))
 
 
-def mardia_jupp_small(d: ArrayLike, r: ArrayLike) -> FloatArray:
+def mardia_jupp_small(d: ArrayLike, r: ArrayLike) -> Vector:
     """Return the series of the inverse at r = 0 up to r^5, [BDGS05] eq. (4.2) after [MJ00] (10.3.10)."""
     ds, rs, _ = _domain(d, r)
     square = rs**2
@@ -46,25 +47,25 @@ def mardia_jupp_small(d: ArrayLike, r: ArrayLike) -> FloatArray:
     return _result(ds * rs * (1.0 + square * (cubic + square * quintic)))
 
 
-def mardia_jupp_large(d: ArrayLike, r: ArrayLike) -> FloatArray:
+def mardia_jupp_large(d: ArrayLike, r: ArrayLike) -> Vector:
     """Return (d - 1) / (2 (1 - r)), the limit for r near 1, [BDGS05] eq. (4.1) after [MJ00] (10.3.7)."""
     ds, rs, omr = _domain(d, r)
     return _result(np.broadcast_to((ds - 1.0) / (2.0 * omr), np.broadcast_shapes(ds.shape, rs.shape)))
 
 
-def tanabe_lower(d: ArrayLike, r: ArrayLike) -> FloatArray:
+def tanabe_lower(d: ArrayLike, r: ArrayLike) -> Vector:
     """Return the lower bound r (d - 2) / (1 - r^2) of [T07]."""
     ds, rs, omr = _domain(d, r)
     return _result(rs * (ds - 2.0) / (omr * (1.0 + rs)))
 
 
-def tanabe_upper(d: ArrayLike, r: ArrayLike) -> FloatArray:
+def tanabe_upper(d: ArrayLike, r: ArrayLike) -> Vector:
     """Return the upper bound r d / (1 - r^2) of [T07]."""
     ds, rs, omr = _domain(d, r)
     return _result(rs * ds / (omr * (1.0 + rs)))
 
 
-def tanabe(d: ArrayLike, r: ArrayLike) -> FloatArray:
+def tanabe(d: ArrayLike, r: ArrayLike) -> Vector:
     """Return the fixed point of the line through the iteration's values at both bounds, [T07] as given in [S12].
 
     With Phi(kappa) = r kappa / A_d(kappa) and bounds l < u it is (l Phi(u) - u Phi(l)) / (Phi(u) - Phi(l) - (u - l)).
@@ -76,7 +77,7 @@ def tanabe(d: ArrayLike, r: ArrayLike) -> FloatArray:
     return _result(low + (high - low) * np.divide(above, total, out=np.zeros_like(total), where=total > 0))
 
 
-def tanabe_fixed_point(d: ArrayLike, r: ArrayLike, steps: int = 10) -> FloatArray:
+def tanabe_fixed_point(d: ArrayLike, r: ArrayLike, steps: int = 10) -> Vector:
     """Return :func:`tanabe` after ``steps`` steps of the fixed-point iteration kappa <- r kappa / A_d(kappa), [T07].
 
     Raises
@@ -93,7 +94,7 @@ def tanabe_fixed_point(d: ArrayLike, r: ArrayLike, steps: int = 10) -> FloatArra
     return _result(kappa)
 
 
-def newton2(d: ArrayLike, r: ArrayLike) -> FloatArray:
+def newton2(d: ArrayLike, r: ArrayLike) -> Vector:
     """Return :func:`banerjee` after two Newton steps towards A_d(kappa) = r, [Sra] eq. (4.5)."""
     ds, rs, omr = _domain(d, r)
     kappa = banerjee(ds, rs)
@@ -104,7 +105,7 @@ def newton2(d: ArrayLike, r: ArrayLike) -> FloatArray:
     return _result(kappa)
 
 
-INVERSES: dict[str, Callable[[ArrayLike, ArrayLike], FloatArray]] = {
+INVERSES: dict[str, Callable[[ArrayLike, ArrayLike], Vector]] = {
     "banerjee": banerjee,
     "mardia_jupp_small": mardia_jupp_small,
     "mardia_jupp_large": mardia_jupp_large,
@@ -118,7 +119,7 @@ INVERSES: dict[str, Callable[[ArrayLike, ArrayLike], FloatArray]] = {
 """Every inverse by its name."""
 
 
-def compare_inverses(d: ArrayLike, r: ArrayLike) -> dict[str, FloatArray]:
+def compare_inverses(d: ArrayLike, r: ArrayLike) -> dict[str, Vector]:
     """Return the concentrations that every inverse of :data:`INVERSES` gives, by name.
 
     Parameters
@@ -147,17 +148,17 @@ def compare_inverses(d: ArrayLike, r: ArrayLike) -> dict[str, FloatArray]:
     return {name: inverse(d, r) for name, inverse in INVERSES.items()}
 
 
-def _domain(d: ArrayLike, r: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _domain(d: ArrayLike, r: ArrayLike) -> tuple[Vector, Vector, Vector]:
     """Return d, r and 1 - r after checking them."""
     return dimensions(d), *resultants(r)
 
 
-def _result(kappa: ArrayLike) -> FloatArray:
+def _result(kappa: ArrayLike) -> Vector:
     values = np.array(kappa, dtype=np.float64)
-    result: FloatArray = shaped(values, values.shape)
+    result: Vector = shaped(values, values.shape)
     return result
 
 
-def _step(d: FloatArray, r: FloatArray, kappa: FloatArray) -> FloatArray:
+def _step(d: Vector, r: Vector, kappa: Vector) -> Vector:
     """Return r kappa / A_d(kappa) = r (d + kappa A_{d+2}(kappa)) (DLMF 10.29.1), which needs no limit at 0."""
     return r * (d + kappa * bessel_ratio(d + 2.0, kappa))

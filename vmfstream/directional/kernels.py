@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.arrays import Rows
 from vmfstream.directional.loops import (
     TOP,
     dots_chunk,
@@ -40,8 +41,7 @@ from vmfstream.directional.loops import (
     posterior_of_dots,
     scatter_words,
 )
-from vmfstream.directional.params import Parted
-from vmfstream.directional.params import Rows as Rows
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.simd import NARROW
 
 _BLOCK = 8192  # documents whose responsibilities are held in lists before they are summed
@@ -142,7 +142,7 @@ def dots(x: Rows, m: NDArray[Any], *, threads: int = 1) -> NDArray[Any]:
     """
     _check_rows(x, threads)
     _check_topics("m", m, x)
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         return x.dots(m, threads)  # type: ignore[no-any-return]
     if not isinstance(x, csr_array):
         product: NDArray[Any] = x @ m
@@ -192,7 +192,7 @@ def posterior(
     _check_rows(x, threads)
     _check_topics("m", m, x)
     polynomial = _polynomial(m, coef, centre, scale, k)
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         return x.posterior(m, coef, centre, scale, k, threads)  # type: ignore[no-any-return]
     n = x.shape[0]
     out = Responsibilities(np.zeros(n), np.full(n, -1, np.int32), np.zeros((n, m.shape[1]), np.float32))
@@ -251,7 +251,7 @@ def posterior_accumulate(
         raise ValueError(f"into: expected the shape of m, {m.shape}, got {into.shape}")
     if into is not None:
         _check_topics("into", into, x)
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         found: Pass = x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, mass=mass)
         return found._replace(s=_added(found.s, into))
     n, kp = x.shape[0], m.shape[1]
@@ -310,7 +310,7 @@ def accumulate(x: Rows, resp: NDArray[Any], *, threads: int = 1) -> NDArray[Any]
     _check_per_row("resp", resp, x)
     if resp.shape[1] % NARROW:
         raise ValueError(f"resp: expected a multiple of {NARROW} columns, got {resp.shape[1]}")
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         return x.accumulate(resp, threads)  # type: ignore[no-any-return]
     if not isinstance(x, csr_array):
         product: NDArray[Any] = np.ascontiguousarray(x.T @ resp.astype(x.dtype, copy=False))
@@ -397,7 +397,7 @@ os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has no
 
 
 def _check_rows(x: Rows, threads: int) -> None:
-    if not isinstance(x, csr_array | Parted) and not (isinstance(x, np.ndarray) and x.ndim == 2):
+    if not isinstance(x, csr_array | ChunkedMatrix) and not (isinstance(x, np.ndarray) and x.ndim == 2):
         raise ValueError(f"x: expected a csr_array or an array of two dimensions, got {type(x).__name__}")
     if x.dtype not in (np.float32, np.float64):
         raise ValueError(f"x: expected float32 or float64, got {x.dtype}")

@@ -16,32 +16,33 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel import R_MAX
-from vmfstream.directional.checks import FloatArray, dimensions, elementwise, first_bad
+from vmfstream.directional.checks import dimensions, elementwise, first_bad
 from vmfstream.directional.kummer_scalars import inv_g, terms
 
 
 class WatsonTerms(NamedTuple):
     """What :func:`watson_terms` returns, each of the broadcast shape of its arguments."""
 
-    log_m: FloatArray
+    log_m: Vector
     """log M(1/2, d/2, kappa): the log normaliser relative to the uniform density, of the sign of kappa."""
-    g: FloatArray
+    g: Vector
     """Expected squared cosine M'/M in (0, 1); 1/d at kappa = 0."""
-    one_minus_g: FloatArray
+    one_minus_g: Vector
     """1 - g to full relative precision."""
-    g_prime: FloatArray
+    g_prime: Vector
     """Variance of the squared cosine, the derivative of g."""
 
 
 @njit(cache=True)
-def _terms_each(d: FloatArray, kappa: FloatArray, out: FloatArray) -> None:
+def _terms_each(d: Vector, kappa: Vector, out: Vector) -> None:
     for i in range(d.size):
         out[0, i], out[1, i], out[2, i], out[3, i] = terms(d[i], kappa[i])
 
 
 @njit(cache=True)
-def _inv_g_each(d: FloatArray, r: FloatArray, omr: FloatArray, out: FloatArray) -> None:
+def _inv_g_each(d: Vector, r: Vector, omr: Vector, out: Vector) -> None:
     for i in range(d.size):
         out[0, i] = inv_g(d[i], r[i], omr[i])
 
@@ -82,7 +83,7 @@ def watson_terms(d: ArrayLike, kappa: ArrayLike) -> WatsonTerms:
     return WatsonTerms(*elementwise(_terms_each, 4, dimensions(d), kappas))
 
 
-def log_kummer(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def log_kummer(d: ArrayLike, kappa: ArrayLike) -> Vector:
     """Return log M(1/2, d/2, kappa), the log normaliser relative to the uniform density.
 
     Parameters and errors as in :func:`watson_terms`.
@@ -90,7 +91,7 @@ def log_kummer(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
     return watson_terms(d, kappa).log_m
 
 
-def mean_square(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def mean_square(d: ArrayLike, kappa: ArrayLike) -> Vector:
     """Return g = M'/M, the expected squared cosine with the axis.
 
     Parameters and errors as in :func:`watson_terms`, which also gives 1 - g where g is near 1.
@@ -98,7 +99,7 @@ def mean_square(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
     return watson_terms(d, kappa).g
 
 
-def inv_mean_square(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None) -> FloatArray:
+def inv_mean_square(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None) -> Vector:
     """Return the concentration at which the expected squared cosine is ``r``.
 
     Parameters
@@ -149,9 +150,7 @@ def watson_bounds(d: int) -> tuple[float, float]:
     return float(inv_mean_square(d, (1.0 - R_MAX) / d)), float(inv_mean_square(d, R_MAX))
 
 
-def squares(
-    d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def squares(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[Vector, Vector, Vector]:
     """Return dimensions, mean squared cosines in (0, 1) and 1 - r, or raise ValueError."""
     rs = np.asarray(r, dtype=np.float64)
     omrs = 1.0 - rs if one_minus_r is None else np.asarray(one_minus_r, dtype=np.float64)

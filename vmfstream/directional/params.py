@@ -21,18 +21,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-
-Rows: TypeAlias = csr_array | NDArray[Any]
-"""Documents by words: a csr_array with canonical rows, or a C-contiguous array; float32 or float64."""
 
 
-class Parted(ABC):
-    """Rows that lie in parts somewhere else, in the place of `Rows`: the passes over documents ask them to do the work.
+class ChunkedMatrix(ABC):
+    """Rows in chunks, held elsewhere: stands for `Rows`, and does the passes over documents where the chunks are.
 
     ``x @ vector`` and ``x.T @ vector`` are products, ``x[low:high]`` are neighbouring rows where they lie, ``x[rows]``
     are a few rows, brought here, and ``x[row]`` is one, dense. The other methods are the functions of

@@ -10,7 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from vmfstream.directional.params import Parted, Rows
+from vmfstream.arrays import Rows
+from vmfstream.directional.params import ChunkedMatrix
 
 _ROUNDINGS = 4.0  # units of rounding by which the length of a row that was scaled to 1 before may differ from it
 
@@ -48,7 +49,7 @@ def unit_rows(x: Any, *, copy: bool = True) -> tuple[Rows, NDArray[np.bool_]]:
     >>> rows.tolist(), empty.tolist()
     ([[0.6, 0.8], [0.0, 0.0]], [False, True])
     """
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         return x, ~x.directed()
     if not issparse(x):
         x = np.asarray(x)
@@ -244,7 +245,7 @@ def cosine_plus_plus(
 
 def _present(x: Rows) -> NDArray[np.bool_]:
     """Tell which rows hold a word."""
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         return x.directed()
     if not isinstance(x, csr_array):
         there: NDArray[np.bool_] = np.any(x, axis=1)

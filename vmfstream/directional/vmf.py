@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.bessel import (
     R_MAX,
     R_MIN,
@@ -21,10 +22,9 @@ from vmfstream.directional.bessel import (
     log_partition,
     vmf_terms,
 )
-from vmfstream.directional.checks import FloatArray, unit_vector
+from vmfstream.directional.checks import unit_vector
 from vmfstream.directional.distribution import Distribution, observed
 from vmfstream.directional.inverses import INVERSES
-from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import place_around
 
 Estimator: TypeAlias = Literal[
@@ -42,7 +42,7 @@ Estimator: TypeAlias = Literal[
 ]
 
 
-def entropy(d: ArrayLike, gamma: ArrayLike) -> FloatArray:
+def entropy(d: ArrayLike, gamma: ArrayLike) -> Vector:
     """Return the entropy -log C_d(0) + ell(gamma) - gamma A(gamma), in nats.
 
     Parameters
@@ -58,11 +58,11 @@ def entropy(d: ArrayLike, gamma: ArrayLike) -> FloatArray:
         If an argument is outside its domain.
     """
     t = vmf_terms(d, gamma)
-    result: FloatArray = t.ell - np.asarray(gamma, np.float64) * t.a - log_c_uniform(d)
+    result: Vector = t.ell - np.asarray(gamma, np.float64) * t.a - log_c_uniform(d)
     return result
 
 
-def kl(d: ArrayLike, gamma: ArrayLike, c0: ArrayLike, cosine: ArrayLike) -> FloatArray:
+def kl(d: ArrayLike, gamma: ArrayLike, c0: ArrayLike, cosine: ArrayLike) -> Vector:
     """Return KL(vMF(psi, gamma) || vMF(mu0, c0)) = ell(c0) - ell(gamma) + A(gamma) (gamma - c0 psi'mu0), in nats.
 
     Parameters
@@ -84,11 +84,11 @@ def kl(d: ArrayLike, gamma: ArrayLike, c0: ArrayLike, cosine: ArrayLike) -> Floa
         raise ValueError(f"cosine: expected values in [-1, 1], got {cosine.flat[np.argmax(np.abs(cosine))]}")
     t = vmf_terms(d, gamma)
     distance = log_partition(d, c0) - t.ell + t.a * (np.asarray(gamma, np.float64) - np.asarray(c0) * cosine)
-    result: FloatArray = np.maximum(distance, 0.0)  # rounding of a difference of large numbers
+    result: Vector = np.maximum(distance, 0.0)  # rounding of a difference of large numbers
     return result
 
 
-def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> FloatArray:
+def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Vector:
     """Draw ``n`` unit vectors from vMF(mu, kappa).
 
     Parameters
@@ -128,7 +128,7 @@ def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Flo
     return place_around(mu, 1.0 - below, sine, rng)
 
 
-def _polar(d: int, kappa: float, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _polar(d: int, kappa: float, n: int, rng: np.random.Generator) -> tuple[Vector, Vector]:
     """Draw n cosines W with the mean direction; return 1 - W and sqrt(1 - W^2)."""
     free = d - 1.0
     root = math.hypot(2.0 * kappa, free)
@@ -238,7 +238,7 @@ class VonMisesFisher(Distribution):
     def _checked(name: str, kappa: float) -> float:
         return _concentration(name, kappa)
 
-    def _drawn(self, n: int, rng: np.random.Generator) -> FloatArray:
+    def _drawn(self, n: int, rng: np.random.Generator) -> Vector:
         return sample(self.mu, self.kappa, n, rng)
 
     def _entropy(self) -> float:
@@ -247,8 +247,8 @@ class VonMisesFisher(Distribution):
     def _divergence(self, other: VonMisesFisher, cosine: float) -> float:
         return float(kl(self.d, self.kappa, other.kappa, cosine))
 
-    def _relative(self, cosine: FloatArray) -> FloatArray:
-        density: FloatArray = self.kappa * cosine - log_partition(self.d, self.kappa)
+    def _relative(self, cosine: Vector) -> Vector:
+        density: Vector = self.kappa * cosine - log_partition(self.d, self.kappa)
         return density
 
 

@@ -9,14 +9,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.axes import least_axis, principal_axis
 from vmfstream.directional.bessel import R_MAX, log_c_uniform
-from vmfstream.directional.checks import FloatArray, unit_vector
+from vmfstream.directional.checks import unit_vector
 from vmfstream.directional.distribution import Distribution, observed
 from vmfstream.directional.kummer import inv_mean_square, log_kummer, mean_square, watson_bounds, watson_terms
 from vmfstream.directional.kummer_inverses import INVERSES
 from vmfstream.directional.kummer_scalars import largest_term
-from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import place_around
 
 Estimator: TypeAlias = Literal["mle", "L", "B", "U", "BBG"]
@@ -37,7 +37,7 @@ class Axis(NamedTuple):
     """Log-likelihood relative to uniform, a unit of weight."""
 
 
-def entropy(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
+def entropy(d: ArrayLike, kappa: ArrayLike) -> Vector:
     """Return the entropy -log C_d(0) + log M - kappa g(kappa), in nats.
 
     Parameters
@@ -53,7 +53,7 @@ def entropy(d: ArrayLike, kappa: ArrayLike) -> FloatArray:
         If an argument is outside its domain.
     """
     t = watson_terms(d, kappa)
-    result: FloatArray = t.log_m - np.asarray(kappa, np.float64) * t.g - log_c_uniform(d)
+    result: Vector = t.log_m - np.asarray(kappa, np.float64) * t.g - log_c_uniform(d)
     return result
 
 
@@ -76,7 +76,7 @@ def kl(d: int, kappa: float, other: float, cosine: float) -> float:
     return max(kappa * float(t.g) - other * seen - float(t.log_m) + float(log_kummer(d, other)), 0.0)
 
 
-def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> FloatArray:
+def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Vector:
     """Draw ``n`` unit vectors from W(mu, kappa).
 
     Parameters
@@ -253,7 +253,7 @@ class Watson(Distribution):
     def _checked(name: str, kappa: float) -> float:
         return _finite(name, kappa)
 
-    def _drawn(self, n: int, rng: np.random.Generator) -> FloatArray:
+    def _drawn(self, n: int, rng: np.random.Generator) -> Vector:
         return sample(self.mu, self.kappa, n, rng)
 
     def _entropy(self) -> float:
@@ -262,8 +262,8 @@ class Watson(Distribution):
     def _divergence(self, other: Watson, cosine: float) -> float:
         return kl(self.d, self.kappa, other.kappa, cosine)
 
-    def _relative(self, cosine: FloatArray) -> FloatArray:
-        density: FloatArray = self.kappa * np.square(cosine) - log_kummer(self.d, self.kappa)
+    def _relative(self, cosine: Vector) -> Vector:
+        density: Vector = self.kappa * np.square(cosine) - log_kummer(self.d, self.kappa)
         return density
 
 

@@ -10,17 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from vmfstream.arrays import Rows, Vector
 from vmfstream.bayes.admixture.stream import Stream, batches, begun, learned
 from vmfstream.bayes.admixture.variational import SWEEPS, AdmixtureFit, Visit, best_fit, directed_bags, visited
 from vmfstream.directional.bessel import log_c_uniform
-from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.admixture_input import gathered
 from vmfstream.estimators.base import ITERATION, SphereEstimator, components_by_rows, labels_of
 from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
-
-Vector = NDArray[np.float64]
 
 
 class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]

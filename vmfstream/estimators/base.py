@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from vmfstream.arrays import Rows
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.checks import checked_weights
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Mixture, Parted, Rows
+from vmfstream.directional.params import ChunkedMatrix, Mixture
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Whole, check_parameters
 
@@ -98,7 +99,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, *, reset: bool = True, **wanted: Any) -> Any:
         """Check a matrix as scikit-learn does; of rows in parts only the number of columns is looked at."""
-        if not isinstance(X, Parted):
+        if not isinstance(X, ChunkedMatrix):
             return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **wanted)
         if reset:
             self.n_features_in_ = X.shape[1]

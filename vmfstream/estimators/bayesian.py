@@ -8,21 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import RULES, point_factor
 from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
 from vmfstream.bayes.flat import gibbs, variational
 from vmfstream.bayes.flat.maximum_a_posteriori import ModeFit, fit_modes
 from vmfstream.bayes.flat.uncertainty import of_draws
-from vmfstream.directional.params import Parted, Rows
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import (
     Documents,
     components_by_rows,
     labels_of,
 )
-from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator, Vector
+from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
 from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole
 from vmfstream.mixtures import steps
-from vmfstream.mixtures.columns import Floats
 
 
 class BayesianVMFMixture(BayesianEstimator):
@@ -164,7 +164,7 @@ class BayesianVMFMixture(BayesianEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse, shape (N, D), or rows in parts (`parted`)
+        X : array-like or sparse, shape (N, D), or rows in chunks (`chunked`)
         y : ignored
 
         Raises
@@ -192,7 +192,7 @@ class BayesianVMFMixture(BayesianEstimator):
 
     def _draw(self, documents: Documents) -> None:
         rows, k, rng = documents.rows, self.n_components, self._rng()
-        if isinstance(rows, Parted):
+        if isinstance(rows, ChunkedMatrix):
             raise ValueError(
                 "inference: rows in parts take 'variational' or 'map', got 'gibbs', which visits row by row"
             )

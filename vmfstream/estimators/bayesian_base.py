@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, exact_partition
 from vmfstream.bayes.factors.credible_regions import angular_radius
 from vmfstream.bayes.factors.priors import Prior, moment_prior
@@ -17,7 +18,6 @@ from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.restarts import STARTS, best_of
 from vmfstream.bayes.flat.uncertainty import Uncertainty, of_factors
 from vmfstream.bayes.predictive import memberships
-from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import (
     ITERATION,
     Documents,
@@ -28,9 +28,6 @@ from vmfstream.estimators.base import (
 )
 from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Nothing, Number, Whole
-from vmfstream.mixtures.columns import Floats
-
-Vector = NDArray[np.float64]
 
 COMMON: dict[str, Domain] = ITERATION | {
     "max_iter": Whole(1),

@@ -1,4 +1,4 @@
-"""Documents that are larger than memory, or lie on a cluster, for the estimators."""
+"""Fit estimators to documents that are larger than memory or held on a cluster."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, load_npz
 
-from vmfstream.directional.chunked import PartedRows
+from vmfstream.directional.chunked import ChunkedRows
 from vmfstream.engine.scale.cluster import DaskCluster
 from vmfstream.engine.scale.executor import InProcess
 from vmfstream.errors import InputError
 from vmfstream.protocols import Executor
 
 
-def parted(parts: Any, *, executor: Executor | str | None = None, columns: int | None = None) -> Any:
-    """Take rows in parts as the ``X`` of `VMFMixture`, `BayesianVMFMixture` and `TemporalVMFMixture`.
+def chunked(parts: Any, *, executor: Executor | str | None = None, columns: int | None = None) -> Any:
+    """Take rows in chunks as the ``X`` of `VMFMixture`, `BayesianVMFMixture` and `TemporalVMFMixture`.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def parted(parts: Any, *, executor: Executor | str | None = None, columns: int |
 
     Returns
     -------
-    PartedRows
+    ChunkedRows
         Matrices are held by the workers; files and callables are read again in every pass, one at a time by each
         worker, so that memory is bounded by the largest part. Labels, weights and what else belongs to a row, for
         Bayesian and temporal mixtures also memberships, (N, K) float32, are held in this process.
@@ -48,6 +48,8 @@ def parted(parts: Any, *, executor: Executor | str | None = None, columns: int |
 
     Notes
     -----
+    ``vmfstream.parted`` is the old name of this function; it warns and will go with the next version.
+
     A fit is that of the same rows in one matrix, but for the order in which numbers are added: the same start, the
     same sweeps, estimates that differ by float32 rounding. It does not depend on the number of workers. Rows of a
     `TemporalVMFMixture` have to be in the order of their slices; Gibbs sampling needs one matrix.
@@ -56,11 +58,11 @@ def parted(parts: Any, *, executor: Executor | str | None = None, columns: int |
     --------
     >>> from vmfstream import VMFMixture
     >>> parts = [np.array([[1, 0.1], [0.1, 1]]), np.array([[1, 0.2], [0.2, 1]])]
-    >>> VMFMixture(n_components=2, random_state=0).fit(parted(parts)).labels_.tolist()
+    >>> VMFMixture(n_components=2, random_state=0).fit(chunked(parts)).labels_.tolist()
     [0, 1, 0, 1]
     """
     runner: Executor = DaskCluster(executor) if isinstance(executor, str) else executor or InProcess()
-    return PartedRows.of([_part(part, columns) for part in _listed(parts)], runner)
+    return ChunkedRows.of([_part(part, columns) for part in _listed(parts)], runner)
 
 
 def _listed(parts: Any) -> Sequence[Any]:

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, cast
 
 from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Floats
 from vmfstream.bayes.factors.concentration import RULES
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.dirichlet_process import Sticks, StickWeights, fit_process
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
 from vmfstream.estimators.parameters import Choice, Domain, Number
-from vmfstream.mixtures.columns import Floats
 
 
 class DirichletProcessVMFMixture(BayesianEstimator):

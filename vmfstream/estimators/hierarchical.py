@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vmfstream.arrays import Rows
 from vmfstream.bayes.factors.concentration import RULES
 from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, resultants
 from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy, leaf_vectors
 from vmfstream.bayes.predictive import memberships
-from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Array, Choice, Domain, Number, Whole
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.kernels import dots
-from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import (
     ITERATION,
     Documents,
@@ -21,7 +21,6 @@ from vmfstream.estimators.base import (
     padded_columns,
 )
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number
-from vmfstream.mixtures.columns import Floats
 from vmfstream.mixtures.frequency_sensitive import frequency_sensitive, frequency_sensitive_online, scores
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
 from vmfstream.mixtures.seeding import perturbed_means, random_means, seed_means

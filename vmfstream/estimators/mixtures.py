@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.kernels import dots
-from vmfstream.directional.params import Rows
 from vmfstream.estimators.base import (
     ITERATION,
     Documents,
@@ -19,7 +19,6 @@ from vmfstream.estimators.base import (
 )
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
 from vmfstream.mixtures import movmf, steps
-from vmfstream.mixtures.columns import Floats
 from vmfstream.mixtures.seeding import one_hot
 
 

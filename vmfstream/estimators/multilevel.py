@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from vmfstream.arrays import Rows, Vector
 from vmfstream.bayes.multilevel.concentrations import Laws
 from vmfstream.bayes.multilevel.prediction import (
     Bags,
@@ -25,7 +26,6 @@ from vmfstream.bayes.multilevel.prediction import (
 )
 from vmfstream.bayes.multilevel.sampler import Chain, fit
 from vmfstream.bayes.multilevel.sampler_state import Draw
-from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators import multilevel_input as read
 from vmfstream.estimators.base import SphereEstimator
@@ -34,8 +34,6 @@ from vmfstream.estimators.parameters import Choice, Domain, Either, Nothing, Num
 from vmfstream.metrics import perplexity
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.seeding import seed_labels
-
-Vector: TypeAlias = NDArray[np.float64]
 
 REDRAWS = 30
 """Tokens whose topics are drawn anew after each token of a group that is scored."""

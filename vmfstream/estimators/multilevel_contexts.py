@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.multilevel import contexts as kernels
 from vmfstream.bayes.multilevel.contexts import Context
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.multilevel_input import counts, numbers
-
-Vector: TypeAlias = NDArray[np.float64]
 
 KERNELS = ("gaussian", "multinomial", "vmf")
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from vmfstream.arrays import Rows, Vector
 from vmfstream.bayes.multilevel.content import Content, vector_content, word_content
 from vmfstream.bayes.multilevel.prediction import Bags
-from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import unit_rows
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 class Vectors(NamedTuple):

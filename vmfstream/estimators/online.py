@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from river.base import Clusterer
 from scipy.sparse import csr_array
 
-from vmfstream.directional.params import Parted, Rows
+from vmfstream.arrays import Rows
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
@@ -142,7 +143,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         """
         if hasattr(self, "_features"):
             raise ValueError("partial_fit: expected no named features, but learn_one or learn_many was called before")
-        if isinstance(X, Parted):
+        if isinstance(X, ChunkedMatrix):
             raise ValueError("X: expected rows in one piece; give rows in parts to partial_fit part by part")
         first = not hasattr(self, "_stream")
         if first:

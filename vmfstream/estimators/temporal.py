@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vmfstream.arrays import Rows
 from vmfstream.bayes.factors.concentration import RULES
-from vmfstream.bayes.temporal.fitting import Evolution, Options, evolve, extended
-from vmfstream.directional.params import Parted, Rows
+from vmfstream.bayes.temporal.fitting import Evolution, EvolutionOptions, evolve, extended
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number, Whole
 
@@ -188,8 +189,8 @@ class TemporalVMFMixture(MixtureEstimator):
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return self._evolution.predicted(rows)
 
-    def _options(self) -> Options:
-        return Options(
+    def _options(self) -> EvolutionOptions:
+        return EvolutionOptions(
             inference=self.inference,  # type: ignore[arg-type]
             persistence=None if isinstance(self.persistence, str) else self.persistence,
             lag=self.lag,
@@ -226,7 +227,7 @@ class TemporalVMFMixture(MixtureEstimator):
 
 def _ordered(rows: Rows, order: NDArray[np.int64]) -> Rows:
     """Rows slice by slice; those in parts have to be so already, since they are too many to be moved."""
-    if not isinstance(rows, Parted):
+    if not isinstance(rows, ChunkedMatrix):
         return rows[order]
     if (np.diff(order) < 0).any():
         row = int(np.flatnonzero(order != np.arange(len(order)))[0])

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.directional.params import Rows
+from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.watson import ESTIMATORS
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, labels_of
 from vmfstream.estimators.kmeans import SphericalKMeans
 from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number
 from vmfstream.mixtures import watson
-from vmfstream.mixtures.columns import Floats
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
 from vmfstream.mixtures.kmeans import KMeansFit
 from vmfstream.mixtures.seeding import random_means

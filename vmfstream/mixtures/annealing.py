@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from vmfstream.arrays import Rows
 from vmfstream.directional.kernels import dots
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import directed
 
 MELTING = (0.001, 0.3)

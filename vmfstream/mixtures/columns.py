@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.directional.params import Parted, Rows
-
-Floats: TypeAlias = NDArray[np.floating[Any]]
-"""An array of float32 or float64."""
+from vmfstream.arrays import Floats, Rows
+from vmfstream.directional.params import ChunkedMatrix
 
 NEGLIGIBLE = -50.0
 """A difference of log scores whose exponential does not change a sum in double precision."""
@@ -79,7 +77,7 @@ def softmax_rows(
 
 def directed(x: Rows) -> NDArray[np.bool_]:
     """Mark the rows of ``x`` that carry a direction: those with an entry that is not zero."""
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         return x.directed()
     if isinstance(x, np.ndarray):
         return np.asarray((x != 0).any(axis=1))

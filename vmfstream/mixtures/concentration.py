@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, kappa_bounds
 from vmfstream.directional.bessel_scalars import terms
 from vmfstream.directional.inverses import banerjee, newton2
@@ -20,8 +21,6 @@ from vmfstream.directional.inverses import banerjee, newton2
 Treatment: TypeAlias = Literal["marginal", "mle", "banerjee", "newton2", "debiased", "fixed"]
 
 TREATMENTS: tuple[Treatment, ...] = ("marginal", "mle", "banerjee", "newton2", "debiased", "fixed")
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 def shared_concentration(

@@ -11,14 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.axes import principal_axis
 from vmfstream.directional.kernels import accumulate, dots, padded
-from vmfstream.directional.params import Rows
 from vmfstream.directional.sphere import cosine_plus_plus
-from vmfstream.mixtures.columns import Floats, column_norms, eligible
+from vmfstream.mixtures.columns import column_norms, eligible
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, spare_rows
 from vmfstream.mixtures.seeding import means_at
-from vmfstream.mixtures.sums import Vector
 
 
 def axial_seeds(x: Rows, k: int, rng: np.random.Generator, weights: Vector | None = None) -> Floats:

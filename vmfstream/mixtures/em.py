@@ -13,9 +13,9 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.arrays import Rows, Vector
+from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import eligible
-from vmfstream.mixtures.sums import Vector
 
 DEAD = 0.5
 """Weight, in documents, below which a component is dead and starts again from the document explained worst."""

@@ -19,12 +19,12 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
 from vmfstream.directional.bessel_scalars import ell
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, eligible
+from vmfstream.mixtures.columns import eligible
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, mean_cosine
-from vmfstream.mixtures.sums import Sums, Vector, directions, score
+from vmfstream.mixtures.sums import Sums, directions, score
 
 Score: TypeAlias = Literal["exact", "asymptotic"]
 

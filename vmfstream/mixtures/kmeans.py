@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, eligible
-from vmfstream.mixtures.sums import Scored, Vector, directions, move, score
+from vmfstream.mixtures.columns import eligible
+from vmfstream.mixtures.sums import Scored, directions, move, score
 
 SHARP = 1e6
 """A concentration at which all but the nearest mean are negligible: assignments do not depend on it."""

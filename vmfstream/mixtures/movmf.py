@@ -15,15 +15,16 @@ from typing import TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.arrays import Floats, Rows, Vector
+from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.annealing import ANNEAL, FROZEN_BELOW, melting, temperatures
-from vmfstream.mixtures.columns import Floats, column_dots
+from vmfstream.mixtures.columns import column_dots
 from vmfstream.mixtures.concentration import TREATMENTS, Treatment
 from vmfstream.mixtures.em import Climb, Expectation, Stop, best_of, climb
 from vmfstream.mixtures.options import Assignment, Concentration, EMOptions, check_one_of, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
 from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
-from vmfstream.mixtures.sums import Sums, Vector, move
+from vmfstream.mixtures.sums import Sums, move
 
 TIED_SWEEPS = 5
 """Sweeps after a start from labels during which own concentrations are still shared."""

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Rows
 from vmfstream.directional.checks import checked_weights
-from vmfstream.directional.params import Parted, Rows
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.mixtures.columns import eligible
 
 Assignment: TypeAlias = Literal["soft", "hard", "hybrid"]
@@ -52,7 +53,7 @@ def check_rows(x: Rows) -> None:
         raise ValueError(f"x must be a matrix of float32 or float64; got {x.ndim} dimensions of {x.dtype}")
     if x.shape[1] < 2:
         raise ValueError(f"x must have at least 2 columns; got {x.shape[1]}")
-    if isinstance(x, Parted):
+    if isinstance(x, ChunkedMatrix):
         return
     squared = np.asarray((x**2).sum(axis=1), np.float64)
     bad = ~((squared == 0) | (np.abs(squared - 1) < 1e-3))

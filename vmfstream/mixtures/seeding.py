@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import cosine_plus_plus
-from vmfstream.mixtures.columns import Floats, dense_rows, directed, eligible
+from vmfstream.mixtures.columns import dense_rows, directed, eligible
 from vmfstream.mixtures.kmeans import spherical_kmeans
 
 PERTURBATION = 0.1

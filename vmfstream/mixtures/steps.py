@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.bessel import vmf_terms
 from vmfstream.directional.kernels import dots, posterior
-from vmfstream.directional.params import Mixture, Rows
-from vmfstream.mixtures.columns import Floats, dense_rows, directed, softmax_rows
+from vmfstream.directional.params import Mixture
+from vmfstream.mixtures.columns import dense_rows, directed, softmax_rows
 from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
 from vmfstream.mixtures.options import Concentration
-from vmfstream.mixtures.sums import Scored, Sums, Vector, directions, gather, score
+from vmfstream.mixtures.sums import Scored, Sums, directions, gather, score
 
 
 def e_step(x: Rows, mixture: Mixture, beta: float = 1.0, *, threads: int = 1) -> tuple[Floats, Vector]:

@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import accumulate, posterior_accumulate
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_norms, dense_rows
-
-Vector = NDArray[np.float64]
+from vmfstream.mixtures.columns import column_norms, dense_rows
 
 
 class Sums(NamedTuple):

@@ -14,16 +14,16 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import dots, padded
 from vmfstream.directional.kummer import log_kummer
-from vmfstream.directional.params import Mixture, Rows
+from vmfstream.directional.params import Mixture
 from vmfstream.directional.watson import ESTIMATORS, Estimator, estimate
-from vmfstream.mixtures.columns import Floats, dense_rows, directed, eligible, softmax_rows
+from vmfstream.mixtures.columns import dense_rows, directed, eligible, softmax_rows
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
 from vmfstream.mixtures.em import Expectation, Stop, best_of, climb
 from vmfstream.mixtures.options import EMOptions, checked
 from vmfstream.mixtures.seeding import one_hot, start_from
-from vmfstream.mixtures.sums import Vector
 
 WatsonAssignment: TypeAlias = Literal["soft", "hard"]
 

@@ -23,11 +23,10 @@ from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
+from vmfstream.arrays import Mask
 from vmfstream.directional.bessel import log_partition
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector
-
-Mask = NDArray[np.bool_]
 
 DEGREE, ROUNDING = 24, 1e-11
 """Highest degree of the polynomial that stands for the Bessel functions of all pairs, and its relative error."""

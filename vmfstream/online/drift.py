@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Mask
 from vmfstream.bayes.factors.beliefs import turned
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.online.settings import DriftSettings
 from vmfstream.online.state import Life, Matrix, Sample, TrackState, Vector
 from vmfstream.records import Event
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

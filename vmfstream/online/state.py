@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from vmfstream.arrays import Matrix as Matrix
+from vmfstream.arrays import Rows as Rows
+from vmfstream.arrays import Vector as Vector
 from vmfstream.directional.kernels import zeros
 from vmfstream.online.settings import TrackerSettings as TrackerSettings
-
-Matrix: TypeAlias = NDArray[np.float32]
-Vector: TypeAlias = NDArray[np.float64]
-Arrays: TypeAlias = dict[str, NDArray[Any]]
-Rows: TypeAlias = "csr_array | NDArray[np.float32]"
-
+from vmfstream.records import Arrays as Arrays
 
 NEVER = -(2**62)
 """A slice before all others."""

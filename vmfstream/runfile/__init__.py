@@ -1,4 +1,11 @@
-"""The log: one DuckDB file between the engine and everything that looks at a run.
+"""The run file: one DuckDB file that a run writes and everything else reads.
 
-``writer.Log`` writes it, ``queries.Reader`` reads it, ``memory.MemoryLog`` keeps the same records without a file.
+``writer``        `Log`: write epochs, settings and states, in transactions
+``coalescing``    several epochs as one write
+``queries``       `Reader`: ask for rows as frames of numpy columns
+``snapshots``     read the sample for batch fits, and write their results
+``memory``        `MemoryLog`: the same records without a file
+``schema``        tables and migrations; ``upgrade`` applies them to a file of an older format
+``rows``          records as columns of tables; ``arrays`` and ``json_records`` as bytes and as JSON
+``connection``    open the file for a moment; ``lease`` keeps others from writing, ``repair`` mends a torn write
 """

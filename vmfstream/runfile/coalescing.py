@@ -1,4 +1,4 @@
-"""Epochs that are written in one transaction: the rows that stay when one after the other had been written."""
+"""Combine several epochs into one write, which leaves the same rows as writing them one by one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vmfstream.runfile.rows import Frame, frames
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Writing:
-    """What a transaction does to the tables.
+class CoalescedWrite:
+    """The changes that one transaction makes to the tables.
 
-    Hindsight of the slices ``renewed`` goes before its new rows are added; the slices of ``cut`` keep only sampled
-    documents of keys up to a largest.
+    Smoothed rows of the slices ``renewed`` are deleted before new rows are added. In the slices of ``cut`` only sampled
+    documents with keys up to the given largest one stay.
     """
 
     tables: Mapping[str, Frame]
@@ -26,16 +26,16 @@ class Writing:
     position: Position
 
 
-def written(commits: Sequence[Commit]) -> Writing:
-    """Put epochs together, at least one, in their order."""
+def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
+    """Combine one or more epochs, given in their order."""
     cut: dict[int, int] = {}
     for one in commits:
-        _lower(cut, one.sampled)
+        _lower_limits(cut, one.sampled)
     tables: dict[str, list[Frame]] = {}
-    for one, begun in zip(_lasting(commits), _begun(commits), strict=True):
+    for one, begun in zip(_without_replaced(commits), _start_times(commits), strict=True):
         for table, frame in frames(one, begun).items():
             tables.setdefault(table, []).append(frame)
-    return Writing(
+    return CoalescedWrite(
         {
             table: {name: np.concatenate([one[name] for one in some]) for name in some[0]}
             for table, some in tables.items()
@@ -46,8 +46,8 @@ def written(commits: Sequence[Commit]) -> Writing:
     )
 
 
-def _begun(commits: Sequence[Commit]) -> list[datetime]:
-    """When the epochs were begun, taken for done one right after the other."""
+def _start_times(commits: Sequence[Commit]) -> list[datetime]:
+    """Return when each epoch began, if each followed the one before without a gap."""
     at, found = datetime.now(UTC), list[datetime]()
     for one in reversed(commits):
         at -= timedelta(seconds=one.epoch.seconds)
@@ -55,20 +55,20 @@ def _begun(commits: Sequence[Commit]) -> list[datetime]:
     return found[::-1]
 
 
-def _lasting(commits: Sequence[Commit]) -> list[Commit]:
-    """Leave out hindsight that a later epoch renews, and sampled documents that a later one drops."""
+def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
+    """Leave out smoothed slices that a later epoch replaces, and sampled documents that a later one drops."""
     renewed: set[int] = set()
     cut: dict[int, int] = {}
     found = []
     for one in reversed(commits):
         smoothed = [view for view in one.smoothed if view.slice not in renewed]
-        found.append(replace(one, smoothed=smoothed, sampled=_thinned(one.sampled, cut)))
+        found.append(replace(one, smoothed=smoothed, sampled=_without_dropped(one.sampled, cut)))
         renewed |= {view.slice for view in one.smoothed}
-        _lower(cut, one.sampled)
+        _lower_limits(cut, one.sampled)
     return found[::-1]
 
 
-def _thinned(sampled: Sampled | None, cut: Mapping[int, int]) -> Sampled | None:
+def _without_dropped(sampled: Sampled | None, cut: Mapping[int, int]) -> Sampled | None:
     if sampled is None or sampled.slice not in cut:
         return sampled
     rows = np.flatnonzero(sampled.key <= np.uint64(cut[sampled.slice]))
@@ -81,6 +81,6 @@ def _thinned(sampled: Sampled | None, cut: Mapping[int, int]) -> Sampled | None:
     )
 
 
-def _lower(cut: dict[int, int], sampled: Sampled | None) -> None:
+def _lower_limits(cut: dict[int, int], sampled: Sampled | None) -> None:
     for index, largest in ({} if sampled is None else sampled.cut).items():
         cut[index] = min(largest, cut.get(index, largest))

@@ -1,4 +1,4 @@
-"""One run at a time per log: a lock beside the file that the system releases however the process ends."""
+"""One run at a time per run file: a lock file that the system releases however the process ends."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from vmfstream.errors import StoreLocked
 
 
 @contextmanager
-def lease(log: Path) -> Iterator[None]:
-    """Hold a log for the length of a run; other processes may still read it.
+def lease(run_file: Path) -> Iterator[None]:
+    """Keep other runs from writing a run file, for the length of a run; other processes may read it.
 
-    The lock is on a file ``<log>.lock`` of its own, since the log itself is locked and released at every commit. It
+    The lock is a file ``<run file>.lock``, since the run file itself is locked and released at every commit. It
     names the process that holds it and goes away at the end; one left behind by a killed process is no obstacle.
 
     Raises
     ------
     StoreLocked
-        If another run holds the log; the message names its process.
+        If another run holds the run file; the message names its process.
     """
     try:
         import fcntl
-    except ImportError:  # Windows: an epoch that does not follow is still refused at the commit
+    except ImportError:  # Windows; there the commit refuses an epoch that does not follow
         yield
         return
-    path = _lock_of(log)
+    path = _lock_of(run_file)
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -35,10 +35,12 @@ def lease(log: Path) -> Iterator[None]:
         except BlockingIOError:
             holder = os.read(descriptor, 100).decode(errors="replace").strip() or "unknown"
             os.close(descriptor)
-            raise StoreLocked(f"process {holder} is writing the log {log}; stop it, or choose another --out") from None
+            raise StoreLocked(
+                f"process {holder} is writing the run file {run_file}; stop it, or choose another --out"
+            ) from None
         if _is_at(descriptor, path):
             break
-        os.close(descriptor)  # the run before removed the file between our two steps
+        os.close(descriptor)  # the previous run removed the file between the two steps
     try:
         os.truncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
@@ -48,27 +50,27 @@ def lease(log: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def holder(log: Path) -> int | None:
-    """Return the process that is writing a log, None if there is none.
+def holder(run_file: Path) -> int | None:
+    """Return the process that is writing a run file, None if there is none.
 
-    The lock itself is not touched: whoever tried it could be in the way of a run that begins at that moment.
+    The lock itself is not tried, since that could hinder a run that begins at the same moment.
     """
     try:
-        process = int(_lock_of(log).read_text())
+        process = int(_lock_of(run_file).read_text())
         os.kill(process, 0)
-    except PermissionError:  # there it is, but it belongs to somebody else
+    except PermissionError:  # the process exists and belongs to another user
         return process
     except (OSError, ValueError):
         return None
     return process
 
 
-def abandoned(log: Path) -> bool:
-    """Tell whether a run was killed that was writing a log: its lock is left, and nobody holds it."""
+def abandoned(run_file: Path) -> bool:
+    """Return whether the last run was killed while it held a run file: its lock file is left without a holder."""
     try:
         import fcntl
 
-        descriptor = os.open(_lock_of(log), os.O_RDONLY)
+        descriptor = os.open(_lock_of(run_file), os.O_RDONLY)
     except (ImportError, OSError):
         return False
     try:
@@ -80,8 +82,8 @@ def abandoned(log: Path) -> bool:
     return True
 
 
-def _lock_of(log: Path) -> Path:
-    return log.with_name(log.name + ".lock")
+def _lock_of(run_file: Path) -> Path:
+    return run_file.with_name(run_file.name + ".lock")
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

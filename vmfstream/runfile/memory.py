@@ -1,4 +1,4 @@
-"""A store without a file, for trackers inside a program and for tests."""
+"""A store in memory, for trackers inside a program and for tests."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Checkpoint, Commit
-from vmfstream.runfile.plain import from_plain, to_plain
+from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.rows import check_order
 
 
 class MemoryLog:
-    """Keeps every commit in memory in order; of the states only the last ones.
+    """Keep every commit in memory, in order, and of the states only the last ones.
 
     Attributes
     ----------
     commits : list of Commit
-        What was committed, with empty ``open_state`` and no ``slice_state``.
+        All commits, with empty ``open_state`` and no ``slice_state``.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class MemoryLog:
         self._closed = False
 
     def resume(self) -> Checkpoint | None:
-        """Return the last commit's state, or None while nothing was committed."""
+        """Return the last epoch with position and states, or None before the first commit."""
         if not self.commits:
             return None
         return Checkpoint(
@@ -42,13 +42,13 @@ class MemoryLog:
         )
 
     def settings(self, wanted: Mapping[str, str]) -> Mapping[str, str]:
-        """Record the settings the first time; later return those."""
+        """Record the settings at the first call; later return the recorded ones."""
         if not self._settings:
             self._settings = dict(wanted)
         return dict(self._settings)
 
     def commit(self, *commits: Commit) -> None:
-        """Keep epochs, all or none.
+        """Store epochs, all or none.
 
         Raises
         ------
@@ -56,10 +56,10 @@ class MemoryLog:
             If an epoch does not follow the one before, or the store is closed.
         """
         if self._closed:
-            raise InputError("the log is closed")
+            raise InputError("the store is closed")
         last = self.commits[-1].epoch.epoch if self.commits else None
         for one in commits:
-            check_order(one.epoch.epoch, last, "the log in memory")
+            check_order(one.epoch.epoch, last, "the store in memory")
             last = one.epoch.epoch
         for one in commits:
             self.commits.append(replace(one, position=dict(one.position), open_state={}, slice_state=None))
@@ -68,21 +68,21 @@ class MemoryLog:
             if one.slice_state is not None:
                 self._slice_state = _copied(one.slice_state)
 
-    def plain(self, arrays: Arrays) -> Any:
-        """Return all that is kept as a value for JSON; arrays in it are put into ``arrays``, see `log.plain`."""
+    def to_json(self, arrays: Arrays) -> Any:
+        """Return everything stored as a value for JSON; arrays are put into ``arrays``, see `json_records.to_json`."""
         states = [self._open_state, self._slice_state]
-        return to_plain([self.commits, self._settings, self._position, states], arrays)
+        return to_json([self.commits, self._settings, self._position, states], arrays)
 
     @classmethod
-    def from_plain(cls, value: Any, arrays: Arrays) -> MemoryLog:
-        """Return a log that keeps what `plain` returned."""
-        log = cls()
-        log.commits, log._settings, log._position, states = from_plain(value, arrays)
-        log._open_state, log._slice_state = states
-        return log
+    def from_json(cls, value: Any, arrays: Arrays) -> MemoryLog:
+        """Return the store whose `to_json` gave this value."""
+        store = cls()
+        store.commits, store._settings, store._position, states = from_json(value, arrays)
+        store._open_state, store._slice_state = states
+        return store
 
     def close(self) -> None:
-        """Refuse further commits; what was kept stays readable."""
+        """Refuse further commits; reading stays possible."""
         self._closed = True
 
 

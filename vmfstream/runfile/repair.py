@@ -1,10 +1,10 @@
-"""Mending a log whose writer was killed in the middle of a write.
+"""Repair a run file whose writer was killed in the middle of a write.
 
 When DuckDB folds its journal into the file it puts the new part of its directory into free places of blocks that also
 hold the part in force, writes each such block (256 KiB) at once, and names the new part in the header last. A process
 that is killed within such a write leaves a block of which some pages are new. The part in force is the same in both,
 so nothing is lost; but the block's checksum is that of all new pages, not of the mixture, and DuckDB refuses the file.
-Here the block gets the checksum of what it holds, if all that the log holds can be read then.
+The repair gives the block the checksum of its content, and keeps it if everything in the file can then be read.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _TORN = re.compile(
 )
 
 
-def look(connection: duckdb.DuckDBPyConnection) -> None:
-    """Read the whole directory of a log, of which DuckDB reads parts only when they are needed.
+def read_directory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Read the whole directory of a run file, which DuckDB otherwise reads in parts, as needed.
 
     Raises
     ------
@@ -42,34 +42,34 @@ def look(connection: duckdb.DuckDBPyConnection) -> None:
         raise
 
 
-def mend(log: Path, error: duckdb.Error) -> bool:
-    """Mend the block that DuckDB complains of; False, and the file is as it was, if something else is wrong with it."""
+def repair(run_file: Path, error: duckdb.Error) -> bool:
+    """Repair the block that an error of DuckDB names; return False, with the file unchanged, if that does not help."""
     torn = _TORN.search(str(error))
-    if torn is None or not abandoned(log):
+    if torn is None or not abandoned(run_file):
         return False
     computed, stored = (int(torn[name]).to_bytes(8, "little") for name in ("computed", "stored"))
-    with log.open("r+b", buffering=0) as file:
+    with run_file.open("r+b", buffering=0) as file:
         file.seek(int(torn["at"]))
         if file.read(8) != stored:
             return False
-        _put(file.fileno(), computed, int(torn["at"]))
+        _write_checksum(file.fileno(), computed, int(torn["at"]))
         try:
-            _read_all(log)
+            _read_all(run_file)
         except duckdb.Error:
-            _put(file.fileno(), stored, int(torn["at"]))
+            _write_checksum(file.fileno(), stored, int(torn["at"]))
             return False
-    _logger.warning("%s: its writer was killed within a write; the block at %s was mended", log, torn["at"])
+    _logger.warning("%s: its writer was killed within a write; the block at %s was repaired", run_file, torn["at"])
     return True
 
 
-def _put(file: int, checksum: bytes, at: int) -> None:
+def _write_checksum(file: int, checksum: bytes, at: int) -> None:
     os.pwrite(file, checksum, at)
     os.fsync(file)
 
 
-def _read_all(log: Path) -> None:
-    """Read every row; the blocks of rows have checksums of their own."""
-    with duckdb.connect(log, read_only=True) as connection:
+def _read_all(run_file: Path) -> None:
+    """Read every row: the blocks of rows have checksums of their own."""
+    with duckdb.connect(run_file, read_only=True) as connection:
         for table in _tables(connection):
             connection.execute(f'select bit_xor(hash(row)) from "{table}" as row').fetchall()
 

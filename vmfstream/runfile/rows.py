@@ -1,4 +1,4 @@
-"""From the records of a commit to the columns of the tables."""
+"""Convert the records of a commit to columns of the tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_order(epoch: int, last: int | None, where: str) -> None:
 
 
 def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
-    """Return the rows of an epoch that was begun then as columns per table, tables without rows left out."""
+    """Return the rows of an epoch that began at ``begun``, as columns by table; tables without rows are left out."""
     report = commit.epoch
     tables: dict[str, Frame] = {
         "epoch": {
@@ -134,7 +134,7 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
 
 
 def _reading(table: str, topics: Sequence[tuple[int, TopicRows]]) -> dict[str, Frame]:
-    """Return the topics of slices with all that belongs to them."""
+    """Return the rows of topics, words, angles and sketches of slices."""
     pairs = [(index, rows, np.triu_indices(len(rows.topic), 1)) for index, rows in topics if rows.angles is not None]
     sketched = [(index, rows.topic, rows.sketches) for index, rows in topics if rows.sketches is not None]
     return {
@@ -192,7 +192,7 @@ def _floats(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def as_texts(values: Iterable[str]) -> NDArray[np.object_]:
-    """Return texts as a column, whatever letters are in them."""
+    """Return texts as a column; lone surrogates become question marks."""
     return np.array([_encodable(str(value)) for value in values], dtype=np.object_)
 
 

@@ -1,4 +1,4 @@
-"""Tables of the log and the ordered steps that made them.
+"""Tables of the run file, as an ordered list of migrations.
 
 Only small tables carry an index. Rows of an epoch or a slice are kept unique by the primary keys of ``epoch`` and
 ``slice``, written in the same transaction: with two million word rows an index of its own would double the file.
@@ -197,7 +197,7 @@ def check(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     Raises
     ------
     InputError
-        If the file holds no log.
+        If the file is no run file.
     FormatVersion
         If the run file was written by a newer program, or by an older one and was not brought up to date since.
     """
@@ -210,29 +210,29 @@ def check(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """Return the format number of a log, at most the program's own.
+    """Return the format number of a run file, at most the program's own.
 
     Raises
     ------
     InputError
-        If the file holds no log.
+        If the file is no run file.
     FormatVersion
         If the number is higher than the program knows.
     """
     tables = _tables(connection)
     if not {"meta", "migration"} <= tables:
         found = f"holds the tables {', '.join(sorted(tables)[:5])}" if tables else "is empty"
-        raise InputError(f"{path} is a DuckDB file but no vmfstream log: it {found}")
+        raise InputError(f"{path} is a DuckDB file but no vmfstream run file: it {found}")
     try:
         row = connection.execute("select value from meta where key = 'format'").fetchone()
         stored = int(row[0]) if row else None
     except (duckdb.Error, ValueError):
         stored = None
     if stored is None:
-        raise InputError(f"{path} is a DuckDB file but no vmfstream log: its table meta names no format")
+        raise InputError(f"{path} is a DuckDB file but no vmfstream run file: its table meta names no format")
     if stored > len(MIGRATIONS):
         raise FormatVersion(
-            f"the log {path} has format {stored}, this program knows formats up to {len(MIGRATIONS)}; "
+            f"the run file {path} has format {stored}, this program knows formats up to {len(MIGRATIONS)}; "
             "update vmfstream to open it"
         )
     return stored

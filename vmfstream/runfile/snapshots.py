@@ -1,4 +1,4 @@
-"""What batch fits of the sample read from a log, and what they write into it."""
+"""Read the sample of a run file for batch fits, and write their results as snapshots."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import insert, stored_state
 
 TIMEOUT = 30.0
-"""Seconds to wait for a log that a run is writing to."""
+"""Seconds to wait for a file that another process holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """A moment of a log: its settings, the sample, and states.
+    """Settings, sample and states of a run file, all of the same commit.
 
-    ``slice`` and ``packed`` are columns of the sample, by slice and key; ``sizes`` the documents of each closed slice.
-    ``now`` is the open and the slice state of the last commit, ``before`` those from before the newest slice ended,
-    None where there are none.
+    ``slice`` and ``packed`` are columns of the sample, ordered by slice and key; ``sizes`` are the numbers of documents
+    of closed slices. ``now`` is the open and the slice state of the last commit, ``before`` those from before the
+    newest slice ended, None if there are none.
     """
 
     settings: Mapping[str, str]
@@ -42,7 +42,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A batch fit of the sample; its columns are those of `SnapshotFrame` and `SnapshotTopicFrame` of the queries."""
+    """A batch fit of the sample, with the columns of `SnapshotFrame` and `SnapshotTopicFrame`."""
 
     kind: str
     slice: int
@@ -61,14 +61,14 @@ class Snapshot:
 
 
 def read_stored(path: Path) -> Stored:
-    """Read what batch fits need, all of one moment, while a run may be writing.
+    """Read settings, sample and states of one commit, also while a run is writing.
 
     Raises
     ------
     InputError
-        If there is no log at ``path``.
+        If there is no run file at ``path``.
     StoreLocked
-        If the log is not released in time.
+        If the run file is not released in time.
     """
     path = path.expanduser().resolve()
     upgrade(path, TIMEOUT)
@@ -86,22 +86,22 @@ def read_stored(path: Path) -> Stored:
                 before=_states(connection, "_before"),
             )
         except (duckdb.Error, ValueError) as error:
-            raise InputError(f"cannot read the log {path}: {error}") from error
+            raise InputError(f"cannot read the run file {path}: {error}") from error
 
 
 def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> list[int]:
-    """Write snapshots in one transaction; return their numbers.
+    """Write snapshots, all or none; return their numbers.
 
     Raises
     ------
     InputError
-        If the log cannot be written; nothing was then.
+        If the run file cannot be written; it is unchanged then.
     StoreLocked
-        If the log is not released in time.
+        If the run file is not released in time.
     """
     path = path.expanduser().resolve()
     if not path.exists():
-        raise InputError(f"there is no log at {path}")
+        raise InputError(f"there is no run file at {path}")
     upgrade(path, TIMEOUT)
     with connected(path, read_only=False, timeout=TIMEOUT) as connection:
         try:
@@ -114,7 +114,7 @@ def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> list[int]:
                     insert(connection, table, frame)
             connection.commit()
         except duckdb.Error as error:
-            raise InputError(f"cannot write snapshots into the log {path}: {explain(error)}") from error
+            raise InputError(f"cannot write snapshots into the run file {path}: {explain(error)}") from error
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""The only writer of the log: opens the file, writes epochs in one transaction, closes it."""
+"""The writer of the run file: each call opens the file, writes one or more epochs in a transaction, and closes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Checkpoint, Commit
 from vmfstream.runfile.arrays import pack, unpack
-from vmfstream.runfile.coalescing import written
+from vmfstream.runfile.coalescing import coalesce
 from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.rows import Frame, check_order
 from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare
@@ -23,25 +23,25 @@ _RESERVED = "format"
 
 
 class Log:
-    """A DuckDB file that keeps what the engine reports and what it needs to continue.
+    """A DuckDB file that stores what the engine reports and what it needs to continue.
 
     The file is open only during a call, so that other processes can read it between two epochs.
 
     Parameters
     ----------
     path : str or Path
-        The file; made if missing, its folder must exist.
+        The file; made if missing, in a folder that exists.
     timeout : float
         Seconds to wait for a file that another process holds.
 
     Raises
     ------
     InputError
-        If the path cannot be a log (no folder, no permission, another kind of file).
+        If the path cannot be a run file (no folder, no permission, another kind of file).
     FormatVersion
-        If the log was written by a newer program.
+        If the run file was written by a newer version.
     StoreLocked
-        If another process did not release the file in time.
+        If another process did not release the file in time, or is writing a file of an older format.
     """
 
     def __init__(self, path: str | Path, timeout: float = 30.0) -> None:
@@ -52,10 +52,10 @@ class Log:
             try:
                 prepare(connection, self.path)
             except duckdb.Error as error:
-                raise InputError(f"cannot write the log {self.path}: {explain(error)}") from error
+                raise InputError(f"cannot write the run file {self.path}: {explain(error)}") from error
 
     def resume(self) -> Checkpoint | None:
-        """Return the last commit's epoch, position and states, or None for a new log.
+        """Return the last commit's epoch, position and states, or None for a new run file.
 
         Raises
         ------
@@ -77,20 +77,20 @@ class Log:
                     finished=row[1],
                 )
             except (duckdb.Error, ValueError) as error:
-                raise InputError(f"cannot read the last state in the log {self.path}: {error}") from error
+                raise InputError(f"cannot read the last state in the run file {self.path}: {error}") from error
 
     def settings(self, wanted: Mapping[str, str]) -> Mapping[str, str]:
-        """Record the settings of a run in a new log; from an old log return those it was made with.
+        """Record the settings of a run in a new run file; return the recorded ones of an existing one.
 
         Parameters
         ----------
         wanted : mapping of str to str
-            Any keys but ``format``, which the log writes itself.
+            Any keys but ``format``, which is reserved for the format of the file.
 
         Returns
         -------
         mapping of str to str
-            What the log holds now.
+            The settings that the run file holds now.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class Log:
             If ``wanted`` holds the key ``format``.
         """
         if _RESERVED in wanted:
-            raise ValueError(f"settings must not hold the key {_RESERVED!r}, which the log writes itself")
+            raise ValueError(f"settings must not hold the key {_RESERVED!r}, which is reserved for the file's format")
         with connected(self.path, read_only=False, timeout=self.timeout) as connection:
             try:
                 connection.begin()
@@ -110,34 +110,34 @@ class Log:
                     connection.execute("insert into meta values (?, ?)", [key, str(value)])
                 connection.commit()
             except duckdb.Error as error:
-                raise InputError(f"cannot write the settings into the log {self.path}: {explain(error)}") from error
+                raise InputError(f"cannot write settings to the run file {self.path}: {explain(error)}") from error
         return {key: str(value) for key, value in wanted.items()}
 
     def commit(self, *commits: Commit) -> None:
-        """Write epochs: rows, position and states, all or nothing.
+        """Write epochs in one transaction: rows, position and states, all or nothing.
 
-        What the log then holds is what it held if they had been written one by one.
+        The rows are the same as if the epochs were written one by one.
 
         Parameters
         ----------
         *commits : Commit
-            One or more; the first epoch must be one more than the last stored (0 or 1 in a new log), the others follow.
+            One or more, in order; the first must follow the last stored epoch (or be 0 or 1 in a new run file).
 
         Raises
         ------
         InputError
-            If an epoch does not follow, the log is closed or gone, or the disk refuses; nothing was written then.
+            If an epoch does not follow, the run file is closed or gone, or the disk is full; it is unchanged then.
         StoreLocked
             If another process did not release the file in time; the commit may be tried again.
         ValueError
             If a state is not made of plain arrays.
         """
         if self._closed:
-            raise InputError(f"the log {self.path} is closed")
+            raise InputError(f"the run file {self.path} is closed")
         if not self.path.exists():
-            raise InputError(f"the log {self.path} is gone: somebody moved or deleted it during the run")
-        # all the work that needs no file comes first: nobody else can open it meanwhile
-        writing = written(commits)
+            raise InputError(f"the run file {self.path} is gone: somebody moved or deleted it during the run")
+        # all work that needs no file comes first, since others cannot open it meanwhile
+        combined = coalesce(commits)
         states = _packed_states(commits)
         epochs = [one.epoch.epoch for one in commits]
         with connected(self.path, read_only=False, timeout=self.timeout) as connection:
@@ -145,20 +145,20 @@ class Log:
                 connection.begin()
                 last = connection.execute("select max(epoch) from epoch").fetchall()[0][0]
                 for epoch in epochs:
-                    check_order(epoch, last, f"the log {self.path}")
+                    check_order(epoch, last, f"the run file {self.path}")
                     last = epoch
-                _forget_hindsight(connection, writing.renewed)
-                _thin(connection, writing.cut)
-                for table, frame in writing.tables.items():
+                _delete_smoothed(connection, combined.renewed)
+                _drop_sampled(connection, combined.cut)
+                for table, frame in combined.tables.items():
                     insert(connection, table, frame)
-                for part, offset in writing.position.items():
+                for part, offset in combined.position.items():
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
                 for kind, body in states:
-                    _keep(connection, kind, body)
+                    _write_state(connection, kind, body)
                 connection.commit()
             except duckdb.Error as error:
                 raise InputError(
-                    f"nothing of epoch {epochs[0]} could be written into the log {self.path}: {explain(error)}; "
+                    f"nothing of epoch {epochs[0]} could be written into the run file {self.path}: {explain(error)}; "
                     "if the disk is full make room, then continue the run"
                 ) from error
         _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
@@ -169,9 +169,9 @@ class Log:
 
 
 def _packed_states(commits: Sequence[Commit]) -> list[tuple[str, bytes | None]]:
-    """Return the states that stay, by the names of their tables in the order of writing; None sets the last one aside.
+    """Return the states to write, by their tables in the order of writing; None sets the stored one aside.
 
-    The states from before the newest slice ended stay too: they judge others by that slice.
+    The states from before the newest slice ended are kept too: batch fits are scored on that slice.
     """
     ends = [at for at, one in enumerate(commits) if one.closed and one.slice_state is not None]
     newest = ends[-1] if ends else 0
@@ -186,13 +186,13 @@ def _newest_states(commits: Sequence[Commit]) -> list[tuple[str, bytes | None]]:
     return [(kind, pack(state)) for kind, state in opened + closed]
 
 
-def _forget_hindsight(connection: duckdb.DuckDBPyConnection, slices: Sequence[int]) -> None:
+def _delete_smoothed(connection: duckdb.DuckDBPyConnection, slices: Sequence[int]) -> None:
     if slices:
         for table in ("smoothed", "smoothed_word", "smoothed_angle", "smoothed_sketch"):
             connection.execute(f"delete from {table} where slice in (select unnest(?::integer[]))", [slices])
 
 
-def _thin(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:
+def _drop_sampled(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:
     if cut:
         connection.execute(
             "delete from sample using (select unnest(?::integer[]) as cut, unnest(?::ubigint[]) as largest) "
@@ -209,13 +209,12 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> N
     connection.unregister("incoming")
 
 
-def _keep(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes | None) -> None:
-    """Replace a state, or set it aside as the one from before a slice ended; renamed, it costs nothing.
+def _write_state(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes | None) -> None:
+    """Replace a stored state, or set it aside as the one from before a slice ended, by renaming its table.
 
-    Rows of one growing table would be written again whenever DuckDB folds its journal into the file; a table that is
-    replaced costs the same for ever and keeps the file at a few times the state. As a column of numbers a state goes
-    straight to its place in the file, as one large value it would pass through the journal: 14 MB take 40 ms instead
-    of 90.
+    A replaced table costs the same at every commit and keeps the file at a few times the size of the state; a growing
+    table would be written again at every checkpoint of DuckDB. As a column of numbers a state is written directly to
+    the file instead of through the journal: 14 MB take 40 ms instead of 90.
     """
     if body is None:
         connection.execute(f"drop table checkpoint_{kind}_before")

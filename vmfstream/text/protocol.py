@@ -1,7 +1,7 @@
-"""What makes unit rows of documents: the seam that all encoders share.
+"""The protocols of encoders, which turn documents into unit rows.
 
-Documents are first counted and then encoded. Counts outlive the vocabulary: when it has changed at the end of a slice,
-the same counts are encoded again.
+Documents are first counted and then encoded. Counts do not depend on the vocabulary: when it has changed at the end of
+a slice, the same counts are encoded again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.kernels import Rows
+from vmfstream.arrays import Matrix, Rows
 from vmfstream.records import Arrays, Document
 from vmfstream.text.vocabulary import Growth
 
@@ -26,10 +26,10 @@ Counted: TypeAlias = Any
 """What an encoder's ``count`` returns, its own kind: with a length, ``take(rows)``, ``remap(terms)``, ``arrays()``."""
 
 
-class Encoder(Protocol):
+class DocumentEncoder(Protocol):
     """Turns documents into unit rows.
 
-    The space is frozen between two calls of ``close_slice``: ``encode`` of equal counts gives equal rows.
+    The columns are fixed between two calls of ``close_slice``: ``encode`` of equal counts gives equal rows.
     """
 
     @property
@@ -43,47 +43,15 @@ class Encoder(Protocol):
         ...
 
     def count(self, documents: Sequence[Document]) -> Counted:
-        """Take documents into the open slice."""
-        ...
-
-    def concat(self, parts: Sequence[Counted]) -> Counted:
-        """Put batches under each other, which may be none."""
-        ...
-
-    def counts_from(self, arrays: Arrays) -> Counted:
-        """Rebuild counts from their ``arrays()``."""
-        ...
-
-    def pack(self, counts: Counted) -> list[bytes]:
-        """Return the documents one by one, in a form that holds whatever becomes of the columns."""
-        ...
-
-    def unpack(self, packed: Sequence[bytes]) -> Counted:
-        """Rebuild counts from what ``pack`` returned, now or in an earlier run."""
+        """Count N documents into the open slice."""
         ...
 
     def encode(self, counts: Counted) -> Rows:
         """Return the documents as (N, dim) float32 unit rows; zero rows for those without a direction."""
         ...
 
-    def unknown(self, counts: Counted) -> tuple[int, int]:
-        """How much of what was counted has no column, and how much was counted."""
-        ...
-
     def close_slice(self) -> Growth:
         """End the open slice and return how the columns changed."""
-        ...
-
-    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]) -> None:
-        """Be told at the end of a slice which topics (K,) its documents have, by memberships ``resp`` (N, >= K)."""
-        ...
-
-    def words(self, m: NDArray[np.float32], top: int, k: int, at: Place | None = None) -> TopWords:
-        """Name the strongest rows of the first ``k`` columns of ``m`` (dim, >= k), or the topics that stand ``at``."""
-        ...
-
-    def sketches(self, m: NDArray[np.float32]) -> NDArray[np.int8]:
-        """Return the columns of ``m`` (dim, k) as few numbers, (k, 512), that can be compared across vocabularies."""
         ...
 
     def state(self) -> Arrays:
@@ -94,14 +62,70 @@ class Encoder(Protocol):
         """Continue from a stored state; what follows is the same to the last bit."""
         ...
 
+
+class CountStorage(Protocol):
+    """Joins, stores and reads back counted documents, those of the window and the sample of snapshots."""
+
+    def concat(self, parts: Sequence[Counted]) -> Counted:
+        """Stack batches, of which there may be none."""
+        ...
+
+    def counts_from(self, arrays: Arrays) -> Counted:
+        """Rebuild counts from their ``arrays()``."""
+        ...
+
+    def pack(self, counts: Counted) -> list[bytes]:
+        """Return the documents one by one, in a form that does not depend on the columns."""
+        ...
+
+    def unpack(self, packed: Sequence[bytes]) -> Counted:
+        """Rebuild counts from what ``pack`` returned, now or in an earlier run."""
+        ...
+
+
+class TopicNaming(Protocol):
+    """Describes topics and documents by words."""
+
+    def unknown(self, counts: Counted) -> tuple[int, int]:
+        """Return the number of words without a column, and the number of all words: the out-of-vocabulary rate."""
+        ...
+
+    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: Matrix) -> None:
+        """Take the documents of a slice that ends, with memberships ``resp`` (N, >= K) in the topics ``ids`` (K,)."""
+        ...
+
+    def words(self, m: Matrix, top: int, k: int, at: Place | None = None) -> TopWords:
+        """Return the ``top`` strongest words of the first ``k`` topics.
+
+        Parameters
+        ----------
+        m : (dim, >= k) float32, mean directions in columns
+        top : int, number of words, at least 0
+        k : int, number of topics
+        at : the slice and the topics that the columns are, for encoders that name topics by their documents
+        """
+        ...
+
+    def sketches(self, m: Matrix) -> NDArray[np.int8]:
+        """Return the columns of ``m`` (dim, k) as sketches (k, 512) that can be compared across vocabularies."""
+        ...
+
+
+class SharedCounting(Protocol):
+    """Lets copies of an encoder on workers count documents of the open slice."""
+
     def blank_state(self) -> Arrays:
-        """Return what ``restore`` needs for an encoder that helps in the open slice, and has counted nothing of it."""
+        """Return what ``restore`` needs for a copy that has counted nothing of the open slice."""
         ...
 
     def tally(self, begun: Arrays) -> Arrays:
-        """Return what was counted since the ``blank_state`` that was restored."""
+        """Return what a copy has counted since it restored the ``blank_state`` ``begun``."""
         ...
 
     def absorb(self, tally: Arrays) -> NDArray[np.int32] | None:
-        """Take in what a helper has counted; return what its counts are to be remapped with."""
+        """Add what a copy has counted; return the terms here of its terms, for ``remap`` of its counts."""
         ...
+
+
+class Encoder(DocumentEncoder, CountStorage, TopicNaming, SharedCounting, Protocol):
+    """All that the engine needs of an encoder. A function that needs less names the protocol that it needs."""

@@ -44,7 +44,7 @@ _UNSPACED = (
 _CODE_POINTS = 0x33480
 
 
-class Options(NamedTuple):
+class TokeniserOptions(NamedTuple):
     """Which words count: lengths in characters, and whether numbers do."""
 
     min_length: int
@@ -71,7 +71,7 @@ class Tokeniser:
     def __init__(self, min_length: int = 2, max_length: int = 40, keep_numbers: bool = False) -> None:
         if not 1 <= min_length <= max_length:
             raise ValueError(f"expected 1 <= min_length <= max_length, got {min_length} and {max_length}")
-        self.options = Options(int(min_length), int(max_length), bool(keep_numbers))
+        self.options = TokeniserOptions(int(min_length), int(max_length), bool(keep_numbers))
 
     def tokens(self, text: str) -> list[str]:
         """Return the words of one text in their order, repetitions included (for people and tests, not for speed)."""

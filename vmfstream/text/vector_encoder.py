@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.kernels import Rows
+from vmfstream.arrays import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Document

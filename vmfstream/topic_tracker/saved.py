@@ -74,10 +74,10 @@ def read_saved(path: Path) -> MemoryLog:
 def flattened(kept: MemoryLog) -> Arrays:
     """Return all that is kept as named arrays."""
     arrays: Arrays = {}
-    tree = json.dumps(kept.plain(arrays))
+    tree = json.dumps(kept.to_json(arrays))
     return arrays | {"tree": np.frombuffer(tree.encode(), np.uint8)}
 
 
 def unflattened(arrays: Arrays) -> MemoryLog:
     """Return what `flattened` was given."""
-    return MemoryLog.from_plain(json.loads(arrays["tree"].tobytes()), arrays)
+    return MemoryLog.from_json(json.loads(arrays["tree"].tobytes()), arrays)

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.waiting import wait_for
 from vmfstream.errors import InputError
 from vmfstream.replay.papers import work
 from vmfstream.replay.papers.work import Done, Result, Task, Workers
@@ -90,11 +90,9 @@ def test_ctrl_c_ends_the_processes_and_keeps_what_is_done(tmp_path: Path) -> Non
         start_new_session=True,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("*.json"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: len(list(tmp_path.glob("*.json"))), lambda done: done >= 2, running)
     os.killpg(running.pid, signal.SIGINT)
-    _, said = running.communicate(timeout=30)  # the processes hold the pipe open as long as they live
+    _, said = running.communicate()  # the processes hold the pipe open as long as they live
     assert "KeyboardInterrupt" in said
     assert len(list(tmp_path.glob("*.json"))) == 2
 

@@ -14,10 +14,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from pathlib import Path
 
+from tests.waiting import PATIENCE, wait_for
 from vmfstream.folders import cache_folder
 
 VERSION = "4.3.1"
@@ -91,11 +91,11 @@ class Broker:
     def start(self) -> None:
         """Start, or start again after a kill, and wait until it answers."""
         self._process = self._java("kafka.Kafka", "server.properties")
-        deadline = time.monotonic() + 90
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"Kafka did not start: {(self.folder / 'out.log').read_text()[-3000:]}")
-            time.sleep(0.1)
+        said = self.folder / "out.log"
+        try:
+            wait_for(lambda: (said.stat().st_size, self._answers()), lambda seen: seen[1], self._process)
+        except AssertionError as error:
+            raise RuntimeError(f"Kafka did not start: {said.read_text()[-3000:]}") from error
 
     def kill(self) -> None:
         """End it at once, as a crash does."""
@@ -109,7 +109,7 @@ class Broker:
         if self._process is not None:
             self._process.send_signal(how)
             try:
-                self._process.wait(20)
+                self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

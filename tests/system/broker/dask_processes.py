@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import multiprocessing
-import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from tests.system.broker.cluster import free_ports
+from tests.system.broker.trackers import rows_of
+from tests.waiting import has_ended, wait_for
 from vmfstream.records import Position
 
 _servers = multiprocessing.get_context("forkserver")
@@ -155,17 +156,10 @@ def driver(path: Path, url: str, until: Position, address: str, **settings: Any)
 
 def epochs(path: Path) -> int:
     """How many epochs a log holds, 0 while there is none."""
-    from tests.system.broker.trackers import ask
-
-    return int(ask(path, "select count(*) from epoch")[0][0]) if path.exists() else 0
+    return rows_of(path, "epoch")
 
 
-def wait_for_epochs(path: Path, count: int, child: Any, seconds: float = 120.0) -> bool:
+def wait_for_epochs(path: Path, count: int, child: Any) -> bool:
     """Wait until a log holds so many epochs; False if its driver has ended before."""
-    deadline = time.monotonic() + seconds
-    while epochs(path) < count:
-        if child.exitcode is not None:
-            return False
-        assert time.monotonic() < deadline, f"there are not {count} epochs in time"
-        time.sleep(0.02)
-    return True
+    wait_for(lambda: (epochs(path), has_ended(child)), lambda seen: seen[0] >= count or seen[1])
+    return epochs(path) >= count

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.system.broker.cluster import free_ports
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.broker
 
@@ -24,6 +25,6 @@ def test_it_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
         assert process.stdout is not None
         assert f"kafka://127.0.0.1:{port}/news" in process.stdout.readline()
         process.send_signal(how)
-        assert process.wait(60) == (128 + how if how == signal.SIGTERM else 0)
+        assert process.wait(PATIENCE) == (128 + how if how == signal.SIGTERM else 0)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), 1.0)

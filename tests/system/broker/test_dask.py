@@ -11,7 +11,7 @@ import pytest
 
 from tests.system.broker.conftest import Topic, Topics
 from tests.system.broker.dask_processes import Grid, driver, epochs, follow_by_workers, wait_for_epochs
-from tests.system.broker.trackers import ask, counts, documents, stored, times
+from tests.system.broker.trackers import ask, counts, documents, join, stored, times
 from tests.system.test_recovery import equal
 
 pytestmark = pytest.mark.broker
@@ -34,7 +34,7 @@ def filled(topic: Topic, count: int) -> dict[str, int]:
 
 
 def ended(child: object, path: Path, ends: dict[str, int]) -> None:
-    child.join(300)  # type: ignore[attr-defined]
+    join(child, path)
     assert child.exitcode == 0  # type: ignore[attr-defined]
     assert stored(path) == ends
 

@@ -13,8 +13,9 @@ import pytest
 
 from tests.system.broker.cluster import Broker
 from tests.system.broker.conftest import Topic, Topics
-from tests.system.broker.trackers import ask, counts, documents, stored, times, tracker, wait_for
+from tests.system.broker.trackers import counts, documents, join, rows_of, stored, times, tracker
 from tests.system.test_recovery import equal
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.broker
 
@@ -30,7 +31,7 @@ def filled(topic: Topic, count: int) -> dict[str, int]:
 
 def run_to_end(path: Path, topic: Topic, ends: dict[str, int], **settings: Any) -> None:
     child = tracker(path, topic.url, ends, **settings)
-    child.join(300)
+    join(child, path)
     assert child.exitcode == 0
     assert stored(path) == ends
 
@@ -77,13 +78,14 @@ def test_a_broker_that_dies_is_waited_for(broker: Broker, topics: Topics, tmp_pa
     child = tracker(path, topic.url, None, linger=0.5)
     for number, part in enumerate(parts):
         topic.fill(part, times=times(part))
-        wait_for(lambda: path.exists() and ask(path, "select count(*) from epoch")[0][0] > 0)
+        wait_for(lambda: rows_of(path, "epoch"), bool, child)
         before = sum(stored(path).values())
-        wait_for(lambda before=before, number=number: sum(stored(path).values()) >= min(before, 12_000 * number + 1))
+        least = min(before, 12_000 * number + 1)
+        wait_for(lambda: sum(stored(path).values()), lambda read, least=least: read >= least, child)
         broker.kill()
         assert child.is_alive()
         broker.start()
-    wait_for(lambda: stored(path) == topic.ends(), 120)
+    wait_for(lambda: stored(path), lambda position: position == topic.ends(), child)
     child.terminate()
-    child.join(30)
+    join(child, path)
     assert counts(path) == (len(rows), 0)

@@ -16,6 +16,7 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, R
 
 from tests.system.broker.cluster import PASSWORD, USER, Broker
 from tests.system.broker.conftest import Topic, Topics
+from tests.waiting import wait_for
 from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import MESSAGE_TIME, FieldCodec
 from vmfstream.connectors.kafka.options import ClientOptions
@@ -43,11 +44,14 @@ def opened() -> Iterator[Opened]:
         source.close()
 
 
-def take(source: Source, count: int, seconds: float = 20.0) -> list[Message]:
+def take(source: Source, count: int) -> list[Message]:
     found: list[Message] = []
-    deadline = time.monotonic() + seconds
-    while len(found) < count and time.monotonic() < deadline:
-        found += source.poll(count - len(found), 0.2)
+
+    def look() -> int:
+        found.extend(source.poll(count - len(found), 0.2))
+        return len(found)
+
+    wait_for(look, lambda taken: taken >= count)
     assert len(found) == count
     return found
 
@@ -167,10 +171,7 @@ def test_a_group_is_told_for_monitoring_only(topics: Topics, opened: Opened) -> 
     source = opened(topic, group="watchers")
     take(source, 5)
     source.committed({f"{topic.name}:0": 3})
-    deadline = time.monotonic() + 20
-    while source._consumer.committed(TopicPartition(topic.name, 0)) != 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_for(lambda: source._consumer.committed(TopicPartition(topic.name, 0)), lambda offset: offset == 3)
     assert numbers(take(opened(topic, group="watchers"), 5)) == [0, 1, 2, 3, 4]
 
 
@@ -224,8 +225,8 @@ def test_a_gap_that_opens_while_reading(topics: Topics, opened: Opened) -> None:
 
 
 def test_a_topic_that_is_deleted(topics: Topics, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vmfstream.connectors.kafka.source._GONE", 1.0)
-    monkeypatch.setattr("vmfstream.connectors.kafka.source._LOOK", 0.5)
+    monkeypatch.setattr("vmfstream.connectors.kafka.source._DELETED_AFTER", 1.0)
+    monkeypatch.setattr("vmfstream.connectors.kafka.source._DISCOVERY_INTERVAL", 0.5)
     topic = topics(1)
     topic.fill([{"n": 1}])
     source = opened(topic)

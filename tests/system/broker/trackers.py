@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from tests.waiting import has_ended, wait_for
 from vmfstream.records import Position
 
 _servers = multiprocessing.get_context("forkserver")
@@ -77,33 +77,50 @@ def tracker(path: Path, url: str, until: Position | None = None, **settings: Any
 
 
 def stored(path: Path) -> dict[str, int]:
-    """The position of a log."""
-    return dict(ask(path, "select part, next_offset from position"))
+    """The position of a log, empty while there is no log."""
+    return dict(ask(path, "select part, next_offset from position")) if path.exists() else {}
+
+
+def rows_of(path: Path, table: str) -> int:
+    """How many rows a table of a log has, 0 while there is no log."""
+    return int(ask(path, f"select count(*) from {table}")[0][0]) if path.exists() else 0
 
 
 def counts(path: Path) -> tuple[int, int]:
-    """Documents and rejected messages of a log."""
+    """Documents and rejected messages of a log, none while there is no log."""
+    if not path.exists():
+        return 0, 0
     ((n, rejected),) = ask(path, "select coalesce(sum(n), 0)::bigint, coalesce(sum(rejected), 0)::bigint from epoch")
     return n, rejected
 
 
+def written(path: Path) -> tuple[int, int]:
+    """Size and time of the last change of a log, which tell of progress without holding it up."""
+    if not path.exists():
+        return 0, 0
+    now = path.stat()
+    return now.st_size, now.st_mtime_ns
+
+
+def join(child: Any, path: Path) -> None:
+    """Wait for the end of a process as long as it writes into its log."""
+    wait_for(lambda: (has_ended(child), written(path)), lambda seen: seen[0])
+
+
 def ask(path: Path, query: str) -> list[Any]:
-    """Rows of a log that may be written meanwhile."""
-    for _ in range(500):
+    """Rows of a log that may be written meanwhile: waits while another process holds it or makes its tables."""
+    found: list[Any] = []
+
+    def look() -> tuple[int, int] | None:
         try:
             with duckdb.connect(str(path), read_only=True) as connection:
-                return connection.execute(query).fetchall()
+                found[:] = connection.execute(query).fetchall()
         except (duckdb.IOException, duckdb.CatalogException):
-            time.sleep(0.02)
-    raise AssertionError(f"{path} is never free, or holds no tables")
+            return written(path)
+        return None
 
-
-def wait_for(what: Any, seconds: float = 60.0) -> None:
-    """Wait until something is true."""
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
+    wait_for(look, lambda busy: busy is None)
+    return found
 
 
 def long_documents(count: int, first: int = 0) -> list[dict[str, Any]]:

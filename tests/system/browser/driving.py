@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
+
+from tests.waiting import wait_for
 
 
 def js(page: Any, code: str) -> Any:
@@ -15,14 +16,14 @@ UNPACKED = "document.querySelector('title') && !document.querySelector('script[d
 """Whether all parts of an exported page are in their places; what is a script has run by then."""
 
 
-def until(page: Any, condition: str, seconds: float = 30.0) -> bool:
-    """Wait for a condition; answers whether it came true."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if js(page, f"return Boolean({condition})"):
-            return True
-        time.sleep(0.05)
-    return False
+def until(page: Any, condition: str) -> bool:
+    """Wait for a condition as long as the page changes; answers whether it came true."""
+    look = f"return [Boolean({condition}), document.getElementsByTagName('*').length, document.body?.innerText.length]"
+    try:
+        wait_for(lambda: js(page, look), lambda seen: seen[0])
+    except AssertionError:
+        return False
+    return True
 
 
 def opened(

@@ -68,7 +68,7 @@ def test_every_view_renders(visit: Callable[[str], Any]) -> None:
         click(page, f"#tab-{tab}")
         assert until(page, f"document.querySelector('#panel-{tab}').innerText.length > 20"), tab
         if tab in ("lineage", "globe", "health"):
-            assert until(page, f"document.querySelector('#panel-{tab} .main-svg')", 60), tab
+            assert until(page, f"document.querySelector('#panel-{tab} .main-svg')"), tab
     assert js(page, "return document.querySelectorAll('.failed').length") == 0
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.system.browser.driving import opened
 from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.trees import STRANGER, with_trees
+from tests.waiting import wait_for
 from vmfstream.dashboards.export import build_page
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.search.view import SearchView
@@ -47,9 +48,7 @@ def js(page: Any, code: str) -> Any:
 
 def soon(page: Any, code: str) -> Any:
     """Return what a piece of script gives as soon as it gives something."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(page, 10).until(lambda driver: driver.execute_script(code))
+    return wait_for(lambda: js(page, code), bool)
 
 
 def over(page: Any, selector: str, x: float, y: float, click: bool = False) -> None:

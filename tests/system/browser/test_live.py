@@ -79,7 +79,7 @@ def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
     assert until(chromium, "document.querySelector('#waiting').textContent.includes('no log')")
     for year in (2001, 2002, 2003):
         tracker.say(year)
-    assert until(chromium, shows.format(2002), 60)  # the first page comes by itself
+    assert until(chromium, shows.format(2002))  # the first page comes by itself
     assert until(chromium, "document.querySelector('#badge.live')")
 
     # following: a new slice appears, the cursor moves on
@@ -124,7 +124,7 @@ def test_an_error_of_one_view_stays_in_its_panel(page: tuple[Any, Tracker]) -> N
     chromium, tracker = page
     for year in (2001, 2002, 2003):
         tracker.say(year)
-    assert until(chromium, "document.querySelector('#words .main-svg')", 60)
+    assert until(chromium, "document.querySelector('#words .main-svg')")
     js(chromium, "document.querySelector('#words .plot').remove()")
     before = js(chromium, "return document.querySelector('#topic-name').textContent")
     press(chromium, "ArrowDown")
@@ -137,7 +137,7 @@ def test_a_killed_tracker_is_said(page: tuple[Any, Tracker]) -> None:
     chromium, tracker = page
     for year in (2001, 2002, 2003):
         tracker.say(year)
-    assert until(chromium, "document.querySelector('#badge.live')", 60)
+    assert until(chromium, "document.querySelector('#badge.live')")
     tracker.process.kill()
     tracker.process.wait()
     assert until(chromium, "document.querySelector('#badge').textContent.startsWith('stopped')")

@@ -7,13 +7,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from tests.system.cli.given import COMMAND, SUBJECTS, Run, count, lines, write
+from tests.waiting import wait_for
 
 
 def test_a_run_writes_a_log_that_show_reads(run: Run, good: Path, tmp_path: Path) -> None:
@@ -120,9 +120,7 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path)
         assert child.stdin is not None
         child.stdin.write(b"".join(text[:70]))
         child.stdin.flush()
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (log.exists() and read(log) >= 70):
-            time.sleep(0.2)
+        wait_for(lambda: read(log), lambda documents: documents >= 70, child)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate()
     assert child.returncode == 130, err
@@ -134,6 +132,8 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path)
 
 def read(log: Path) -> int:
     """Documents in the log so far; 0 while it is being made."""
+    if not log.exists():
+        return 0
     try:
         with duckdb.connect(str(log), read_only=True) as connection:
             return int(connection.execute("select coalesce(sum(n), 0) from epoch").fetchall()[0][0])

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from vmfstream.connectors.kafka.columns import Columns
-from vmfstream.connectors.kafka.order import Partition, in_order
+from vmfstream.connectors.kafka.columns import RecordColumns
+from vmfstream.connectors.kafka.merging import Partition, take_earliest
 from vmfstream.records import Message
 
 
@@ -17,7 +17,7 @@ def test_columns_hold_what_a_consumer_returns() -> None:
         SimpleNamespace(offset=offset, timestamp=time, value=value)
         for offset, time, value in [(4, 10, b"abc"), (5, -1, None), (9, 7, b"")]
     ]
-    columns = Columns.of(records)
+    columns = RecordColumns.of(records)
     assert columns.offset.tolist() == [4, 5, 9]
     assert columns.time.tolist() == [10, -1, 7]
     assert columns.value == [b"abc", b"", b""]
@@ -25,12 +25,12 @@ def test_columns_hold_what_a_consumer_returns() -> None:
     some = columns.between(5, 9)
     assert (some.offset.tolist(), some.value) == ([5], [b""])
     assert columns.between(0, 100) is columns
-    assert len(Columns.of([])) == len(columns.between(6, 9)) == 0
+    assert len(RecordColumns.of([])) == len(columns.between(6, 9)) == 0
 
 
-def records(times: list[int], first: int = 0, size: int = 3) -> Columns:
+def records(times: list[int], first: int = 0, size: int = 3) -> RecordColumns:
     n = len(times)
-    return Columns(np.arange(first, first + n), np.array(times), [b"x" * size] * n, np.full(n, size, np.int64))
+    return RecordColumns(np.arange(first, first + n), np.array(times), [b"x" * size] * n, np.full(n, size, np.int64))
 
 
 def test_messages_have_their_time_and_too_long_ones_a_beginning() -> None:
@@ -41,18 +41,18 @@ def test_messages_have_their_time_and_too_long_ones_a_beginning() -> None:
     long = records([5], size=2001).messages("t:0", True, 2000)
     assert (long[0].value, long[0].oversized) == ({"text": b"x" * 1024}, 2001)
     for text in (True, False):
-        both = Columns(np.arange(2), np.zeros(2, np.int64), [b"x" * 10, b"x" * 2500], np.array([10, 2500]))
+        both = RecordColumns(np.arange(2), np.zeros(2, np.int64), [b"x" * 10, b"x" * 2500], np.array([10, 2500]))
         made = both.messages("t:0", text, 2000)
         assert both.sizes(2000).tolist() == [one.size for one in made]
 
 
 def taken(parts: list[Partition], most: int) -> list[tuple[str, int]]:
-    return [(one.part, one.offset) for one in in_order(parts, most)]
+    return [(one.part, one.offset) for one in take_earliest(parts, most)]
 
 
-def filled(name: str, *some: Columns, end: int = 0, now: int = 10**13) -> Partition:
+def filled(name: str, *some: RecordColumns, end: int = 0, now: int = 10**13) -> Partition:
     part = Partition(name)
-    part.place(int(some[0].offset[0]), end)
+    part.start_at(int(some[0].offset[0]), end)
     for one in some:
         part.add(one, now, False, 100)
     return part
@@ -79,7 +79,7 @@ def test_times_never_run_back_nor_ahead_of_now() -> None:
 
 def test_the_middle_of_a_batch_is_no_beginning() -> None:
     part = Partition("a")
-    part.place(2, 0)
+    part.start_at(2, 0)
     part.add(records([1, 2, 3, 4]), 100, False, 100)
     assert taken([part], 10) == [("a", 2), ("a", 3)]
     assert part.next == 4
@@ -88,7 +88,7 @@ def test_the_middle_of_a_batch_is_no_beginning() -> None:
 def test_what_waits_is_forgotten() -> None:
     part = filled("a", records([1, 2]))
     assert part.bytes == sum(Message("a", i, b"xxx").size for i in range(2))
-    part.forget()
+    part.clear()
     assert (part.bytes, taken([part], 5)) == (0, [])
 
 

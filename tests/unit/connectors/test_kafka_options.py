@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from vmfstream.connectors.kafka.options import PREFIX, ClientOptions, Place, parse_place, read_options
+from vmfstream.connectors.kafka.options import PREFIX, ClientOptions, TopicAddress, parse_address, read_options
 from vmfstream.errors import InputError
 
 
 @pytest.mark.parametrize(
-    ("url", "place"),
+    ("url", "address"),
     [
-        ("kafka://h:9092/t", Place(("h:9092",), ("t",))),
-        ("kafka://h/t", Place(("h:9092",), ("t",))),
-        ("kafka://a:1,b:2/t,u,t", Place(("a:1", "b:2"), ("t", "u"))),
-        ("kafka://[::1]:9093/t.x_y-z", Place(("[::1]:9093",), ("t.x_y-z",))),
-        ("kafka://[::1]/t", Place(("[::1]:9092",), ("t",))),
+        ("kafka://h:9092/t", TopicAddress(("h:9092",), ("t",))),
+        ("kafka://h/t", TopicAddress(("h:9092",), ("t",))),
+        ("kafka://a:1,b:2/t,u,t", TopicAddress(("a:1", "b:2"), ("t", "u"))),
+        ("kafka://[::1]:9093/t.x_y-z", TopicAddress(("[::1]:9093",), ("t.x_y-z",))),
+        ("kafka://[::1]/t", TopicAddress(("[::1]:9092",), ("t",))),
     ],
 )
-def test_places(url: str, place: Place) -> None:
-    assert parse_place(url) == place
-    assert parse_place(place.url) == place
+def test_addresses(url: str, address: TopicAddress) -> None:
+    assert parse_address(url) == address
+    assert parse_address(address.url) == address
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_places(url: str, place: Place) -> None:
         ("kafka://h:99999/t", "'99999' is no port"),
         ("kafka://h/a%20b", "letters, digits"),
         ("kafka://h/..", "letters, digits"),
-        ("kafka://me:hidden@h/t", "holds no user and no password"),
+        ("kafka://me:hidden@h/t", "must not hold a user or a password"),
     ],
 )
 def test_what_is_no_place(url: str, says: str) -> None:
     with pytest.raises(InputError, match=says) as error:
-        parse_place(url)
+        parse_address(url)
     assert "hidden" not in str(error.value)
 
 

@@ -25,9 +25,12 @@ def pipe() -> Iterator[tuple[StdinSource, int]]:
 
 def test_an_empty_pipe_is_no_end(pipe: tuple[StdinSource, int]) -> None:
     source, writing = pipe
-    begun = time.monotonic()
-    assert source.poll(5, 0.1) == []
-    assert 0.09 < time.monotonic() - begun < 0.5
+    waited = []
+    for _ in range(3):
+        begun = time.monotonic()
+        assert source.poll(5, 0.1) == []
+        waited.append(time.monotonic() - begun)
+    assert 0.09 < min(waited) < 0.5  # the shortest: another process may have had the processor
     assert not source.exhausted
     os.close(writing)
     assert source.poll(5, 1.0) == []

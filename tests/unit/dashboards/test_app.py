@@ -23,6 +23,7 @@ import pytest
 from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.written import write_log
 from tests.unit.runfile.records import commit, epoch_report, slice_report, topic_rows
+from tests.waiting import PATIENCE
 from vmfstream.dashboards import app as live
 from vmfstream.dashboards.app import Server, beside, create_app
 from vmfstream.dashboards.page.run_file_watch import RunFileWatch
@@ -215,7 +216,7 @@ def test_taken_ports_and_missing_dash_are_one_sentence(kept: Path, monkeypatch: 
 
 def test_a_server_beside_a_run_ends_with_it(kept: Path) -> None:
     with beside(kept, port=0) as url:
-        assert b"Harbour Gazette" in urllib.request.urlopen(url, timeout=20).read()
+        assert b"Harbour Gazette" in urllib.request.urlopen(url).read()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url, timeout=5)
     assert live.POLL_SECONDS == 2.0
@@ -231,7 +232,7 @@ def test_the_command_ends_cleanly(kept: Path, number: signal.Signals) -> None:
         time.sleep(0.3)
         process.send_signal(number)
         try:
-            assert process.wait(timeout=20) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
         assert process.stderr.read() == ""

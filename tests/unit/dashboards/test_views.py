@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.tiers import all_but
 from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import empty
@@ -51,7 +52,7 @@ LOGS: dict[str, Callable[[], FakeRows]] = {
 }
 
 
-@pytest.fixture(scope="module", params=LOGS)
+@pytest.fixture(scope="module", params=all_but(LOGS, "300 topics"))
 def rows(request: pytest.FixtureRequest) -> CachedRows:
     return CachedRows(LOGS[request.param]())
 

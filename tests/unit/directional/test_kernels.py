@@ -262,6 +262,7 @@ def test_large_scores_stay_finite() -> None:
     np.testing.assert_allclose(found.resp.sum(axis=1)[found.label >= 0], 1.0, rtol=1e-5)
 
 
+@pytest.mark.thorough
 def test_wide_row_numbers() -> None:
     case = Case(3)
     expected = kernels.posterior_accumulate(*case.arguments).s

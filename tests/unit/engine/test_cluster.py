@@ -26,6 +26,7 @@ def grid() -> Iterator[Grid]:
     one.stop()
 
 
+@pytest.mark.thorough
 def test_processes_of_this_machine_write_the_same_log() -> None:
     parts = Parts(spread(news(900, 3), 3))
     with executor_of(None, 2) as cluster:
@@ -34,6 +35,7 @@ def test_processes_of_this_machine_write_the_same_log() -> None:
         assert told(run(parts, cluster, epoch_documents=400)) == told(run(parts, epoch_documents=400))
 
 
+@pytest.mark.thorough
 def test_a_worker_of_another_version_is_refused_when_the_driver_comes(grid: Grid) -> None:
     grid.start(1)
     grid.add(version="0.0.7")
@@ -45,6 +47,7 @@ def test_a_worker_of_another_version_is_refused_when_the_driver_comes(grid: Grid
             break
 
 
+@pytest.mark.thorough
 def test_a_worker_of_another_version_that_comes_later_is_refused(grid: Grid) -> None:
     grid.start(1)
     cluster = DaskCluster(grid.address)
@@ -67,6 +70,7 @@ def test_all_differing_libraries_are_named() -> None:
         check_versions(ours, theirs, "the worker 7")
 
 
+@pytest.mark.thorough
 def test_errors_of_the_work_come_back_as_they_are(grid: Grid) -> None:
     grid.start(1)
     cluster = DaskCluster(grid.address)
@@ -76,6 +80,7 @@ def test_errors_of_the_work_come_back_as_they_are(grid: Grid) -> None:
     cluster.close()
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vmfstream.engine.scale.cluster.FIRST_PATIENCE", 0.0)
     with pytest.raises(InputError, match="there is no Dask scheduler at tcp://127"):

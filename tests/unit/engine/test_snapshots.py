@@ -98,6 +98,7 @@ def test_leaves_of_two_levels_are_shared_out_evenly() -> None:
 # --- what is written
 
 
+@pytest.mark.thorough
 def test_every_kind_finds_the_subjects(copy: Path) -> None:
     snapshots = take_snapshots(copy)
     assert [one.kind for one in snapshots] == list(KINDS)
@@ -175,6 +176,7 @@ def test_the_same_again(copy: Path) -> None:
     assert Reader(copy).snapshots().snapshot.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.thorough
 def test_the_run_does_not_notice(tmp_path: Path) -> None:
     settings = RunSettings(topics=3, slices="year", threads=1, sample=120, epoch_documents=25)
     taken: list[int] = []
@@ -219,9 +221,9 @@ def test_no_topics(tmp_path: Path) -> None:
 
 
 def test_no_log(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no log"):
+    with pytest.raises(InputError, match="no run file"):
         take_snapshots(tmp_path / "none.duckdb")
-    with pytest.raises(InputError, match="no log"):
+    with pytest.raises(InputError, match="no run file"):
         write_snapshots(tmp_path / "none.duckdb", [])
 
 
@@ -241,6 +243,7 @@ take_snapshots(Path(sys.argv[1]))
 """
 
 
+@pytest.mark.thorough
 def test_killed_while_writing_it_leaves_nothing(copy: Path) -> None:
     root = Path(__file__).resolve().parents[3]
     died = subprocess.run([sys.executable, "-c", _DIE, str(copy)], cwd=root, check=False)

@@ -56,11 +56,11 @@ def close(a: Any, b: Any, tolerance: float) -> None:
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 2e-4)])
 def test_a_fit_in_parts_is_that_of_one_matrix(name: str, dtype: Any, tolerance: float) -> None:
     x = rows(dtype=dtype)
-    whole, parts = models()[name]().fit(x), models()[name]().fit(vs.parted(cut(x)))
+    whole, parts = models()[name]().fit(x), models()[name]().fit(vs.chunked(cut(x)))
     close(parts, whole, tolerance)
-    np.testing.assert_array_equal(parts.predict(vs.parted(cut(x))), whole.predict(x))
+    np.testing.assert_array_equal(parts.predict(vs.chunked(cut(x))), whole.predict(x))
     np.testing.assert_allclose(
-        parts.score_samples(vs.parted(cut(x))), whole.score_samples(x), rtol=tolerance, atol=1e-3
+        parts.score_samples(vs.chunked(cut(x))), whole.score_samples(x), rtol=tolerance, atol=1e-3
     )
 
 
@@ -71,14 +71,14 @@ def test_a_temporal_fit_in_parts_is_that_of_one_matrix(inference: str) -> None:
     # one start: of two, equally good, rounding may choose
     options: dict[str, Any] = {"n_components": 3, "inference": inference, "max_iter": 5, "n_init": 1, "random_state": 0}
     made = [vs.TemporalVMFMixture(**options) for _ in range(2)]
-    whole, parts = made[0].fit(x, slices), made[1].fit(vs.parted(cut(x)), slices)
+    whole, parts = made[0].fit(x, slices), made[1].fit(vs.chunked(cut(x)), slices)
     close(parts, whole, 1e-9)
     assert parts.means_.shape == (4, 3, 60)
 
 
 def test_any_number_of_workers_gives_the_same_bits() -> None:
     x = cut(rows(dtype=np.float32), (60,) * 10)
-    one, many = (models()["soft"]().fit(vs.parted(x, executor=Many(n))) for n in (1, 3))
+    one, many = (models()["soft"]().fit(vs.chunked(x, executor=Many(n))) for n in (1, 3))
     np.testing.assert_array_equal(one.means_, many.means_)
     np.testing.assert_array_equal(one.lower_bounds_, many.lower_bounds_)
 
@@ -87,12 +87,12 @@ def test_weights_of_rows_count_in_parts_too() -> None:
     x = rows()
     weight = np.random.default_rng(1).uniform(0.0, 2.0, x.shape[0])
     made = [models()["soft"]() for _ in range(2)]
-    close(made[0].fit(vs.parted(cut(x)), sample_weight=weight), made[1].fit(x, sample_weight=weight), 1e-9)
+    close(made[0].fit(vs.chunked(cut(x)), sample_weight=weight), made[1].fit(x, sample_weight=weight), 1e-9)
 
 
 def test_dense_parts() -> None:
     x = rows().toarray()
-    close(models()["soft"]().fit(vs.parted(cut(x))), models()["soft"]().fit(x), 1e-9)
+    close(models()["soft"]().fit(vs.chunked(cut(x))), models()["soft"]().fit(x), 1e-9)
 
 
 def test_files_and_callables_are_read_one_at_a_time_in_every_pass(tmp_path: Path) -> None:
@@ -118,11 +118,11 @@ def test_files_and_callables_are_read_one_at_a_time_in_every_pass(tmp_path: Path
 
     parts = [tmp_path / "a.npz", sparse_again, str(tmp_path / "c.parquet"), d]
     whole = models()["soft"]().fit(x)
-    close(models()["soft"]().fit(vs.parted(parts, columns=60)), whole, 1e-9)
+    close(models()["soft"]().fit(vs.chunked(parts, columns=60)), whole, 1e-9)
     assert len(calls) > whole.n_iter_
-    columns = vs.parted([tmp_path / "d.parquet"])
-    np.testing.assert_allclose((columns @ np.ones(60)), vs.parted([d]) @ np.ones(60))
-    np.testing.assert_allclose((vs.parted([tmp_path / "b.npz"]) @ np.ones(60)), vs.parted([b]) @ np.ones(60))
+    columns = vs.chunked([tmp_path / "d.parquet"])
+    np.testing.assert_allclose((columns @ np.ones(60)), vs.chunked([d]) @ np.ones(60))
+    np.testing.assert_allclose((vs.chunked([tmp_path / "b.npz"]) @ np.ones(60)), vs.chunked([b]) @ np.ones(60))
 
 
 def test_a_dask_array_and_delayed_matrices() -> None:
@@ -131,7 +131,7 @@ def test_a_dask_array_and_delayed_matrices() -> None:
     x = rows()
     whole = models()["soft"]().fit(x)
     delayed = [dask.delayed(part) for part in cut(x)]
-    close(models()["soft"]().fit(vs.parted(delayed)), whole, 1e-9)
+    close(models()["soft"]().fit(vs.chunked(delayed)), whole, 1e-9)
 
     class Blocks:
         """What a dask array offers."""
@@ -141,13 +141,13 @@ def test_a_dask_array_and_delayed_matrices() -> None:
             out[:, 0] = [dask.delayed(part) for part in (x[:200], x[200:])]
             return out
 
-    close(models()["soft"]().fit(vs.parted(Blocks())), whole, 1e-9)
+    close(models()["soft"]().fit(vs.chunked(Blocks())), whole, 1e-9)
 
 
 def test_a_few_rows_come_in_the_order_asked_for() -> None:
-    x = vs.parted(cut(rows()))
+    x = vs.chunked(cut(rows()))
     wanted = np.array([599, 0, 131, 130, 0, 380])
-    unit = vs.parted([rows()])[np.arange(600)].toarray()
+    unit = vs.chunked([rows()])[np.arange(600)].toarray()
     np.testing.assert_array_equal(x[wanted].toarray(), unit[wanted])
     np.testing.assert_array_equal(x[100:400][np.array([31, 299])].toarray(), unit[[131, 399]])
     assert x[5:5].shape == (0, 60)
@@ -187,29 +187,34 @@ def test_lost_workers_are_asked_again_but_not_for_ever() -> None:
             return value
 
     x = cut(rows())
-    weak, strong = (models()["soft"]().fit(vs.parted(x, executor=e)) for e in (Weak(3 + len(x), 20, 21), InProcess()))
+    weak, strong = (models()["soft"]().fit(vs.chunked(x, executor=e)) for e in (Weak(3 + len(x), 20, 21), InProcess()))
     np.testing.assert_array_equal(weak.means_, strong.means_)
-    fickle = vs.parted(x, executor=Fickle())
-    np.testing.assert_array_equal(fickle @ np.ones(60), vs.parted(x) @ np.ones(60))
+    fickle = vs.chunked(x, executor=Fickle())
+    np.testing.assert_array_equal(fickle @ np.ones(60), vs.chunked(x) @ np.ones(60))
     with pytest.raises(WorkersLost):
-        vs.parted(x, executor=Weak(*range(2 + len(x), 40))) @ np.ones(60)
+        vs.chunked(x, executor=Weak(*range(2 + len(x), 40))) @ np.ones(60)
 
 
 def test_what_cannot_be_parts_is_refused(tmp_path: Path) -> None:
     x = rows()
     with pytest.raises(ValueError, match="expected at least one, got none"):
-        vs.parted([])
+        vs.chunked([])
     with pytest.raises(ValueError, match="expected 60 columns of float64 as in the first, got 60 of float32 in part 1"):
-        vs.parted([x, x.astype(np.float32)])
+        vs.chunked([x, x.astype(np.float32)])
     with pytest.raises(ValueError, match="got 59 of float64 in part 1"):
-        vs.parted([x, x[:, :59]])
+        vs.chunked([x, x[:, :59]])
     with pytest.raises(InputError, match=r"rows\.csv: expected a file \.npz or \.parquet"):
-        vs.parted([tmp_path / "rows.csv"])
+        vs.chunked([tmp_path / "rows.csv"])
     with pytest.raises(ValueError, match="names of files or callables, got int"):
-        vs.parted([3])
+        vs.chunked([3])
     with pytest.raises(ValueError, match="row 2 is not"):
-        vs.TemporalVMFMixture(n_components=3).fit(vs.parted([x]), [0, 0, 1, 0] + [1] * 596)
+        vs.TemporalVMFMixture(n_components=3).fit(vs.chunked([x]), [0, 0, 1, 0] + [1] * 596)
     with pytest.raises(ValueError, match="gibbs"):
-        vs.BayesianVMFMixture(n_components=3, inference="gibbs").fit(vs.parted([x]))
+        vs.BayesianVMFMixture(n_components=3, inference="gibbs").fit(vs.chunked([x]))
     with pytest.raises(ValueError, match="expected 60 columns, got 59"):
-        vs.VMFMixture(n_components=2, random_state=0).fit(x).predict(vs.parted([x[:, :59]]))
+        vs.VMFMixture(n_components=2, random_state=0).fit(x).predict(vs.chunked([x[:, :59]]))
+
+
+def test_the_old_name_warns_and_does_the_same() -> None:
+    with pytest.warns(DeprecationWarning, match=r"vmfstream\.parted is now vmfstream\.chunked"):
+        assert vs.parted is vs.chunked

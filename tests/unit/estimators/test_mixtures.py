@@ -159,6 +159,7 @@ def test_classic3_is_told_apart() -> None:
     assert agreement(corpus.y, model.labels_) >= 0.95
 
 
+@pytest.mark.thorough
 def test_big_mix_is_recovered() -> None:
     """[BDGS05] table 3: four components in 1000 dimensions, 5000 rows; the printed smallest cosine is 0.994."""
     simulated = datasets.big_mix()

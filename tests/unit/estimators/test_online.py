@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.mixtures.planted import directions, vmf_rows
-from vmfstream.estimators.chunked import parted
+from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.online import OnlineVMFMixture
 
 NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
@@ -98,6 +98,7 @@ def test_one_pass_recovers_what_was_planted(batch: int, sparse: bool) -> None:
     assert model.score(x) == pytest.approx(model.score_samples(x).mean())
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_stream() -> None:
     x, _ = planted(n=16_000)
     model = OnlineVMFMixture(5, window=500, slice_size=1000, random_state=0)
@@ -129,9 +130,10 @@ def test_no_row_is_learnt_if_one_is_not_finite() -> None:
 
 def test_rows_in_parts_are_given_part_by_part() -> None:
     with pytest.raises(ValueError, match="part by part"):
-        OnlineVMFMixture(2).fit(parted([np.eye(4), np.eye(4)]))
+        OnlineVMFMixture(2).fit(chunked([np.eye(4), np.eye(4)]))
 
 
+@pytest.mark.thorough
 def test_topics_may_turn() -> None:
     rng = np.random.default_rng(0)
     means = directions(rng, 4, 200)

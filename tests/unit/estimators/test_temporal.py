@@ -138,6 +138,7 @@ def test_rows_may_come_in_any_order() -> None:
     assert mixed.lower_bound_ == pytest.approx(sorted_.lower_bound_, abs=0.5)
 
 
+@pytest.mark.thorough
 def test_chosen_persistence_follows_the_drift() -> None:
     static = moving((60,) * 6, seed=1)
     rng = np.random.default_rng(2)

@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from scipy.stats import vonmises_fisher
 
 from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel import inv_bessel_ratio, kappa_bounds, log_c_uniform
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.concentration import Treatment
@@ -22,10 +23,8 @@ from vmfstream.mixtures.movmf import MixtureFit, fit
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 from vmfstream.mixtures.steps import e_step, labels, m_step, sweep
 
-Matrix = NDArray[np.float64]
 
-
-def planted(seed: int, d: int, k: int, n: int, a: float) -> tuple[Matrix, NDArray[np.int64]]:
+def planted(seed: int, d: int, k: int, n: int, a: float) -> tuple[Vector, NDArray[np.int64]]:
     rng = np.random.default_rng(seed)
     truth = rng.integers(k, size=n)
     return vmf_rows(rng, directions(rng, k, d), truth, a), truth
@@ -37,7 +36,7 @@ def plain(x: Any, k: int, **options: Any) -> MixtureFit:
     return fit(x, k, rng=np.random.default_rng(1), **(defaults | options))
 
 
-def log_joint(x: Matrix, pi: Matrix, mu: Matrix, kappa: Matrix) -> Matrix:
+def log_joint(x: Vector, pi: Vector, mu: Vector, kappa: Vector) -> Vector:
     """log pi_k vMF(x_i | mu_k, kappa_k) relative to uniform, (N, K), with scipy's density."""
     uniform = float(log_c_uniform(x.shape[1]))
     return np.stack(
@@ -45,7 +44,7 @@ def log_joint(x: Matrix, pi: Matrix, mu: Matrix, kappa: Matrix) -> Matrix:
     )
 
 
-def oracle(x: Matrix, w: Matrix, resp: NDArray[Any], sweeps: int, *, shared: bool, hard: bool) -> list[float]:
+def oracle(x: Vector, w: Vector, resp: NDArray[Any], sweeps: int, *, shared: bool, hard: bool) -> list[float]:
     """Dense EM by maximum likelihood with weights; the objective per document before every M-step but the first."""
     d, k = x.shape[1], resp.shape[1]
     trace: list[float] = []

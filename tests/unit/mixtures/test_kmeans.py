@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.frequency_sensitive import (
@@ -27,16 +28,14 @@ from vmfstream.mixtures.seeding import means_at, perturbed_means, random_means, 
 from vmfstream.mixtures.sums import directions as mean_directions
 from vmfstream.mixtures.sums import gather, move
 
-Matrix = NDArray[np.float64]
 
-
-def columns(means: Matrix) -> Matrix:
+def columns(means: Vector) -> Vector:
     mu = np.zeros((means.shape[1], padded(len(means))))
     mu[:, : len(means)] = means.T
     return mu
 
 
-def clustered(seed: int = 0, d: int = 20, k: int = 3, n: int = 90, a: float = 0.6) -> tuple[Matrix, NDArray[np.int64]]:
+def clustered(seed: int = 0, d: int = 20, k: int = 3, n: int = 90, a: float = 0.6) -> tuple[Vector, NDArray[np.int64]]:
     rng = np.random.default_rng(seed)
     truth = rng.integers(k, size=n)
     return vmf_rows(rng, directions(rng, k, d), truth, a), truth

@@ -68,7 +68,7 @@ def test_objective_never_falls(d: int, k: int, seed: int, hard: bool, negative: 
     mixture, before = random_mixture(d, k, rng), -np.inf
     if not negative:
         mixture = Mixture(mixture.pi, mixture.mu, np.abs(mixture.kappa))
-    assignment: watson.Assignment = "hard" if hard else "soft"
+    assignment: watson.WatsonAssignment = "hard" if hard else "soft"
     for _ in range(12):
         resp, loglik = watson.e_step(x, mixture, assignment=assignment)
         shrunk = (resp**2).sum(axis=0)[:k] * d > resp.sum(axis=0)[:k] ** 2
@@ -81,7 +81,7 @@ def test_objective_never_falls(d: int, k: int, seed: int, hard: bool, negative: 
 
 
 @pytest.mark.parametrize("assignment", ["soft", "hard"])
-def test_finds_axes_and_girdles(assignment: watson.Assignment) -> None:
+def test_finds_axes_and_girdles(assignment: watson.WatsonAssignment) -> None:
     x, labels = drawn(20, [80.0, 50.0, -300.0], 400, 1)
     found = fit(x, 3, assignment=assignment, n_init=3, tol=1e-7)
     assert nmi(found.labels, labels) > 0.98
@@ -94,7 +94,7 @@ def test_finds_axes_and_girdles(assignment: watson.Assignment) -> None:
 
 
 @pytest.mark.parametrize("assignment", ["soft", "hard"])
-def test_objective_never_falls_in_high_dimension(assignment: watson.Assignment) -> None:
+def test_objective_never_falls_in_high_dimension(assignment: watson.WatsonAssignment) -> None:
     x, labels = hard_text(np.random.default_rng(3), d=600, n=200, k=3)
     found = fit(x, 3, assignment=assignment, tol=0.0, max_iter=12)
     assert np.diff(found.trace).min(initial=0) > -1e-9

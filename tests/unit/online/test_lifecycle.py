@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
 from tests.data import corpus_file
+from tests.tiers import first_of
 from tests.unit.online.streams import LIVING, PLAIN, Story, assert_same, begun, follow, learn, sparse, story
 from tests.unit.online.test_state import through_a_file
 from vmfstream.directional.bessel import log_partition
@@ -57,7 +58,7 @@ def found(events: Sequence[Sequence[Event]], kind: str) -> list[tuple[int, Event
 # --- births ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_of(SEEDS))
 def test_an_eighth_of_a_slice_is_born_within_two_slices(seed: int) -> None:
     plan = counts(14, 26, 26, 26, 26, 26, 0)
     plan[8:, 5] = 18
@@ -124,7 +125,7 @@ def turning(*, at: int, seed: int) -> Story:
     return stream
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_of(SEEDS))
 def test_a_topic_that_turns_is_not_born_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = turning(at=10, seed=seed)
     _, events, ids = lived(stream, replace(LIVING, topics=5))
@@ -194,7 +195,7 @@ def test_finer_structure_that_is_not_new_is_a_split() -> None:
     assert lifecycle.with_births(coarse, replace(settings, topics=4))[1] == []
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_of(SEEDS))
 def test_first_stories_are_the_most_novel(seed: int) -> None:
     plan = counts(9, 26, 26, 26, 26, 26, 0)
     plan[8, 5] = 18
@@ -212,7 +213,7 @@ def test_first_stories_are_the_most_novel(seed: int) -> None:
 # --- mergers --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_of(SEEDS))
 def test_halves_of_one_topic_flow_together(seed: int) -> None:
     stream = story(counts(8, 30, 30, 30, 30, 30), seed=seed)
     state, events, ids = lived(stream, replace(LIVING, topics=8))
@@ -293,7 +294,7 @@ def test_a_group_is_asked_for_by_who_holds_it_now() -> None:
 # --- sleep ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_of(SEEDS))
 def test_a_topic_sleeps_at_the_third_empty_slice_and_wakes_under_its_id(seed: int) -> None:
     plan = counts(14, 26, 26, 26, 26, 26)
     plan[7:11, 2] = 0

@@ -126,11 +126,11 @@ def test_says_what_is_no_log(tmp_path: Path, opened: type[Log] | type[Reader]) -
         connection.execute("create table meta(a integer); create table migration(a integer)")
     for path, says in [
         (text, "not a DuckDB file"),
-        (foreign, "no vmfstream log: it holds the tables orders"),
+        (foreign, "no vmfstream run file: it holds the tables orders"),
         (cousin, "names no format"),
         (tmp_path, "is a folder"),
-        (tmp_path / "no" / "run.duckdb", "folder of the log does not exist"),
-        (text / "run.duckdb", "folder of the log does not exist"),
+        (tmp_path / "no" / "run.duckdb", "folder of the run file does not exist"),
+        (text / "run.duckdb", "folder of the run file does not exist"),
         (tmp_path / ("x" * 300), "File name too long"),
     ]:
         with pytest.raises(InputError, match=says):
@@ -139,7 +139,7 @@ def test_says_what_is_no_log(tmp_path: Path, opened: type[Log] | type[Reader]) -
 
 
 def test_a_reader_makes_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no log at"):
+    with pytest.raises(InputError, match="there is no run file at"):
         Reader(tmp_path / "run.duckdb")
     assert list(tmp_path.iterdir()) == []
     with duckdb.connect(tmp_path / "bare.duckdb"):

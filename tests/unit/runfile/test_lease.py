@@ -25,7 +25,7 @@ from pathlib import Path
 from vmfstream.runfile.lease import lease
 with lease(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
@@ -34,7 +34,10 @@ def test_the_second_is_told_who_is_first(tmp_path: Path) -> None:
     first = subprocess.Popen([sys.executable, "-c", HOLD, str(log)], stdout=subprocess.PIPE, text=True)
     assert first.stdout is not None
     assert first.stdout.readline() == "held\n"
-    with pytest.raises(StoreLocked, match=rf"process {first.pid} is writing the log {re.escape(str(log))}"), lease(log):
+    with (
+        pytest.raises(StoreLocked, match=rf"process {first.pid} is writing the run file {re.escape(str(log))}"),
+        lease(log),
+    ):
         pass
     with pytest.raises(StoreLocked, match="choose another --out"):
         follow(MemorySource([]), FieldCodec(), Log(log), RunSettings())

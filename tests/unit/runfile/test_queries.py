@@ -162,7 +162,7 @@ def test_an_unknown_reading_is_refused(reader: Reader) -> None:
 
 def test_says_when_the_log_went_away(reader: Reader) -> None:
     reader.path.unlink()
-    with pytest.raises(InputError, match="there is no log at"):
+    with pytest.raises(InputError, match="there is no run file at"):
         reader.slices()
 
 

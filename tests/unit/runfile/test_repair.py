@@ -1,4 +1,4 @@
-"""A log whose writer was killed within a write is mended; any other damage is told and left alone."""
+"""A log whose writer was killed within a write is repaired; any other damage is reported and left alone."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ def tear(path: Path) -> None:
     overwrite(path, directory(path)[0] + BLOCK - PAGE, b"new" * 1000)
 
 
-def test_a_torn_block_is_mended(log: Log, left: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_torn_block_is_repaired(log: Log, left: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = snapshot(log.path)
     tear(log.path)
     with pytest.raises(InputError, match=r"does not match stored checksum.*start that again"):
         Reader(log.path).newest()
     with caplog.at_level(logging.WARNING):
         again = Log(log.path)
-    assert "was mended" in caplog.text
+    assert "was repaired" in caplog.text
     assert snapshot(log.path) == before
     again.commit(commit(4))
     assert abandoned(log.path)
 
 
-def test_without_a_killed_run_nothing_is_mended(log: Log) -> None:
+def test_without_a_killed_run_nothing_is_repaired(log: Log) -> None:
     tear(log.path)
     found = log.path.read_bytes()
     with pytest.raises(InputError, match="does not match stored checksum"):
@@ -73,7 +73,7 @@ def test_without_a_killed_run_nothing_is_mended(log: Log) -> None:
     assert log.path.read_bytes() == found
 
 
-def test_while_a_run_goes_on_nothing_is_mended(log: Log) -> None:
+def test_while_a_run_goes_on_nothing_is_repaired(log: Log) -> None:
     tear(log.path)
     with lease(log.path), pytest.raises(InputError, match="does not match stored checksum"):
         Log(log.path)

@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from tests.tiers import first_of
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
-from vmfstream.runfile.plain import from_plain, to_plain
+from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import Log
 
@@ -189,7 +190,9 @@ def test_events_are_told_in_order() -> None:
 # --- going on
 
 
-@pytest.mark.parametrize("settings", [{}, {"living_topics": False}, {"slices": 40, "stop_words": None, "seed": 3}])
+@pytest.mark.parametrize(
+    "settings", first_of([{}, {"living_topics": False}, {"slices": 40, "stop_words": None, "seed": 3}])
+)
 def test_a_saved_tracker_goes_on_as_if_nothing_had_been(tmp_path: Path, settings: dict[str, Any]) -> None:
     wanted = known(ended(begun(**settings)))
     begun(**settings).save(tmp_path / "tracker.duckdb")
@@ -251,13 +254,13 @@ def test_records_become_plain_and_come_back() -> None:
 
     arrays: Arrays = {}
     given = commit(3, open_state={}, slice_state=None)
-    plain = json.loads(json.dumps(to_plain([given, {4: b"ab\0"}], arrays)))
-    again = from_plain(plain, arrays)
-    assert from_plain(json.loads(json.dumps(to_plain(again[0].closed[0].slice, {}))), {}) == given.closed[0].slice
+    plain = json.loads(json.dumps(to_json([given, {4: b"ab\0"}], arrays)))
+    again = from_json(plain, arrays)
+    assert from_json(json.loads(json.dumps(to_json(again[0].closed[0].slice, {}))), {}) == given.closed[0].slice
     assert again[1] == {4: b"ab\0"}
     np.testing.assert_array_equal(again[0].closed[0].topics.share, given.closed[0].topics.share)  # type: ignore[union-attr]
     for bad in (object(), {"a": {1}}):
         with pytest.raises(ValueError, match="expected a record or a plain value"):
-            to_plain(bad, {})
+            to_json(bad, {})
     with pytest.raises(ValueError, match="expected a record, got 'Nothing'"):
-        from_plain({"@record": "Nothing"}, {})
+        from_json({"@record": "Nothing"}, {})

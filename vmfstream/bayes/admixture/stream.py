@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.arrays import Rows
 from vmfstream.bayes.admixture.topics import Law, Likelihood, Topics
 from vmfstream.bayes.admixture.variational import SWEEPS, AdmixtureFit, Visit, log_proportions, visited
 from vmfstream.bayes.factors.empirical_bayes import best_alpha
-from vmfstream.directional.params import Rows
 from vmfstream.mixtures.sums import Sums
-
-Vector: TypeAlias = NDArray[np.float64]
 
 DELAY, DECAY = 10.0, 0.6
 """Of the step sizes: later batches weigh less, but their weights sum to infinity."""

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Floats, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.directional.kernels import padded
-from vmfstream.mixtures.columns import Floats, column_norms
+from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.concentration import Treatment, own_concentration, shared_concentration
 from vmfstream.mixtures.sums import Sums, directions
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

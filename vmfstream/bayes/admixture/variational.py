@@ -12,25 +12,24 @@ uniform; vectors without direction count for nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import digamma
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.admixture.loops import relative_scores, visit
 from vmfstream.bayes.admixture.topics import Belief, Law, Likelihood, Topics
 from vmfstream.bayes.factors.empirical_bayes import best_alpha
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.directional.kernels import accumulate, dots, padded
-from vmfstream.directional.params import Mixture, Rows
-from vmfstream.mixtures.columns import Floats, directed
+from vmfstream.directional.params import Mixture
+from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.seeding import start_from
 from vmfstream.mixtures.sums import Sums
-
-Vector: TypeAlias = NDArray[np.float64]
 
 SWEEPS, STILL = 20, 1e-3
 """Most steps of a document's own proportions in one visit, and the change per vector at which they rest."""

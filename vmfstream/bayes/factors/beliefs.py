@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Floats, Vector
 from vmfstream.directional.bessel import conv_concentration
-from vmfstream.mixtures.columns import Floats
-
-Vector = NDArray[np.float64]
 
 
 def per_column(value: ArrayLike, kp: int, k: int) -> Vector:

@@ -14,13 +14,12 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.univariate import ConcentrationTarget, grid_quantiles, located_grid, metropolis
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition, vmf_terms
-
-Vector: TypeAlias = NDArray[np.float64]
 
 KappaRule: TypeAlias = Literal["quadrature", "sampling", "bounding", "lognormal", "point"]
 

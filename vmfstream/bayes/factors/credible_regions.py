@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.univariate import grid_quantiles, located_grid
 from vmfstream.directional.bessel import vmf_terms
-
-Vector: TypeAlias = NDArray[np.float64]
 
 NORMAL_FROM = 1000
 """Dimension from which on cos phi is taken for normal, with mean A and variance A'; the radius errs by 0.5 / D."""

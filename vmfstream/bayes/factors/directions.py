@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Floats, Vector
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.vmf import kl
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms
-
-Vector = NDArray[np.float64]
+from vmfstream.mixtures.columns import column_dots, column_norms
 
 
 def natural_vectors(b: Floats, s: Floats, kappa: ArrayLike, k: int) -> tuple[Floats, Vector]:

@@ -10,13 +10,11 @@ from collections.abc import Collection
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma, polygamma
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
-
-Vector: TypeAlias = NDArray[np.float64]
 
 Hyperparameter: TypeAlias = Literal["alpha", "mu0", "c0", "kappa"]
 """alpha; mu_0 and C_0, the mean and the concentration of the directions; m and s2, those of log kappa."""

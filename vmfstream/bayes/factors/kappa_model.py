@@ -6,12 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, kappa_factor, point_factor
 from vmfstream.bayes.factors.empirical_bayes import learned_kappa_prior
-
-Vector: TypeAlias = NDArray[np.float64]
 
 Concentration: TypeAlias = Literal["shared", "own"]
 

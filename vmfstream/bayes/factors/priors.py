@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.directional.bessel import R_MAX, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_norms, directed
+from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.mixtures.concentration import debiased_resultant
 from vmfstream.mixtures.seeding import one_hot
-
-Vector: TypeAlias = NDArray[np.float64]
 
 COSINE_LIMITS = (0.1, 0.95)
 """Limits of the cosine between topics and their common mean: without them the prior could vanish or pin all topics."""

@@ -6,16 +6,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor
 from vmfstream.bayes.factors.directions import shrinkage
 from vmfstream.directional.kernels import dots
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, directed, softmax_rows
+from vmfstream.mixtures.columns import directed, softmax_rows
 from vmfstream.mixtures.seeding import one_hot
-
-Vector: TypeAlias = NDArray[np.float64]
 
 Assignment: TypeAlias = Literal["soft", "hard"]
 

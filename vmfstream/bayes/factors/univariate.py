@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
+from vmfstream.arrays import Vector
 from vmfstream.directional.bessel_scalars import ell
-
-Vector: TypeAlias = NDArray[np.float64]
 
 GRID = 400
 """Points of the trapezoid rule, which converges exponentially for these smooth, vanishing integrands."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, digamma, gammaln
 
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.arrays import Vector
 
 
 class Weights(Protocol):

@@ -8,18 +8,15 @@ and all else as in `vmfstream.bayes.flat.variational`. The factors are q(v_k) = 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, digamma, gammaln
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.flat.variational import FlatFit, fit
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats
-
-Vector: TypeAlias = NDArray[np.float64]
 
 ROUNDS = 200
 """Rounds between the sticks and their concentration; a few suffice."""

@@ -12,15 +12,15 @@ words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from vmfstream.arrays import Floats, Labels, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import Concentration
@@ -29,13 +29,9 @@ from vmfstream.bayes.factors.univariate import ConcentrationTarget, located_grid
 from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, log_partition
 from vmfstream.directional.bessel_scalars import ell
 from vmfstream.directional.kernels import accumulate, dots
-from vmfstream.directional.params import Rows
 from vmfstream.directional.vmf import sample
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
+from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.seeding import one_hot
-
-Vector: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int64]
 
 STEPS = 10
 """Metropolis steps of a concentration in a sweep."""
@@ -112,7 +108,7 @@ def fit(
         raise ValueError(f"draws must be at least 1 and burn_in at least 0; got {draws} and {burn_in}")
     if kappa is None and kappa_prior is None:
         raise ValueError("kappa_prior is needed to draw kappa; got None")
-    state = _State(x, labels0, k, prior, kappa_prior, kappa, concentration)
+    state = _GibbsState(x, labels0, k, prior, kappa_prior, kappa, concentration)
     kept: list[tuple[Labels, Vector, Vector]] = []
     trace = []
     for sweep in range(burn_in + draws):
@@ -137,10 +133,10 @@ def conditionals(x: Rows, labels: Labels, k: int, prior: Prior, kappa: float | V
     x, labels, k, prior : as in `fit`
     kappa : a number or (k,)
     """
-    return _State(x, labels, k, prior, None, kappa, "own").probabilities()
+    return _GibbsState(x, labels, k, prior, None, kappa, "own").probabilities()
 
 
-class _State:
+class _GibbsState:
     """Labels, concentrations and the sums they give; changed in place by the draws."""
 
     def __init__(
@@ -261,7 +257,7 @@ def _width(target: ConcentrationTarget, resultant: float) -> float:
     return float(np.sqrt(w @ (u - w @ u) ** 2))
 
 
-def _gathered(state: _State, kept: list[tuple[Labels, Vector, Vector]], trace: Vector) -> GibbsFit:
+def _gathered(state: _GibbsState, kept: list[tuple[Labels, Vector, Vector]], trace: Vector) -> GibbsFit:
     """Number the topics of all draws as in the best one, and summarise."""
     k = state.k
     best = kept[int(trace[-len(kept) :].argmax())][0]

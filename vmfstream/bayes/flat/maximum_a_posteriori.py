@@ -7,12 +7,11 @@ words than documents: prefer `vmfstream.bayes.flat.variational.fit`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior, mode_kappa
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
@@ -20,12 +19,10 @@ from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
 from vmfstream.bayes.factors.responsibilities import Assignment
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
-from vmfstream.directional.params import Mixture, Rows
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
+from vmfstream.directional.params import Mixture
+from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.mixtures.steps import e_step
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
+from vmfstream.arrays import Floats, Rows
 from vmfstream.bayes.factors.concentration import point_factor
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.priors import Prior
@@ -14,9 +15,7 @@ from vmfstream.bayes.factors.responsibilities import responsibilities
 from vmfstream.bayes.factors.weights import Dirichlet, WeightsPrior
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import accumulate
-from vmfstream.directional.params import Rows
 from vmfstream.mixtures.annealing import ANNEAL, melting
-from vmfstream.mixtures.columns import Floats
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
 from vmfstream.mixtures.steps import m_step
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, kappa_quantiles
 from vmfstream.bayes.factors.credible_regions import central
 from vmfstream.bayes.factors.weights import Weights
 from vmfstream.bayes.flat.gibbs import GibbsFit
 from vmfstream.bayes.flat.variational import FlatFit
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 class Uncertainty(Protocol):

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TypeAlias, get_args
+from typing import get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import entr
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.convergence import Sweeps
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
@@ -34,11 +35,8 @@ from vmfstream.bayes.factors.weights import (
     expected_log_weights,
 )
 from vmfstream.directional.kernels import accumulate, dots, padded
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
+from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
-
-Vector: TypeAlias = NDArray[np.float64]
 
 AT_REST = 1e-5
 """Largest 1 - cosine by which directions turn in the last sweep when the bound is too noisy to tell."""

@@ -14,16 +14,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Indices, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor
 from vmfstream.bayes.factors.directions import shrinkage
-from vmfstream.bayes.hierarchical.trees import Indices, Tree
+from vmfstream.bayes.hierarchical.trees import Tree
 from vmfstream.directional.bessel import conv_concentration, log_partition, vmf_terms
 from vmfstream.directional.kernels import padded
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms
-
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.mixtures.columns import column_dots, column_norms
 
 Scheme: TypeAlias = Literal["meanfield", "messages"]
 

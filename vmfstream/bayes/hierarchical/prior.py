@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import COSINE_LIMITS, LOG_KAPPA_SD
 from vmfstream.bayes.hierarchical.trees import Tree, levels, resultants
 from vmfstream.directional.bessel import R_MAX, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_norms
-
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.mixtures.columns import column_norms
 
 FALLBACK_COSINE = 0.7
 """Expected cosine of a node with its parent where the initial topics do not tell."""

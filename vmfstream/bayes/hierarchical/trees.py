@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from vmfstream.mixtures.columns import Floats, column_norms
-
-Indices: TypeAlias = NDArray[np.int64]
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.arrays import Floats, Indices, Vector
+from vmfstream.mixtures.columns import column_norms
 
 TRIES = 8
 """Random starts when topics are grouped."""

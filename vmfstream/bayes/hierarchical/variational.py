@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
+from vmfstream.arrays import Floats, Indices, Rows, Vector
 from vmfstream.bayes.convergence import Sweeps
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
@@ -32,15 +31,11 @@ from vmfstream.bayes.factors.responsibilities import responsibilities
 from vmfstream.bayes.factors.weights import DirichletWeights
 from vmfstream.bayes.hierarchical.node_directions import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.hierarchical.prior import TreePrior, moment_tree_prior
-from vmfstream.bayes.hierarchical.trees import Indices, Tree, arrange, levels
+from vmfstream.bayes.hierarchical.trees import Tree, arrange, levels
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import accumulate, padded
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
+from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
-
-Vector: TypeAlias = NDArray[np.float64]
-
 
 TREE_SWEEPS = 5
 """Sweeps of directions and concentrations for one of the labels: they cost less, and need more."""

@@ -6,8 +6,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.univariate import ConcentrationTarget, located_grid
-from vmfstream.bayes.multilevel.contexts import Vector, concentration_range
+from vmfstream.bayes.multilevel.contexts import concentration_range
 
 Gamma: TypeAlias = tuple[float, float]
 """Shape and rate."""

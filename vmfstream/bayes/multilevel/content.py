@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.bayes.multilevel.contexts import VAGUE, Indices, Vector, prior_direction
+from vmfstream.arrays import Indices, Vector
+from vmfstream.bayes.multilevel.contexts import VAGUE, prior_direction
 from vmfstream.bayes.multilevel.slots import SLOTS
 from vmfstream.directional.bessel import ell, inv_bessel_ratio
 

@@ -12,19 +12,15 @@ of its cluster is
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vmfstream.arrays import Indices, Rows, Vector
 from vmfstream.bayes.factors.univariate import resultant
 from vmfstream.directional.bessel import R_MAX, R_MIN, ell, inv_bessel_ratio
-from vmfstream.directional.params import Rows
-
-Vector: TypeAlias = NDArray[np.float64]
-Indices: TypeAlias = NDArray[np.int64]
 
 GAUSSIAN, BAG, DIRECTION = 0, 1, 2
 

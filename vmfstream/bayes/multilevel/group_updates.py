@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from vmfstream.arrays import Indices, Vector
 from vmfstream.bayes.multilevel.concentrations import ALPHA, SPREAD
 from vmfstream.bayes.multilevel.content import Content
-from vmfstream.bayes.multilevel.contexts import Context, Indices, Vector, predictive, shift
+from vmfstream.bayes.multilevel.contexts import Context, predictive, shift
 from vmfstream.bayes.multilevel.slots import drawn_slot
 
 FEW = 16

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from vmfstream.arrays import Indices, Vector
 from vmfstream.bayes.factors.responsibilities import products
-from vmfstream.bayes.multilevel.contexts import Indices, Vector
 from vmfstream.bayes.multilevel.slots import drawn_slot
 
 FAINT = -40.0
@@ -41,7 +41,7 @@ class Known(NamedTuple):
     prior: Vector
 
 
-class State(NamedTuple):
+class NewGroupState(NamedTuple):
     """Topics of the tokens so far: ``label`` (T,), ``number`` (M + 1,); ``score`` (K + 1,) logarithms of the clusters'
     probabilities given these, up to a constant, of which ``held`` lists those that matter; room for ``weight``."""
 
@@ -148,16 +148,16 @@ def mixed_likelihoods(indptr: Indices, tokens: Indices, like: Vector, topics: Ve
 
 
 @njit(cache=True)
-def _begun(n: int, known: Known) -> State:
+def _begun(n: int, known: Known) -> NewGroupState:
     clusters, topics = known.of.shape
-    return State(
+    return NewGroupState(
         np.empty(n, np.int64), np.zeros(topics), np.zeros(clusters), np.empty(clusters, np.int64), np.empty(topics)
     )
 
 
 @njit(cache=True)
 def _draw_anew(
-    r: int, n: int, tokens: Indices, like: Vector, known: Known, state: State, active: int, rng: Any
+    r: int, n: int, tokens: Indices, like: Vector, known: Known, state: NewGroupState, active: int, rng: Any
 ) -> None:
     """Draw the topic of token r given those of ``n`` others."""
     _leave(r, n, known, state, active)
@@ -165,7 +165,7 @@ def _draw_anew(
 
 
 @njit(cache=True)
-def _weigh_clusters(n: int, odds: Vector, known: Known, state: State) -> int:
+def _weigh_clusters(n: int, odds: Vector, known: Known, state: NewGroupState) -> int:
     """Score every cluster by the topics of ``n`` tokens; list those that matter, and return how many."""
     score = state.score
     for k in range(len(score)):
@@ -184,7 +184,7 @@ def _weigh_clusters(n: int, odds: Vector, known: Known, state: State) -> int:
 
 
 @njit(cache=True)
-def _weigh_topics(n: int, like: Vector, known: Known, state: State, active: int) -> float:
+def _weigh_topics(n: int, like: Vector, known: Known, state: NewGroupState, active: int) -> float:
     """Write p(topic, token | topics of ``n`` others), return the sum over topics."""
     held, weight = state.held[:active], state.weight
     top, total, own = -math.inf, 0.0, 0.0
@@ -206,7 +206,7 @@ def _weigh_topics(n: int, like: Vector, known: Known, state: State, active: int)
 
 
 @njit(cache=True)
-def _seat(r: int, n: int, total: float, known: Known, state: State, active: int, rng: Any) -> None:
+def _seat(r: int, n: int, total: float, known: Known, state: NewGroupState, active: int, rng: Any) -> None:
     """Draw a topic for token r, beside ``n`` others, in proportion to the weights."""
     left, new = total * rng.random(), 0
     for m in range(len(state.weight)):
@@ -222,7 +222,7 @@ def _seat(r: int, n: int, total: float, known: Known, state: State, active: int,
 
 
 @njit(cache=True)
-def _leave(r: int, n: int, known: Known, state: State, active: int) -> None:
+def _leave(r: int, n: int, known: Known, state: NewGroupState, active: int) -> None:
     """Take token r from its topic, so that ``n`` others are left."""
     old = state.label[r]
     state.number[old] -= 1.0

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
-from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, GAUSSIAN, Context, Vector, score_rows
+from vmfstream.arrays import Vector
+from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, GAUSSIAN, Context, score_rows
 from vmfstream.bayes.multilevel.new_groups import Known, mixed_likelihoods, score_groups, settle_groups
 from vmfstream.bayes.multilevel.sampler_state import Draw
 from vmfstream.directional.bessel import log_partition

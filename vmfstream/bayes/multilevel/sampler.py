@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.multilevel.concentrations import ALPHA, ETA, REST, SPREAD, Laws, drawn_kappa, resampled
 from vmfstream.bayes.multilevel.content import VECTOR, Content
-from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, Context, Vector
+from vmfstream.bayes.multilevel.contexts import BAG, DIRECTION, Context
 from vmfstream.bayes.multilevel.group_updates import sweep_groups
-from vmfstream.bayes.multilevel.sampler_state import Draw, State
+from vmfstream.bayes.multilevel.sampler_state import Draw, SamplerState
 from vmfstream.bayes.multilevel.split_merge import PAIRS, sweep_pairs
 from vmfstream.bayes.multilevel.token_updates import sweep_tokens, tables
 from vmfstream.directional.bessel import log_partition
@@ -28,7 +29,7 @@ OUTSET = 20
 """Sweeps over the clusters by contexts alone before tokens choose topics."""
 
 
-class Chain(State):
+class Chain(SamplerState):
     """The sampler: `sweep` draws everything once, in place.
 
     Parameters

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from vmfstream.arrays import Indices, Vector
 from vmfstream.bayes.multilevel.concentrations import ALPHA, REST, SPREAD
 from vmfstream.bayes.multilevel.content import VECTOR, WORD, Content, empty_topics
-from vmfstream.bayes.multilevel.contexts import Context, Indices, Vector, bag, log_marginals, prior_direction
+from vmfstream.bayes.multilevel.contexts import Context, bag, log_marginals, prior_direction
 from vmfstream.bayes.multilevel.group_updates import Groups, move_group, topics_of
 from vmfstream.bayes.multilevel.slots import SLOTS
 from vmfstream.bayes.multilevel.token_updates import move_token
@@ -47,7 +48,7 @@ class Draw:
     log_joint: float
 
 
-class State:
+class SamplerState:
     """Clusters of the groups, ``groups``, and topics of the tokens, ``content``, with the sums that sweeps keep.
 
     ``levels``: the concentrations alpha, v and eta, and the share of new topics. Topics have equal shares at first.

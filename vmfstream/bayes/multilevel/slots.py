@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from vmfstream.bayes.multilevel.contexts import Vector
+from vmfstream.arrays import Vector
 
 SLOTS = 16
 """Room for topics is made in steps of this factor, so that rows fill whole registers."""

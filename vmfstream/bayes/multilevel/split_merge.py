@@ -5,8 +5,8 @@ found halves, and its other tokens join one half or the other in random order, e
 of the topic becomes u e and (1 - u) e, with u from a Beta law. Back there is one way only: the shares add up, and
 tokens that come in random order join the halves that they are in.
 
-The density of partitions and shares is that of `State.log_joint` times eta^M rest^(eta - 1) / prod_m eps_m, the law of
-GEM(eta) where topics have no order.
+The density of partitions and shares is that of `SamplerState.log_joint` times eta^M rest^(eta - 1) / prod_m eps_m, the
+law of GEM(eta) where topics have no order.
 
 References
 ----------
@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from vmfstream.arrays import Indices, Vector
 from vmfstream.bayes.factors.univariate import resultant
 from vmfstream.bayes.multilevel.concentrations import ETA, SPREAD
 from vmfstream.bayes.multilevel.content import WORD, Content
-from vmfstream.bayes.multilevel.contexts import Indices, Vector
 from vmfstream.bayes.multilevel.group_updates import Groups, rising
 from vmfstream.bayes.multilevel.slots import free_slot
 from vmfstream.directional.bessel import ell

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from vmfstream.arrays import Indices, Vector
 from vmfstream.bayes.factors.univariate import resultant
 from vmfstream.bayes.multilevel.concentrations import ETA, REST, SPREAD
 from vmfstream.bayes.multilevel.content import WORD, Content
-from vmfstream.bayes.multilevel.contexts import Indices, Vector
 from vmfstream.bayes.multilevel.group_updates import Groups
 from vmfstream.bayes.multilevel.slots import drawn_slot, free_slot, last_held
 from vmfstream.directional.bessel import ell

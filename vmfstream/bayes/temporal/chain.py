@@ -17,15 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.beliefs import anchored, learn, per_column, shrunk
 from vmfstream.bayes.factors.concentration import KappaFactor
 from vmfstream.bayes.predictive import predictive
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_norms
-
-Vector = NDArray[np.float64]
+from vmfstream.mixtures.columns import column_norms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.beliefs import anchored
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
@@ -17,10 +16,7 @@ from vmfstream.bayes.temporal.chain import convolve, next_slice_density
 from vmfstream.bayes.temporal.meanfield import Links, fit_chain, started
 from vmfstream.bayes.temporal.proportions import Proportions, proportions
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, directed
-
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.mixtures.columns import directed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.beliefs import anchored
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
@@ -26,10 +26,7 @@ from vmfstream.bayes.temporal.proportions import STEP, ProportionRule, Proportio
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import padded
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_norms, directed
-
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.mixtures.columns import column_norms, directed
 
 Inference: TypeAlias = Literal["filter", "smoother", "meanfield"]
 
@@ -40,7 +37,7 @@ FLAT_SWEEPS = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EvolutionOptions:
     """What `evolve` is asked for; see there."""
 
     inference: Inference = "smoother"
@@ -82,7 +79,7 @@ class Evolution:
     document for each of `PERSISTENCES` if that was chosen.
     """
 
-    options: Options
+    options: EvolutionOptions
     omega: float
     f: list[Floats]
     gains: list[Floats]
@@ -111,7 +108,7 @@ class Evolution:
 
 
 def evolve(
-    x: Rows, sizes: Sequence[int], k: int, options: Options, rng: np.random.Generator, starts: int = 1
+    x: Rows, sizes: Sequence[int], k: int, options: EvolutionOptions, rng: np.random.Generator, starts: int = 1
 ) -> Evolution:
     """Fit the temporal mixture to slices of documents.
 
@@ -120,8 +117,8 @@ def evolve(
     x : (N, D) CSR or dense unit rows, slice after slice
     sizes : documents of each slice, the first with as many as there are topics; others may be empty
     k : int, number of topics
-    options : Options. ``inference``: by the filter, the smoother (with ``lag``, hearing so many slices ahead) or mean
-        field. ``persistence``: expected cosine between consecutive means, None to choose from `PERSISTENCES` what
+    options : EvolutionOptions. ``inference``: by the filter, the smoother (with ``lag``, given so many later slices) or
+        mean field. ``persistence``: expected cosine between consecutive means, None to choose from `PERSISTENCES` what
         predicts best. ``anchored``: the prior of the directions acts in every slice, not the first alone (mean field
         has it in the first alone). ``proportions``, ``weight_step``, ``strength``: see
         `vmfstream.bayes.temporal.proportions`. ``start``: topics are looked for in all slices, or, for a filter that
@@ -181,7 +178,7 @@ class _Begun:
     kappa: KappaFactor
 
 
-def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: Options) -> Evolution:
+def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions) -> Evolution:
     scores, omega = None, options.persistence
     if omega is None:
         anchor, _ = _anchor_and_first(begun, k, options)
@@ -196,7 +193,9 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: Options) -> Evo
     return replace(found, scores=scores)
 
 
-def _begun(x: Rows, sizes: Sequence[int], k: int, options: Options, rng: np.random.Generator, resp: Floats) -> _Begun:
+def _begun(
+    x: Rows, sizes: Sequence[int], k: int, options: EvolutionOptions, rng: np.random.Generator, resp: Floats
+) -> _Begun:
     """Fit a flat mixture to the documents that may be looked at."""
     prior = moment_prior(x, resp, k, alpha=options.alpha)
     law = None if options.kappa == "point" else moment_kappa_prior(x, resp, k)
@@ -208,7 +207,7 @@ def _begun(x: Rows, sizes: Sequence[int], k: int, options: Options, rng: np.rand
     return _Begun(list(resps), np.asarray(prior.b), model, fit.kappa)
 
 
-def _anchor_and_first(begun: _Begun, k: int, options: Options) -> tuple[Floats, Floats]:
+def _anchor_and_first(begun: _Begun, k: int, options: EvolutionOptions) -> tuple[Floats, Floats]:
     """The anchor (D,) of all slices and the prediction (D, kp) for the first: one of them is the prior."""
     nothing = np.zeros((len(begun.b), padded(k)), begun.b.dtype)
     if options.anchored and options.inference != "meanfield":
@@ -216,13 +215,13 @@ def _anchor_and_first(begun: _Begun, k: int, options: Options) -> tuple[Floats, 
     return np.zeros_like(begun.b), anchored(begun.b, nothing, k)
 
 
-def _weights(k: int, slices: int, options: Options) -> Proportions:
+def _weights(k: int, slices: int, options: EvolutionOptions) -> Proportions:
     return proportions(
         options.proportions, k, slices, alpha=options.alpha, step=options.weight_step, strength=options.strength
     )
 
 
-def _filtered(xs: Sequence[Rows], begun: _Begun, k: int, options: Options, omega: float) -> Filtered:
+def _filtered(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions, omega: float) -> Filtered:
     anchor, h0 = _anchor_and_first(begun, k, options)
     return filter_fit(
         xs,
@@ -241,7 +240,7 @@ def _filtered(xs: Sequence[Rows], begun: _Begun, k: int, options: Options, omega
     )
 
 
-def _from_filter(xs: Sequence[Rows], begun: _Begun, k: int, options: Options, omega: float) -> Evolution:
+def _from_filter(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions, omega: float) -> Evolution:
     anchor, h0 = _anchor_and_first(begun, k, options)
     out = _filtered(xs, begun, k, options, omega)
     return Evolution(
@@ -261,7 +260,7 @@ def _from_filter(xs: Sequence[Rows], begun: _Begun, k: int, options: Options, om
     )
 
 
-def _from_smoother(xs: Sequence[Rows], begun: _Begun, k: int, options: Options, omega: float) -> Evolution:
+def _from_smoother(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions, omega: float) -> Evolution:
     anchor, h0 = _anchor_and_first(begun, k, options)
     fit = fit_smoother(
         xs,
@@ -290,7 +289,7 @@ def _from_smoother(xs: Sequence[Rows], begun: _Begun, k: int, options: Options, 
     return Evolution(options, omega, f, gains, h0, anchor, *found)
 
 
-def _from_meanfield(xs: Sequence[Rows], begun: _Begun, k: int, options: Options, omega: float) -> Evolution:
+def _from_meanfield(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOptions, omega: float) -> Evolution:
     """Mean field from one pass of the smoother over the start."""
     anchor, h0 = _anchor_and_first(begun, k, options)
     d = len(h0)
@@ -322,11 +321,11 @@ def _from_meanfield(xs: Sequence[Rows], begun: _Begun, k: int, options: Options,
     )
 
 
-def _settings(begun: _Begun, anchor: Floats, options: Options, omega: float) -> FilterSettings:
+def _settings(begun: _Begun, anchor: Floats, options: EvolutionOptions, omega: float) -> FilterSettings:
     return FilterSettings(omega, anchor, begun.model, 1.0, options.max_iter, options.tol)
 
 
-def _spread(begun: _Begun, k: int, options: Options) -> KappaFactor:
+def _spread(begun: _Begun, k: int, options: EvolutionOptions) -> KappaFactor:
     """The shared concentration of the start, for each topic if they have their own."""
     if options.concentration == "shared":
         return begun.kappa

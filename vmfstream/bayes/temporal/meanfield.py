@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.convergence import Sweeps
 from vmfstream.bayes.factors.beliefs import anchored, linked, per_column
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
@@ -36,11 +35,8 @@ from vmfstream.bayes.factors.responsibilities import responsibilities
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats, column_dots, column_norms, directed
+from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

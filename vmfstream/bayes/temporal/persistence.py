@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.temporal.chain import forward, next_slice_density
 from vmfstream.bayes.temporal.filtering import Filtered
-from vmfstream.directional.params import Rows
-from vmfstream.mixtures.columns import Floats
-
-Vector: TypeAlias = NDArray[np.float64]
 
 PERSISTENCES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
 """Grid that a persistence is chosen from."""

@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln, logsumexp, softmax
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.weights import dirichlet_divergence, expected_log_weights
-
-Vector: TypeAlias = NDArray[np.float64]
 
 ProportionRule: TypeAlias = Literal["static", "logistic-normal", "dirichlet"]
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.beliefs import learn, learn_anchored, per_column, shrunk, smoothed_belief
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
@@ -23,11 +22,8 @@ from vmfstream.bayes.temporal.chain import message
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, dots
-from vmfstream.directional.params import Rows
 from vmfstream.mixtures.annealing import FROZEN_BELOW
-from vmfstream.mixtures.columns import Floats, directed, softmax_rows
-
-Vector: TypeAlias = NDArray[np.float64]
+from vmfstream.mixtures.columns import directed, softmax_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

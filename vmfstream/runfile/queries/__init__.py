@@ -1,13 +1,13 @@
-"""The only reading of the log: a question opens the file for a moment, the answer is a frame of numpy columns."""
+"""`Reader`: query a run file; each query opens the file for a moment and returns a frame of numpy columns."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from vmfstream.runfile.queries.asking import Bools, Floats, Ints, Texts, Times, kept
+from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, kept
 from vmfstream.runfile.queries.closed import Closed, ClosedSlice
 from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, RepresentativeFrame
-from vmfstream.runfile.queries.progress import EpochFrame, Newest, OpenSlice, Progress, Pulse
+from vmfstream.runfile.queries.progress import EpochFrame, Newest, OpenSlice, Progress, RunStatus
 from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
 from vmfstream.runfile.queries.topics import (
     AngleFrame,
@@ -37,12 +37,12 @@ __all__ = [
     "Newest",
     "NovelFrame",
     "OpenSlice",
-    "Pulse",
     "Reader",
     "Reading",
     "RejectedFrame",
     "Rejections",
     "RepresentativeFrame",
+    "RunStatus",
     "SketchFrame",
     "SliceFrame",
     "SnapshotFrame",
@@ -60,21 +60,21 @@ __all__ = [
 
 
 class Reader(Progress, Topics, Documents, Snapshots, Closed):
-    """Answer questions about a run file while another process may be writing it.
+    """Query a run file, also while another process is writing it.
 
     A file of an older format is brought up to date first, if nobody writes it.
 
     Parameters
     ----------
     path : str or Path
-        A log made by ``vmfstream.runfile.writer.Log``.
+        A run file made by ``vmfstream.runfile.writer.Log``.
     timeout : float
-        Seconds to wait for a file that is being written; a commit takes about a tenth of one.
+        Seconds to wait for a file that another process holds; a commit takes about 0.1 s.
 
     Raises
     ------
     InputError
-        If there is no file, or it is no log. Every method raises it too if the file goes away later.
+        If there is no file, or it is no run file; raised by every method if the file disappears later.
     FormatVersion
         If the file has a newer format than this program reads, or an older one and cannot be written.
     StoreLocked

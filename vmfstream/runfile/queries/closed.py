@@ -1,4 +1,4 @@
-"""Closed slices as rows by name, for those who pass them on."""
+"""Queries of closed slices as rows by name, for outputs such as published messages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from vmfstream.runfile.queries.asking import Asking
+from vmfstream.runfile.queries.base import RunFileQueries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedSlice:
-    """A closed slice with its topics, each with its words, and its events, as rows by name; None where unknown."""
+    """A closed slice with its filtered topics, their words, and its events, as dicts; None for missing values."""
 
     epoch: int
     slice: int
@@ -25,11 +25,11 @@ class ClosedSlice:
     events: list[dict[str, Any]]
 
 
-class Closed(Asking):
-    """What outputs ask."""
+class Closed(RunFileQueries):
+    """Queries of closed slices."""
 
     def closed_after(self, epoch: int) -> list[ClosedSlice]:
-        """Return what later epochs closed, in order, as it was known then."""
+        """Return the slices that epochs after ``epoch`` closed, in order, with filtered topics."""
         where = f"slice in (select slice from slice where epoch > {int(epoch)})"
         topics: dict[int, list[dict[str, Any]]] = {}
         by_topic: dict[tuple[int, int], list[tuple[str, float]]] = {}

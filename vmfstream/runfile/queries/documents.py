@@ -1,10 +1,10 @@
-"""Documents that are kept by name, and messages that were none."""
+"""Queries of single documents: representative and novel ones, and rejected messages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vmfstream.runfile.queries.asking import Asking, Floats, Ints, Texts, Times
+from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class NovelFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RejectedFrame:
-    """Messages that were no documents, the newest first."""
+    """Rejected messages, the newest first."""
 
     part: Texts
     offset: Ints
@@ -46,14 +46,14 @@ class RejectedFrame:
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """How many messages were no documents, in all and by kind of reason (up to its colon), most frequent first."""
+    """Numbers of rejected messages, in total and by kind of reason (its text up to a colon), most frequent first."""
 
     total: int
     reasons: dict[str, int]
 
 
-class Documents(Asking):
-    """Questions about single documents."""
+class Documents(RunFileQueries):
+    """Queries of single documents."""
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
         """Return the most representative documents, of all topics or of one."""
@@ -70,11 +70,11 @@ class Documents(Asking):
         return self._frame(RejectedFrame, query, [limit])
 
     def rejections(self) -> Rejections:
-        """Return how many messages were rejected, in all and by kind of reason."""
+        """Return the numbers of rejected messages, in total and by kind of reason."""
         query = "select split_part(reason, ':', 1) as kind, count(*) as times from rejected group by kind"
         rows = self._rows(f"{query} order by times desc, kind")
         return Rejections(total=sum(count for _, count in rows), reasons=dict(rows))
 
     def rejected_after(self, epoch: int) -> RejectedFrame:
-        """Return the messages that were rejected in later epochs, in their order."""
+        """Return the messages that epochs after ``epoch`` rejected, in order."""
         return self._frame(RejectedFrame, "from rejected where epoch > $1 order by epoch, part, source_offset", [epoch])

@@ -1,4 +1,4 @@
-"""How far a run is: its epochs, its open slice, who writes it."""
+"""Queries of the progress of a run: its epochs, its open slice, the process that writes it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 import numpy as np
 
 from vmfstream.runfile.lease import holder
-from vmfstream.runfile.queries.asking import Asking, Floats, Ints, Texts
+from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts
 
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """How far the run is: last epoch (-1 before the first), last closed slice, and whether the source is done."""
+    """The last epoch (-1 before the first), the last closed slice, and whether the source is exhausted."""
 
     epoch: int
     slice: int | None
@@ -21,12 +21,12 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
-    """How far a run is, for whoever watches it.
+class RunStatus:
+    """The progress of a run, for live pages.
 
-    ``epoch`` is the newest update (-1 before the first), ``written`` when it was written (UTC), ``usual`` the usual
-    seconds between updates (NaN before the third), ``slice`` the newest closed slice, ``closed`` the update that closed
-    it, ``snapshot`` the newest batch fit (-1 without any).
+    ``epoch`` is the newest epoch (-1 before the first), ``written`` when it was written (UTC), ``usual`` the median of
+    the seconds between recent epochs (NaN before the third), ``slice`` the newest closed slice, ``closed`` the epoch
+    that closed it, ``snapshot`` the newest snapshot (-1 without any).
     """
 
     epoch: int
@@ -40,7 +40,7 @@ class Pulse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenSlice:
-    """The slice that is not closed yet: its documents so far, in all and by topic."""
+    """The slice that is not closed yet: its documents so far, in total and by topic."""
 
     slice: int
     label: str
@@ -51,7 +51,7 @@ class OpenSlice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochFrame:
-    """Engine updates by number; ``oov_rate`` and ``prequential`` are NaN, ``lag`` is -1 where they were not known."""
+    """Epochs by number; ``oov_rate`` and ``prequential`` are NaN and ``lag`` is -1 where unknown."""
 
     epoch: Ints
     slice: Ints
@@ -66,23 +66,23 @@ class EpochFrame:
     lag: Ints
 
 
-class Progress(Asking):
-    """Questions of whoever watches a run."""
+class Progress(RunFileQueries):
+    """Queries of the progress of a run."""
 
     def meta(self) -> dict[str, str]:
-        """Return the settings of the run and the ``format`` of the log."""
+        """Return the settings of the run and the ``format`` of the run file."""
         return dict(self._rows("select key, value from meta order by key"))
 
     def newest(self) -> Newest:
-        """Return how far the run is; cheap enough to ask every second."""
+        """Return the last epoch and slice; cheap enough for every second."""
         query = """
             select coalesce(max(epoch), -1), (select max(slice) from slice), coalesce(arg_max(finished, epoch), false)
             from epoch"""
         ((epoch, last, finished),) = self._rows(query)
         return Newest(epoch, last, finished)
 
-    def pulse(self) -> Pulse:
-        """Return what tells a watcher whether to read again; as cheap as ``newest``."""
+    def status(self) -> RunStatus:
+        """Return what a live page needs to decide whether to read again; as cheap as ``newest``."""
         query = """
             with late as (select epoch, finished, begun, seconds from epoch order by epoch desc limit 20),
             gaps as (select date_diff('millisecond', lag(begun) over (order by epoch), begun) / 1e3 as gap from late)
@@ -91,10 +91,10 @@ class Progress(Asking):
                 coalesce((select median(gap) from gaps), 'nan'::double), (select max(slice) from slice),
                 (select coalesce(max(epoch), -1) from slice), (select coalesce(max(snapshot), -1) from snapshot)
             from late"""
-        return Pulse(*self._rows(query)[0])
+        return RunStatus(*self._rows(query)[0])
 
     def open_slice(self) -> OpenSlice | None:
-        """Return the slice that the newest update left open, or None."""
+        """Return the slice that the newest epoch left open, or None."""
         query = """
             with late as (select max(epoch) as epoch, arg_max(slice, epoch) as slice from epoch)
             select slice, label, (select sum(n) from epoch where epoch.slice = late.slice)::bigint as n,
@@ -110,7 +110,7 @@ class Progress(Asking):
         return OpenSlice(index, label, n, np.array(topics, np.int64), np.array(documents, np.float64))
 
     def epochs(self) -> EpochFrame:
-        """Return the engine updates."""
+        """Return the epochs."""
         return self._frame(EpochFrame, "from epoch order by epoch")
 
     def position(self) -> dict[str, int]:
@@ -123,5 +123,5 @@ class Progress(Asking):
         return str(rows[0][0]) if rows else ""
 
     def writer(self) -> int | None:
-        """Return the process that is writing the log, None if there is none; the log is not opened."""
+        """Return the process that is writing the run file, None if there is none; the run file is not opened."""
         return holder(self.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vmfstream.runfile.queries.asking import Asking, Floats, Ints, Texts, Times
+from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +52,8 @@ class SnapshotWordFrame:
     weight: Floats
 
 
-class Snapshots(Asking):
-    """Questions about batch fits."""
+class Snapshots(RunFileQueries):
+    """Queries of snapshots."""
 
     def snapshots(self) -> SnapshotFrame:
         """Return the batch fits of samples of the stream."""

@@ -1,4 +1,4 @@
-"""Topics over closed slices, as known then or in hindsight: sizes, words, angles, events."""
+"""Queries of topics over closed slices, filtered or smoothed: sizes, words, angles, events."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from duckdb import DuckDBPyConnection
 
-from vmfstream.runfile.queries.asking import Asking, Bools, Floats, Ints, Texts, Times, unmasked
+from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, Texts, Times, unmasked
 from vmfstream.text.sketch import SIZE
 
 Reading: TypeAlias = Literal["then", "hindsight"]
-"""``then``: as known when the slice closed; ``hindsight``: using the documents of later slices too."""
+"""``then``: filtered, as known when the slice closed; ``hindsight``: smoothed, using documents of later slices too."""
 
 _TABLE = {"then": "filtered", "hindsight": "smoothed"}
 
@@ -32,7 +32,7 @@ class SliceFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicFrame:
-    """Topics at the end of each closed slice, by slice and topic; NaN where a number was not known."""
+    """Topics at the end of each closed slice, by slice and topic; NaN where unknown."""
 
     slice: Ints
     topic: Ints
@@ -78,7 +78,7 @@ class WordFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCodes:
-    """Words of topics in any order, ``rank`` from 1; ``word`` is a place in ``vocabulary``, which is sorted."""
+    """Words of topics in any order, ``rank`` from 1; ``word`` is an index into ``vocabulary``, which is sorted."""
 
     slice: Ints
     topic: Ints
@@ -90,9 +90,9 @@ class WordCodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UncertaintyFrame:
-    """How sure topics are at the end of each closed slice, at 95 %, by slice and topic; NaN where it was not logged.
+    """Uncertainty of topics at the end of each closed slice, at 95 %, by slice and topic; NaN where unknown.
 
-    The share lies between ``share_low`` and ``share_high``, the mean within ``radius`` degrees of the one that is told.
+    The share lies between ``share_low`` and ``share_high``, the mean within ``radius`` degrees of its estimate.
     """
 
     slice: Ints
@@ -112,7 +112,7 @@ class TemperatureFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventFrame:
-    """What happened, in order, see `vmfstream.records.Event`; ``other`` is -1, a number NaN where there is none."""
+    """Events in order, see `vmfstream.records.Event`; a missing ``other`` is -1, a missing number NaN."""
 
     slice: Ints
     epoch: Ints
@@ -124,8 +124,8 @@ class EventFrame:
     chance: Floats
 
 
-class Topics(Asking):
-    """Questions about what became of topics."""
+class Topics(RunFileQueries):
+    """Queries of topics over slices."""
 
     def slices(self) -> SliceFrame:
         """Return the closed slices."""
@@ -137,7 +137,7 @@ class Topics(Asking):
         Parameters
         ----------
         reading : {"then", "hindsight"}
-            As known when the slice closed, or using later documents too (empty without ``has_hindsight``).
+            Filtered or smoothed topics; smoothed ones are empty without ``has_hindsight``.
         """
         return self._frame(TopicFrame, f"from {_table(reading)} order by slice, topic")
 
@@ -158,7 +158,7 @@ class Topics(Asking):
         return self._frame(WordFrame, query, [top, topic])
 
     def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
-        """Return at most ``top`` words of every topic and closed slice as numbers: quicker, and each text once."""
+        """Return at most ``top`` words of every topic and closed slice as codes, which is faster than as texts."""
         table = f"{_table(reading)}_word"
         names = f"select distinct word from {table} where rank <= $1 order by word"
         query = f"""
@@ -170,7 +170,7 @@ class Topics(Asking):
             vocabulary = unmasked(found.execute(names, [top]).fetchnumpy()["word"])
             return WordCodes(**columns, vocabulary=vocabulary)
 
-        return self._asked(query, [top], take)
+        return self._query(query, [top], take)
 
     def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
         """Return the angles between the means of the topics of each closed slice, of all pairs or of one topic's."""
@@ -194,7 +194,7 @@ class Topics(Asking):
         )
 
     def uncertainty(self, reading: Reading) -> UncertaintyFrame:
-        """Return how sure the topics of all closed slices are."""
+        """Return the uncertainty of the topics of all closed slices."""
         return self._frame(UncertaintyFrame, f"from {_table(reading)} order by slice, topic")
 
     def temperatures(self) -> TemperatureFrame:
@@ -206,7 +206,7 @@ class Topics(Asking):
         return self._frame(EventFrame, "from event order by slice, epoch, rowid")
 
     def has_hindsight(self) -> bool:
-        """Tell whether a smoother has written anything."""
+        """Return whether there are smoothed slices."""
         return bool(self._rows("select exists(select 1 from smoothed)")[0][0])
 
 

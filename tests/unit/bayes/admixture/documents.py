@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.arrays import Vector
 from vmfstream.directional.kernels import padded
-
-Vector = NDArray[np.float64]
 
 
 def cut(sizes: list[int]) -> csr_array:

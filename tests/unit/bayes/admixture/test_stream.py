@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tests.unit.bayes.admixture.documents import columns, planted
+from vmfstream.arrays import Vector
 from vmfstream.bayes.admixture import variational
 from vmfstream.bayes.admixture.stream import Averages, averaged, batches, begun, learned, mixed
 from vmfstream.bayes.admixture.topics import Likelihood
 from vmfstream.bayes.admixture.variational import AdmixtureFit
 from vmfstream.directional.bessel import inv_bessel_ratio
 from vmfstream.mixtures.sums import Sums
-
-Vector = NDArray[np.float64]
 
 
 def first_fit(bayesian: bool = False, **options: Any) -> tuple[Vector, csr_array, AdmixtureFit]:

@@ -9,12 +9,12 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import digamma, entr, gammaln, logsumexp, softmax
 
 from tests.unit.bayes.admixture.documents import columns, cut, planted
 from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.arrays import Vector
 from vmfstream.bayes.admixture import loops, variational
 from vmfstream.bayes.admixture.topics import Belief, Likelihood, Topics, joined, point_topics
 from vmfstream.bayes.admixture.variational import directed_bags
@@ -28,8 +28,6 @@ from vmfstream.mixtures import steps
 from vmfstream.mixtures.concentration import own_concentration
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 from vmfstream.mixtures.sums import Sums
-
-Vector = NDArray[np.float64]
 
 
 def scores_of(x: Vector, topics: Topics) -> Vector:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tests.data import golden_file
+from tests.tiers import first_of
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import KappaPrior
 from vmfstream.bayes.factors.kappa_model import Concentration
@@ -42,7 +43,7 @@ def test_conditionals_are_those_of_the_enumeration(case: dict[str, Any]) -> None
             assert found == pytest.approx(exact, abs=1e-9)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", first_of(CASES))
 def test_collapsed_chain_visits_labellings_as_often_as_they_are_likely(case: dict[str, Any]) -> None:
     x, prior, law = tiny(case)
     start = np.array(case["assignments"][5])
@@ -70,7 +71,7 @@ def test_collapsed_chain_visits_labellings_as_often_as_they_are_likely(case: dic
     assert together(drawn.labels) == pytest.approx(np.array(case["integrated_kappa"]["coclustering"]), abs=0.05)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", first_of(CASES))
 def test_sweeps_leave_the_posterior_as_it_is(case: dict[str, Any]) -> None:
     # many short chains from exact draws: unlike one long chain, this needs no mixing
     x, prior, _ = tiny(case)
@@ -102,7 +103,7 @@ def test_sweeps_leave_the_posterior_as_it_is(case: dict[str, Any]) -> None:
 def test_concentrations_follow_their_conditional(case: dict[str, Any]) -> None:
     x, prior, law = tiny(case)
     given = case["kappa_conditional"]
-    state = gibbs._State(x, np.array(given["z"]), case["K"], prior, law, None, "own")
+    state = gibbs._GibbsState(x, np.array(given["z"]), case["K"], prior, law, None, "own")
     rng = np.random.default_rng(3)
     chain = np.empty((1500, case["K"]))
     for i in range(len(chain)):
@@ -119,7 +120,8 @@ def test_density_of_a_concentration_is_the_joint_density_as_its_function(case: d
     u = np.array([-1.0, 0.5, 2.0, 4.0])
     groups: dict[Concentration, slice] = {"shared": slice(None), "own": slice(1, 2)}
     for concentration, topics in groups.items():
-        state = gibbs._State(x, np.array(case["kappa_conditional"]["z"]), case["K"], prior, law, None, concentration)
+        z = np.array(case["kappa_conditional"]["z"])
+        state = gibbs._GibbsState(x, z, case["K"], prior, law, None, concentration)
         joint = []
         for value in u:
             state.kappa[-1] = np.exp(value)
@@ -174,7 +176,7 @@ def test_trace_is_the_joint_density_of_the_enumeration() -> None:
     x, prior, _ = tiny(case)
     joint = np.array(case["fixed_kappa"]["log_joint"])
     found = [
-        gibbs._State(x, np.array(z), case["K"], prior, None, np.array(case["kappa"]), "own").log_joint()
+        gibbs._GibbsState(x, np.array(z), case["K"], prior, None, np.array(case["kappa"]), "own").log_joint()
         for z in case["assignments"]
     ]
     assert np.subtract(found, found[0]) == pytest.approx(joint - joint[0], abs=1e-9)

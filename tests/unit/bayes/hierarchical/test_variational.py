@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.concentration import KappaPrior, point_factor
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.factors.priors import Prior
@@ -33,12 +33,11 @@ from vmfstream.bayes.hierarchical.variational import (
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_partition
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 
-Matrix = NDArray[np.float64]
 SCHEMES: tuple[Scheme, ...] = ("messages", "meanfield")
 FAMILY = read_tree({"r": ["a", "b"], "a": ["x", "y"], "b": ["c", "z"], "c": ["u", "v"]})
 
 
-def sphere(latitudes: int = 22, longitudes: int = 44) -> tuple[Matrix, Matrix]:
+def sphere(latitudes: int = 22, longitudes: int = 44) -> tuple[Vector, Vector]:
     """Points (G, 3) and log weights of a product rule for the uniform distribution on the sphere."""
     z, w = np.polynomial.legendre.leggauss(latitudes)
     angle = 2 * np.pi * np.arange(longitudes) / longitudes
@@ -49,7 +48,7 @@ def sphere(latitudes: int = 22, longitudes: int = 44) -> tuple[Matrix, Matrix]:
     return points.reshape(3, -1).T, np.repeat(np.log(w / 2 / longitudes), longitudes)
 
 
-def exact(tree: Tree, b: Matrix, v: Matrix, kappa: Matrix) -> tuple[float, Matrix, Matrix]:
+def exact(tree: Tree, b: Vector, v: Vector, kappa: Vector) -> tuple[float, Vector, Vector]:
     """Log evidence, expected directions and expected cosines with the parents by integration on the sphere."""
     points, w = sphere()
     dots = points @ points.T
@@ -79,7 +78,7 @@ def exact(tree: Tree, b: Matrix, v: Matrix, kappa: Matrix) -> tuple[float, Matri
     return total, means, cosines
 
 
-def tiny(seed: int, spread: float) -> tuple[Matrix, Matrix, Matrix]:
+def tiny(seed: int, spread: float) -> tuple[Vector, Vector, Vector]:
     """Root vector, leaves' sums (3, kp) and concentrations of a family whose leaves disagree by ``spread``."""
     rng = np.random.default_rng(seed)
     centre = directions(rng, 1, 3)
@@ -139,7 +138,7 @@ def test_cosines_are_the_slope_of_the_evidence() -> None:
         assert slope == pytest.approx(now.cosine[tree.children(node)].sum(), rel=1e-6)
 
 
-def planted(d: int, k: int, n: int = 120, seed: int = 0) -> tuple[Matrix, Matrix]:
+def planted(d: int, k: int, n: int = 120, seed: int = 0) -> tuple[Vector, Vector]:
     rng = np.random.default_rng([seed, d])
     x = vmf_rows(rng, directions(rng, k, d), rng.integers(k, size=n), 0.4)
     return x, np.asarray(random_responsibilities(x, k, rng), np.float64)

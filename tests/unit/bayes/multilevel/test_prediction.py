@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +13,10 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp
 
 from tests.unit.bayes.multilevel.test_sampler import SIZES, Tiny, bag_density, direction_density, sequential_student
+from vmfstream.arrays import Vector
 from vmfstream.bayes.multilevel import contexts as mc
 from vmfstream.bayes.multilevel import prediction as mp
 from vmfstream.bayes.multilevel.sampler_state import Draw
-
-Vector: TypeAlias = NDArray[np.float64]
 
 TOKENS = np.array([2, 2, 2, 1])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from scipy.special import gammaln
 
 from tests.unit.bayes.multilevel.conditionals import group_conditional, token_conditional
 from tests.unit.mixtures.planted import nmi
+from vmfstream.arrays import Labels, Vector
 from vmfstream.bayes.multilevel import contexts as mc
 from vmfstream.bayes.multilevel import sampler as ml
 from vmfstream.bayes.multilevel.concentrations import ALPHA, ETA, REST, SPREAD, Laws, drawn_kappa, resampled
@@ -21,9 +22,6 @@ from vmfstream.bayes.multilevel.content import Content, vector_content, word_con
 from vmfstream.bayes.multilevel.token_updates import tables
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.vmf import VonMisesFisher
-
-Vector: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int64]
 
 SIZES = [3, 1, 4, 2, 2]
 GROUPS, WORDS, D = len(SIZES), 4, 3
@@ -233,6 +231,7 @@ def test_planted_clusters_are_found(kind: str) -> None:
     assert draws[-1].mixing.sum(axis=1) == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_words_alone_are_clustered_as_with_contexts_that_are_missing() -> None:
     counts, numbers, _ = planted(np.random.default_rng(0))
     missing = mc.gaussian(np.full_like(numbers, np.nan)), mc.bag(csr_array((60, 5)))

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from tests.tiers import first_of
 from tests.unit.bayes.multilevel.test_sampler import CASES, Tiny, bag_density, direction_density, unit
+from vmfstream.arrays import Labels, Vector
 from vmfstream.bayes.multilevel import sampler as ml
 from vmfstream.bayes.multilevel.concentrations import ETA, REST, SPREAD, Laws
 from vmfstream.bayes.multilevel.content import vector_content, word_content
 from vmfstream.bayes.multilevel.split_merge import Proposal, proposed
-
-Vector: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int64]
 
 V, ETA_OF_TINY = 1.9, 1.3
 
@@ -172,8 +169,8 @@ def log_weight(kind: str, part: tuple[int, ...]) -> float:
     return float(value)
 
 
-@pytest.mark.parametrize("kind", ["words", "vectors"])
-@pytest.mark.parametrize("with_tokens", [True, False])
+@pytest.mark.parametrize("kind", first_of(["words", "vectors"]))
+@pytest.mark.parametrize("with_tokens", first_of([True, False]))
 def test_the_chain_visits_partitions_as_often_as_they_are_likely(kind: str, with_tokens: bool) -> None:
     chain, sweeps = few(kind), 8000
     places = {part: n for n, part in enumerate(partitions(5))}

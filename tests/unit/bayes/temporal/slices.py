@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.arrays import Vector
 from vmfstream.mixtures.seeding import one_hot
 
-Matrix = NDArray[np.float64]
 
-
-def simulated(t: int = 4, d: int = 300, k: int = 3, n: int = 40) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
+def simulated(t: int = 4, d: int = 300, k: int = 3, n: int = 40) -> tuple[list[Vector], list[Vector], list[Vector]]:
     """Slices of static topics, their true responsibilities and statistics."""
     rng = np.random.default_rng(7)
     mu = directions(rng, k, d)

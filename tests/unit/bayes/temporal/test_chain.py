@@ -13,28 +13,28 @@ from numpy.typing import NDArray
 from tests.data import golden_file
 from tests.unit.bayes.temporal.slices import simulated
 from tests.unit.mixtures.planted import directions
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.predictive import predictive
 from vmfstream.bayes.temporal.chain import backward, convolve, forward, next_slice_density, smooth
 from vmfstream.directional.bessel import bessel_ratio, log_c_uniform, log_partition
 
 FILTER = json.loads(golden_file("tiny_filter.json").read_text())["cases"]
-Matrix = NDArray[np.float64]
 
 
-def column(v: Any) -> Matrix:
+def column(v: Any) -> Vector:
     """A vector as the first of 16 columns: one topic and its padding."""
     return np.asarray(np.pad(np.asarray(v, np.float64)[:, None], [(0, 0), (0, 15)]))
 
 
-def chain(case: dict[str, Any]) -> tuple[list[Matrix], float, Matrix, float]:
+def chain(case: dict[str, Any]) -> tuple[list[Vector], float, Vector, float]:
     """Statistics, kappa, first prediction and persistence of a tiny case."""
     stats = [column(np.sum(rows, axis=0)) if rows else np.zeros((case["D"], 16)) for rows in case["X"]]
     omega = float(bessel_ratio(case["D"], case["C0"]))
     return stats, case["kappa"], column(case["mu_init"]) * case["C_init"], omega
 
 
-def means(vectors: Sequence[NDArray[Any]]) -> Matrix:
+def means(vectors: Sequence[NDArray[Any]]) -> Vector:
     """Expected directions of the first columns of natural vectors."""
     f = np.array([v[:, 0] for v in vectors])
     gamma = np.linalg.norm(f, axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.unit.bayes.temporal.slices import simulated
-from vmfstream.bayes.temporal.fitting import Inference, Options, evolve, extended
+from vmfstream.bayes.temporal.fitting import EvolutionOptions, Inference, evolve, extended
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.mixtures.columns import column_norms
 
@@ -15,7 +15,7 @@ from vmfstream.mixtures.columns import column_norms
 def test_slices_without_documents_hear_only_the_link(inference: Inference) -> None:
     """The expected cosine falls by the persistence; mean field says c0 E[mu] to the next factor instead."""
     xs, _, _ = simulated()
-    options = Options(inference=inference, persistence=0.6, anchored=False, max_iter=300)
+    options = EvolutionOptions(inference=inference, persistence=0.6, anchored=False, max_iter=300)
     fitted = evolve(np.vstack(xs), [40] * 4, 3, options, np.random.default_rng(0))
     empty = np.zeros((0, 300))
     later = extended(fitted, [empty, empty])
@@ -36,7 +36,8 @@ def test_slices_without_documents_hear_only_the_link(inference: Inference) -> No
 def test_more_starts_never_fit_worse() -> None:
     xs, _, _ = simulated(k=5, n=25)
     bounds = [
-        evolve(np.vstack(xs), [25] * 4, 5, Options(), np.random.default_rng(3), starts=n).trace.max() for n in (1, 4)
+        evolve(np.vstack(xs), [25] * 4, 5, EvolutionOptions(), np.random.default_rng(3), starts=n).trace.max()
+        for n in (1, 4)
     ]
     assert bounds[1] >= bounds[0]
 
@@ -44,4 +45,4 @@ def test_more_starts_never_fit_worse() -> None:
 def test_bad_options_are_named() -> None:
     for options in ({"inference": "gibbs"}, {"persistence": 1.0}, {"inference": "filter", "lag": 1}):
         with pytest.raises(ValueError, match=f"{list(options)[-1]}: expected"):
-            Options(**options)
+            EvolutionOptions(**options)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tests.unit.bayes.temporal.slices import simulated
 from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.beliefs import anchored
 from vmfstream.bayes.factors.concentration import KappaPrior, point_factor
 from vmfstream.bayes.factors.directions import natural_vectors
@@ -33,10 +33,8 @@ from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import random_responsibilities
 
-Matrix = NDArray[np.float64]
 
-
-def common(b: Matrix, k: int) -> Any:
+def common(b: Vector, k: int) -> Any:
     """The same natural vector for all topics."""
     return anchored(b, np.zeros((len(b), 16)), k)
 
@@ -90,7 +88,7 @@ def test_one_slice_is_the_flat_mixture() -> None:
         assert np.abs(chain.state.resps[0] - flat.resp).max() < 1e-9
 
 
-def settled(c0: float, sweeps: int = 4000) -> tuple[ChainState, Matrix, Matrix]:
+def settled(c0: float, sweeps: int = 4000) -> tuple[ChainState, Vector, Vector]:
     """Directions at rest given labels, and the natural vectors of the pooled and of the single slices."""
     xs, resps, stats = simulated(t=3, d=60)
     b = common(20 * directions(np.random.default_rng(3), 1, 60)[0], 3)

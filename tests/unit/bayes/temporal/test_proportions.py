@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln, logsumexp, softmax
 
+from vmfstream.arrays import Vector
 from vmfstream.bayes.temporal.proportions import DirichletWalk, LogisticNormal, ProportionRule, proportions
 
-Vector = NDArray[np.float64]
 COUNTS = np.array([[30.0, 5.0, 1.0], [20.0, 10.0, 0.0], [0.0, 0.0, 0.0], [3.0, 3.5, 40.5]])
 RULES: tuple[ProportionRule, ...] = ("static", "logistic-normal", "dirichlet")
 

@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, softmax
 
-from tests.unit.bayes.temporal.slices import Matrix, simulated
+from tests.unit.bayes.temporal.slices import simulated
 from tests.unit.mixtures.planted import directions
+from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.concentration import point_factor, point_kappa
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import KappaModel
@@ -25,7 +26,7 @@ from vmfstream.mixtures.seeding import random_responsibilities
 
 
 def one_sweep(
-    xs: list[Matrix], resps: list[Matrix], kappa: float, rho0: Matrix, h0: Matrix, omega: float, beta: float = 1.0
+    xs: list[Vector], resps: list[Vector], kappa: float, rho0: Vector, h0: Vector, omega: float, beta: float = 1.0
 ) -> Sweep:
     """A sweep without anchor."""
     state = SmootherState(list(resps), point_factor(300, kappa), StaticWeights(rho0, rho0, len(xs)))

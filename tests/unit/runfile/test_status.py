@@ -30,7 +30,7 @@ def log(tmp_path: Path) -> Log:
 
 
 def test_a_new_log_has_no_pulse(log: Log) -> None:
-    pulse = Reader(log.path).pulse()
+    pulse = Reader(log.path).status()
     assert (pulse.epoch, pulse.finished, pulse.written, pulse.slice, pulse.closed, pulse.snapshot) == (
         -1,
         False,
@@ -52,17 +52,17 @@ def test_the_open_slice_counts_its_updates_until_it_is_closed(log: Log) -> None:
     assert (found.slice, found.label, found.n) == (0, "slice 0", 200)
     assert found.topic.tolist() == [3, 7]
     np.testing.assert_array_equal(found.documents, [10.0, 11.0])
-    assert (reader.pulse().slice, reader.pulse().closed) == (None, -1)
+    assert (reader.status().slice, reader.status().closed) == (None, -1)
 
     log.commit(part(2, 0, closes=True))
     assert reader.open_slice() is None
-    assert (reader.pulse().slice, reader.pulse().closed) == (0, 2)
+    assert (reader.status().slice, reader.status().closed) == (0, 2)
 
     log.commit(part(3, 1, closes=False))
     found = reader.open_slice()
     assert found is not None
     assert (found.label, found.n) == ("slice 1", 100)
-    pulse = reader.pulse()
+    pulse = reader.status()
     assert (pulse.epoch, pulse.closed) == (3, 2)
     assert pulse.written is not None
     assert pulse.usual >= 0
@@ -95,9 +95,9 @@ def test_a_copy_answers_as_the_log_did(log: Log, tmp_path: Path) -> None:
         log.commit(part(epoch, epoch // 2, closes=epoch % 2 == 1))
     reader = Reader(log.path)
     reader.copy(tmp_path / "copy.duckdb")
-    before = reader.pulse()
+    before = reader.status()
     log.commit(part(4, 2, closes=False))
     copied = Reader(tmp_path / "copy.duckdb")
-    assert copied.pulse() == before
+    assert copied.status() == before
     assert copied.slices().slice.tolist() == [0, 1]
-    assert reader.pulse().epoch == 4
+    assert reader.status().epoch == 4

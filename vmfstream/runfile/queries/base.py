@@ -1,4 +1,4 @@
-"""How a question is asked: the file is opened for a moment, and the answer is a frame of numpy columns."""
+"""What all queries share: open the file for a moment, check its format, return a frame of numpy columns."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ Answer = TypeVar("Answer")
 
 
 def kept(frame: F, chosen: NDArray[Any]) -> F:
-    """Return the rows of a frame that are chosen, by a mask or by their places."""
+    """Return the rows of a frame that ``chosen`` selects, a mask or an array of positions."""
     return type(frame)(**{field.name: getattr(frame, field.name)[chosen] for field in fields(frame)})  # type: ignore[arg-type]
 
 
-class Asking:
-    """A log that another process may be writing."""
+class RunFileQueries:
+    """Base of the groups of queries of `Reader`."""
 
     def __init__(self, path: str | Path, timeout: float = 10.0) -> None:
         self.path = Path(path).expanduser().resolve()
         self.timeout = timeout
 
     def copy(self, target: Path) -> None:
-        """Copy the log as it stands between two commits; the writer waits no longer than copying takes."""
+        """Copy the run file between two commits; the writer waits for as long as copying takes."""
         with connected(self.path, read_only=True, timeout=self.timeout):
             shutil.copyfile(self.path, target)
             journal = self.path.with_name(self.path.name + ".wal")
@@ -47,14 +47,14 @@ class Asking:
                 shutil.copyfile(journal, target.with_name(target.name + ".wal"))
 
     def _dicts(self, query: str) -> list[dict[str, Any]]:
-        names, rows = self._asked(query, (), lambda found: ([c[0] for c in found.description or ()], found.fetchall()))
+        names, rows = self._query(query, (), lambda found: ([c[0] for c in found.description or ()], found.fetchall()))
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _rows(self, query: str) -> list[Any]:
-        return self._asked(query, (), lambda found: found.fetchall())
+        return self._query(query, (), lambda found: found.fetchall())
 
     def _columns(self, query: str, parameters: Sequence[object]) -> list[NDArray[Any]]:
-        return self._asked(query, parameters, lambda found: list(found.fetchnumpy().values()))
+        return self._query(query, parameters, lambda found: list(found.fetchnumpy().values()))
 
     def _frame(self, kind: type[F], query: str, parameters: Sequence[object] = ()) -> F:
         names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ class Asking:
         found = self._columns(f"select {columns} {query}", parameters)
         return kind(**{name: unmasked(column) for name, column in zip(names, found, strict=True)})
 
-    def _asked(
+    def _query(
         self, query: str, parameters: Sequence[object], take: Callable[[duckdb.DuckDBPyConnection], Answer]
     ) -> Answer:
         with connected(self.path, read_only=True, timeout=self.timeout) as connection:
@@ -70,11 +70,11 @@ class Asking:
                 check(connection, self.path)
                 return take(connection.execute(query, parameters))
             except duckdb.Error as error:
-                raise InputError(f"cannot read the log {self.path}: {explain(error)}") from error
+                raise InputError(f"cannot read the run file {self.path}: {explain(error)}") from error
 
 
 def unmasked(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column without mask, in the widest type of its kind: NULL becomes NaN, NaT or -1."""
+    """Return a column without its mask, in the widest type of its kind; NULL becomes NaN, NaT or -1."""
     kind = column.dtype.kind
     if isinstance(column, np.ma.MaskedArray):
         missing: dict[str, Any] = {"f": np.nan, "M": np.datetime64("NaT"), "i": -1}

@@ -1,4 +1,4 @@
-"""Records as plain values and named arrays, and back: how they are kept in a file of no database, without pickle."""
+"""Convert records to JSON values and named arrays, and back, so that they are stored without pickle."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _OLD_FIELDS = {
 _KINDS = {name: kind for name, kind in vars(records).items() if isinstance(kind, type) and is_dataclass(kind)}
 
 
-def to_plain(value: Any, arrays: Arrays) -> Any:
-    """Return a value that JSON can hold; arrays in it are put into ``arrays`` and named there.
+def to_json(value: Any, arrays: Arrays) -> Any:
+    """Return a value that JSON can hold; arrays in it are put into ``arrays`` under new names.
 
     Raises
     ------
     ValueError
-        If there is something in it that is neither a record nor plain.
+        If it holds something that is neither a record nor a plain value.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -42,30 +42,30 @@ def to_plain(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, datetime):
         return {"@time": value.isoformat()}
     if isinstance(value, bytes):
-        return to_plain(np.frombuffer(value, np.uint8), arrays) | {"@bytes": True}
+        return to_json(np.frombuffer(value, np.uint8), arrays) | {"@bytes": True}
     if type(value).__name__ in _KINDS:
         return {"@record": type(value).__name__} | {
-            f.name: to_plain(getattr(value, f.name), arrays) for f in fields(value)
+            f.name: to_json(getattr(value, f.name), arrays) for f in fields(value)
         }
     if isinstance(value, Mapping):
-        return {"@mapping": [[to_plain(part, arrays) for part in pair] for pair in value.items()]}
+        return {"@mapping": [[to_json(part, arrays) for part in pair] for pair in value.items()]}
     if isinstance(value, tuple):
-        return {"@tuple": [to_plain(part, arrays) for part in value]}
+        return {"@tuple": [to_json(part, arrays) for part in value]}
     if isinstance(value, list):
-        return [to_plain(part, arrays) for part in value]
+        return [to_json(part, arrays) for part in value]
     raise ValueError(f"expected a record or a plain value, got {type(value).__name__}")
 
 
-def from_plain(value: Any, arrays: Arrays) -> Any:
-    """Return what `to_plain` was given; number for number.
+def from_json(value: Any, arrays: Arrays) -> Any:
+    """Return the value that `to_json` was given, equal in every number; records of earlier versions get today's names.
 
     Raises
     ------
     ValueError
-        If it was not made by `to_plain`.
+        If it was not made by `to_json`.
     """
     if isinstance(value, list):
-        return [from_plain(part, arrays) for part in value]
+        return [from_json(part, arrays) for part in value]
     if not isinstance(value, dict):
         return value
     if "@array" in value:
@@ -74,14 +74,14 @@ def from_plain(value: Any, arrays: Arrays) -> Any:
     if "@time" in value:
         return datetime.fromisoformat(value["@time"])
     if "@tuple" in value:
-        return tuple(from_plain(part, arrays) for part in value["@tuple"])
+        return tuple(from_json(part, arrays) for part in value["@tuple"])
     if "@mapping" in value:
-        return {from_plain(key, arrays): from_plain(part, arrays) for key, part in value["@mapping"]}
+        return {from_json(key, arrays): from_json(part, arrays) for key, part in value["@mapping"]}
     name = value.get("@record", "")
     name = _OLD_KINDS.get(name, name)
     if name not in _KINDS:
         raise ValueError(f"expected a record, got {value.get('@record')!r}")
-    parts = {field: from_plain(part, arrays) for field, part in value.items() if field != "@record"}
+    parts = {field: from_json(part, arrays) for field, part in value.items() if field != "@record"}
     if "temper" in parts:  # was the inverse
         parts["temper"] = 1.0 / parts["temper"]
     names = _OLD_FIELDS.get(name, {})
