@@ -14,8 +14,11 @@ from sklearn.base import clone
 
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
+from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
+from vmfstream.online.settings import BirthSettings, TrackerSettings
 from vmfstream.records import Arrays
+from vmfstream.runfile.memory import MemoryLog
 from vmfstream.runfile.plain import from_plain, to_plain
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import Log
@@ -225,3 +228,12 @@ def test_records_become_plain_and_come_back() -> None:
             to_plain(bad, {})
     with pytest.raises(ValueError, match="expected a record, got 'Nothing'"):
         from_plain({"@record": "Nothing"}, {})
+
+
+def test_a_tracker_goes_on_under_the_rules_of_its_log() -> None:
+    rules = TrackerSettings(births=BirthSettings(least_gain=5.0))
+    log = MemoryLog()
+    log.settings(RunSettings(topics=3, sample=0, rules=rules).as_text())
+    again = TopicTracker._going_on(log)
+    assert again._track.births.least_gain == 5.0
+    assert pickle.loads(pickle.dumps(again))._track == again._track

@@ -322,7 +322,7 @@ class Engine:
             n=n,
             predicted=predicted,
             persistence=self._track.persistences[self._state.leader],
-            settling=self._state.settling,
+            settling=self._state.warm_up,
             dimension=self._encoder.dim,
             topics=topics,
             typical=typical(result, kept, self._settings.typical_documents),
