@@ -215,7 +215,7 @@ def permuted(state: TrackState, order: NDArray[np.int64]) -> TrackState:
     }
     cut |= {
         "gamma": state.gamma[columns],
-        "smoothed_speed": state.smoothed_drift_angle[columns],
+        "smoothed_drift_angle": state.smoothed_drift_angle[columns],
         "ids": state.ids[order],
     }
     window = tuple(replace(w, resp=np.ascontiguousarray(w.resp[:, columns])) for w in state.window)
