@@ -255,7 +255,7 @@ def test_a_vocabulary_that_doubles_three_times_keeps_its_topics(capacity: int) -
 
 
 def test_a_concentration_that_is_not_learnt_means_the_same_in_every_vocabulary() -> None:
-    still = replace(SPOKEN, refit=False, concentration_speed=0.0)
+    still = replace(SPOKEN, refit=False, concentration_step=0.0)
     documents = doubling(slices=16, per_slice=60)
     _, sizes, state, _ = spoken(documents, 5000, still)
     _, _, early, _ = spoken(documents[:120], 5000, still)
