@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import operator
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +117,7 @@ def recovery(url: str, size: int, kills: int = 5) -> dict[str, float]:
             began = time.perf_counter()
             before = counts(log)[0]
             child = subprocess.Popen(command(url, log, size), stdout=subprocess.DEVNULL)
-            wait_for(lambda: counts(log)[0], lambda documents, before=before: documents > before, child)
+            wait_for(lambda: counts(log)[0], partial(operator.lt, before), child)
             took.append(time.perf_counter() - began)
             child.kill()
             child.wait()

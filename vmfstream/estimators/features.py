@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.directional.params import Rows
+from vmfstream.arrays import Rows
 from vmfstream.directional.sphere import unit_rows
 
 

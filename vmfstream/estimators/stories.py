@@ -11,7 +11,8 @@ from river.base import Clusterer
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from vmfstream.directional.params import Parted, Rows
+from vmfstream.arrays import Rows
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
@@ -138,7 +139,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         """
         if hasattr(self, "_features"):
             raise ValueError("partial_fit: expected no named features, but learn_one was called before")
-        if isinstance(X, Parted):
+        if isinstance(X, ChunkedMatrix):
             raise ValueError("X: expected rows in one piece; give rows in parts to partial_fit part by part")
         first = not hasattr(self, "_mixture")
         if first:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from vmfstream.directional.params import Rows
+from vmfstream.arrays import Rows
 from vmfstream.stories.lists import more_lists, wider_pool
 from vmfstream.stories.memory import (
     DOCUMENTS,
