@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 JAVA   := $(shell command -v java >/dev/null && command -v mvn >/dev/null && echo yes)
 CHOSEN := $(if $(JAVA)$(CI),,-m 'not broker')
 
-.PHONY: demo test bench broker soak clean
+.PHONY: demo test lint-js bench broker soak clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a log, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
@@ -17,6 +17,9 @@ test: $(VENV)/.installed-test chromium  ## everything that must hold
 	$(BIN)/mypy
 	$(BIN)/pytest -q --durations=15 $(CHOSEN)
 	@$(if $(CHOSEN),echo "No Java and Maven: the tests with a real Kafka were left out (install both to run them).",:)
+
+lint-js: node_modules/.installed  ## the rules of eslint.config.js for the page's script; needs Node.js 20 or newer
+	node_modules/.bin/eslint dashboards/browser
 
 bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
@@ -38,6 +41,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/pip install -qq -e '.[test,stemming,dask]'
+	touch $@
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
 .PHONY: chromium
