@@ -153,9 +153,9 @@ def views(log: Path) -> None:
         common, waited = counted.queries, counted.seconds
         one, table = panel(name), ArrayTable()
         began = time.perf_counter()
-        columns = table.packed(one.columns(rows, history)) if one.columns else None
+        columns = table.with_references(one.columns(rows, history)) if one.columns else None
         key = next(iter(one.keys(rows, [0])), None) if one.keys else None
-        figure = table.packed(Drawings(rows).figure(key)) if key else None
+        figure = table.with_references(Drawings(rows).figure(key)) if key else None
         took = time.perf_counter() - began
         sent = len(for_json([columns, figure, table.entries]))
         queries = counted.queries - common
