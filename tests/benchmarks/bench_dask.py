@@ -43,7 +43,7 @@ from vmfstream.mixtures.columns import column_norms  # noqa: E402
 from vmfstream.online.shares import Share, merged  # noqa: E402
 from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState  # noqa: E402
 from vmfstream.records import Document, Message, Position, Range  # noqa: E402
-from vmfstream.runfile.memory import MemoryLog  # noqa: E402
+from vmfstream.runfile.memory import MemoryStore  # noqa: E402
 from vmfstream.text.encoders import TextEncoder  # noqa: E402
 
 Figures: TypeAlias = dict[str, float]
@@ -189,7 +189,7 @@ def engine_of(size: tuple[int, int], documents: int, executor: Any) -> tuple[Ran
     encoder = full_encoder(dimension)
     source = Made(dimension, topics)
     track, cut = TrackerSettings(topics=topics, threads=1), EngineSettings(Slicing("year"), epoch_documents=documents)
-    engine = RangedEngine(source, Plain(), encoder, MemoryLog(), track, cut, make, executor)
+    engine = RangedEngine(source, Plain(), encoder, MemoryStore(), track, cut, make, executor)
     engine._reach.slice, engine._state = 2001, state_of(topics, dimension)
     return engine, source
 

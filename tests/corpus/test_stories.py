@@ -27,7 +27,7 @@ from vmfstream.replay.corpus import get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.replay.planted_truth import TopicTruth, recovery
 from vmfstream.replay.source import CorpusSource
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder
 
 STREAM = PlantedStream(slices=24, documents_per_slice=200)
@@ -70,7 +70,7 @@ def told(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
         slices.extend(stream.labels.index(f"{document.time:%Y-%m}") for document in documents)
         found.extend(topics.tolist())
 
-    log = MemoryLog()
+    log = MemoryStore()
     parts = (PlantedSource(stream), FieldCodec(meta=("truth",)), TextEncoder(), log)
     Engine(*parts, track, EngineSettings(Slicing("month")), keep).run()
     closed = [report for commit in log.commits for report in commit.closed]
@@ -217,7 +217,7 @@ def spoken(
     """Follow documents; the topics on arrival, the sizes of the vocabulary, the state and the last slice."""
     found: list[int] = []
     sizes: list[int] = []
-    log = MemoryLog()
+    log = MemoryStore()
     parts = (MemorySource(list(documents)), FieldCodec(), TextEncoder(capacity=capacity), log)
     settings = EngineSettings(Slicing("year"), batch_documents=60)
     engine = Engine(*parts, track, settings, lambda _, topics: found.extend(topics.tolist()))

@@ -17,8 +17,8 @@ from vmfstream.errors import InputError
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Source, Store
 from vmfstream.runfile.lease import lease
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 from vmfstream.text.named import NamedVectorEncoder, SentenceEncoder
 
@@ -173,7 +173,7 @@ def follow(
     A log that another run is writing raises StoreLocked. With an ``executor`` its workers read the source in ranges
     (`vmfstream.engine.scale.ranged`), and ``assigned`` is told nothing.
     """
-    with lease(store.path) if isinstance(store, Log) else nullcontext(), UNHINDERED:
+    with lease(store.path) if isinstance(store, RunFile) else nullcontext(), UNHINDERED:
         settings = agree(settings, store.settings(settings.as_text()))
         parts = settings.parts(source, codec, store, linger, ahead if executor is None else 0)
         engine = Engine(*parts, assigned) if executor is None else RangedEngine(*parts, settings.encoder, executor)
@@ -183,6 +183,6 @@ def follow(
 
 def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:
     """Follow a source and refit batch models on all past at every slice (`vmfstream.engine.observers.evaluation`)."""
-    engine = Evaluator(*replace(settings, sample=0).parts(source, codec, MemoryLog()))
+    engine = Evaluator(*replace(settings, sample=0).parts(source, codec, MemoryStore()))
     engine.run(observe)
     return Comparison(engine.rows)

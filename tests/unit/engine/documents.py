@@ -15,7 +15,7 @@ from vmfstream.engine.loop.slices import Slicing
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Source, Store
 from vmfstream.records import Message, SliceReport
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import Encoder, TextEncoder
 
 SUBJECTS = (
@@ -67,31 +67,31 @@ def engine(
         MemorySource(source) if isinstance(source, Iterable) else source,
         codec or FieldCodec(),
         encoder or TextEncoder(),
-        store or MemoryLog(),
+        store or MemoryStore(),
         TrackerSettings(topics=topics, window=window, threads=threads),
         EngineSettings(Slicing.parse(slices), **settings),
         assigned,
     )
 
 
-def run(source: Source | Iterable[Item], **given: Any) -> MemoryLog:
+def run(source: Source | Iterable[Item], **given: Any) -> MemoryStore:
     """Follow to the end and return what was told."""
-    log = MemoryLog()
+    log = MemoryStore()
     engine(source, log, **given).run()
     return log
 
 
-def closed(log: MemoryLog) -> list[SliceReport]:
+def closed(log: MemoryStore) -> list[SliceReport]:
     """All slices in the order in which they were closed."""
     return [report for commit in log.commits for report in commit.closed]
 
 
-def sizes(log: MemoryLog) -> list[int]:
+def sizes(log: MemoryStore) -> list[int]:
     """Documents of each epoch."""
     return [commit.epoch.n for commit in log.commits]
 
 
-def told(log: MemoryLog) -> list[str]:
+def told(log: MemoryStore) -> list[str]:
     """Everything but the seconds."""
     return [plain(commit) for commit in log.commits]
 

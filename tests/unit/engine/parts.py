@@ -14,7 +14,7 @@ from vmfstream.engine.scale.ranged import RangedEngine
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Executor, Store
 from vmfstream.records import Message, Position, Range
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder
 
 Items = Sequence[bytes | Mapping[str, Any]]
@@ -87,7 +87,7 @@ def ranged(
         source,
         FieldCodec(),
         TextEncoder(),
-        store or MemoryLog(),
+        store or MemoryStore(),
         TrackerSettings(topics=topics, window=window, threads=1),
         EngineSettings(Slicing.parse(slices), **settings),
         TextEncoder,
@@ -96,8 +96,8 @@ def ranged(
     )
 
 
-def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryLog:
+def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryStore:
     """Follow to the end and return what was told."""
-    log = MemoryLog()
+    log = MemoryStore()
     ranged(source, log, executor, **given).run()
     return log

@@ -21,8 +21,8 @@ from vmfstream.engine.run import RunSettings, agree, evaluate, follow
 from vmfstream.engine.runtime_tuning import UNHINDERED
 from vmfstream.errors import InputError
 from vmfstream.records import Commit
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import TextEncoder, VectorEncoder
 
 SETTINGS = RunSettings(topics=3, threads=1, window=60, epoch_documents=25)
@@ -71,7 +71,7 @@ def test_settings_have_a_domain(name: str, value: object) -> None:
 
 def test_parts_follow_the_settings() -> None:
     settings = RunSettings(topics=4, window=0, seed=5, threads=1, slices="day", epoch_documents=9, vocabulary=99)
-    _, _, encoder, _, track, cut = settings.parts(MemorySource([]), FieldCodec(), MemoryLog(), linger=2.0)
+    _, _, encoder, _, track, cut = settings.parts(MemorySource([]), FieldCodec(), MemoryStore(), linger=2.0)
     assert isinstance(encoder, TextEncoder)
     assert encoder.vocabulary.capacity == 99
     assert (track.topics, track.window, track.seed, track.threads) == (4, None, 5, 1)
@@ -87,7 +87,7 @@ def test_stop_words_are_left_out(language: str, further: str, kept: set[str]) ->
     items: list[Any] = years({2001: 30})
     for item in items[::4]:
         item["text"] += " the"
-    log = MemoryLog()
+    log = MemoryStore()
     follow(MemorySource(items), FieldCodec(), log, replace(SETTINGS, language=language, stop_words=further))
     topics = closed(log)[0].topics
     assert topics is not None
@@ -98,13 +98,15 @@ def test_stop_words_are_left_out(language: str, further: str, kept: set[str]) ->
 def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
     broken: list[Item] = [*FOUR_YEARS[:70], ABORT]
     with pytest.raises(Aborted):
-        follow(MemorySource(broken), FieldCodec(), Log(tmp_path / "a.duckdb"), SETTINGS)
-    first = follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), SETTINGS)
+        follow(MemorySource(broken), FieldCodec(), RunFile(tmp_path / "a.duckdb"), SETTINGS)
+    first = follow(MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), SETTINGS)
     assert (first.documents, first.finished) == (160, True)
-    again = follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, title="new"))
+    again = follow(
+        MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), replace(SETTINGS, title="new")
+    )
     assert (again.documents, again.epoch) == (160, first.epoch)
     with pytest.raises(InputError, match="topics"):
-        follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
+        follow(MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
 
 
 def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() -> None:
@@ -113,7 +115,7 @@ def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() 
     follow(
         MemorySource(FOUR_YEARS),
         FieldCodec(),
-        MemoryLog(),
+        MemoryStore(),
         SETTINGS,
         observe=lambda _: seen.append((gc.get_freeze_count(), gc.get_threshold()[0], sys.getswitchinterval())),
     )
@@ -138,14 +140,14 @@ def test_of_runs_beside_each_other_the_last_one_leaves_the_interpreter_as_it_was
 
 
 def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:
-    class Both(Log):
-        copy = MemoryLog()
+    class Both(RunFile):
+        copy = MemoryStore()
 
         def commit(self, *commits: Commit) -> None:
             super().commit(*commits)
             self.copy.commit(*commits)
 
-    memory = MemoryLog()
+    memory = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), memory, SETTINGS)
     follow(MemorySource(FOUR_YEARS), FieldCodec(), Both(tmp_path / "a.duckdb"), SETTINGS)
     assert told(Both.copy) == told(memory)
@@ -166,7 +168,7 @@ def test_every_method_is_scored_at_every_slice_after_the_first() -> None:
 
 
 def test_the_tracker_is_scored_as_in_an_ordinary_run() -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), log, SETTINGS)
     comparison = evaluate(MemorySource(FOUR_YEARS), FieldCodec(), SETTINGS)
     assert [row.scores["tracker"] for row in comparison.rows] == [r.predicted for r in closed(log)[1:]]

@@ -18,7 +18,7 @@ from vmfstream.errors import InputError
 from vmfstream.records import Arrays
 from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 TEXTS = [document(i, 0)["text"] for i in range(60)]
 
@@ -234,7 +234,7 @@ def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
         TopicTracker.load(tmp_path / "text")
     from tests.unit.runfile.records import commit
 
-    Log(tmp_path / "run.duckdb").commit(commit(0))
+    RunFile(tmp_path / "run.duckdb").commit(commit(0))
     with pytest.raises(InputError, match="not saved by a TopicTracker"):
         TopicTracker.load(tmp_path / "run.duckdb")
 
