@@ -55,7 +55,7 @@ def tear(path: Path) -> None:
 def test_a_torn_block_is_repaired(log: RunFile, left: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = snapshot(log.path)
     tear(log.path)
-    with pytest.raises(InputError, match=r"does not match stored checksum.*start that again"):
+    with pytest.raises(InputError, match=r"does not match stored checksum.*start it again"):
         Reader(log.path).newest()
     with caplog.at_level(logging.WARNING):
         again = RunFile(log.path)

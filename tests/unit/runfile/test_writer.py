@@ -32,7 +32,7 @@ def test_a_failure_on_the_way_leaves_the_old_epoch(tmp_path: Path, monkeypatch: 
 
     # the state is written last: every other row stands in the transaction already
     with monkeypatch.context() as patch:
-        patch.setattr(writer, "_keep", fail)
+        patch.setattr(writer, "_write_state", fail)
         with pytest.raises(KeyboardInterrupt):
             log.commit(commit(1))
     assert snapshot(log.path) == before
