@@ -66,12 +66,12 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.engine.run import RunSettings, follow
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.writer import RunFile
 
     marks: list[tuple[int, float, float]] = []
     commits: list[tuple[float, int]] = []
 
-    class Timed(Log):
+    class Timed(RunFile):
         """Notes how long commits take."""
 
         def commit(self, *written: Any) -> None:

@@ -20,8 +20,7 @@ from vmfstream.errors import InputError
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
 
@@ -234,5 +233,5 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
     """Follow a source and refit batch models on all past at every slice (`vmfstream.engine.observers.evaluation`)."""
     cut, encoder, model = replace(settings, sample=0).engine(), settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)
-    Engine(source, encoder, model, MemoryLog(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)
+    Engine(source, encoder, model, MemoryStore(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)
     return Comparison(evaluator.rows)
