@@ -15,8 +15,8 @@ Orders: 0 is the order of the stream; for ``news``, which has no time, others ar
     python tests/benchmarks/bench_stories.py [--streams news_t news ...] [--orders 0 1 2]
         [--set NAME=VALUE ...] [--speed]
 
-``--speed`` measures documents per processor second on planted streams instead, for 100 to 100,000 living stories. ``--set`` gives
-parameters of ``StoryMixture`` other than the defaults.
+``--speed`` measures documents per processor second on planted streams instead, for 100 to 100,000 living stories.
+``--set`` gives parameters of ``StoryMixture`` other than the defaults.
 """
 
 from __future__ import annotations

@@ -64,15 +64,19 @@ class NamedFeatures:
         return not any(name in self._columns for name in document)
 
     def row(self, document: Mapping[Any, float]) -> csr_array:
-        """Return a document of finite numbers as a unit row, (1, width) float32; without columns it stays zero."""
-        given = sorted((self._columns[name], value) for name, value in document.items() if name in self._columns)
+        """Return a document of finite numbers as a row, (1, width) float32.
+
+        It is scaled by the length of the whole document, features without a column included, which are then left out.
+        """
+        given = sorted((self._columns.get(name, -1), value) for name, value in document.items())
+        columns = np.array([column for column, _ in given], np.int32)
         values = np.array([value for _, value in given])
         if len(given):
             values /= np.abs(values).max()  # so that squares neither overflow nor vanish
             values /= math.sqrt(values @ values)
-        columns = np.array([column for column, _ in given], np.int32)
-        bounds = np.array([0, len(given)], np.int32)
-        return csr_array((values.astype(np.float32), columns, bounds), shape=(1, self.width))
+        known = columns >= 0
+        bounds = np.array([0, known.sum()], np.int32)
+        return csr_array((values[known].astype(np.float32), columns[known], bounds), shape=(1, self.width))
 
 
 def finite_numbers(x: Mapping[Any, float]) -> dict[Any, float]:
