@@ -216,7 +216,7 @@ def follow(
     before. A run file that another run is writing raises StoreLocked. With an ``executor`` its workers read the source
     in ranges (`vmfstream.engine.scale.ranged_batches`), and ``assigned`` is not called.
     """
-    with lease(store.path) if isinstance(store, Log) else nullcontext(), tuned_runtime():
+    with lease(store.path) if isinstance(store, RunFile) else nullcontext(), tuned_runtime():
         settings = agree(settings, store.settings(settings.as_text()))
         cut = settings.engine(linger, ahead if executor is None else 0)
         batches: Batches

@@ -104,7 +104,7 @@ def test_a_poll_opens_the_log_only_after_a_change(log: Path) -> None:
 
 def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     log = tmp_path / "run.duckdb"
-    writer, todo = Log(log), commits(6)
+    writer, todo = RunFile(log), commits(6)
     watch = RunFileWatch(log)
     writer.commit(next(todo))
     assert watch.newest() is None

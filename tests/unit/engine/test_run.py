@@ -118,7 +118,7 @@ OTHER_RULES = TrackerSettings(births=BirthSettings(least_gain=5.0), fitting=Wind
 
 
 def test_a_log_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
-    log = Log(tmp_path / "a.duckdb")
+    log = RunFile(tmp_path / "a.duckdb")
     follow(MemorySource(FOUR_YEARS), FieldCodec(), log, replace(SETTINGS, rules=OTHER_RULES))
     stored = log.settings({})
     assert stored["rule.births.least_gain"] == "5.0"
@@ -132,7 +132,7 @@ def test_a_run_goes_on_under_the_rules_that_it_was_begun_with(tmp_path: Path) ->
     begun = replace(SETTINGS, rules=OTHER_RULES)
     whole = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), whole, begun)
-    log, parts = Log(tmp_path / "a.duckdb"), MemoryStore()
+    log, parts = RunFile(tmp_path / "a.duckdb"), MemoryStore()
     for store in (log, parts):
         with pytest.raises(Aborted):
             follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), store, begun)
