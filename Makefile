@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # two processes; tests that share a broker or a browser stay in one of them
 PYTEST := $(BIN)/pytest -q -n 2 --durations=15
 
-.PHONY: demo test test-all lint bench broker soak clean
+.PHONY: demo test test-all lint lint-js bench broker soak clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a log, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
@@ -20,6 +20,9 @@ lint: $(VENV)/.installed-test  ## format, mistakes and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-js: node_modules/.installed  ## the rules of eslint.config.js for the page's script; needs Node.js 20 or newer
+	node_modules/.bin/eslint dashboards/browser
 
 bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
@@ -41,6 +44,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/pip install -qq -e '.[test,stemming,dask]'
+	touch $@
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
 .PHONY: chromium

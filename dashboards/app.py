@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.page.data import parts_of
-from vmfstream.dashboards.page.markup import NO_COASTS, page, script, waiting
+from vmfstream.dashboards.page.markup import NO_COASTS, page, waiting
 from vmfstream.dashboards.page.run_file_watch import RunFileWatch
+from vmfstream.dashboards.page.script import script
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:

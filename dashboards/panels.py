@@ -1,8 +1,8 @@
 """What a view contributes to a page: its HTML, columns for its script, and figures by key.
 
 A module of a view ends with ``PANEL = Panel(...)`` and stands in ``PANELS`` of ``vmfstream.dashboards``; its script
-registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see ``browser/page.js``). Both faces of the page are
-made of panels.
+registers ``views.NAME = { wire(), draw(changed), cursor() }`` (see ``browser/state.js``) and is imported by
+``browser/main.js``. The exported and the live page are made of panels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vmfstream.dashboards.rows.run_rows import RunRows
 
 @dataclass(frozen=True, slots=True)
 class PageParts:
-    """What a page is made of.
+    """What a page is made from.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Panel:
     title : str
         What its tab is called; views outside of tabs need none.
     columns : callable, optional
-        From the rows and the opening history, what its script finds as ``D.NAME``: plain values and numpy arrays.
+        From the rows and the opening history, what its script finds as ``page.NAME``: plain values and numpy arrays.
     keys : callable, optional
         From the rows and the topics that have pictures of their own, the keys of all its figures: ``NAME/...``.
     draw : callable, optional

@@ -6,11 +6,11 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.runfile import writer  # noqa: F401
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 
 follow(
     PlantedSource(PlantedStream(slices=12, documents_per_slice=20)),
     FieldCodec(),
-    MemoryLog(),
+    MemoryStore(),
     RunSettings(topics=3, slices="month", threads=1, window=60),
 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vmfstream.records import Arrays, Checkpoint, Commit, Document, Event, Message, Position, Range, Rejected
 
 if TYPE_CHECKING:
-    from vmfstream.directional.kernels import Rows
+    from vmfstream.arrays import Rows
 
 
 class Source(Protocol):
@@ -169,12 +169,12 @@ class TopicView(Protocol):
         ...
 
     @property
-    def speed(self) -> NDArray[np.float64]:
+    def drift_angle(self) -> NDArray[np.float64]:
         """Angles in degrees to the means of the slice before, (K,); NaN if unknown."""
         ...
 
     @property
-    def speed_error(self) -> NDArray[np.float64]:
+    def drift_angle_error(self) -> NDArray[np.float64]:
         """Standard deviations of these angles, (K,)."""
         ...
 

@@ -1,26 +1,54 @@
-// What changed lately, in sentences; on a served page, since the reader's last visit to the newest date.
+// Recent changes in sentences; on the live page, changes since the reader's last visit.
 
-const visits = { key: () => "seen:" + D.title, before: null };
+import { messages, page, sliceCount, toAddress } from "./data.js";
+import { $, createElement } from "./dom.js";
+import { format } from "./format.js";
+import { hasAny, isLive, state, views } from "./state.js";
+import { colourSwatch } from "./tooltip.js";
+
+const visits = { key: () => "seen:" + page.title, before: null };
 views.changes = {
   wire() {
-    if (!LIVE) return;
-    try { visits.before = localStorage.getItem(visits.key()); } catch { /* then every visit is the first */ }
+    if (!isLive) return;
+    try {
+      visits.before = localStorage.getItem(visits.key());
+    } catch {
+      /* then every visit is the first */
+    }
     document.addEventListener("visibilitychange", () => {
-      if (document.hidden && st.d === S - 1) try { localStorage.setItem(visits.key(), D.labels[S - 1]); } catch { /* not stored */ }
+      if (document.hidden && state.slice === sliceCount - 1)
+        try {
+          localStorage.setItem(visits.key(), page.labels[sliceCount - 1]);
+        } catch {
+          /* not stored */
+        }
     });
   },
   draw(changed) {
-    if (!touches(changed, "r", "data")) return;
-    const { rows, lists } = D.changes[st.r], from = visits.before === null ? 0 : D.labels.indexOf(visits.before) + 1;
-    const since = from && lists[from], [span, picks] = since || lists.lately;
-    $("#changes-title").textContent = fill(since ? W.changedSince : W.changed, { span });
-    $("#changes").replaceChildren(...picks.map((k) => {
-      const [s, t, kind, said] = rows[k], li = make("li", undefined, kind), a = make("a");
-      a.href = "#" + new URLSearchParams(t < 0 ? { d: tag(D.labels[s]) } : { d: tag(D.labels[s]), t });
-      a.append(...said.map((part, i) => make(i % 2 ? "b" : "span", part.replace(/ (?=%)/g, "\u00a0"))));
-      li.append(t < 0 ? make("span") : swatch(make("span", undefined, "swatch"), t), a);
-      return li;
-    }));
-    if (!picks.length) $("#changes").replaceChildren(make("li", W.unchanged));
+    if (!hasAny(changed, "reading", "data")) return;
+    const { rows, lists } = page.changes[state.reading];
+    const from = visits.before === null ? 0 : page.labels.indexOf(visits.before) + 1;
+    const since = from && lists[from];
+    const [span, picks] = since || lists.lately;
+    $("#changes-title").textContent = format(since ? messages.changedSince : messages.changed, { span });
+    $("#changes").replaceChildren(
+      ...picks.map((k) => {
+        const [slice, topic, kind, parts] = rows[k];
+        const item = createElement("li", undefined, kind);
+        const link = createElement("a");
+        link.href =
+          "#" +
+          new URLSearchParams(
+            topic < 0 ? { d: toAddress(page.labels[slice]) } : { d: toAddress(page.labels[slice]), t: topic },
+          );
+        link.append(...parts.map((part, i) => createElement(i % 2 ? "b" : "span", part.replace(/ (?=%)/g, "\u00a0"))));
+        item.append(
+          topic < 0 ? createElement("span") : colourSwatch(createElement("span", undefined, "swatch"), topic),
+          link,
+        );
+        return item;
+      }),
+    );
+    if (!picks.length) $("#changes").replaceChildren(createElement("li", messages.unchanged));
   },
 };

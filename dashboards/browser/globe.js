@@ -1,139 +1,344 @@
-// The globe: dots and trails of the date, names of the largest topics on the side in sight.
+// The globe: dots and trails of the date, labels of the largest topics on the visible side.
 
-const globe = { el: $("#globe"), fig: null, hits: [], turned: null };
-const GLOBE = { largest: 60, named: 16, dot: 0.14, smallest: 7, biggest: 0.06, widths: [1, 2, 3.2] }, RAD = Math.PI / 180;
-const onto = (lon, lat) => [Math.cos(lat * RAD) * Math.cos(lon * RAD), Math.cos(lat * RAD) * Math.sin(lon * RAD), Math.sin(lat * RAD)];
-const lonlat = (p) => [Math.atan2(p[1], p[0]) / RAD, Math.asin(Math.max(-1, Math.min(1, p[2]))) / RAD];
-const dotted = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-const plus = (a, x, b, y = 0, c = [0, 0, 0]) => a.map((v, k) => v + x * b[k] + y * c[k]);
-// east and north at a point of the sphere, as in globeframe.py
-function compass(p) {
-  const far = Math.hypot(p[0], p[1]), east = far > 1e-9 ? [-p[1] / far, p[0] / far, 0] : [0, 1, 0];
-  return [east, [p[1] * east[2] - p[2] * east[1], p[2] * east[0] - p[0] * east[2], p[0] * east[1] - p[1] * east[0]]];
+import { cellIndex, currentReading, isActive, messages, page, topicName } from "./data.js";
+import { $ } from "./dom.js";
+import { dotBox, measuredLabel, placeLabels, shortened } from "./dotlabels.js";
+import { inTheme, showFigure } from "./figures.js";
+import { escapeLabel, format, percent } from "./format.js";
+import { NEIGHBOURS } from "./neighbours.js";
+import { select } from "./selection.js";
+import { hasAny, state, views } from "./state.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+
+const globe = { element: $("#globe"), fig: null, hits: [], turned: null };
+const GLOBE = { largest: 60, named: 16, dot: 0.14, smallest: 7, biggest: 0.06, widths: [1, 2, 3.2] };
+const RADIANS = Math.PI / 180;
+const toVector = (lon, lat) => [
+  Math.cos(lat * RADIANS) * Math.cos(lon * RADIANS),
+  Math.cos(lat * RADIANS) * Math.sin(lon * RADIANS),
+  Math.sin(lat * RADIANS),
+];
+const toLonLat = (point) => [
+  Math.atan2(point[1], point[0]) / RADIANS,
+  Math.asin(Math.max(-1, Math.min(1, point[2]))) / RADIANS,
+];
+const dotProduct = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+const addScaled = (start, x, one, y = 0, other = [0, 0, 0]) =>
+  start.map((value, k) => value + x * one[k] + y * other[k]);
+
+// east and north at a point of the sphere, as in views/globe/frame.py
+function tangentBasis(point) {
+  const far = Math.hypot(point[0], point[1]);
+  const east = far > 1e-9 ? [-point[1] / far, point[0] / far, 0] : [0, 1, 0];
+  return [
+    east,
+    [
+      point[1] * east[2] - point[2] * east[1],
+      point[2] * east[0] - point[0] * east[2],
+      point[0] * east[1] - point[1] * east[0],
+    ],
+  ];
 }
-function wayTo(p, q) {
-  const cosine = dotted(p, q), across = plus(q, -cosine, p), length = Math.hypot(...across), far = Math.atan2(length, cosine) / RAD / (length || 1), [east, north] = compass(p);
-  return [far * dotted(across, east), far * dotted(across, north)];
+
+function tangentTo(point, target) {
+  const cosine = dotProduct(point, target);
+  const across = addScaled(target, -cosine, point);
+  const length = Math.hypot(...across);
+  const far = Math.atan2(length, cosine) / RADIANS / (length || 1);
+  const [east, north] = tangentBasis(point);
+  return [far * dotProduct(across, east), far * dotProduct(across, north)];
 }
-function movedBy(p, [x, y]) {
-  const far = Math.hypot(x, y) * RAD, [east, north] = compass(p), k = far > 1e-12 ? Math.sin(far) / far * RAD : RAD;
-  return plus(p.map((v) => v * Math.cos(far)), x * k, east, y * k, north);
+
+function moveAlong(point, [x, y]) {
+  const far = Math.hypot(x, y) * RADIANS;
+  const [east, north] = tangentBasis(point);
+  const k = far > 1e-12 ? (Math.sin(far) / far) * RADIANS : RADIANS;
+  return addScaled(
+    point.map((value) => value * Math.cos(far)),
+    x * k,
+    east,
+    y * k,
+    north,
+  );
 }
-// a path whose beginning is moved away from its end until it is so many degrees off: stretched() in globeframe.py
-function stretchedTo(path, least) {
-  const end = path.at(-1), ways = path.map((p) => wayTo(end, p)), far = Math.hypot(...ways[0]), straight = far > 1e-9 ? ways[0].map((v) => v / far) : [1, 0];
-  return ways.map(([x, y], k) => { const more = (least - far) * (1 - k / (path.length - 1)); return movedBy(end, [x + more * straight[0], y + more * straight[1]]); });
+
+// a path stretched so that its beginning is so many degrees from its end, as stretched() in views/globe/frame.py
+function stretchPath(path, least) {
+  const end = path.at(-1);
+  const ways = path.map((point) => tangentTo(end, point));
+  const far = Math.hypot(...ways[0]);
+  const straight = far > 1e-9 ? ways[0].map((value) => value / far) : [1, 0];
+  return ways.map(([x, y], k) => {
+    const more = (least - far) * (1 - k / (path.length - 1));
+    return moveAlong(end, [x + more * straight[0], y + more * straight[1]]);
+  });
 }
+
 function topicsOnGlobe() {
-  const { topics, lon, lat, turned, unit, scale, back } = globe.fig.layout.meta, at = (s, k) => lat[s][k] === -32768 ? null : onto(lon[s][k] / 100, lat[s][k] / 100);
+  const { topics, lon, lat, turned, unit, scale, back } = globe.fig.layout.meta;
+  const positionAt = (slice, k) =>
+    lat[slice][k] === -32768 ? null : toVector(lon[slice][k] / 100, lat[slice][k] / 100);
   const found = [];
-  topics.forEach((t, k) => {
-    const here = there(st.d, t) && at(st.d, k);
+  topics.forEach((topic, k) => {
+    const here = isActive(state.slice, topic) && positionAt(state.slice, k);
     if (!here) return;
-    const path = [], from = [];
-    for (let s = Math.max(0, st.d - back + 1); s <= st.d; s++) { const p = at(s, k); if (p) { path.push(p); from.push(s); } }
-    const turn = turned[st.d][k] * unit;
-    found.push({ t, at: here, from: from[0], turn, path: path.length > 1 ? stretchedTo(path, scale * turn) : [], share: now().share[cell(st.d, t)] || 0 });
+    const path = [];
+    const from = [];
+    for (let slice = Math.max(0, state.slice - back + 1); slice <= state.slice; slice++) {
+      const point = positionAt(slice, k);
+      if (point) {
+        path.push(point);
+        from.push(slice);
+      }
+    }
+    const turn = turned[state.slice][k] * unit;
+    found.push({
+      topic,
+      at: here,
+      from: from[0],
+      turn,
+      path: path.length > 1 ? stretchPath(path, scale * turn) : [],
+      share: currentReading().share[cellIndex(state.slice, topic)] || 0,
+    });
   });
   return found.sort((a, b) => b.share - a.share);
 }
-// where the sphere is in sight: the projection of plotly's own
-function sight() {
-  const plot = globe.el.querySelector(".plot"), { lon, lat } = globe.turned, wide = globe.el.clientWidth;
-  const radius = wide * (0.5 - globe.fig.layout.meta.pad), away = onto(lon, lat), [right, up] = compass(away);
-  return { plot, wide, radius, lon, lat, front: (p) => dotted(p, away), xy: (p) => [wide / 2 + radius * dotted(p, right), wide / 2 - radius * dotted(p, up)],
-    lift(x, y) { const u = (x - wide / 2) / radius, v = (wide / 2 - y) / radius, depth = 1 - u * u - v * v; return depth > 0 ? plus(away.map((a) => a * Math.sqrt(depth)), u, right, v, up) : null; } };
+
+// the visible side of the sphere, in plotly's own projection
+function visibleSphere() {
+  const plot = globe.element.querySelector(".plot");
+  const { lon, lat } = globe.turned;
+  const size = globe.element.clientWidth;
+  const radius = size * (0.5 - globe.fig.layout.meta.pad);
+  const away = toVector(lon, lat);
+  const [right, up] = tangentBasis(away);
+  return {
+    plot,
+    size,
+    radius,
+    lon,
+    lat,
+    front: (point) => dotProduct(point, away),
+    xy: (point) => [size / 2 + radius * dotProduct(point, right), size / 2 - radius * dotProduct(point, up)],
+    lift(x, y) {
+      const across = (x - size / 2) / radius;
+      const upward = (size / 2 - y) / radius;
+      const depth = 1 - across * across - upward * upward;
+      return depth > 0
+        ? addScaled(
+            away.map((value) => value * Math.sqrt(depth)),
+            across,
+            right,
+            upward,
+            up,
+          )
+        : null;
+    },
+  };
 }
-const geo = (list) => { const all = list.map((p) => p ? lonlat(p) : [NaN, NaN]); return { lon: all.map((p) => p[0]), lat: all.map((p) => p[1]) }; };
-function namesInSight(dots, view) {
-  const seen = dots.map((d) => { const [x, y] = view.xy(d.at); return { ...d, x, y, in: view.front(d.at) }; }), taken = seen.filter((d) => d.in > 0).map((d) => boxed(d.x, d.y, d.r));
-  globe.hits = seen.filter((d) => d.in > 0);
-  const wanted = seen.filter((d) => d.in > 0.1).sort((a, b) => (b.t === st.t) - (a.t === st.t)).slice(0, GLOBE.named);
-  const marks = placed(wanted.map((d) => ({ ...marked(d.x, d.y, d.r, short(called(st.d, d.t, 2)), 12.5, 650), id: d.t })), taken, view.wide, RAYS.sides);
-  const lifted = marks.map((m) => ({ ...m, p: view.lift(m.x, m.y) })).filter((m) => m.p);
-  return { ...geo(lifted.map((m) => m.p)), text: lifted.map((m) => shownText(m.text)) };
-}
-function layGlobe() {
-  if (!globe.fig) return;
-  const view = sight(), { wide } = view, light = D.colours.light, all = topicsOnGlobe(), dots = all.slice(0, GLOBE.largest), [trail, rings, points, names] = globe.fig.data;
-  for (const d of dots) d.r = Math.min(GLOBE.biggest * wide, Math.max(GLOBE.smallest, GLOBE.dot * wide * Math.sqrt(d.share))) / 2;
-  const data = [], moving = dots.filter((d) => d.path.length), ink = (list) => list.map((d) => light.ink[d.t % 24]);
-  for (const slot of new Set(moving.map((d) => d.t % 24))) GLOBE.widths.forEach((width, k) => {
-    const part = [];
-    for (const { path } of moving.filter((d) => d.t % 24 === slot)) {
-      const end = (i) => Math.round(i * (path.length - 1) / GLOBE.widths.length);
-      part.push(...path.slice(end(k), end(k + 1) + 1), null);
-    }
-    data.push({ ...trail, ...geo(part), line: { color: light.ink[slot], width } });
+
+const geoColumns = (list) => {
+  const all = list.map((point) => (point ? toLonLat(point) : [NaN, NaN]));
+  return { lon: all.map((point) => point[0]), lat: all.map((point) => point[1]) };
+};
+
+function visibleNames(dots, view) {
+  const seen = dots.map((dot) => {
+    const [x, y] = view.xy(dot.at);
+    return { ...dot, x, y, depth: view.front(dot.at) };
   });
+  const taken = seen.filter((dot) => dot.depth > 0).map((dot) => dotBox(dot.x, dot.y, dot.radius));
+  globe.hits = seen.filter((dot) => dot.depth > 0);
+  const wanted = seen
+    .filter((dot) => dot.depth > 0.1)
+    .sort((a, b) => (b.topic === state.topic) - (a.topic === state.topic))
+    .slice(0, GLOBE.named);
+  const marks = placeLabels(
+    wanted.map((dot) => ({
+      ...measuredLabel(dot.x, dot.y, dot.radius, shortened(topicName(state.slice, dot.topic, 2)), 12.5, 650),
+      id: dot.topic,
+    })),
+    taken,
+    view.size,
+    NEIGHBOURS.sides,
+  );
+  const lifted = marks.map((mark) => ({ ...mark, point: view.lift(mark.x, mark.y) })).filter((mark) => mark.point);
+  return { ...geoColumns(lifted.map((mark) => mark.point)), text: lifted.map((mark) => escapeLabel(mark.text)) };
+}
+
+function drawGlobe() {
+  if (!globe.fig) return;
+  const view = visibleSphere();
+  const { size } = view;
+  const light = page.colours.light;
+  const all = topicsOnGlobe();
+  const dots = all.slice(0, GLOBE.largest);
+  const [trail, rings, points, names] = globe.fig.data;
+  for (const dot of dots)
+    dot.radius = Math.min(GLOBE.biggest * size, Math.max(GLOBE.smallest, GLOBE.dot * size * Math.sqrt(dot.share))) / 2;
+  const data = [];
+  const moving = dots.filter((dot) => dot.path.length);
+  const ink = (list) => list.map((dot) => light.ink[dot.topic % 24]);
+  for (const slot of new Set(moving.map((dot) => dot.topic % 24)))
+    GLOBE.widths.forEach((width, k) => {
+      const part = [];
+      for (const { path } of moving.filter((dot) => dot.topic % 24 === slot)) {
+        const end = (i) => Math.round((i * (path.length - 1)) / GLOBE.widths.length);
+        part.push(...path.slice(end(k), end(k + 1) + 1), null);
+      }
+      data.push({ ...trail, ...geoColumns(part), line: { color: light.ink[slot], width } });
+    });
   globe.dots = dots;
-  data.push({ ...rings, ...geo(moving.map((d) => d.path[0])), marker: { ...rings.marker, line: { width: 1.2, color: ink(moving) } } },
-    { ...points, ...geo(dots.map((d) => d.at)), marker: { ...points.marker, size: dots.map((d) => 2 * d.r), color: dots.map((d) => light.fill[d.t % 24]), line: { color: ink(dots), width: dots.map((d) => d.t === st.t ? 2.6 : 1) } } },
-    { ...names, ...namesInSight(dots, view) });
-  const layout = { ...globe.fig.layout, width: wide, height: wide, geo: { ...globe.fig.layout.geo, projection: { ...globe.fig.layout.geo.projection, rotation: { lon: view.lon, lat: view.lat } } } };
-  globe.el.style.height = wide + "px";
-  tellGlobe(all.length, dots.length, moving.length);
-  return Plotly.react(view.plot, painted(data), painted({ ...layout, template: D.template }), { ...D.config, staticPlot: false });
+  data.push(
+    {
+      ...rings,
+      ...geoColumns(moving.map((dot) => dot.path[0])),
+      marker: { ...rings.marker, line: { width: 1.2, color: ink(moving) } },
+    },
+    {
+      ...points,
+      ...geoColumns(dots.map((dot) => dot.at)),
+      marker: {
+        ...points.marker,
+        size: dots.map((dot) => 2 * dot.radius),
+        color: dots.map((dot) => light.fill[dot.topic % 24]),
+        line: { color: ink(dots), width: dots.map((dot) => (dot.topic === state.topic ? 2.6 : 1)) },
+      },
+    },
+    { ...names, ...visibleNames(dots, view) },
+  );
+  const layout = {
+    ...globe.fig.layout,
+    width: size,
+    height: size,
+    geo: {
+      ...globe.fig.layout.geo,
+      projection: { ...globe.fig.layout.geo.projection, rotation: { lon: view.lon, lat: view.lat } },
+    },
+  };
+  globe.element.style.height = size + "px";
+  updateGlobeNote(all.length, dots.length, moving.length);
+  return Plotly.react(view.plot, inTheme(data), inTheme({ ...layout, template: page.template }), {
+    ...page.config,
+    staticPlot: false,
+  });
 }
-function tellGlobe(all, drawn, moving) {
-  const said = [], missing = !globe.fig.layout.meta.topics.length;
-  if (missing) said.push(W.globeMissing);
-  else if (!all) said.push(fill(W.globeNone, { date: D.labels[st.d] }));
+
+function updateGlobeNote(all, drawn, moving) {
+  const sentences = [];
+  const missing = !globe.fig.layout.meta.topics.length;
+  if (missing) sentences.push(messages.globeMissing);
+  else if (!all) sentences.push(format(messages.globeNone, { date: page.labels[state.slice] }));
   else {
-    if (st.r === "then") said.push(W.globeThen);
-    if (!moving) said.push(fill(W.globeFirst, { date: D.labels[st.d] }));
-    if (all > drawn) said.push(fill(W.globeRest, { n: all - drawn }));
+    if (state.reading === "then") sentences.push(messages.globeThen);
+    if (!moving) sentences.push(format(messages.globeFirst, { date: page.labels[state.slice] }));
+    if (all > drawn) sentences.push(format(messages.globeRest, { n: all - drawn }));
   }
-  $("#globe-note").textContent = said.join(" ");
+  $("#globe-note").textContent = sentences.join(" ");
 }
-function turnTo(lon, lat) {
-  globe.turned = { lon: (lon + 540) % 360 - 180, lat: Math.max(-80, Math.min(80, lat)) };
-  layGlobe();
+
+function rotateTo(lon, lat) {
+  globe.turned = { lon: ((lon + 540) % 360) - 180, lat: Math.max(-80, Math.min(80, lat)) };
+  drawGlobe();
 }
-function globeAt(event) {
-  const box = globe.el.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top, far = (h) => Math.hypot(h.x - x, h.y - y) - h.r;
-  const best = globe.hits.reduce((a, b) => !a || far(b) < far(a) ? b : a, null);
+
+function globeHitAt(event) {
+  const box = globe.element.getBoundingClientRect();
+  const x = event.clientX - box.left;
+  const y = event.clientY - box.top;
+  const far = (hit) => Math.hypot(hit.x - x, hit.y - y) - hit.radius;
+  const best = globe.hits.reduce((a, b) => (!a || far(b) < far(a) ? b : a), null);
   return best && far(best) < 8 ? best : null;
 }
-function globeTip({ t, from, turn, share, path }) {
-  const lines = [fill(W.hoverCount, { date: D.labels[st.d], n: Math.round(now().documents[cell(st.d, t)] || 0), share: percent(share) })];
-  if (path.length) lines.push(fill(W.globeTurned, { turn: Math.round(turn), date: D.labels[from] }));
-  return [[t, called(st.d, t) + " · " + fill(W.topic, { topic: t })], [...lines, W.hoverOpen]];
+
+function globeTooltip({ topic, from, turn, share, path }) {
+  const lines = [
+    format(messages.hoverCount, {
+      date: page.labels[state.slice],
+      n: Math.round(currentReading().documents[cellIndex(state.slice, topic)] || 0),
+      share: percent(share),
+    }),
+  ];
+  if (path.length) lines.push(format(messages.globeTurned, { turn: Math.round(turn), date: page.labels[from] }));
+  return [
+    [topic, topicName(state.slice, topic) + " · " + format(messages.topic, { topic })],
+    [...lines, messages.hoverOpen],
+  ];
 }
+
 views.globe = {
   wire() {
     let down = null;
-    const box = globe.el;
-    box.addEventListener("pointerdown", (e) => { down = { x: e.clientX, y: e.clientY }; }, true);
-    box.addEventListener("pointermove", (e) => { const hit = !e.buttons && e.pointerType !== "touch" && globeAt(e); hit ? showTip(e, globeTip(hit)) : hideTip(); });
-    box.addEventListener("pointerleave", hideTip);
-    box.addEventListener("click", (e) => {
-      const hit = down && Math.hypot(e.clientX - down.x, e.clientY - down.y) < 5 && globeAt(e);
-      if (hit) { globe.still = true; go({ t: hit.t, picked: true }, true); globe.still = false; }
-    }, true);
-    for (const b of document.querySelectorAll("[data-turn]")) b.onclick = () => { const { lon, lat } = sight(); turnTo(lon + Number(b.dataset.turn), lat); };
+    const box = globe.element;
+    box.addEventListener(
+      "pointerdown",
+      (event) => {
+        down = { x: event.clientX, y: event.clientY };
+      },
+      true,
+    );
+    box.addEventListener("pointermove", (event) => {
+      const hit = !event.buttons && event.pointerType !== "touch" && globeHitAt(event);
+      hit ? showTooltip(event, globeTooltip(hit)) : hideTooltip();
+    });
+    box.addEventListener("pointerleave", hideTooltip);
+    box.addEventListener(
+      "click",
+      (event) => {
+        const hit = down && Math.hypot(event.clientX - down.x, event.clientY - down.y) < 5 && globeHitAt(event);
+        if (hit) {
+          globe.still = true;
+          select({ topic: hit.topic, picked: true }, true);
+          globe.still = false;
+        }
+      },
+      true,
+    );
+    for (const button of document.querySelectorAll("[data-turn]"))
+      button.onclick = () => {
+        const { lon, lat } = visibleSphere();
+        rotateTo(lon + Number(button.dataset.turn), lat);
+      };
   },
   draw(changed) {
-    if (!touches(changed, "t", "d", "r", "th", "size", "data")) return;
-    const own = st.t, mayTurn = touches(changed, "t") && !globe.still;
-    return show("globe", `globe/${st.r}`, async (fig) => {
+    if (!hasAny(changed, "topic", "slice", "reading", "theme", "size", "data")) return;
+    const own = state.topic;
+    const mayTurn = hasAny(changed, "topic") && !globe.still;
+    return showFigure("globe", `globe/${state.reading}`, async (fig) => {
       globe.fig = fig;
       globe.turned ??= fig.layout.geo.projection.rotation;
-      const at = mayTurn && topicsOnGlobe().find((d) => d.t === own)?.at;
-      if (at && sight().front(at) < 0.3) { const [lon, lat] = lonlat(at); globe.turned = { lon, lat: Math.max(-60, Math.min(60, lat)) }; }
-      await layGlobe();
+      const at = mayTurn && topicsOnGlobe().find((dot) => dot.topic === own)?.at;
+      if (at && visibleSphere().front(at) < 0.3) {
+        const [lon, lat] = toLonLat(at);
+        globe.turned = { lon, lat: Math.max(-60, Math.min(60, lat)) };
+      }
+      await drawGlobe();
       if (globe.wired) return;
       globe.wired = true;
-      globe.el.querySelector(".plot").on("plotly_relayout", (e) => {
-        const lon = e["geo.projection.rotation.lon"], lat = e["geo.projection.rotation.lat"];
-        if (lon !== undefined) turnTo(lon, lat);
+      globe.element.querySelector(".plot").on("plotly_relayout", (event) => {
+        const lon = event["geo.projection.rotation.lon"];
+        const lat = event["geo.projection.rotation.lat"];
+        if (lon !== undefined) rotateTo(lon, lat);
       });
     });
   },
-  cursor() { return layGlobe(); },
+  cursor() {
+    return drawGlobe();
+  },
   rows() {
     const out = [["date", "topic", "words", "longitude", "latitude", "drift", "since"]];
-    for (const d of topicsOnGlobe()) { const [lon, lat] = lonlat(d.at); out.push([D.labels[st.d], d.t, called(st.d, d.t), Math.round(lon), Math.round(lat), d.path.length ? Math.round(d.turn) : "", d.path.length ? D.labels[d.from] : ""]); }
+    for (const dot of topicsOnGlobe()) {
+      const [lon, lat] = toLonLat(dot.at);
+      out.push([
+        page.labels[state.slice],
+        dot.topic,
+        topicName(state.slice, dot.topic),
+        Math.round(lon),
+        Math.round(lat),
+        dot.path.length ? Math.round(dot.turn) : "",
+        dot.path.length ? page.labels[dot.from] : "",
+      ]);
+    }
     return out;
   },
 };

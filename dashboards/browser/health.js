@@ -1,44 +1,79 @@
-// Health: rows on one axis of time, each with its last value; the verdict in words.
+// Diagnostics of the run: rows on one axis of time, each with its last value; the verdict in words.
 
-views.health = { wire: wireHealth, draw: drawHealth, cursor: healthCursor, rows: healthRows };
-const health = { fig: null, el: $("#health") };
+import { messages, page, sliceCount } from "./data.js";
+import { $, createElement } from "./dom.js";
+import { drawFigure, showFigure } from "./figures.js";
+import { format } from "./format.js";
+import { select } from "./selection.js";
+import { hasAny, state, views } from "./state.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+
+views.health = { wire: wireHealth, draw: drawHealth, cursor: moveHealthCursor, rows: healthTable };
+const health = { fig: null, element: $("#health") };
+
 function drawHealth(changed) {
-  if (!touches(changed, "th", "size", "data")) return;
-  $("#health-verdict").replaceChildren(...D.health.verdict.map((line) => make("li", line)));
-  const missing = D.health.missing.join(", ");
-  $("#health-missing").textContent = missing && fill(W.notKnown, { what: missing });
-  return show("health", `health/${health.el.clientWidth < 560 ? "phone" : "wide"}`, (fig) => {
+  if (!hasAny(changed, "theme", "size", "data")) return;
+  $("#health-verdict").replaceChildren(...page.health.verdict.map((line) => createElement("li", line)));
+  const missing = page.health.missing.join(", ");
+  $("#health-missing").textContent = missing && format(messages.notKnown, { what: missing });
+  return showFigure("health", `health/${health.element.clientWidth < 560 ? "phone" : "wide"}`, (fig) => {
     if (!fig) return;
     health.fig = fig;
-    fig.layout.width = health.el.clientWidth;
-    health.el.style.height = fig.layout.height + "px";
-    picture(health.el.querySelector(".plot"), fig);
-    healthCursor();
+    fig.layout.width = health.element.clientWidth;
+    health.element.style.height = fig.layout.height + "px";
+    drawFigure(health.element.querySelector(".plot"), fig);
+    moveHealthCursor();
   });
 }
-function healthPlace() {
-  const { l, r } = health.fig.layout.margin, w = health.el.clientWidth - l - r, last = health.fig.layout.meta.range[1];
-  return { x: (s) => l + s / last * w, slice: (x) => Math.round((x - l) / w * last) };
+
+function healthAxis() {
+  const { l: left, r: right } = health.fig.layout.margin;
+  const width = health.element.clientWidth - left - right;
+  const last = health.fig.layout.meta.range[1];
+  return { x: (slice) => left + (slice / last) * width, slice: (x) => Math.round(((x - left) / width) * last) };
 }
-function healthCursor() {
-  if (health.fig) health.el.querySelector(".cursor").style.transform = `translateX(${healthPlace().x(st.d)}px)`;
+
+function moveHealthCursor() {
+  if (health.fig)
+    health.element.querySelector(".cursor").style.transform = `translateX(${healthAxis().x(state.slice)}px)`;
 }
-function healthAt(e) {
+
+function healthHitAt(event) {
   if (!health.fig) return null;
-  const box = health.el.getBoundingClientRect(), { t, b } = health.fig.layout.margin, high = health.fig.layout.height - t - b;
-  const s = healthPlace().slice(e.clientX - box.left), row = D.health.rows[Math.floor((e.clientY - box.top - t) / high * D.health.rows.length)];
-  return row && s >= 0 && s < S ? { s, row } : null;
+  const box = health.element.getBoundingClientRect();
+  const { t: top, b: bottom } = health.fig.layout.margin;
+  const high = health.fig.layout.height - top - bottom;
+  const slice = healthAxis().slice(event.clientX - box.left);
+  const row = page.health.rows[Math.floor(((event.clientY - box.top - top) / high) * page.health.rows.length)];
+  return row && slice >= 0 && slice < sliceCount ? { slice, row } : null;
 }
+
 function wireHealth() {
-  health.el.addEventListener("pointermove", (e) => {
-    const hit = e.pointerType === "touch" ? null : healthAt(e);
-    if (!hit) return hideTip();
-    const shown = hit.row.shown[hit.s] || W.missing;
-    showTip(e, [[null, `${D.labels[hit.s]}: ${hit.row.name} ${shown}`], [hit.row.odd.includes(hit.s) ? W.outside : "", hit.row.usual && fill(W.usualNow, { usual: hit.row.usual })].filter(Boolean)]);
+  health.element.addEventListener("pointermove", (event) => {
+    const hit = event.pointerType === "touch" ? null : healthHitAt(event);
+    if (!hit) return hideTooltip();
+    const shown = hit.row.shown[hit.slice] || messages.missing;
+    showTooltip(event, [
+      [null, `${page.labels[hit.slice]}: ${hit.row.name} ${shown}`],
+      [
+        hit.row.odd.includes(hit.slice) ? messages.outside : "",
+        hit.row.usual && format(messages.usualNow, { usual: hit.row.usual }),
+      ].filter(Boolean),
+    ]);
   });
-  health.el.addEventListener("pointerleave", hideTip);
-  health.el.addEventListener("click", (e) => { const hit = healthAt(e); if (hit) go({ d: hit.s }); });
+  health.element.addEventListener("pointerleave", hideTooltip);
+  health.element.addEventListener("click", (event) => {
+    const hit = healthHitAt(event);
+    if (hit) select({ slice: hit.slice });
+  });
 }
-function healthRows() {
-  return [["date", ...D.health.rows.map((row) => row.name)], ...D.labels.map((label, s) => [label, ...D.health.rows.map((row) => row.shown[s] + (row.odd.includes(s) ? " !" : ""))])];
+
+function healthTable() {
+  return [
+    ["date", ...page.health.rows.map((row) => row.name)],
+    ...page.labels.map((label, slice) => [
+      label,
+      ...page.health.rows.map((row) => row.shown[slice] + (row.odd.includes(slice) ? " !" : "")),
+    ]),
+  ];
 }

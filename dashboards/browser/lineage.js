@@ -1,87 +1,187 @@
-// Life lines: the cursor, the lane of the selected topic, what a mark or a line under the pointer means.
+// Lineage: cursor, lane of the selected topic, and tooltips of events and topics.
 
-const lines = { el: $("#lineage"), fig: null, scope: "top" };
-views.lineage = { wire: wireLines, draw: drawLines, cursor: moveLines, rows: linesRows };
-function drawLines(changed) {
-  if (lines.fig && !touches(changed, "r", "th", "size", "data")) return moveLines();
-  if (!D.lineage[st.r].left) lines.scope = "top";
-  const w = lines.el.clientWidth, key = `lineage/${st.r}/${lines.scope}/${w < 560 ? "phone" : "wide"}`;
-  return show("lineage", key, (fig) => {
-    lines.fig = fig;
-    lines.el.parentElement.hidden = !fig;
+import { cellIndex, currentReading, lifespan, messages, nearestActive, page, sliceCount, topicName } from "./data.js";
+import { $, createElement } from "./dom.js";
+import { drawFigure, showFigure } from "./figures.js";
+import { format, percent } from "./format.js";
+import { guard, select } from "./selection.js";
+import { EVERYTHING, hasAny, state, views } from "./state.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+
+const lineage = { element: $("#lineage"), fig: null, scope: "top" };
+views.lineage = { wire: wireLineage, draw: drawLineage, cursor: moveLineageCursor, rows: lineageTable };
+
+function drawLineage(changed) {
+  if (lineage.fig && !hasAny(changed, "reading", "theme", "size", "data")) return moveLineageCursor();
+  if (!page.lineage[state.reading].left) lineage.scope = "top";
+  const width = lineage.element.clientWidth;
+  const key = `lineage/${state.reading}/${lineage.scope}/${width < 560 ? "phone" : "wide"}`;
+  return showFigure("lineage", key, (fig) => {
+    lineage.fig = fig;
+    lineage.element.parentElement.hidden = !fig;
     if (!fig) return;
-    const tall = lines.scope === "all", axis = lines.el.querySelector(".axis");
-    fig.layout.width = w;
-    lines.el.classList.toggle("tall", tall);
-    $("#lineage-caption").textContent = w < 560 ? W.lineageShort : W.lineageCaption;
+    const tall = lineage.scope === "all";
+    const axis = lineage.element.querySelector(".axis");
+    fig.layout.width = width;
+    lineage.element.classList.toggle("tall", tall);
+    $("#lineage-caption").textContent = width < 560 ? messages.lineageShort : messages.lineageCaption;
     // the dates stay on top while the lanes scroll
     axis.hidden = !tall;
-    axis.replaceChildren(...fig.layout.meta.ticks.map(([v, text]) => { const e = make("span", text); e.style.left = lineX(v) + "px"; return e; }));
-    $("#lineage-scope").hidden = !D.lineage[st.r].left;
-    for (const b of $("#lineage-scope").children) b.setAttribute("aria-pressed", String(b.dataset.value === lines.scope));
-    $("#lineage-summary").textContent = D.lineage[st.r].summary + (tall ? "" : " " + D.lineage[st.r].left);
-    picture(lines.el.querySelector(".plot"), fig);
-    moveLines();
+    axis.replaceChildren(
+      ...fig.layout.meta.ticks.map(([value, text]) => {
+        const element = createElement("span", text);
+        element.style.left = lineageX(value) + "px";
+        return element;
+      }),
+    );
+    $("#lineage-scope").hidden = !page.lineage[state.reading].left;
+    for (const button of $("#lineage-scope").children)
+      button.setAttribute("aria-pressed", String(button.dataset.value === lineage.scope));
+    $("#lineage-summary").textContent =
+      page.lineage[state.reading].summary + (tall ? "" : " " + page.lineage[state.reading].left);
+    drawFigure(lineage.element.querySelector(".plot"), fig);
+    moveLineageCursor();
   });
 }
-function lineX(v) { const { l, r } = lines.fig.layout.margin, [a, b] = lines.fig.layout.meta.range; return l + (v - a) / (b - a) * (lines.fig.layout.width - l - r); }
-const lineY = (k) => lines.fig.layout.margin.t + (k - lines.fig.layout.yaxis.range[1]) * lines.fig.layout.meta.lane;
-function moveLines() {
-  if (!lines.fig) return;
-  const [cursor, lane] = [".cursor", ".lane"].map((c) => lines.el.querySelector(c)), m = lines.fig.layout.meta, own = m.lives.find((v) => v[0] === st.t);
-  cursor.style.transform = `translateX(${lineX(S > 1 ? st.d : 0) - 0.75}px)`;
-  cursor.style.height = lines.fig.layout.height - 30 + "px";
+
+function lineageX(position) {
+  const { l: left, r: right } = lineage.fig.layout.margin;
+  const [rangeStart, rangeEnd] = lineage.fig.layout.meta.range;
+  return left + ((position - rangeStart) / (rangeEnd - rangeStart)) * (lineage.fig.layout.width - left - right);
+}
+
+const lineageY = (k) =>
+  lineage.fig.layout.margin.t + (k - lineage.fig.layout.yaxis.range[1]) * lineage.fig.layout.meta.lane;
+
+function moveLineageCursor() {
+  if (!lineage.fig) return;
+  const [cursor, lane] = [".cursor", ".lane"].map((selector) => lineage.element.querySelector(selector));
+  const meta = lineage.fig.layout.meta;
+  const own = meta.lives.find((entry) => entry[0] === state.topic);
+  cursor.style.transform = `translateX(${lineageX(sliceCount > 1 ? state.slice : 0) - 0.75}px)`;
+  cursor.style.height = lineage.fig.layout.height - 30 + "px";
   lane.hidden = !own;
-  if (own) { lane.style.transform = `translateY(${lineY(own[1] - 0.5)}px)`; lane.style.height = m.lane + "px"; }
+  if (own) {
+    lane.style.transform = `translateY(${lineageY(own[1] - 0.5)}px)`;
+    lane.style.height = meta.lane + "px";
+  }
 }
-function happened([s, kind, t, o, n]) {
-  const name = (x) => called(seen(s, x), x, 2);
-  return fill(W[kind + "At"], { date: D.labels[s], one: name(t), a: t, other: o < 0 ? "" : name(o), b: o, n: n ?? "?", periods: D.period + (n === 1 ? "" : "s") }) + inHindsight(s, kind, t, o);
+
+function eventSentence([slice, kind, topic, other, count]) {
+  const name = (x) => topicName(nearestActive(slice, x), x, 2);
+  return (
+    format(messages[kind + "At"], {
+      date: page.labels[slice],
+      one: name(topic),
+      a: topic,
+      other: other < 0 ? "" : name(other),
+      b: other,
+      n: count ?? "?",
+      periods: page.period + (count === 1 ? "" : "s"),
+    }) + hindsightRemark(slice, kind, topic, other)
+  );
 }
-// later documents may tell that a topic was there before the tracker noticed, or had gone
-function inHindsight(s, kind, t, o) {
-  if (st.r === "then") return "";
-  const [first, last] = life(kind === "split" ? o : t);
-  if (["born", "split"].includes(kind) && first < s) return fill(W.sinceAt, { date: D.labels[first] });
-  return kind === "merged" && last < s - 1 ? fill(W.untilAt, { date: D.labels[last] }) : "";
+
+// in hindsight a topic may have begun or ended before the tracker detected it
+function hindsightRemark(slice, kind, topic, other) {
+  if (state.reading === "then") return "";
+  const [first, last] = lifespan(kind === "split" ? other : topic);
+  if (["born", "split"].includes(kind) && first < slice) return format(messages.sinceAt, { date: page.labels[first] });
+  return kind === "merged" && last < slice - 1 ? format(messages.untilAt, { date: page.labels[last] }) : "";
 }
-// the mark and the life under the pointer, and the date there
-function lineAt(e) {
-  if (!lines.fig) return {};
-  const box = lines.el.querySelector(".plot").getBoundingClientRect(), m = lines.fig.layout.meta, x = e.clientX - box.left, y = e.clientY - box.top;
-  const [a, b] = m.range, { l, r } = lines.fig.layout.margin, s = Math.round(Math.min(b, Math.max(a, a + (x - l) / (box.width - l - r) * (b - a))));
-  let mark = null, near = 10;
-  for (const k of m.marks) { const far = Math.hypot(lineX(k[0]) - x, lineY(k[1]) - y); if (far < near) { near = far; mark = k; } }
-  const lane = m.lives.filter((v) => Math.abs(lineY(v[1]) - y - 2) < m.lane / 2).sort((p, q) => p[2] - q[2]);
-  return { s: Math.max(0, s), mark, life: lane.findLast((v) => lineX(v[2]) - 12 <= x) ?? null };
+
+// the event mark and the topic under the pointer, and the slice there
+function lineageHitAt(event) {
+  if (!lineage.fig) return {};
+  const box = lineage.element.querySelector(".plot").getBoundingClientRect();
+  const meta = lineage.fig.layout.meta;
+  const x = event.clientX - box.left;
+  const y = event.clientY - box.top;
+  const [rangeStart, rangeEnd] = meta.range;
+  const { l: left, r: right } = lineage.fig.layout.margin;
+  const slice = Math.round(
+    Math.min(
+      rangeEnd,
+      Math.max(rangeStart, rangeStart + ((x - left) / (box.width - left - right)) * (rangeEnd - rangeStart)),
+    ),
+  );
+  let mark = null;
+  let near = 10;
+  for (const k of meta.marks) {
+    const far = Math.hypot(lineageX(k[0]) - x, lineageY(k[1]) - y);
+    if (far < near) {
+      near = far;
+      mark = k;
+    }
+  }
+  const lane = meta.lives
+    .filter((entry) => Math.abs(lineageY(entry[1]) - y - 2) < meta.lane / 2)
+    .sort((one, other) => one[2] - other[2]);
+  return { slice: Math.max(0, slice), mark, life: lane.findLast((entry) => lineageX(entry[2]) - 12 <= x) ?? null };
 }
-function lineTip({ s, mark, life: own }) {
-  if (mark) { const said = mark[2].map((k) => happened(D.lineage[st.r].events[k])); return [[D.lineage[st.r].events[mark[2][0]][2], said[0]], said.slice(1)]; }
-  const [t] = own, k = seen(s, t), i = cell(k, t);
-  return [[t, called(k, t) + " · " + fill(W.topic, { topic: t })],
-    [fill(W.hoverCount, { date: D.labels[k], n: Math.round(now().documents[i] || 0), share: percent(now().share[i] || 0) }), W.hoverOpen]];
+
+function lineageTooltip({ slice, mark, life: own }) {
+  if (mark) {
+    const sentences = mark[2].map((k) => eventSentence(page.lineage[state.reading].events[k]));
+    return [[page.lineage[state.reading].events[mark[2][0]][2], sentences[0]], sentences.slice(1)];
+  }
+  const [topic] = own;
+  const known = nearestActive(slice, topic);
+  const index = cellIndex(known, topic);
+  return [
+    [topic, topicName(known, topic) + " · " + format(messages.topic, { topic })],
+    [
+      format(messages.hoverCount, {
+        date: page.labels[known],
+        n: Math.round(currentReading().documents[index] || 0),
+        share: percent(currentReading().share[index] || 0),
+      }),
+      messages.hoverOpen,
+    ],
+  ];
 }
-function wireLines() {
-  lines.el.addEventListener("pointermove", (e) => {
-    const hit = e.pointerType === "touch" ? {} : lineAt(e);
-    hit.mark || hit.life ? showTip(e, lineTip(hit)) : hideTip();
+
+function wireLineage() {
+  lineage.element.addEventListener("pointermove", (event) => {
+    const hit = event.pointerType === "touch" ? {} : lineageHitAt(event);
+    hit.mark || hit.life ? showTooltip(event, lineageTooltip(hit)) : hideTooltip();
   });
-  lines.el.addEventListener("pointerleave", hideTip);
-  lines.el.addEventListener("click", (e) => {
-    const { s, mark, life: own } = lineAt(e), event = mark && D.lineage[st.r].events[mark[2][0]];
-    if (event) return go({ t: event[2], d: event[0], picked: true }, true);
-    if (own) go(s >= own[2] && s <= own[3] ? { t: own[0], d: s, picked: true } : { t: own[0], picked: true }, true);
+  lineage.element.addEventListener("pointerleave", hideTooltip);
+  lineage.element.addEventListener("click", (event) => {
+    const { slice, mark, life: own } = lineageHitAt(event);
+    const topicEvent = mark && page.lineage[state.reading].events[mark[2][0]];
+    if (topicEvent) return select({ topic: topicEvent[2], slice: topicEvent[0], picked: true }, true);
+    if (own)
+      select(
+        slice >= own[2] && slice <= own[3] ? { topic: own[0], slice, picked: true } : { topic: own[0], picked: true },
+        true,
+      );
   });
-  $("#lineage-scope").addEventListener("click", (e) => {
-    const b = e.target.closest("button");
-    if (b) { lines.scope = b.dataset.value; attempt("lineage", () => drawLines(EVERYTHING)); }
+  $("#lineage-scope").addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button) {
+      lineage.scope = button.dataset.value;
+      guard("lineage", () => drawLineage(EVERYTHING));
+    }
   });
 }
-function linesRows() {
+
+function lineageTable() {
   const rows = [["topic", "first", "words at first", "last", "words at last", "what happened"]];
-  for (const t of D.topics) {
-    const [a, b] = life(t);
-    if (a >= 0) rows.push([t, D.labels[a], called(a, t), D.labels[b], called(b, t), D.lineage[st.r].events.filter((v) => v[2] === t || v[3] === t).map(happened).join("; ")]);
+  for (const topic of page.topics) {
+    const [firstSlice, lastSlice] = lifespan(topic);
+    if (firstSlice >= 0)
+      rows.push([
+        topic,
+        page.labels[firstSlice],
+        topicName(firstSlice, topic),
+        page.labels[lastSlice],
+        topicName(lastSlice, topic),
+        page.lineage[state.reading].events
+          .filter((entry) => entry[2] === topic || entry[3] === topic)
+          .map(eventSentence)
+          .join("; "),
+      ]);
   }
   return rows;
 }

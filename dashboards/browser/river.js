@@ -1,104 +1,273 @@
-// The river: labels of the right width, cursor line, outlines, look-up of the band under the pointer.
+// The river: labels of the right width, cursor, outlines, the band under the pointer, the open slice.
 
-const river = { el: $("#river"), fig: null, hover: null };
-const phone = (w) => w <= 480;
-views.river = { wire: wireRiver, draw: drawRiver, cursor: moveCursor, rows: riverRows };
+import {
+  cellIndex,
+  currentReading,
+  driftRatio,
+  driftText,
+  isActive,
+  messages,
+  nearestActive,
+  page,
+  sliceCount,
+  topicName,
+} from "./data.js";
+import { $ } from "./dom.js";
+import { drawFigure, live, showFigure } from "./figures.js";
+import { format, percent } from "./format.js";
+import { select } from "./selection.js";
+import { INSET, hasAny, state, views } from "./state.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+
+const river = { element: $("#river"), fig: null, hover: null };
+const isPhone = (width) => width <= 480;
+views.river = { wire: wireRiver, draw: drawRiver, cursor: moveRiverCursor, rows: riverTable };
+
 function drawRiver(changed) {
-  if (!touches(changed, "r", "m", "th", "all", "size", "data")) { outline(); return moveCursor(); }
-  const w = river.el.clientWidth, h = river.el.clientHeight;
-  $("#river-caption").textContent = fill(W.river, { measure: st.m === "share" ? W.thicknessShare : W.thicknessDocuments });
-  if ($("#scope")) $("#scope").hidden = phone(w);
-  $("#warm-up").hidden = st.r !== "then" || !$("#warm-up").textContent;
-  return show("river", `river/${st.r}/${st.m}/${phone(w) ? "phone" : st.all ? "all" : "wide"}`, (fig) => {
-    if (!fig) return;
-    const widths = Object.keys(fig.labels).map(Number).sort((a, b) => b - a);
-    const best = fig.labels[widths.find((k) => k <= w) ?? widths.at(-1)];
-    river.bands = fig.data;
-    fig.layout.width = w; fig.layout.height = h;
-    river.fig = fig;
-    picture(river.el.querySelector(".plot"), { data: [...fig.data, { ...fig.text, ...best }], layout: fig.layout });
-    outline(); moveCursor(); drawOpen();
-  });
-}
-function riverRows() {
-  const rows = [["date", "topic", "words", "documents", "share"]];
-  for (let s = 0; s < S; s++) for (const t of D.topics) if (there(s, t)) {
-    const i = cell(s, t);
-    rows.push([D.labels[s], t, called(s, t), Math.round(now().documents[i] || 0), (now().share[i] || 0).toFixed(4)]);
+  if (!hasAny(changed, "reading", "measure", "theme", "all", "size", "data")) {
+    drawOutlines();
+    return moveRiverCursor();
   }
+  const width = river.element.clientWidth;
+  const height = river.element.clientHeight;
+  $("#river-caption").textContent = format(messages.river, {
+    measure: state.measure === "share" ? messages.thicknessShare : messages.thicknessDocuments,
+  });
+  if ($("#scope")) $("#scope").hidden = isPhone(width);
+  $("#warm-up").hidden = state.reading !== "then" || !$("#warm-up").textContent;
+  return showFigure(
+    "river",
+    `river/${state.reading}/${state.measure}/${isPhone(width) ? "phone" : state.all ? "all" : "wide"}`,
+    (fig) => {
+      if (!fig) return;
+      const widths = Object.keys(fig.labels)
+        .map(Number)
+        .sort((a, b) => b - a);
+      const best = fig.labels[widths.find((k) => k <= width) ?? widths.at(-1)];
+      river.bands = fig.data;
+      fig.layout.width = width;
+      fig.layout.height = height;
+      river.fig = fig;
+      drawFigure(river.element.querySelector(".plot"), {
+        data: [...fig.data, { ...fig.text, ...best }],
+        layout: fig.layout,
+      });
+      drawOutlines();
+      moveRiverCursor();
+      drawOpenSlice();
+    },
+  );
+}
+
+function riverTable() {
+  const rows = [["date", "topic", "words", "documents", "share"]];
+  for (let slice = 0; slice < sliceCount; slice++)
+    for (const topic of page.topics)
+      if (isActive(slice, topic)) {
+        const index = cellIndex(slice, topic);
+        rows.push([
+          page.labels[slice],
+          topic,
+          topicName(slice, topic),
+          Math.round(currentReading().documents[index] || 0),
+          (currentReading().share[index] || 0).toFixed(4),
+        ]);
+      }
   return rows;
 }
-const px = (x) => { const [a, b] = river.fig.layout.meta.range; return INSET + (x - a) / (b - a) * (river.el.clientWidth - 2 * INSET); };
-const py = (y) => { const { t, b } = river.fig.layout.margin, [low, high] = river.fig.layout.yaxis.range; return t + (y - high) / (low - high) * (river.el.clientHeight - t - b); };
-function shape(band) {
-  const p = [];
-  for (let i = 0; i < band.x.length; i++) p.push(px(band.x[i]).toFixed(1) + " " + py(band.y[i]).toFixed(1));
-  return "M" + p.join("L") + "Z";
+
+const riverX = (x) => {
+  const [a, b] = river.fig.layout.meta.range;
+  return INSET + ((x - a) / (b - a)) * (river.element.clientWidth - 2 * INSET);
+};
+const riverY = (y) => {
+  const { t: top, b: bottom } = river.fig.layout.margin;
+  const [low, high] = river.fig.layout.yaxis.range;
+  return top + ((y - high) / (low - high)) * (river.element.clientHeight - top - bottom);
+};
+
+function bandPath(band) {
+  const points = [];
+  for (let i = 0; i < band.x.length; i++)
+    points.push(riverX(band.x[i]).toFixed(1) + " " + riverY(band.y[i]).toFixed(1));
+  return "M" + points.join("L") + "Z";
 }
-function outline() {
+
+function drawOutlines() {
   if (!river.fig) return;
-  const [veil, hover, chosen] = river.el.querySelectorAll(".over path");
-  const find = (t) => t === null || t === undefined ? undefined : river.bands.find((b) => b.meta === t);
-  const own = find(st.t), over = find(river.hover), ink = D.colours[st.th].ink;
-  chosen.setAttribute("d", own ? shape(own) : ""); chosen.style.stroke = own ? ink[st.t % 24] : "";
-  hover.setAttribute("d", over ? shape(over) : ""); hover.style.stroke = over ? over.meta < 0 ? D.colours[st.th].muted : ink[over.meta % 24] : "";
-  const { t, b } = river.fig.layout.margin, w = river.el.clientWidth, h = river.el.clientHeight;
-  veil.setAttribute("d", own && st.picked ? `M0 ${t - 1}H${w}V${h - b + 1}H0Z` + shape(own) : "");
+  const [veil, hover, chosen] = river.element.querySelectorAll(".over path");
+  const find = (topic) =>
+    topic === null || topic === undefined ? undefined : river.bands.find((band) => band.meta === topic);
+  const own = find(state.topic);
+  const over = find(river.hover);
+  const ink = page.colours[state.theme].ink;
+  chosen.setAttribute("d", own ? bandPath(own) : "");
+  chosen.style.stroke = own ? ink[state.topic % 24] : "";
+  hover.setAttribute("d", over ? bandPath(over) : "");
+  hover.style.stroke = over ? (over.meta < 0 ? page.colours[state.theme].muted : ink[over.meta % 24]) : "";
+  const { t: top, b: bottom } = river.fig.layout.margin;
+  const width = river.element.clientWidth;
+  const height = river.element.clientHeight;
+  veil.setAttribute("d", own && state.picked ? `M0 ${top - 1}H${width}V${height - bottom + 1}H0Z` + bandPath(own) : "");
 }
-function moveCursor() {
+
+function moveRiverCursor() {
   if (!river.fig) return;
-  const c = river.el.querySelector(".cursor"), flag = c.firstElementChild, w = river.el.clientWidth;
-  const x = S > 1 ? px(st.d) : px(0);
-  c.style.transform = `translateX(${x - 0.75}px)`;
-  flag.textContent = D.labels[st.d];
+  const cursor = river.element.querySelector(".cursor");
+  const flag = cursor.firstElementChild;
+  const width = river.element.clientWidth;
+  const x = sliceCount > 1 ? riverX(state.slice) : riverX(0);
+  cursor.style.transform = `translateX(${x - 0.75}px)`;
+  flag.textContent = page.labels[state.slice];
   const half = flag.offsetWidth / 2;
-  flag.style.marginLeft = Math.max(half - x, Math.min(0, w - x - half)) + "px";
+  flag.style.marginLeft = Math.max(half - x, Math.min(0, width - x - half)) + "px";
 }
-function at(event) {
-  if (!river.fig) return { s: st.d, t: null };
-  const box = river.el.getBoundingClientRect(), { t, b } = river.fig.layout.margin, [x0, x1] = river.fig.layout.meta.range;
-  const [low, high] = river.fig.layout.yaxis.range, x = event.clientX - box.left, y = event.clientY - box.top;
-  const xd = x0 + (x - INSET) / (box.width - 2 * INSET) * (x1 - x0), yd = high + (y - t) / (box.height - t - b) * (low - high);
-  const s = S > 1 ? Math.min(S - 1, Math.max(0, Math.round(xd))) : 0;
+
+function riverHitAt(event) {
+  if (!river.fig) return { slice: state.slice, topic: null };
+  const box = river.element.getBoundingClientRect();
+  const { t: top, b: bottom } = river.fig.layout.margin;
+  const [x0, x1] = river.fig.layout.meta.range;
+  const [low, high] = river.fig.layout.yaxis.range;
+  const x = event.clientX - box.left;
+  const y = event.clientY - box.top;
+  const dataX = x0 + ((x - INSET) / (box.width - 2 * INSET)) * (x1 - x0);
+  const dataY = high + ((y - top) / (box.height - top - bottom)) * (low - high);
+  const slice = sliceCount > 1 ? Math.min(sliceCount - 1, Math.max(0, Math.round(dataX))) : 0;
   for (const band of river.bands) {
-    const n = band.x.length / 2;
-    if (xd < band.x[0] || xd > band.x[n - 1]) continue;
+    const count = band.x.length / 2;
+    if (dataX < band.x[0] || dataX > band.x[count - 1]) continue;
     let k = 1;
-    for (let a = 1, z = n - 1; a <= z;) { const m = (a + z) >> 1; if (band.x[m] >= xd) { k = m; z = m - 1; } else a = m + 1; }
-    const u = (xd - band.x[k - 1]) / (band.x[k] - band.x[k - 1] || 1), mixed = (i, j) => band.y[i] + u * (band.y[j] - band.y[i]);
-    const top = mixed(k - 1, k), bottom = mixed(2 * n - k, 2 * n - 1 - k);
-    if (yd >= top && yd <= bottom) return { s, t: band.meta };
+    for (let first = 1, last = count - 1; first <= last;) {
+      const middle = (first + last) >> 1;
+      if (band.x[middle] >= dataX) {
+        k = middle;
+        last = middle - 1;
+      } else first = middle + 1;
+    }
+    const fraction = (dataX - band.x[k - 1]) / (band.x[k] - band.x[k - 1] || 1);
+    const mixed = (i, j) => band.y[i] + fraction * (band.y[j] - band.y[i]);
+    const upper = mixed(k - 1, k);
+    const lower = mixed(2 * count - k, 2 * count - 1 - k);
+    if (dataY >= upper && dataY <= lower) return { slice, topic: band.meta };
   }
-  return { s, t: null };
+  return { slice, topic: null };
 }
-function riverTip(s, t) {
-  if (t < 0) return [[null, river.bands.find((b) => b.meta < 0).name], []];
-  const k = there(s, t) ? s : seen(s, t), i = cell(k, t), v = now().drift_angle[i], before = D.labels[k - 1];
-  const lines = [fill(W.hoverCount, { date: D.labels[k], n: Math.round(now().documents[i] || 0), share: percent(now().share[i] || 0) })];
-  if (k > 0 && v >= 0 && !(st.r === "then" && D.warm_up[k]))
-    lines.push(fill(st.r === "hindsight" ? W.hoverTurn : W.hoverTurnThen, { turn: Math.round(v), date: before, usual: paceWords(pace(k, t)) }));
-  lines.push(W.hoverOpen);
-  return [[t, called(k, t) + " · " + fill(W.topic, { topic: t })], lines];
+
+function riverTooltip(slice, topic) {
+  if (topic < 0) return [[null, river.bands.find((band) => band.meta < 0).name], []];
+  const known = isActive(slice, topic) ? slice : nearestActive(slice, topic);
+  const index = cellIndex(known, topic);
+  const drift = currentReading().drift_angle[index];
+  const before = page.labels[known - 1];
+  const lines = [
+    format(messages.hoverCount, {
+      date: page.labels[known],
+      n: Math.round(currentReading().documents[index] || 0),
+      share: percent(currentReading().share[index] || 0),
+    }),
+  ];
+  if (known > 0 && drift >= 0 && !(state.reading === "then" && page.warm_up[known]))
+    lines.push(
+      format(state.reading === "hindsight" ? messages.hoverTurn : messages.hoverTurnThen, {
+        turn: Math.round(drift),
+        date: before,
+        usual: driftText(driftRatio(known, topic)),
+      }),
+    );
+  lines.push(messages.hoverOpen);
+  return [[topic, topicName(known, topic) + " · " + format(messages.topic, { topic })], lines];
 }
+
 function wireRiver() {
   let down = null;
-  const hover = (t) => { if (t !== river.hover) { river.hover = t; outline(); } };
-  river.el.addEventListener("pointerdown", (e) => { down = { x: e.clientX, y: e.clientY, moved: false }; });
-  river.el.addEventListener("pointermove", (e) => {
-    const hit = at(e);
-    if (down && (down.moved || Math.abs(e.clientX - down.x) > 6)) { down.moved = true; hideTip(); return go({ d: hit.s }); }
-    if (e.pointerType === "touch") return;
-    hover(hit.t);
-    hit.t === null ? hideTip() : showTip(e, riverTip(hit.s, hit.t));
+  const hover = (topic) => {
+    if (topic !== river.hover) {
+      river.hover = topic;
+      drawOutlines();
+    }
+  };
+  river.element.addEventListener("pointerdown", (event) => {
+    down = { x: event.clientX, y: event.clientY, moved: false };
   });
-  addEventListener("pointerup", () => setTimeout(() => { down = null; }));
-  river.el.addEventListener("pointercancel", () => { down = null; });
-  river.el.addEventListener("pointerleave", () => { hover(null); hideTip(); });
-  river.el.addEventListener("click", (e) => {
+  river.element.addEventListener("pointermove", (event) => {
+    const hit = riverHitAt(event);
+    if (down && (down.moved || Math.abs(event.clientX - down.x) > 6)) {
+      down.moved = true;
+      hideTooltip();
+      return select({ slice: hit.slice });
+    }
+    if (event.pointerType === "touch") return;
+    hover(hit.topic);
+    hit.topic === null ? hideTooltip() : showTooltip(event, riverTooltip(hit.slice, hit.topic));
+  });
+  addEventListener("pointerup", () =>
+    setTimeout(() => {
+      down = null;
+    }),
+  );
+  river.element.addEventListener("pointercancel", () => {
+    down = null;
+  });
+  river.element.addEventListener("pointerleave", () => {
+    hover(null);
+    hideTooltip();
+  });
+  river.element.addEventListener("click", (event) => {
     if (down?.moved) return;
-    const hit = at(e);
-    if (hit.t === null || hit.t < 0) return go({ d: hit.s, picked: false });
+    const hit = riverHitAt(event);
+    if (hit.topic === null || hit.topic < 0) return select({ slice: hit.slice, picked: false });
     $("#notice").hidden = true;
-    go(hit.t === st.t && st.picked && hit.s === st.d ? { picked: false } : { t: hit.t, d: hit.s, picked: true }, true);
+    select(
+      hit.topic === state.topic && state.picked && hit.slice === state.slice
+        ? { picked: false }
+        : { topic: hit.topic, slice: hit.slice, picked: true },
+      true,
+    );
   });
+}
+
+export function drawOpenSlice() {
+  const part = live.news?.open;
+  const group = river.element.querySelector(".open");
+  const says = $("#so-far");
+  group.replaceChildren();
+  says.hidden = !part;
+  if (!part || !river.fig) return;
+  says.textContent = format(messages.soFar, { date: part.label, n: part.n.toLocaleString("en") });
+  const width = river.element.clientWidth;
+  const rows = river.bands.filter((band) => band.meta >= 0);
+  const last = sliceCount - 1;
+  const edges = river.bands.flatMap((band) => {
+    const k = band.x.length / 2 - 1;
+    return band.x[k] === last ? [riverY(band.y[k]), riverY(band.y[k + 1])] : [];
+  });
+  const low = Math.min(...edges);
+  const high = Math.max(...edges);
+  const total = part.documents.reduce((a, b) => a + b, 0);
+  const unit = state.measure === "share" ? (high - low) / (total || 1) : (high - low) / (page.counts[last] || 1);
+  const height = total * unit;
+  let y = (low + high) / 2 - height / 2;
+  for (const band of rows) {
+    const index = part.topics.indexOf(band.meta);
+    const thickness = index < 0 ? 0 : part.documents[index] * unit;
+    if (thickness <= 0) continue;
+    const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    for (const [name, value] of Object.entries({
+      x: width - INSET + 4,
+      y,
+      width: INSET - 5,
+      height: thickness,
+      fill: page.colours[state.theme].fill[band.meta % 24],
+    }))
+      rect.setAttribute(name, value);
+    group.append(rect);
+    y += thickness;
+  }
+  const hatch = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  const top = (low + high) / 2 - height / 2;
+  const lines = [];
+  for (let at = top + 8; at <= top + height; at += 5) lines.push(`M${width - INSET + 4} ${at}l${INSET - 5} -8`);
+  hatch.setAttribute("d", lines.join(""));
+  group.append(hatch);
 }

@@ -1,35 +1,87 @@
-// The topic in figures at the date.
+// The facts of the selected topic at the date.
+
+import {
+  cellIndex,
+  certaintyLevel,
+  currentReading,
+  driftRatio,
+  lifespan,
+  messages,
+  nearestActive,
+  page,
+  topWords,
+  topicName,
+} from "./data.js";
+import { $, createElement } from "./dom.js";
+import { format, percent } from "./format.js";
+import { state, views } from "./state.js";
+import { colourSwatch } from "./tooltip.js";
 
 views.topic = { draw: drawTopic, cursor: drawTopic };
+
 function drawTopic() {
-  const name = $("#topic-name"), state = $("#state");
-  $("#topic").hidden = st.t === null;
-  if (st.t === null) return;
-  const [a, b] = life(st.t), s = seen(st.d, st.t), r = now(), i = cell(s, st.t), facts = [];
-  swatch($("#topic .swatch"), st.t);
-  name.textContent = called(s, st.t);
-  const unsure = st.r === "then" && D.warm_up[st.d];
-  state.hidden = !unsure && st.d >= a && st.d <= b;
-  state.textContent = st.d < a ? fill(W.notYet, { date: D.labels[st.d], other: D.labels[a] })
-    : st.d > b ? fill(W.ended, { date: D.labels[b] }) : fill(W.warmUpAt, { date: D.labels[st.d] });
-  const n = Math.round(r.documents[i] || 0);
-  facts.push([n.toLocaleString("en"), fill(n === 1 ? W.documentOf : W.documentsOf, { share: percent(r.share[i] || 0), date: D.labels[s] })]);
-  let from = a;
-  while (st.r === "then" && D.warm_up[from] && from < s) from++;
-  const first = new Set(words(from, st.t, 8).map((w) => w[0])), top = words(s, st.t, 8);
-  if (s > from) facts.push([fill(W.of, { n: top.filter((w) => !first.has(w[0])).length, all: top.length }), fill(W.newSince, { date: D.labels[from] })]);
-  const turned = D.table[st.r], far = turned.turned[i] ?? 255;
-  if (s > from && far !== 255) facts.push([Math.round(far * turned.unit) + "°", fill(W.lastStep, { date: D.labels[from] })]);
-  const judged = !(st.r === "then" && (D.warm_up[s] || D.warm_up[s - 1]));
-  if (st.r === "hindsight") {
-    const v = r.drift_angle[i];
-    if (s > a && v >= 0) facts.push([Math.round(v) + "°", fill(W.lastStep, { date: D.labels[s - 1] })]);
-  } else if (s > a && judged) {
-    const p = pace(s, st.t);
-    facts.push(p === null ? ["–", W.unjudged] : [p.toFixed(1) + " ×", fill(W.ofUsual, { date: D.labels[s - 1] })]);
+  const name = $("#topic-name");
+  const stateNote = $("#state");
+  $("#topic").hidden = state.topic === null;
+  if (state.topic === null) return;
+  const [firstSlice, lastSlice] = lifespan(state.topic);
+  const slice = nearestActive(state.slice, state.topic);
+  const reading = currentReading();
+  const index = cellIndex(slice, state.topic);
+  const facts = [];
+  colourSwatch($("#topic .swatch"), state.topic);
+  name.textContent = topicName(slice, state.topic);
+  const unsure = state.reading === "then" && page.warm_up[state.slice];
+  stateNote.hidden = !unsure && state.slice >= firstSlice && state.slice <= lastSlice;
+  stateNote.textContent =
+    state.slice < firstSlice
+      ? format(messages.notYet, { date: page.labels[state.slice], other: page.labels[firstSlice] })
+      : state.slice > lastSlice
+        ? format(messages.ended, { date: page.labels[lastSlice] })
+        : format(messages.warmUpAt, { date: page.labels[state.slice] });
+  const count = Math.round(reading.documents[index] || 0);
+  facts.push([
+    count.toLocaleString("en"),
+    format(count === 1 ? messages.documentOf : messages.documentsOf, {
+      share: percent(reading.share[index] || 0),
+      date: page.labels[slice],
+    }),
+  ]);
+  let from = firstSlice;
+  while (state.reading === "then" && page.warm_up[from] && from < slice) from++;
+  const first = new Set(topWords(from, state.topic, 8).map((word) => word[0]));
+  const top = topWords(slice, state.topic, 8);
+  if (slice > from)
+    facts.push([
+      format(messages.of, { n: top.filter((word) => !first.has(word[0])).length, all: top.length }),
+      format(messages.newSince, { date: page.labels[from] }),
+    ]);
+  const turned = page.table[state.reading];
+  const far = turned.turned[index] ?? 255;
+  if (slice > from && far !== 255)
+    facts.push([Math.round(far * turned.unit) + "°", format(messages.lastStep, { date: page.labels[from] })]);
+  const judged = !(state.reading === "then" && (page.warm_up[slice] || page.warm_up[slice - 1]));
+  if (state.reading === "hindsight") {
+    const drift = reading.drift_angle[index];
+    if (slice > firstSlice && drift >= 0)
+      facts.push([Math.round(drift) + "°", format(messages.lastStep, { date: page.labels[slice - 1] })]);
+  } else if (slice > firstSlice && judged) {
+    const ratio = driftRatio(slice, state.topic);
+    facts.push(
+      ratio === null
+        ? ["–", messages.unjudged]
+        : [ratio.toFixed(1) + " ×", format(messages.ofUsual, { date: page.labels[slice - 1] })],
+    );
   }
-  const c = r.certainty[i];
-  if (c >= 0) facts.push([Math.round(100 * c) + " %", fill(W.certainty, { level: level(c) })]);
-  facts.push([fill(W.topic, { topic: st.t }), unsure ? W.numberMay : W.numberNever]);
-  $("#facts").replaceChildren(...facts.map(([big, small]) => { const d = make("div"); d.append(make("dt", big), make("dd", small)); return d; }));
+  const certainty = reading.certainty[index];
+  if (certainty >= 0)
+    facts.push([Math.round(100 * certainty) + " %", format(messages.certainty, { level: certaintyLevel(certainty) })]);
+  facts.push([format(messages.topic, { topic: state.topic }), unsure ? messages.numberMay : messages.numberNever]);
+  $("#facts").replaceChildren(
+    ...facts.map(([big, small]) => {
+      const item = createElement("div");
+      item.append(createElement("dt", big), createElement("dd", small));
+      return item;
+    }),
+  );
 }

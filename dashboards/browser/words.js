@@ -1,88 +1,214 @@
-// The words of one topic: which form, the column of the date, what a cell means.
+// The words of one topic: form, column of the date, tooltips, and the same words as a table.
 
-const chart = { el: $("#words"), fig: null };
-function wordsForm(w) {
-  const [a, b] = life(st.t), form = st.v || (b - a + 1 <= 14 ? "ranks" : "heatmap");
-  return form === "ranks" && w < 600 ? "heatmap" : form;
+import {
+  cellIndex,
+  certaintyLevel,
+  currentReading,
+  isActive,
+  isAfterWarmUp,
+  lifespan,
+  messages,
+  page,
+  readings,
+  sliceCount,
+  topWords,
+} from "./data.js";
+import { $, createElement } from "./dom.js";
+import { drawFigure, showFigure } from "./figures.js";
+import { format, ordinal } from "./format.js";
+import { openTab, select } from "./selection.js";
+import { hasAny, state, views } from "./state.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+
+const wordsChart = { element: $("#words"), fig: null };
+
+function wordsForm(width) {
+  const [firstSlice, lastSlice] = lifespan(state.topic);
+  const form = state.form || (lastSlice - firstSlice + 1 <= 14 ? "ranks" : "heatmap");
+  return form === "ranks" && width < 600 ? "heatmap" : form;
 }
-views.words = { wire: wireWords, draw: drawWords, cursor: moveColumn, rows: wordsRows };
+
+views.words = { wire: wireWords, draw: drawWords, cursor: moveWordsColumn, rows: wordsTable };
+
 function drawWords(changed) {
-  if (st.t === null) return;
-  if (!touches(changed, "t", "r", "v", "th", "size", "data")) return moveColumn();
-  const w = chart.el.clientWidth || chart.el.parentElement.clientWidth, form = wordsForm(w), small = w < 560 ? "-phone" : "";
-  $("#words-caption").textContent = { ranks: W.wordsRanks, heatmap: W.wordsHeatmap, both: W.wordsBoth }[form];
-  for (const b of $("#form").children) b.setAttribute("aria-pressed", String(b.dataset.value === form));
-  $("#form").firstElementChild.disabled = w < 600;
-  const key = form === "both" ? `words/both/${st.t}/both${small}` : `words/${st.r}/${st.t}/${form}${form === "ranks" ? "" : small}`;
-  return show("words", key, (fig) => {
-    chart.fig = fig;
-    chart.el.hidden = !fig;
-    if (!fig) return wordRows(true);  // the picture was left out of the file
-    fig.layout.width = w;
-    chart.el.style.height = fig.layout.height + "px";
-    picture(chart.el.querySelector(".plot"), fig);
-    moveColumn();
-    if (!$("#words-rows").hidden) wordRows(true);
+  if (state.topic === null) return;
+  if (!hasAny(changed, "topic", "reading", "form", "theme", "size", "data")) return moveWordsColumn();
+  const width = wordsChart.element.clientWidth || wordsChart.element.parentElement.clientWidth;
+  const form = wordsForm(width);
+  const small = width < 560 ? "-phone" : "";
+  $("#words-caption").textContent = {
+    ranks: messages.wordsRanks,
+    heatmap: messages.wordsHeatmap,
+    both: messages.wordsBoth,
+  }[form];
+  for (const button of $("#form").children) button.setAttribute("aria-pressed", String(button.dataset.value === form));
+  $("#form").firstElementChild.disabled = width < 600;
+  const key =
+    form === "both"
+      ? `words/both/${state.topic}/both${small}`
+      : `words/${state.reading}/${state.topic}/${form}${form === "ranks" ? "" : small}`;
+  return showFigure("words", key, (fig) => {
+    wordsChart.fig = fig;
+    wordsChart.element.hidden = !fig;
+    if (!fig) return showWordsTable(true); // the picture was left out of the file
+    fig.layout.width = width;
+    wordsChart.element.style.height = fig.layout.height + "px";
+    drawFigure(wordsChart.element.querySelector(".plot"), fig);
+    moveWordsColumn();
+    if (!$("#words-rows").hidden) showWordsTable(true);
   });
 }
-function wordsRows() {
+
+function wordsTable() {
   const rows = [["date", "topic", "rank", "word", "weight"]];
-  for (let s = 0; s < S; s++) if (there(s, st.t)) words(s, st.t).forEach(([w, v], k) => rows.push([D.labels[s], st.t, k + 1, w, v.toFixed(3)]));
+  for (let slice = 0; slice < sliceCount; slice++)
+    if (isActive(slice, state.topic))
+      topWords(slice, state.topic).forEach(([word, value], k) =>
+        rows.push([page.labels[slice], state.topic, k + 1, word, value.toFixed(3)]),
+      );
   return rows;
 }
-function grid() {
-  const { l, r, t } = chart.fig.layout.margin, m = chart.fig.layout.meta, w = chart.el.clientWidth - l - r, [x0, x1] = m.range, [y1, y0] = m.vertical;
-  return { x: (v) => l + (v - x0) / (x1 - x0) * w, col: (p) => Math.round(x0 + (p - l) / w * (x1 - x0)), wide: w / (x1 - x0),
-    row: (p) => y0 + (p - t) / (chart.fig.layout.height - t) * (y1 - y0) };
+
+function wordsAxes() {
+  const { l: left, r: right, t: top } = wordsChart.fig.layout.margin;
+  const meta = wordsChart.fig.layout.meta;
+  const width = wordsChart.element.clientWidth - left - right;
+  const [x0, x1] = meta.range;
+  const [y1, y0] = meta.vertical;
+  return {
+    x: (value) => left + ((value - x0) / (x1 - x0)) * width,
+    col: (pixel) => Math.round(x0 + ((pixel - left) / width) * (x1 - x0)),
+    wide: width / (x1 - x0),
+    row: (pixel) => y0 + ((pixel - top) / (wordsChart.fig.layout.height - top)) * (y1 - y0),
+  };
 }
-function moveColumn() {
-  const bar = chart.el.querySelector(".column");
+
+function moveWordsColumn() {
+  const bar = wordsChart.element.querySelector(".column");
   bar.hidden = true;
-  if (!chart.fig?.layout.meta.columns) return;
-  const columns = chart.fig.layout.meta.columns, g = grid(), k = columns.findLastIndex((c) => c <= st.d);
-  if (k < 0 || (k === columns.length - 1 && columns[k] < st.d)) return;
+  if (!wordsChart.fig?.layout.meta.columns) return;
+  const columns = wordsChart.fig.layout.meta.columns;
+  const axes = wordsAxes();
+  const k = columns.findLastIndex((column) => column <= state.slice);
+  if (k < 0 || (k === columns.length - 1 && columns[k] < state.slice)) return;
   // a date between two shown columns is a line between them
-  const between = columns[k] === st.d ? 0 : (st.d - columns[k]) / (columns[k + 1] - columns[k]), wide = between ? 4 : Math.max(g.wide, 5);
+  const between = columns[k] === state.slice ? 0 : (state.slice - columns[k]) / (columns[k + 1] - columns[k]);
+  const wide = between ? 4 : Math.max(axes.wide, 5);
   bar.hidden = false;
   bar.style.width = wide + "px";
-  bar.style.transform = `translateX(${g.x(k + between) - wide / 2}px)`;
+  bar.style.transform = `translateX(${axes.x(k + between) - wide / 2}px)`;
 }
-const settled = (r, s) => r !== readings.then || !D.warm_up[s];
-function firstStrong(r, t, word) { for (let s = 0; s < S; s++) if (settled(r, s) && words(s, t, 8, r).some((w) => w[0] === word)) return D.labels[s]; return null; }
-function wordTip(s, word) {
-  const found = words(s, st.t).findIndex((w) => w[0] === word), lines = [];
-  const title = found < 0 ? fill(W.wordBlank, { word, date: D.labels[s] })
-    : fill(W.wordAt, { word, date: D.labels[s], rank: found ? nth(found + 1) : "", weight: words(s, st.t)[found][1].toFixed(2) }).replace(":  ", ": ");
-  const first = firstStrong(now(), st.t, word), two = readings.hindsight && readings.then;
-  const a = two && firstStrong(readings.then, st.t, word), b = two && firstStrong(readings.hindsight, st.t, word);
-  lines.push(a && b ? fill(W.wordSinceBoth, { then: a, hindsight: b }) : first ? fill(W.wordSince, { date: first, reading: W[st.r] }) : fill(W.wordNever, { reading: W[st.r] }));
-  let often = 0, all = 0;
-  for (let k = 0; k < S; k++) if (there(k, st.t)) { all++; if (words(k, st.t, 20).some((w) => w[0] === word)) often++; }
-  lines.push(fill(W.wordOften, { n: often, all, periods: D.period + (all === 1 ? "" : "s") }));
+
+function firstAmongStrongest(reading, topic, word) {
+  for (let slice = 0; slice < sliceCount; slice++)
+    if (isAfterWarmUp(reading, slice) && topWords(slice, topic, 8, reading).some((entry) => entry[0] === word))
+      return page.labels[slice];
+  return null;
+}
+
+function wordTooltip(slice, word) {
+  const found = topWords(slice, state.topic).findIndex((entry) => entry[0] === word);
+  const lines = [];
+  const title =
+    found < 0
+      ? format(messages.wordBlank, { word, date: page.labels[slice] })
+      : format(messages.wordAt, {
+          word,
+          date: page.labels[slice],
+          rank: found ? ordinal(found + 1) : "",
+          weight: topWords(slice, state.topic)[found][1].toFixed(2),
+        }).replace(":  ", ": ");
+  const first = firstAmongStrongest(currentReading(), state.topic, word);
+  const two = readings.hindsight && readings.then;
+  const asKnownThen = two && firstAmongStrongest(readings.then, state.topic, word);
+  const inHindsight = two && firstAmongStrongest(readings.hindsight, state.topic, word);
+  lines.push(
+    asKnownThen && inHindsight
+      ? format(messages.wordSinceBoth, { then: asKnownThen, hindsight: inHindsight })
+      : first
+        ? format(messages.wordSince, { date: first, reading: messages[state.reading] })
+        : format(messages.wordNever, { reading: messages[state.reading] }),
+  );
+  let often = 0;
+  let all = 0;
+  for (let k = 0; k < sliceCount; k++)
+    if (isActive(k, state.topic)) {
+      all++;
+      if (topWords(k, state.topic, 20).some((entry) => entry[0] === word)) often++;
+    }
+  lines.push(format(messages.wordOften, { n: often, all, periods: page.period + (all === 1 ? "" : "s") }));
   return [[null, title], lines];
 }
-function wordAt(event) {
-  if (!chart.fig?.layout.meta.columns) return null;
-  const box = chart.el.getBoundingClientRect(), g = grid(), m = chart.fig.layout.meta;
-  const s = m.columns[g.col(event.clientX - box.left)], row = Math.round(g.row(event.clientY - box.top));
-  if (s === undefined) return null;
-  if (m.form === "ranks") return { s, word: row >= 1 && row <= 8 ? words(s, st.t, 8)[row - 1]?.[0] : undefined, rail: row > 8 };
-  return { s, word: m.rows[row], rail: row >= m.rows.length };
+
+function wordHitAt(event) {
+  if (!wordsChart.fig?.layout.meta.columns) return null;
+  const box = wordsChart.element.getBoundingClientRect();
+  const axes = wordsAxes();
+  const meta = wordsChart.fig.layout.meta;
+  const slice = meta.columns[axes.col(event.clientX - box.left)];
+  const row = Math.round(axes.row(event.clientY - box.top));
+  if (slice === undefined) return null;
+  if (meta.form === "ranks")
+    return {
+      slice,
+      word: row >= 1 && row <= 8 ? topWords(slice, state.topic, 8)[row - 1]?.[0] : undefined,
+      rail: row > 8,
+    };
+  return { slice, word: meta.rows[row], rail: row >= meta.rows.length };
 }
+
 function wireWords() {
-  chart.el.addEventListener("pointermove", (e) => {
-    const hit = e.pointerType === "touch" ? null : wordAt(e);
-    if (hit?.word) return showTip(e, wordTip(hit.s, hit.word));
-    if (!hit?.rail) return hideTip();
-    const c = now().certainty[cell(hit.s, st.t)];
-    showTip(e, [[null, now().documents[cell(hit.s, st.t)] > 0 && c >= 0 ? fill(W.certaintyAt, { date: D.labels[hit.s], share: Math.round(100 * c) + " %", level: level(c) }) : fill(W.emptyAt, { date: D.labels[hit.s] })], []]);
+  wordsChart.element.addEventListener("pointermove", (event) => {
+    const hit = event.pointerType === "touch" ? null : wordHitAt(event);
+    if (hit?.word) return showTooltip(event, wordTooltip(hit.slice, hit.word));
+    if (!hit?.rail) return hideTooltip();
+    const certainty = currentReading().certainty[cellIndex(hit.slice, state.topic)];
+    showTooltip(event, [
+      [
+        null,
+        currentReading().documents[cellIndex(hit.slice, state.topic)] > 0 && certainty >= 0
+          ? format(messages.certaintyAt, {
+              date: page.labels[hit.slice],
+              share: Math.round(100 * certainty) + " %",
+              level: certaintyLevel(certainty),
+            })
+          : format(messages.emptyAt, { date: page.labels[hit.slice] }),
+      ],
+      [],
+    ]);
   });
-  chart.el.addEventListener("pointerleave", hideTip);
-  chart.el.addEventListener("click", (e) => {
-    const hit = wordAt(e);
+  wordsChart.element.addEventListener("pointerleave", hideTooltip);
+  wordsChart.element.addEventListener("click", (event) => {
+    const hit = wordHitAt(event);
     if (!hit) return;
-    if (e.shiftKey) return go({ o: hit.s });
-    hit.word && !hit.rail ? open("search", { w: hit.word }) : go({ d: hit.s });
+    if (event.shiftKey) return select({ otherSlice: hit.slice });
+    hit.word && !hit.rail ? openTab("search", { word: hit.word }) : select({ slice: hit.slice });
   });
-  $("#words-table").onclick = () => wordRows($("#words-rows").hidden);
+  $("#words-table").onclick = () => showWordsTable($("#words-rows").hidden);
+}
+
+function showWordsTable(show) {
+  const box = $("#words-rows");
+  box.hidden = !show;
+  $("#words-table").setAttribute("aria-expanded", String(show));
+  if (!show) return;
+  const table = createElement("table");
+  const head = createElement("tr");
+  head.append(createElement("th", ""));
+  const shown = [];
+  for (let slice = 0; slice < sliceCount; slice++)
+    if (isActive(slice, state.topic)) {
+      shown.push(slice);
+      head.append(createElement("th", page.labels[slice]));
+    }
+  table.append(head);
+  for (let k = 0; k < 8; k++) {
+    const row = createElement("tr");
+    row.append(
+      createElement("th", String(k + 1)),
+      ...shown.map((slice) => createElement("td", topWords(slice, state.topic, 8)[k]?.[0] ?? "")),
+    );
+    table.append(row);
+  }
+  box.replaceChildren(table);
 }

@@ -33,7 +33,7 @@ class ArrayTable:
             self.entries.append(list(key))
         reference: dict[str, Any] = {"$": self._known[key]}
         if array.ndim == 2:
-            reference["w"] = array.shape[1]
+            reference["width"] = array.shape[1]
         return reference
 
     def with_references(self, value: Any) -> Any:

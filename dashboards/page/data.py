@@ -50,7 +50,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "last": int(history.index[-1]) if history.index.size else -1,
         "measures": list(plan.measures),
         "many": many(rows),
-        "n": history.n.tolist(),
+        "counts": history.n.tolist(),
         "open": {
             "measure": initial_measure(history),
             "reading": readings[0],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import numpy as np
 
 from vmfstream.dashboards import TABS, panel
@@ -12,6 +10,7 @@ from vmfstream.dashboards.looks.escape import clean, for_html
 from vmfstream.dashboards.looks.theme import FONT, Theme, theme
 from vmfstream.dashboards.page.compression import compressed_script
 from vmfstream.dashboards.page.data import subtitle
+from vmfstream.dashboards.page.script import asset, script
 from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import History
 
@@ -24,24 +23,6 @@ NO_COASTS = (
     'ocean:{type:"GeometryCollection",geometries:[]},lakes:{type:"GeometryCollection",geometries:[]},'
     'rivers:{type:"GeometryCollection",geometries:[]},countries:{type:"GeometryCollection",geometries:[]},'
     'subunits:{type:"GeometryCollection",geometries:[]}}}}};'
-)
-SCRIPTS = (
-    "page.js",
-    "river.js",
-    "topic.js",
-    "words.js",
-    "changes.js",
-    "compare.js",
-    "documents.js",
-    "health.js",
-    "table.js",
-    "neighbours.js",
-    "globe.js",
-    "lineage.js",
-    "search.js",
-    "tree.js",
-    "tables.js",
-    "live.js",
 )
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
@@ -62,7 +43,7 @@ def exported(parts: PageParts, library: str, data: str, figures: str) -> str:
         + compressed_script("figures", "application/json", figures)
         + library
         + compressed_script("script", "text/javascript", script())
-        + f"<script>{NO_COASTS}</script>\n<script>{_asset('unpack.js')}</script>\n"
+        + f"<script>{NO_COASTS}</script>\n<script>{asset('unpack.js')}</script>\n"
     )
     policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
     return page(parts, policy, scripts)
@@ -91,14 +72,9 @@ def _document(title: str, head: str, body: str, scripts: str, *, live: bool) -> 
         f'<!DOCTYPE html>\n<html lang="en"{" data-live" if live else ""}>\n<head>\n<meta charset="utf-8">\n{head}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>\n{_variables()}{_asset('page.css')}</style>\n"
+        f"<style>\n{_variables()}{asset('page.css')}</style>\n"
         f"</head>\n<body>\n{body}\n{scripts}</body>\n</html>\n"
     )
-
-
-def script() -> str:
-    """Return the page's own script: all files in one scope."""
-    return '(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "start();\n})();"
 
 
 def _body(parts: PageParts, title: str) -> str:
@@ -226,7 +202,3 @@ def _variables() -> str:
         f"@media (prefers-color-scheme: dark){{:root:not([data-theme]){{{block(dark)}}}}}\n"
         f':root[data-theme="dark"]{{{block(dark)}}}\n'
     )
-
-
-def _asset(name: str) -> str:
-    return resources.files("vmfstream.dashboards").joinpath("browser", name).read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.records import Commit, EpochReport, Representative, Slice, SliceReport, SmoothedSlice, TopicRows
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 WORDS, OWN = 60, 120
 BUDGET_MS = {"first picture": 2000, "river": 2500, "words": 500, "cursor": 16, "topic change": 500}
@@ -57,7 +57,7 @@ def main() -> int:
 
 def write(path: Path, topics: int, slices: int) -> None:
     """Write a log in which every topic passes through a hundred and twenty words of its own, one slice per update."""
-    log, rng = Log(path), np.random.default_rng(0)
+    log, rng = RunFile(path), np.random.default_rng(0)
     log.settings({"title": "Benchmark", "source": "made up"})
     names = np.array([[f"word{topic}x{k}" for k in range(OWN)] for topic in range(topics)])
     centre = rng.uniform(-0.1, 1.1, (topics, OWN)) * slices
@@ -153,9 +153,9 @@ def views(log: Path) -> None:
         common, waited = counted.queries, counted.seconds
         one, table = panel(name), ArrayTable()
         began = time.perf_counter()
-        columns = table.packed(one.columns(rows, history)) if one.columns else None
+        columns = table.with_references(one.columns(rows, history)) if one.columns else None
         key = next(iter(one.keys(rows, [0])), None) if one.keys else None
-        figure = table.packed(Drawings(rows).figure(key)) if key else None
+        figure = table.with_references(Drawings(rows).figure(key)) if key else None
         took = time.perf_counter() - began
         sent = len(for_json([columns, figure, table.entries]))
         queries = counted.queries - common

@@ -171,7 +171,7 @@ def state_of(topics: int, dimension: int) -> TrackState:
         f=base,
         gamma=column_norms(base),
         lowest_cosine=0.0,
-        smoothed_speed=np.full(kp, np.nan),
+        smoothed_drift_angle=np.full(kp, np.nan),
     )
 
 

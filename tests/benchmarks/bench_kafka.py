@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import operator
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +66,12 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.engine.run import RunSettings, follow
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.writer import RunFile
 
     marks: list[tuple[int, float, float]] = []
     commits: list[tuple[float, int]] = []
 
-    class Timed(Log):
+    class Timed(RunFile):
         """Notes how long commits take."""
 
         def commit(self, *written: Any) -> None:
@@ -115,7 +117,7 @@ def recovery(url: str, size: int, kills: int = 5) -> dict[str, float]:
             began = time.perf_counter()
             before = counts(log)[0]
             child = subprocess.Popen(command(url, log, size), stdout=subprocess.DEVNULL)
-            wait_for(lambda: counts(log)[0], lambda documents, before=before: documents > before, child)
+            wait_for(lambda: counts(log)[0], partial(operator.lt, before), child)
             took.append(time.perf_counter() - began)
             child.kill()
             child.wait()

@@ -16,7 +16,7 @@ import numpy as np
 
 from vmfstream.records import Arrays, Commit, EpochReport, Slice, SliceReport, TopicRows
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 _WORDS_PER_EPOCH, _WORDS_PER_SLICE = 20, 60
 
@@ -55,7 +55,7 @@ def main() -> None:
     epochs = parser.parse_args().epochs
     for k, d in [(10, 2_000), (30, 20_000), (50, 50_000)]:
         with tempfile.TemporaryDirectory() as folder:
-            log = Log(Path(folder) / "run.duckdb")
+            log = RunFile(Path(folder) / "run.duckdb")
             seconds: list[float] = []
             slice_seconds: list[float] = []
             for commit in commits(k, d, epochs, slice_every=5):

@@ -2,7 +2,7 @@
 
 The same lines of 20 Newsgroups, repeated to the wanted number, go through
 
-- ``vmfstream``: decode, tokenise, tf-idf over the growing vocabulary, tracker, DuckDB log (one transaction per 20,000
+- ``vmfstream``: decode, tokenise, tf-idf over the growing vocabulary, tracker, DuckDB run file (epochs of 20,000
   documents); the whole run, and ``steady``: without the first slice, whose annealed fits take as long however long the
   stream is;
 - ``vmfstream, no log``: the same into memory, as the other pipeline, which writes nothing either;
@@ -58,8 +58,8 @@ def vmfstream(given: list[bytes], size: int, *, written: bool = True, ahead: boo
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.memory import MemorySource
     from vmfstream.engine.run import AHEAD, RunSettings, follow
-    from vmfstream.runfile.memory import MemoryLog
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.memory import MemoryStore
+    from vmfstream.runfile.writer import RunFile
 
     settings = RunSettings(topics=TOPICS, slices=str(size), threads=1)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ def vmfstream(given: list[bytes], size: int, *, written: bool = True, ahead: boo
         follow(
             MemorySource(given),
             FieldCodec(),
-            Log(Path(folder) / "run.duckdb") if written else MemoryLog(),
+            RunFile(Path(folder) / "run.duckdb") if written else MemoryStore(),
             settings,
             observe=lambda now: marks.append((now.documents, time.perf_counter())),
             ahead=AHEAD if ahead else 0,

@@ -9,22 +9,22 @@ from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.records import SliceReport, TopicRows
 from vmfstream.replay.planted import PlantedSource, PlantedStream
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 
 SETTINGS = RunSettings(topics=6, slices="month", threads=1, window=400, living_topics=True)
 
 
-def followed(months: int) -> MemoryLog:
+def followed(months: int) -> MemoryStore:
     """Follow the first months of one and the same stream."""
     messages = PlantedSource(PlantedStream(slices=12, documents_per_slice=120)).poll(10_000, 0.0)
-    log = MemoryLog()
+    log = MemoryStore()
     values = [m.value for m in messages if isinstance(m.value, dict)]
     limit = [value for value in values if int(value["time"][5:7]) <= months]
     follow(MemorySource(limit), FieldCodec(), log, SETTINGS)
     return log
 
 
-def reports(log: MemoryLog) -> list[SliceReport]:
+def reports(log: MemoryStore) -> list[SliceReport]:
     return [report for commit in log.commits for report in commit.closed]
 
 
@@ -50,7 +50,7 @@ def test_appending_slices_changes_no_filtered_row() -> None:
 def test_hindsight_does_change() -> None:
     """Guards the test above: the smoothed rows of the same slices must feel the future."""
 
-    def last(log: MemoryLog) -> dict[int, TopicRows]:
+    def last(log: MemoryStore) -> dict[int, TopicRows]:
         return {s.slice: s.topics for commit in log.commits for s in commit.smoothed}
 
     short, long = last(followed(5)), last(followed(8))

@@ -29,7 +29,7 @@ from vmfstream.replay.corpora import get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.replay.planted.truth import TopicTruth, recovery
 from vmfstream.replay.sorted_source import CorpusSource
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder
 
 STREAM = PlantedStream(slices=24, documents_per_slice=200)
@@ -72,7 +72,7 @@ def told(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
         slices.extend(stream.labels.index(f"{document.time:%Y-%m}") for document in documents)
         found.extend(topics.tolist())
 
-    log = MemoryLog()
+    log = MemoryStore()
     source, cut = PlantedSource(stream), EngineSettings(Slicing("month"))
     batches = LocalBatches(source, FieldCodec(meta=("truth",)), cut, keep)
     Engine(source, TextEncoder(), TrackerModel(track), log, cut, batches).run()
@@ -220,7 +220,7 @@ def spoken(
     """Follow documents; the topics on arrival, the sizes of the vocabulary, the state and the last slice."""
     found: list[int] = []
     sizes: list[int] = []
-    log = MemoryLog()
+    log = MemoryStore()
     source, model = MemorySource(list(documents)), TrackerModel(track)
     settings = EngineSettings(Slicing("year"), batch_documents=60)
     batches = LocalBatches(source, FieldCodec(), settings, lambda _, topics: found.extend(topics.tolist()))
@@ -255,7 +255,7 @@ def test_a_vocabulary_that_doubles_three_times_keeps_its_topics(capacity: int) -
 
 
 def test_a_concentration_that_is_not_learnt_means_the_same_in_every_vocabulary() -> None:
-    still = replace(SPOKEN, refit=False, concentration_speed=0.0)
+    still = replace(SPOKEN, refit=False, concentration_step=0.0)
     documents = doubling(slices=16, per_slice=60)
     _, sizes, state, _ = spoken(documents, 5000, still)
     _, _, early, _ = spoken(documents[:120], 5000, still)

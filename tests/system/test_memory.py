@@ -20,7 +20,7 @@ from pathlib import Path
 
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.engine.run import RunSettings, follow
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 
 log, documents, slices = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -35,7 +35,7 @@ def observe(progress):
 
 began = time.perf_counter(), time.process_time()
 settings = RunSettings(topics=16, slices="month", threads=1)
-engine = follow(PlantedSource(stream), FieldCodec(), Log(log), settings, observe=observe)
+engine = follow(PlantedSource(stream), FieldCodec(), RunFile(log), settings, observe=observe)
 print(json.dumps({
     "documents": engine.documents,
     "seconds": time.perf_counter() - began[0],

@@ -18,7 +18,7 @@ import pytest
 from vmfstream.engine.loop import writing
 from vmfstream.records import Commit
 from vmfstream.runfile import writer
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
 EPOCH_DOCUMENTS = 70
@@ -27,7 +27,7 @@ _servers = multiprocessing.get_context("forkserver")
 _servers.set_forkserver_preload(["tests.warmed"])
 
 
-class Killed(Log):
+class Killed(RunFile):
     """A log whose process dies at one commit: before it, in the middle of it, or right after it.
 
     Epochs that come together are written one by one, unless ``together``.
@@ -82,7 +82,7 @@ def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool =
 
     if together:
         vars(writing)["SHARE"] = 10**9
-    store = Killed(Path(path), epoch, moment, together=together) if moment else Log(path)
+    store = Killed(Path(path), epoch, moment, together=together) if moment else RunFile(path)
     settings = RunSettings(
         topics=6, slices="month", threads=1, window=400, epoch_documents=EPOCH_DOCUMENTS, living_topics=True
     )

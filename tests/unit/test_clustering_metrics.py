@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,9 +97,10 @@ def test_a_class_that_is_found_late_and_one_that_never_is() -> None:
 
 
 def test_labels_that_do_not_fit() -> None:
-    for score in (b_cubed, adjusted_mutual_information, v_measure, detection_cost, detection):
+    measures: list[Any] = [b_cubed, adjusted_mutual_information, v_measure, detection_cost, detection]
+    for score in measures:
         for z, y in itertools.chain([([0, 1], [0]), ([], [])], [([[0]], [[0]])]):
             with pytest.raises(ValueError, match="two label vectors of one length"):
-                score(z, y)  # type: ignore[operator]
+                score(z, y)
     with pytest.raises(ValueError, match="times: expected one for each of 2"):
         detection([0, 1], [0, 1], [0.5])

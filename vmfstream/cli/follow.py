@@ -62,7 +62,7 @@ def demo(
     vmfstream show demo/planted.duckdb
     """
     from vmfstream.replay.run import replay_planted
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.writer import RunFile
 
     start_logging(verbose)
     if out.is_file():
@@ -71,7 +71,7 @@ def demo(
     run_file, page = out / "planted.duckdb", out / "planted.html"
     run_file.unlink(missing_ok=True)
     with progress("planted newswire") as (observe, stop):
-        result = replay_planted(Log(run_file), topics=topics, seed=seed, observe=observe, stop=stop)
+        result = replay_planted(RunFile(run_file), topics=topics, seed=seed, observe=observe, stop=stop)
     found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"
     typer.echo(f"known truth recovered: {found}, {result.documents:,} documents labelled as they came")
     conclude(result.engine, run_file, page, stop)
@@ -126,7 +126,7 @@ def replay(
     from vmfstream.engine.run import follow
     from vmfstream.engine.snapshots.background import background_snapshots
     from vmfstream.replay.run import open_replay
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.writer import RunFile
 
     start_logging(verbose)
     kinds = background_kinds(kind, snapshot_every, sample)
@@ -158,7 +158,7 @@ def replay(
         if evaluate:
             comparison = compare(opened.source, opened.codec, settings, observe)
         else:
-            engine = follow(opened.source, opened.codec, Log(out), settings, observe=told, stop=stop)
+            engine = follow(opened.source, opened.codec, RunFile(out), settings, observe=told, stop=stop)
     if evaluate:
         typer.echo(comparison.render())
         return
@@ -269,7 +269,7 @@ def run(
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
     from vmfstream.engine.snapshots.background import background_snapshots
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.writer import RunFile
 
     start_logging(verbose)
     kinds = background_kinds(kind, snapshot_every, sample)
@@ -323,7 +323,7 @@ def run(
         observers(out, noticed, **wishes) as told,
         executor_of(executor, workers) as pool,
     ):
-        engine = follow(opened, codec, Log(out), settings, linger=linger, observe=told, stop=stop, executor=pool)
+        engine = follow(opened, codec, RunFile(out), settings, linger=linger, observe=told, stop=stop, executor=pool)
     conclude(engine, out, html, stop)
 
 

@@ -20,8 +20,8 @@ from vmfstream.errors import InputError
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
 
@@ -217,7 +217,7 @@ def follow(
     before. A run file that another run is writing raises StoreLocked. With an ``executor`` its workers read the source
     in ranges (`vmfstream.engine.scale.ranged_batches`), and ``assigned`` is not called.
     """
-    with lease(store.path) if isinstance(store, Log) else nullcontext(), tuned_runtime():
+    with lease(store.path) if isinstance(store, RunFile) else nullcontext(), tuned_runtime():
         settings = agree(settings, store.settings(settings.as_text()))
         cut = settings.engine(linger, ahead if executor is None else 0)
         batches: Batches
@@ -234,5 +234,5 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
     """Follow a source and refit batch models on all past at every slice (`vmfstream.engine.observers.evaluation`)."""
     cut, encoder, model = replace(settings, sample=0).engine(), settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)
-    Engine(source, encoder, model, MemoryLog(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)
+    Engine(source, encoder, model, MemoryStore(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)
     return Comparison(evaluator.rows)

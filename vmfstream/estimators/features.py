@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-
-from vmfstream.directional.params import Rows
-from vmfstream.directional.sphere import unit_rows
 
 
 class NamedFeatures:
@@ -66,19 +63,20 @@ class NamedFeatures:
         """Tell whether no feature of a document has a column."""
         return not any(name in self._columns for name in document)
 
-    def rows(self, documents: Sequence[Mapping[Any, float]]) -> Rows:
-        """Return documents as unit rows, (N, width); features without a column are left out."""
-        columns: list[int] = []
-        values: list[float] = []
-        ends = [0]
-        for document in documents:
-            for name, value in document.items():
-                if (column := self._columns.get(name, -1)) >= 0:
-                    columns.append(column)
-                    values.append(value)
-            ends.append(len(columns))
-        shape = (len(documents), self.width)
-        return unit_rows(csr_array((np.array(values), np.array(columns, np.int32), ends), shape=shape))[0]
+    def row(self, document: Mapping[Any, float]) -> csr_array:
+        """Return a document of finite numbers as a row, (1, width) float32.
+
+        It is scaled by the length of the whole document, features without a column included, which are then left out.
+        """
+        given = sorted((self._columns.get(name, -1), value) for name, value in document.items())
+        columns = np.array([column for column, _ in given], np.int32)
+        values = np.array([value for _, value in given])
+        if len(given):
+            values /= np.abs(values).max()  # so that squares neither overflow nor vanish
+            values /= math.sqrt(values @ values)
+        known = columns >= 0
+        bounds = np.array([0, known.sum()], np.int32)
+        return csr_array((values[known].astype(np.float32), columns[known], bounds), shape=(1, self.width))
 
 
 def finite_numbers(x: Mapping[Any, float]) -> dict[Any, float]:

@@ -34,7 +34,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
 
     The tracker of this package for vectors that come without times. The first documents are fitted as a batch, again
     and again while they are few; then every document is scored under what is known and added, and at the end of every
-    ``slice_size`` documents the topics may turn. Memory does not grow with the stream.
+    ``slice_size`` documents the topics may drift. Memory does not grow with the stream.
 
     Rows by the thousand go to ``partial_fit`` (scikit-learn), mappings from features to numbers to ``learn_one`` and
     data frames to ``learn_many`` (river); features that were never seen before count from the end of a slice on.
@@ -44,9 +44,9 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     n_components : int
         Most topics; fewer while there are less than two documents for each.
     slice_size : int
-        Documents after which topics may turn.
+        Documents after which topics may drift.
     window : int, optional
-        Documents that are fitted together until the topics have settled; by default max(16000, 50 n_components).
+        Documents that are fitted together during the warm-up; by default max(16000, 50 n_components).
     persistence : float, optional
         Expected cosine of a topic's means in consecutive slices, in (0, 1); by default the best of a grid leads.
     alpha : float

@@ -11,7 +11,8 @@ from river.base import Clusterer
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from vmfstream.directional.params import Parted, Rows
+from vmfstream.arrays import Rows
+from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
@@ -24,9 +25,9 @@ class StoryMixture(SphereEstimator, Clusterer):
     """Finds stories in a stream: narrow clusters that begin, burst and end, as many as there are.
 
     A sequential Dirichlet-process mixture of von Mises-Fisher distributions. Each document joins, on arrival and for
-    good, the most probable of the living stories or opens a new one. The prior weight of a story that nobody joins is
-    halved every ``half_life``; after 8 half-lives the story is retired. There is no number of clusters, no warm-up and
-    no refit; memory is bounded by the living stories. Labels are ids that are never used again.
+    good, the most probable of the living stories or opens a new one: by its words, by the size of the stories, and by
+    how long they were silent, compared with their own tempo. There is no number of clusters, no warm-up and no refit;
+    memory is bounded by the living stories. Labels are ids that are never used again.
 
     Rows by the thousand go to ``partial_fit`` (scikit-learn), mappings from features to numbers to ``learn_one``
     (river).
@@ -35,12 +36,13 @@ class StoryMixture(SphereEstimator, Clusterer):
     ----------
     grain : float
         Resolution in (0, 1): larger is finer. About the cosine expected between a document and the mean direction of
-        its story.
+        its story; 0.15 is for weighted words. Vectors without zeros need more, 0.4 and above.
     half_life : float
-        Time after which the prior weight of a story that nobody joins is halved: in documents, or in the unit of
-        ``times`` if they are given.
+        Time after which the prior weight of a story of one document is halved, in documents, or in the unit of
+        ``times`` if they are given; larger stories follow their own tempo. A story that nobody joined for 8 half-lives
+        is retired.
     alpha : float
-        Prior weight of a new story, in documents, > 0. It hardly matters where rows have many features.
+        Prior weight of a new story, > 0; that of a story of one document that just came is 1. Larger opens more.
     max_stories : int
         Most living stories; beyond, the one that nobody joined for longest is retired.
     max_words : int
@@ -91,13 +93,15 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     labels_: NDArray[np.int64]
     retired_: Retired
+    _mixture: SequentialMixture
+    _features: NamedFeatures
 
     def __init__(
         self,
-        grain: float = 0.2,
+        grain: float = 0.15,
         *,
         half_life: float = 300.0,
-        alpha: float = 1.0,
+        alpha: float = 10_000.0,
         max_stories: int = 1_000_000,
         max_words: int = 4_096,
         max_features: int = 1_000_000,
@@ -111,11 +115,14 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     def fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
         """Forget everything and learn the rows of ``X``, (N, D), in their order; see `partial_fit`."""
-        learnt = {name: vars(self).pop(name) for name in ("_mixture", "_features") if hasattr(self, name)}
+        learnt = {name: getattr(self, name) for name in ("_mixture", "_features") if hasattr(self, name)}
+        for name in learnt:
+            delattr(self, name)
         try:
             return self.partial_fit(X, times=times)
         except ValueError:
-            vars(self).update(learnt)
+            for name, value in learnt.items():
+                setattr(self, name, value)
             raise
 
     def partial_fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
@@ -138,7 +145,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         """
         if hasattr(self, "_features"):
             raise ValueError("partial_fit: expected no named features, but learn_one was called before")
-        if isinstance(X, Parted):
+        if isinstance(X, ChunkedMatrix):
             raise ValueError("X: expected rows in one piece; give rows in parts to partial_fit part by part")
         first = not hasattr(self, "_mixture")
         if first:
@@ -171,7 +178,7 @@ class StoryMixture(SphereEstimator, Clusterer):
             self._features = NamedFeatures(self.max_features)
         self._features.number(document, self._mixture.held_columns)
         self._mixture.widen(self._features.width)
-        self._learn(self._mixture, self._features.rows([document]), None if time is None else [time])
+        self._learn(self._mixture, self._features.row(document), None if time is None else [time])
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
         """Return the id that one document would get if it were learnt next; -1 if it holds no feature."""
@@ -180,7 +187,7 @@ class StoryMixture(SphereEstimator, Clusterer):
             return -1
         if not hasattr(self, "_features") or self._features.all_new(document):
             return self.next_id_
-        return int(self._mixture.predict(self._features.rows([document]))[0])
+        return int(self._mixture.predict(self._features.row(document))[0])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mixture")
@@ -208,7 +215,7 @@ class StoryMixture(SphereEstimator, Clusterer):
     @property
     def story_sizes_(self) -> NDArray[np.int64]:
         """Documents of the living stories, (S,)."""
-        return self._living().count
+        return self._living().size
 
     @property
     def means_(self) -> Rows:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""The belief about the topics' means in the open slice, f = prediction + kappa S: read, made anew, updated in place."""
+"""The belief about the topics' means in the open slice, f = prediction + kappa S: computed, or updated in place."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def refreshed(state: TrackState) -> TrackState:
     After donated steps it then equals, to the last bit, the state that is restored from its arrays.
     """
     if not state.open.documents:
-        return replace(state, f=state.base, gamma=column_norms(state.base), known=0)
+        return replace(state, f=state.base, gamma=column_norms(state.base), in_belief=0)
     f, gamma = learn(state.base, state.open.s, np.full(state.kp, state.kappa))
-    return replace(state, f=f, gamma=gamma, known=state.open.documents)
+    return replace(state, f=f, gamma=gamma, in_belief=state.open.documents)
 
 
 def up_to_date(state: TrackState) -> TrackState:
     """Return a state whose belief includes every document: this one, where it does already."""
-    return state if state.known == state.open.documents else refreshed(state)
+    return state if state.in_belief == state.open.documents else refreshed(state)
 
 
 def update(

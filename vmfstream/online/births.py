@@ -1,6 +1,6 @@
 """Births: groups of documents that the topics explain badly, that explain each other, and that are new.
 
-Groups that one half of the recent documents proposes are tested on the other. A group is news only if its kind is more
+Groups that one half of the recent documents proposes are tested on the other. A group is new only if its kind is more
 frequent now than it was; finer structure that was always there explains documents better too. Documents of both
 times are compared by their scores on arrival, before they were learnt; what was learnt looks well explained.
 
@@ -8,7 +8,7 @@ With a group's sum S its topic has the belief f = B + kappa S, B being the ancho
 
     delta = log pi + log p(x | f) - s
 
-over its score s under the mixture, or under a topic that nobody has seen yet where that is larger.
+over its score s under the mixture, or under a topic without documents where that is larger.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DEGREE, ROUNDING = 24, 1e-11
 """Highest degree of the polynomial that stands for the Bessel functions of all pairs, and its relative error."""
 
 
-class Known(NamedTuple):
+class ScoredDocuments(NamedTuple):
     """Documents and how well they were explained on arrival: rows (N, D), log-densities (N,)."""
 
     x: Rows
@@ -54,15 +54,15 @@ class Group:
 
 
 def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
-    """Log-density of documents, (N,), under a topic that has no documents yet; nats relative to uniform."""
+    """Compute the log-density of documents (N, D) under a topic without documents, (N,), nats relative to uniform."""
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
     return log_density(len(anchor), kappa, norm * norm, np.asarray(x @ anchor, np.float64))
 
 
 def log_density(d: int, kappa: float, square: Vector | float, dot: Vector, *, pairs: bool = False) -> Vector:
-    """Log-density of documents relative to uniform under beliefs of squared length ``square``, dot products ``dot``.
+    """Compute log-densities relative to uniform under beliefs of squared length ``square`` and dot products ``dot``.
 
-    [GY14, predictive density of the Bayesian mixture]. Of all ``pairs`` of documents to `ROUNDING`.
+    [GY14, predictive density of the Bayesian mixture]. For all ``pairs`` of documents with relative error `ROUNDING`.
     """
     joint = np.maximum(square + kappa * kappa + 2.0 * kappa * dot, 0.0)
     alone = log_partition(d, np.sqrt(np.maximum(square, 0.0)))
@@ -84,8 +84,10 @@ def _interpolated(d: int, squares: Vector) -> Vector:
     return np.asarray(log_partition(d, np.sqrt(squares)))
 
 
-def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float, rules: BirthSettings) -> list[Group]:
-    """Look for groups among recent documents and test them; those that are news first, then by gain.
+def find_groups(
+    recent: ScoredDocuments, half: Mask, control: ScoredDocuments, anchor: Matrix, kappa: float, rules: BirthSettings
+) -> list[Group]:
+    """Look for groups among recent documents and test them; new ones come first, then by gain.
 
     Each half of the recent documents proposes groups that the other tests. A document is explained by the mixture or as
     the first of its kind, whichever is better: what nothing explains does not make a group by that alone.
@@ -104,17 +106,21 @@ def find(recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float
     Groups that gain at least ``rules.least_gain`` nats on the testing half, whatever their chance.
     """
     recent, control = (_or_new(known, anchor, kappa, rules) for known in (recent, control))
-    groups = [g for proposing in (half, ~half) for g in _found(recent, proposing, control, anchor, kappa, rules)]
+    groups = [
+        g for proposing in (half, ~half) for g in _groups_of_half(recent, proposing, control, anchor, kappa, rules)
+    ]
     return sorted(groups, key=lambda g: (g.chance >= rules.chance, -g.gain))
 
 
-def _or_new(known: Known, anchor: Matrix, kappa: float, rules: BirthSettings) -> Known:
-    """Scores under the mixture and a topic that nobody has seen yet, of the share that groups begin with."""
-    return Known(known.x, np.logaddexp(known.s, rules.log_share + new_topic_log_density(known.x, anchor, kappa)))
+def _or_new(known: ScoredDocuments, anchor: Matrix, kappa: float, rules: BirthSettings) -> ScoredDocuments:
+    """Add a topic without documents to the mixture that scores documents, with the share that groups begin with."""
+    return ScoredDocuments(
+        known.x, np.logaddexp(known.s, rules.log_share + new_topic_log_density(known.x, anchor, kappa))
+    )
 
 
-def _found(
-    recent: Known, half: Mask, control: Known, anchor: Matrix, kappa: float, rules: BirthSettings
+def _groups_of_half(
+    recent: ScoredDocuments, half: Mask, control: ScoredDocuments, anchor: Matrix, kappa: float, rules: BirthSettings
 ) -> list[Group]:
     """Groups that one half proposes and that pass the test on the other."""
     proposing = np.flatnonzero(half)
@@ -125,10 +131,10 @@ def _found(
     x = recent.x[worst]
     gram = _gram(x)
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
-    proposals = _stars(
+    proposals = _proposed_groups(
         gram, np.asarray(x @ anchor, np.float64), norm * norm, kappa, len(anchor), recent.s[worst], rules
     )
-    tested = (_tested(worst[members], recent, half, control, anchor, kappa, rules) for members in proposals)
+    tested = (_tested_group(worst[members], recent, half, control, anchor, kappa, rules) for members in proposals)
     return [g for g in tested if g is not None]
 
 
@@ -153,7 +159,7 @@ def _add_words(indptr: Any, documents: Any, data: Any, gram: NDArray[np.float64]
                 row[documents[b]] += value * data[b]
 
 
-def _stars(
+def _proposed_groups(
     gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector, rules: BirthSettings
 ) -> Iterator[Mask]:
     """Groups around single documents, each refined by judging every document without its own part in the sum."""
@@ -190,11 +196,11 @@ def _left_out(gram: NDArray[np.float64], b: Vector, square: float, kappa: float,
     return log_density(d, kappa, squares, b + kappa * (cross - own))
 
 
-def _tested(
+def _tested_group(
     members: NDArray[np.intp],
-    recent: Known,
+    recent: ScoredDocuments,
     half: Mask,
-    control: Known,
+    control: ScoredDocuments,
     anchor: Matrix,
     kappa: float,
     rules: BirthSettings,

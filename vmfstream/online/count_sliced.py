@@ -97,7 +97,7 @@ class CountSlicedStream:
 
     def _most(self, state: TrackState) -> int:
         """Rows of the open slice at its end."""
-        return max(1, sum(rows_of(w.x) for w in state.window)) if state.settling else self.size
+        return max(1, sum(rows_of(w.x) for w in state.window)) if state.warm_up else self.size
 
     def _kept(self) -> int:
         """Rows of the open slice that the tracker keeps."""

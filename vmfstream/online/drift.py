@@ -1,4 +1,4 @@
-"""Drift: how fast topics turn, which words they gain and lose, and when documents begin to fit worse."""
+"""Drift: by which angle topics turn, which words they gain and lose, and when documents begin to fit worse."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vmfstream.arrays import Mask
 from vmfstream.bayes.factors.beliefs import turned
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.online.settings import DriftSettings
-from vmfstream.online.state import Life, Matrix, Sample, TrackState, Vector
+from vmfstream.online.state import Lifecycle, Matrix, Sample, TrackState, Vector
 from vmfstream.records import Event
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turned:
-    """How far topics turned between two beliefs, in degrees, (K,).
+class DriftAngles:
+    """Drift angles of topics between two beliefs, in degrees, (K,).
 
     ``angle`` between the mean directions (NaN where one is unknown), ``error`` its standard deviation; ``length`` of
     the later natural vectors.
@@ -29,8 +29,8 @@ class Turned:
     length: Vector
 
 
-def turn(before: Matrix, after: Matrix, k: int) -> Turned:
-    """Angles between two beliefs about the same topics, with their uncertainty.
+def drift_angles(before: Matrix, after: Matrix, k: int) -> DriftAngles:
+    """Compute the angles between two beliefs about the same topics, with their uncertainty.
 
     Under vMF(psi, gamma) a mean deviates from psi, along one given direction, with the variance A(gamma) / gamma; the
     angle in the plane of both directions has the sum of both variances, the beliefs taken as independent.
@@ -46,7 +46,7 @@ def turn(before: Matrix, after: Matrix, k: int) -> Turned:
     known = (first > 0.0) & (second > 0.0)
     angle[known] = np.degrees(np.arccos(np.clip(cross[known] / (first[known] * second[known]), -1.0, 1.0)))
     error[known] = np.degrees(np.sqrt(_variance(d, first[known]) + _variance(d, second[known])))
-    return Turned(angle, error, second)
+    return DriftAngles(angle, error, second)
 
 
 def _variance(d: int, gamma: Vector) -> Vector:
@@ -64,11 +64,11 @@ class Terms:
 
 
 def terms(before: Matrix, after: Matrix, topic: int, top: int = 10) -> tuple[Terms, Terms]:
-    """Terms that enter a topic and terms that leave it, the largest changes first.
+    """Find the terms that enter a topic and those that leave it, the largest changes first.
 
     Parameters
     ----------
-    before, after : (D, kp) natural vectors of one vocabulary, see `vmfstream.online.vocabulary_change.moved`
+    before, after : (D, kp) natural vectors of one vocabulary, see `vmfstream.online.vocabulary_change.carried_vectors`
     topic : column
     top : int >= 1, at most so many of each
 
@@ -96,8 +96,8 @@ def _direction(f: NDArray[np.floating]) -> Vector:
     return np.asarray(f / norm if norm > 0.0 else f)
 
 
-def changed(values: Vector, news: Mask, watched: Mask, rules: DriftSettings) -> float | None:
-    """Watch scores by ADWIN; return by how much the new ones differ if it tells a change among them.
+def detect_change(values: Vector, news: Mask, watched: Mask, rules: DriftSettings) -> float | None:
+    """Watch scores by ADWIN; return by how much the new ones differ if it detects a change among them.
 
     Parameters
     ----------
@@ -124,46 +124,46 @@ def changed(values: Vector, news: Mask, watched: Mask, rules: DriftSettings) -> 
         return None
     scaled = np.clip((scores - middle) / (rules.spreads * (high - low)) + 0.5, 0.0, 1.0)
     watch: Any = ADWIN(delta=rules.false_alarm, clock=1)  # type: ignore[no-untyped-call]
-    told = False
+    detected = False
     for i, value in enumerate(scaled.tolist()):
         watch.update(value)
-        told |= i >= first and watch.drift_detected
-    return float(scores[first:].mean() - scores[:first].mean()) if told and first else None
+        detected |= i >= first and watch.drift_detected
+    return float(scores[first:].mean() - scores[:first].mean()) if detected and first else None
 
 
-def listened(life: Life, new: Sample, rules: DriftSettings) -> Life:
-    """Remember how well documents were explained on arrival; the newest ``rules.history`` of them."""
+def with_arrival_gains(life: Lifecycle, new: Sample, rules: DriftSettings) -> Lifecycle:
+    """Add how well documents were explained on arrival; keep the newest ``rules.history``."""
 
     def newest(old: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
         return np.concatenate([old, more])[-rules.history :]
 
     return replace(
         life,
-        heard=newest(life.heard, new.gain),
-        heard_slice=newest(life.heard_slice, new.slice),
-        heard_topic=newest(life.heard_topic, new.topic),
+        arrival_gain=newest(life.arrival_gain, new.gain),
+        arrival_slice=newest(life.arrival_slice, new.slice),
+        arrival_topic=newest(life.arrival_topic, new.topic),
     )
 
 
-def with_alarms(state: TrackState, speed: Vector, rules: DriftSettings) -> tuple[TrackState, list[Event]]:
-    """Tell whether documents of the slice that ends fit otherwise than before: all of them, or worse those of a topic.
+def with_alarms(state: TrackState, angle: Vector, rules: DriftSettings) -> tuple[TrackState, list[Event]]:
+    """Detect that documents of the slice that ends fit otherwise than before: all of them, or worse those of a topic.
 
-    ``speed`` (K,) are the angles by which topics turned in this slice. After an alarm a watch begins anew.
+    ``angle`` (K,) are the drift angles of this slice in degrees. After an alarm its watch starts again.
     """
     life = state.life
     if life is None:
         return state, []
-    news = life.heard_slice == state.slice
-    events, calm, watched = [], life.calm, life.watched.copy()
-    change = changed(life.heard, news, life.heard_slice >= calm[0], rules)
+    news = life.arrival_slice == state.slice
+    events, since, watched = [], life.watched_since, life.topic_watched_since.copy()
+    change = detect_change(life.arrival_gain, news, life.arrival_slice >= since[0], rules)
     if change is not None:
         events.append(Event("surprise", -1, value=change))
-        calm = np.array([state.slice])
+        since = np.array([state.slice])
     for j, id in enumerate(state.ids):
-        own = (life.heard_topic == id) & (life.heard_slice >= watched[j])
-        change = changed(life.heard, news, own, rules)
+        own = (life.arrival_topic == id) & (life.arrival_slice >= watched[j])
+        change = detect_change(life.arrival_gain, news, own, rules)
         if change is not None and change < 0.0:
-            angle = None if np.isnan(speed[j]) else float(speed[j])
-            events.append(Event("drift", int(id), value=angle, evidence=-change))
+            value = None if np.isnan(angle[j]) else float(angle[j])
+            events.append(Event("drift", int(id), value=value, evidence=-change))
             watched[j] = state.slice
-    return replace(state, life=replace(life, calm=calm, watched=watched)), events
+    return replace(state, life=replace(life, watched_since=since, topic_watched_since=watched)), events

@@ -22,9 +22,9 @@ from vmfstream.mixtures.columns import column_norms
 from vmfstream.online.state import Matrix, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
 
 
-def first(state: TrackState) -> bool:
+def is_first_slice(state: TrackState) -> bool:
     """Tell whether the open slice is the first: nothing predicts it but the anchor."""
-    return state.settling and not state.window
+    return state.warm_up and not state.window
 
 
 def run(
@@ -36,27 +36,27 @@ def run(
     the last one, and the prediction p for the slice after it. Only these are held, however long the window is.
     """
     omega = settings.persistences[grid]
-    h = _Rays.of(past(state, grid))
+    h = _Directions.of(past(state, grid))
     p, before = h, None
     for t, s in enumerate(stats):
-        if t == len(stats) - 1 and (t or not state.settling):
+        if t == len(stats) - 1 and (t or not state.warm_up):
             before = anchored(state, h.matrix() if t else _unconvolved(p.matrix(), omega))
         h = p.learnt(s, state)
         p = h.convolved(omega)
     return before, h.matrix(), p.matrix()
 
 
-def oldest(state: TrackState, stats: Sequence[Matrix | None], settings: TrackerSettings) -> list[Matrix]:
+def smoothed_oldest(state: TrackState, stats: Sequence[Matrix | None], settings: TrackerSettings) -> list[Matrix]:
     """Beliefs about the first two slices of the window (or the only one) given all of it, anchor included.
 
     s_t = anchor + h_t + b_t,  b_t = conv(kappa S_{t+1} + b_{t+1}),  b = 0 in the last slice
     """
     omega = settings.persistences[state.leader]
-    back = [_Rays.of(np.zeros((state.dim, state.kp), np.float32))]
+    back = [_Directions.of(np.zeros((state.dim, state.kp), np.float32))]
     for s in reversed(stats[1:]):
         back = [back[0].learnt(s, state).convolved(omega), back[0]]
     out = []
-    p = _Rays.of(past(state, state.leader))
+    p = _Directions.of(past(state, state.leader))
     for s, b in zip(stats, back, strict=False):
         h = p.learnt(s, state)
         out.append(anchored(state, h.matrix() + b.matrix()))
@@ -64,7 +64,7 @@ def oldest(state: TrackState, stats: Sequence[Matrix | None], settings: TrackerS
     return out
 
 
-class _Rays(NamedTuple):
+class _Directions(NamedTuple):
     """Natural vectors by their directions, the columns of ``m`` of the given ``norms``, and their ``lengths``."""
 
     m: Matrix
@@ -72,24 +72,24 @@ class _Rays(NamedTuple):
     lengths: Vector
 
     @classmethod
-    def of(cls, m: Matrix) -> _Rays:
+    def of(cls, m: Matrix) -> _Directions:
         norms = column_norms(m)
         return cls(m, norms, norms)
 
-    def learnt(self, s: Matrix | None, state: TrackState) -> _Rays:
-        return self if s is None else _learnt(self.matrix(), s, state)
+    def learnt(self, s: Matrix | None, state: TrackState) -> _Directions:
+        return self if s is None else _updated(self.matrix(), s, state)
 
-    def convolved(self, omega: float) -> _Rays:
+    def convolved(self, omega: float) -> _Directions:
         return self._replace(lengths=conv_concentration(len(self.m), self.lengths, omega))
 
     def matrix(self) -> Matrix:
         return self.m if self.lengths is self.norms else resized(self.m, self.norms, self.lengths)
 
 
-def _learnt(p: Matrix, s: Matrix, state: TrackState) -> _Rays:
+def _updated(p: Matrix, s: Matrix, state: TrackState) -> _Directions:
     """Return h = p + kappa S."""
     h, norms = learn(p, s, np.full(state.kp, state.kappa))
-    return _Rays(h, norms, norms)
+    return _Directions(h, norms, norms)
 
 
 def past(state: TrackState, grid: int) -> Matrix:
@@ -114,15 +114,15 @@ def commit(state: TrackState, s: Matrix | None, n: Vector, settings: TrackerSett
     def step(j: int) -> Matrix:
         omega = settings.persistences[j]
         if s is None:
-            return _Rays.of(past(state, j)).convolved(omega).matrix()
-        h = _learnt(past(state, j), s, state)
-        return shrink(h.m, h.norms, conv_concentration(state.dim, h.norms, omega))
+            return _Directions.of(past(state, j)).convolved(omega).matrix()
+        h = _updated(past(state, j), s, state)
+        return rescaled(h.m, h.norms, conv_concentration(state.dim, h.norms, omega))
 
     committed = tuple(step(j) for j in range(len(settings.persistences)))
     return replace(state, past=committed, n_past=state.n_past + n)
 
 
-def shrink(h: Matrix, norms: Vector, lengths: Vector) -> Matrix:
+def rescaled(h: Matrix, norms: Vector, lengths: Vector) -> Matrix:
     """Give columns of the given ``norms`` new ``lengths``, in place; zero columns stay zero."""
     h *= np.divide(lengths, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(h.dtype)
     return h

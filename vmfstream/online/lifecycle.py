@@ -1,7 +1,7 @@
-"""The life of topics: births, splits, sleep and waking, at the ends of slices.
+"""The lifecycle of topics at the ends of slices: births, splits, dormancy, reactivation.
 
-A topic keeps its id for life, and ids are issued once. The number of topics that are awake when one is born is bounded,
-and so is that of all: when all places are taken, a newborn gets that of the topic that has slept longest.
+A topic keeps its id, and ids are issued once. The number of active topics when one is born is bounded, and so is that
+of all: when all topic slots are taken, a new topic gets the slot of the one that has been dormant longest.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from numpy.typing import NDArray
 from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
-from vmfstream.online.births import Group, Known, find, new_topic_log_density
-from vmfstream.online.drift import listened
-from vmfstream.online.mergers import likeliest, merged
+from vmfstream.online.births import Group, ScoredDocuments, find_groups, new_topic_log_density
+from vmfstream.online.drift import with_arrival_gains
+from vmfstream.online.mergers import merge_pair, most_likely_pair
 from vmfstream.online.prediction import Belief, score
 from vmfstream.online.settings import DormancySettings, TrackerSettings
-from vmfstream.online.state import NEVER, Life, Rows, Sample, TrackState, Vector
-from vmfstream.online.topic_slots import added, dropped, joined, same_topic, with_columns
+from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector
+from vmfstream.online.topic_slots import merging_evidence, with_columns, with_topic, with_topics_merged, without_topic
 from vmfstream.records import Event
 
 
-def begun(dim: int, k: int) -> Life:
-    """Nothing seen yet."""
+def empty_lifecycle(dim: int, k: int) -> Lifecycle:
+    """Return the statistics of ``k`` topics before any document."""
     none, zero, never = np.zeros(0, np.int64), np.zeros(k), np.full(k, NEVER)
-    return Life(
+    return Lifecycle(
         recent=Sample.nothing(dim),
         control=Sample.nothing(dim),
-        heard=np.zeros(0),
-        heard_slice=none,
-        heard_topic=none,
-        calm=np.array([NEVER]),
-        tallied=none,
-        tally=np.zeros((0, k)),
-        usual=zero,
-        weight=zero,
-        height=zero,
-        asleep=never,
-        watched=never,
+        arrival_gain=np.zeros(0),
+        arrival_slice=none,
+        arrival_topic=none,
+        watched_since=np.array([NEVER]),
+        recent_slices=none,
+        recent_counts=np.zeros((0, k)),
+        decayed_share=zero,
+        decayed_weight=zero,
+        reference_share=zero,
+        dormant_since=never,
+        topic_watched_since=never,
     )
 
 
-def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSettings) -> TrackState:
-    """Remember documents of the open slice with their scores under its prediction, before they are learnt.
+def with_arrivals(state: TrackState, x: Rows, belief: Belief, settings: TrackerSettings) -> TrackState:
+    """Add documents of the open slice to the samples with their scores under its prediction, before they are learnt.
 
     What leaves the recent slices enters the control sample, which stays uniform over the documents of the stream.
     """
@@ -74,16 +74,16 @@ def arrived(state: TrackState, x: Rows, belief: Belief, settings: TrackerSetting
     if len(control) > most:
         control = control.take(np.sort(np.argpartition(control.key, most)[:most]))
     life = replace(life, recent=recent.take(np.flatnonzero(~old)), control=control)
-    return replace(state, life=listened(life, new, settings.drift))
+    return replace(state, life=with_arrival_gains(life, new, settings.drift))
 
 
 def with_births(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    """Give topics to groups of recent documents that are new, and to finer structure while there are places."""
+    """Make topics of groups of recent documents that are new, and of finer structure while topic slots are free."""
     events: list[Event] = []
     for _ in range(settings.births.most_births):
-        state, news = _one_birth(state, settings)
-        events += news
-        if not news:
+        state, more = _one_birth(state, settings)
+        events += more
+        if not more:
             break
     return state, events
 
@@ -93,53 +93,55 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
     if life is None or len(life.control) < rules.least_control or not len(life.recent):
         return state, []
     recent, control = (
-        Known(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa)) for s in (life.recent, life.control)
+        ScoredDocuments(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa))
+        for s in (life.recent, life.control)
     )
-    for group in find(recent, life.recent.half, control, state.anchor, state.kappa, rules):
+    for group in find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules):
         new = group.chance < rules.chance
-        refines = group.gain >= rules.refining_gain and awake(state) < settings.topics
-        if _has_turned(life, state, group) if new else not refines:
+        refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
+        if _has_drifted(life, state, group) if new else not refines:
             continue
         members = life.recent.take(np.flatnonzero(group.joins))
         known = replace(state, life=_explained(life, group, recent, control))
-        kin = _kin(known, members, settings, rules.same_cosine if new else settings.mergers.least_cosine)
-        if kin is not None and life.asleep[kin] > NEVER:
-            return _roused(known, members, kin, settings)
+        same = _same_topic(known, members, settings, rules.same_cosine if new else settings.mergers.least_cosine)
+        if same is not None and life.dormant_since[same] > NEVER:
+            return _reactivated(known, members, same, settings)
         worth = 2.0 * group.gain  # the half that tests stands for both
-        roomy, events = (None, []) if kin is not None else _place(known, settings, worth)
+        roomy, events = (None, []) if same is not None else _with_room(known, settings, worth)
         if roomy is not None:
             born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
             born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
-            return added(roomy, members, settings), [*events, born]
+            return with_topic(roomy, members, settings), [*events, born]
     return state, []
 
 
-def _explained(life: Life, group: Group, recent: Known, control: Known) -> Life:
-    """Count documents that a group explains as explained from now on, lest it be found again."""
+def _explained(life: Lifecycle, group: Group, recent: ScoredDocuments, control: ScoredDocuments) -> Lifecycle:
+    """Raise the gains of documents that a group explains, so that it is not found again."""
     now = life.recent.gain + np.logaddexp(recent.s, group.recent) - recent.s
     then = life.control.gain + np.logaddexp(control.s, group.control) - control.s
     return replace(life, recent=replace(life.recent, gain=now), control=replace(life.control, gain=then))
 
 
-def _has_turned(life: Life, state: TrackState, group: Group) -> bool:
-    """Tell whether a group is what a topic has become: it held most of them, and has no more documents than before.
+def _has_drifted(life: Lifecycle, state: TrackState, group: Group) -> bool:
+    """Tell whether a group is a topic that has drifted: it holds most of the group, and no more documents than before.
 
-    Before is the less of what was usual and of the last slices, so that nothing new is taken for a topic that slept.
+    Before is the smaller of its usual share and its share of the last slices, so that nothing new is taken for a topic
+    that was dormant.
     """
     topic = _holders(state, life.recent)
     columns, members = np.unique(topic[group.joins], return_counts=True)
     parent = int(columns[np.argmax(members)])
-    if parent < 0 or len(life.usual) < state.k or 2 * members.max() <= members.sum():
+    if parent < 0 or len(life.decayed_share) < state.k or 2 * members.max() <= members.sum():
         return False
     newest = life.recent.slice == life.recent.slice.max()
     own = newest & (topic == parent)
-    lately = life.tally.sum(axis=0) / max(life.tally.sum(), 1.0)
-    before = np.minimum(_share(life), lately)[parent] * np.count_nonzero(newest)
+    lately = life.recent_counts.sum(axis=0) / max(life.recent_counts.sum(), 1.0)
+    before = np.minimum(_usual_share(life), lately)[parent] * np.count_nonzero(newest)
     return bool(np.count_nonzero(own) <= before + 0.5 * np.count_nonzero(own & group.joins))
 
 
 def _holders(state: TrackState, documents: Sample) -> NDArray[np.int64]:
-    """Column of the topic that holds each document, or that got it on arrival if it left the window; -1 if it ended."""
+    """Find the column of each document's topic, now or on arrival if it left the window; -1 if the topic has ended."""
     order = np.argsort(state.ids)
     at = order[np.minimum(np.searchsorted(state.ids, documents.topic, sorter=order), state.k - 1)]
     topic = np.where(state.ids[at] == documents.topic, at, -1)
@@ -149,46 +151,48 @@ def _holders(state: TrackState, documents: Sample) -> NDArray[np.int64]:
     return topic
 
 
-def _kin(state: TrackState, members: Sample, settings: TrackerSettings, cosine_above: float) -> int | None:
-    """The topic that documents belong to although it explains them badly, by the evidence of mergers."""
-    evidence, cosine = same_topic(added(state, members, settings), settings)
+def _same_topic(state: TrackState, members: Sample, settings: TrackerSettings, cosine_above: float) -> int | None:
+    """Find the topic that documents belong to although it explains them badly, by the evidence of mergers."""
+    evidence, cosine = merging_evidence(with_topic(state, members, settings), settings)
     same = np.where(cosine[-1] > cosine_above, evidence[-1], -np.inf)[:-1]
     return int(np.argmax(same)) if same.max(initial=-np.inf) > 0.0 else None
 
 
-def _roused(
-    state: TrackState, members: Sample, sleeper: int, settings: TrackerSettings
+def _reactivated(
+    state: TrackState, members: Sample, dormant: int, settings: TrackerSettings
 ) -> tuple[TrackState, list[Event]]:
-    """Give documents to a topic that sleeps; it wakes."""
-    woken = replace(joined(added(state, members, settings), state.k, sleeper), next_id=state.next_id)
-    if woken.life is not None:
-        asleep = np.where(np.arange(state.k) == sleeper, NEVER, woken.life.asleep)
-        woken = replace(woken, life=replace(woken.life, asleep=asleep))
-    return woken, [Event("woken", int(state.ids[sleeper]), value=float(len(members)))]
+    """Give documents to a dormant topic, which becomes active."""
+    active = replace(with_topics_merged(with_topic(state, members, settings), state.k, dormant), next_id=state.next_id)
+    if active.life is not None:
+        since = np.where(np.arange(state.k) == dormant, NEVER, active.life.dormant_since)
+        active = replace(active, life=replace(active.life, dormant_since=since))
+    return active, [Event("woken", int(state.ids[dormant]), value=float(len(members)))]
 
 
-def _place(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[TrackState | None, list[Event]]:
+def _with_room(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[TrackState | None, list[Event]]:
     """Make room for one more topic.
 
-    The longest asleep makes room if sleeping topics have taken their places and others'; if too many are awake, the
-    closest two of these, and None does if keeping them apart is worth more nats.
+    The topic that has been dormant longest ends if all slots are taken. If too many topics are active, the two most
+    alike of these are merged; if keeping them apart is worth more than ``gain`` nats, there is no room: None.
     """
     life = state.life
     if life is None:
         return None, []
-    crowded = awake(state) >= settings.topics
+    crowded = active_topics(state) >= settings.topics
     if not crowded and state.k < settings.topics + max(1, round(settings.dormancy.slots * settings.topics)):
         return state, []
-    evidence, cosine = same_topic(state, settings)
+    evidence, cosine = merging_evidence(state, settings)
     if crowded:
-        pair = likeliest(np.where(cosine < settings.mergers.crowded_cosine, -np.inf, evidence), life.asleep == NEVER)
+        pair = most_likely_pair(
+            np.where(cosine < settings.mergers.crowded_cosine, -np.inf, evidence), life.dormant_since == NEVER
+        )
         if pair is None or evidence[pair] <= -gain:
             return None, []
-        return merged(state, pair, evidence, cosine)
-    gone = int(np.argmin(np.where(life.asleep > NEVER, life.asleep, state.slice)))
+        return merge_pair(state, pair, evidence, cosine)
+    gone = int(np.argmin(np.where(life.dormant_since > NEVER, life.dormant_since, state.slice)))
     np.fill_diagonal(cosine, -2.0)
-    ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.asleep[gone]))
-    return dropped(state, gone, int(np.argmax(cosine[gone]))), [ended]
+    ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.dormant_since[gone]))
+    return without_topic(state, gone, int(np.argmax(cosine[gone]))), [ended]
 
 
 def _parent(state: TrackState, members: Sample) -> int:
@@ -199,69 +203,72 @@ def _parent(state: TrackState, members: Sample) -> int:
     return int(state.ids[int(np.argmax(held[: state.k]))])
 
 
-def awake(state: TrackState) -> int:
-    """Number of topics that do not sleep."""
-    return state.k if state.life is None else int(np.count_nonzero(state.life.asleep == NEVER))
+def active_topics(state: TrackState) -> int:
+    """Number of topics that are not dormant."""
+    return state.k if state.life is None else int(np.count_nonzero(state.life.dormant_since == NEVER))
 
 
-def with_sleep(state: TrackState, n: Vector, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    """Count the documents ``n`` (K,) of the slice that ends, and tell which topics fell asleep or woke.
+def with_dormancy(state: TrackState, n: Vector, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+    """Count the documents ``n`` (K,) of the slice that ends, and decide which topics become dormant or active again.
 
-    A topic sleeps when its documents in the last slices are as few as chance
-    makes them with probability ``settings.dormancy.chance``.
+    A topic becomes dormant when its documents in the last slices are as few as chance makes them with probability
+    ``settings.dormancy.chance``.
     """
     life, rules = state.life, settings.dormancy
     if life is None:
         return state, []
-    life = _tallied(life, state, n, rules)
-    seen, total = life.tally.sum(axis=0), life.tally.sum()
-    expected = life.height * total
-    sleeping = life.asleep > NEVER
-    falls = ~sleeping & (pdtr(seen, expected) < rules.chance) & (seen < rules.dormant_below * expected)
-    wakes = sleeping & (seen > rules.active_above * expected) & (seen >= rules.least_waking)
+    life = _with_counts(life, state, n, rules)
+    seen, total = life.recent_counts.sum(axis=0), life.recent_counts.sum()
+    expected = life.reference_share * total
+    dormant = life.dormant_since > NEVER
+    falls = ~dormant & (pdtr(seen, expected) < rules.chance) & (seen < rules.dormant_below * expected)
+    wakes = dormant & (seen > rules.active_above * expected) & (seen >= rules.least_waking)
     events = [
         Event(kind, int(state.ids[j]), value=float(seen[j]), chance=float(pdtr(seen[j], expected[j])))
         for kind, which in (("dormant", falls), ("woken", wakes))
         for j in np.flatnonzero(which)
     ]
-    asleep = np.where(falls, state.slice, np.where(wakes, NEVER, life.asleep))
-    return replace(state, life=replace(life, asleep=asleep)), events
+    since = np.where(falls, state.slice, np.where(wakes, NEVER, life.dormant_since))
+    return replace(state, life=replace(life, dormant_since=since)), events
 
 
-def _tallied(life: Life, state: TrackState, n: Vector, rules: DormancySettings) -> Life:
-    """Add a slice to the tally, refresh those that the window still holds, and let the oldest become usual.
+def _with_counts(life: Lifecycle, state: TrackState, n: Vector, rules: DormancySettings) -> Lifecycle:
+    """Add a slice to the recent counts, and update those of slices that the window still holds.
 
-    While every slice is in the window the topics may change their meaning with each fit: all is counted again.
+    During the warm-up the topics may change their meaning with each fit: all slices are counted again.
     """
-    if state.settling:
-        known = np.arange(state.k)
-        places = np.where(known < len(life.asleep), known, -1)  # a larger fit may have brought more topics
-        life, k = with_columns(life, places), state.k
-        life = replace(life, tallied=life.tallied[:0], tally=np.zeros((0, k)))
-        life = replace(life, usual=np.zeros(k), weight=np.zeros(k), height=np.zeros(k))
+    if state.warm_up:
+        columns = np.arange(state.k)
+        columns = np.where(columns < len(life.dormant_since), columns, -1)  # a larger fit may have brought more topics
+        life, zero = with_columns(life, columns), np.zeros(state.k)
+        life = replace(life, recent_slices=life.recent_slices[:0], recent_counts=np.zeros((0, state.k)))
+        life = replace(life, decayed_share=zero, decayed_weight=zero, reference_share=zero)
         for w in state.window:
-            life = _counted(life, w.index, w.resp.sum(axis=0, dtype=np.float64)[: state.k], rules)
+            life = _with_count(life, w.index, w.resp.sum(axis=0, dtype=np.float64)[: state.k], rules)
         return life
     fresh = {w.index: w.resp.sum(axis=0, dtype=np.float64)[: state.k] for w in state.window}
-    rows = [fresh.get(int(index), row) for index, row in zip(life.tallied, life.tally, strict=True)]
-    return _counted(replace(life, tally=np.array(rows).reshape(-1, state.k)), state.slice, n, rules)
+    rows = [fresh.get(int(index), row) for index, row in zip(life.recent_slices, life.recent_counts, strict=True)]
+    return _with_count(replace(life, recent_counts=np.array(rows).reshape(-1, state.k)), state.slice, n, rules)
 
 
-def _counted(life: Life, index: int, n: Vector, rules: DormancySettings) -> Life:
-    tally, tallied = np.vstack([life.tally, n]), np.append(life.tallied, index)
-    if len(tally) <= rules.recent_slices:
-        return replace(life, tallied=tallied, tally=tally)
-    oldest = tally[0]
-    life = replace(life, tallied=tallied[1:], tally=tally[1:])
+def _with_count(life: Lifecycle, index: int, n: Vector, rules: DormancySettings) -> Lifecycle:
+    """Add the counts of one slice; the oldest beyond the recent ones enters the usual share."""
+    counts, slices = np.vstack([life.recent_counts, n]), np.append(life.recent_slices, index)
+    if len(counts) <= rules.recent_slices:
+        return replace(life, recent_slices=slices, recent_counts=counts)
+    oldest = counts[0]
+    life = replace(life, recent_slices=slices[1:], recent_counts=counts[1:])
     if not oldest.any():
         return life
-    begun = (life.weight > 0.0) | (oldest > 0.0)
-    usual = np.where(begun, rules.memory * life.usual + (1.0 - rules.memory) * oldest / oldest.sum(), life.usual)
-    weight = np.where(begun, rules.memory * life.weight + (1.0 - rules.memory), life.weight)
-    life = replace(life, usual=usual, weight=weight)
-    return replace(life, height=np.maximum(_share(life), rules.decline * life.height))
+    begun = (life.decayed_weight > 0.0) | (oldest > 0.0)
+    newest = 1.0 - rules.memory
+    share = np.where(begun, rules.memory * life.decayed_share + newest * oldest / oldest.sum(), life.decayed_share)
+    weight = np.where(begun, rules.memory * life.decayed_weight + newest, life.decayed_weight)
+    life = replace(life, decayed_share=share, decayed_weight=weight)
+    return replace(life, reference_share=np.maximum(_usual_share(life), rules.decline * life.reference_share))
 
 
-def _share(life: Life) -> Vector:
+def _usual_share(life: Lifecycle) -> Vector:
     """Usual share of every topic in a slice, (K,), 0 as long as it is not known."""
-    return np.divide(life.usual, life.weight, out=np.zeros_like(life.usual), where=life.weight > 0.0)
+    share, weight = life.decayed_share, life.decayed_weight
+    return np.divide(share, weight, out=np.zeros_like(share), where=weight > 0.0)

@@ -1,4 +1,4 @@
-"""Taking over a refit of the window: what becomes of the topics' ids."""
+"""Matching the topics of a refit of the window to those before it, which decides their ids."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from vmfstream.online.window import Refit
 from vmfstream.records import Event
 
 
-def adopted(state: TrackState, fit: Refit, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    """Take over a refit; topics of a fresh fit get the ids of those whose documents they hold.
+def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+    """Replace the window's memberships by those of a refit; topics of a cold fit are matched to the present ones.
 
-    Where topics live, one that holds hardly any document of the topic it stands for is another, with an id of its own.
+    Each gets the id of the topic whose documents it holds. Where topics may come and go, one that shares less than
+    ``settings.fitting.continuing`` of the documents with its match gets a new id.
     """
     events: list[Event] = []
     resps = fit.resp
@@ -36,14 +37,14 @@ def adopted(state: TrackState, fit: Refit, settings: TrackerSettings) -> tuple[T
         new = np.flatnonzero(columns < 0)
         ids = np.append(state.ids, np.full(fit.k - state.k, -1))
         ids[new] = state.next_id + np.arange(len(new))
-        heirs = np.argmax(shared[:, order], axis=1)
+        successors = np.argmax(shared[:, order], axis=1)
         events = [
-            Event("merged", int(old), int(ids[heir]), value=_angle(state, resps, topic, int(heir)))
-            for topic, (old, heir) in enumerate(zip(state.ids, heirs, strict=True))
+            Event("merged", int(old), int(ids[successor]), value=_angle(state, resps, topic, int(successor)))
+            for topic, (old, successor) in enumerate(zip(state.ids, successors, strict=True))
             if old not in ids
         ]
         state = replace(rearranged(state, columns, ids), next_id=state.next_id + len(new))
-        state = replace(state, smoothed_speed=np.full(padded(fit.k), np.nan))
+        state = replace(state, smoothed_drift_angle=np.full(padded(fit.k), np.nan))
     window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, resps, strict=True))
     return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa), events
 
@@ -60,13 +61,13 @@ def match(shared: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _shared(state: TrackState, fit: Refit) -> NDArray[np.float64]:
-    """Documents that the living topics share with those of a refit, (K, K')."""
+    """Count the documents that the present topics share with those of a refit, (K, K')."""
     parts = (w.resp[:, : state.k].T @ r[:, : fit.k] for w, r in zip(state.window, fit.resp, strict=True))
     return np.asarray(sum(parts, np.zeros((state.k, fit.k))))
 
 
 def _angle(state: TrackState, resps: Sequence[Matrix], old: int, new: int) -> float:
-    """Angle in degrees between the documents of a topic that lived and those of a fresh one."""
+    """Angle in degrees between the documents of a topic before the refit and those of one after it."""
     a, b = (
         sum(
             (np.asarray(w.x.T @ r[:, k], np.float64) for w, r in zip(state.window, part, strict=True)),

@@ -10,39 +10,39 @@ from vmfstream.online import filtering
 from vmfstream.online.belief_update import belief_of
 from vmfstream.online.prediction import score
 from vmfstream.online.state import TrackerSettings, TrackState, Vector
-from vmfstream.online.topic_slots import joined, same_topic
+from vmfstream.online.topic_slots import merging_evidence, with_topics_merged
 from vmfstream.records import Event
 
 
 def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
 
-    The evidence knows only what the beliefs remember, which is little of slow topics of long documents. So the newest
-    slice must not lose more by one topic than the evidence gains.
+    The evidence depends on the beliefs alone, which decay. So the newest slice must not lose more nats by the merger
+    than the evidence gains.
     """
     events: list[Event] = []
-    if state.life is None or state.settling or state.k < 2:
+    if state.life is None or state.warm_up or state.k < 2:
         return state, events
-    evidence, cosine = same_topic(state, settings)
-    speaking = _speaking(state, evidence, cosine, settings)
+    evidence, cosine = merging_evidence(state, settings)
+    speaking = _merging_gain(state, evidence, cosine, settings)
     predicted, refused = None, 0
     while refused < settings.mergers.most_refused:
-        pair = likeliest(speaking, counts(state) >= settings.mergers.least_documents)
+        pair = most_likely_pair(speaking, counts(state) >= settings.mergers.least_documents)
         if pair is None or speaking[pair] <= 0.0:
             break
-        one, news = merged(state, pair, evidence, cosine)
+        one, merger = merge_pair(state, pair, evidence, cosine)
         predicted = _predicted(state, settings) if predicted is None else predicted
         then = _predicted(one, settings)
         if then + speaking[pair] < predicted:
             speaking[pair], refused = -np.inf, refused + 1
             continue
-        state, predicted, events = one, then, events + news
-        evidence, cosine = same_topic(state, settings)
-        speaking = _speaking(state, evidence, cosine, settings)
+        state, predicted, events = one, then, events + merger
+        evidence, cosine = merging_evidence(state, settings)
+        speaking = _merging_gain(state, evidence, cosine, settings)
     return state, events
 
 
-def _speaking(
+def _merging_gain(
     state: TrackState, evidence: NDArray[np.float64], cosine: NDArray[np.float64], settings: TrackerSettings
 ) -> NDArray[np.float64]:
     """Nats that speak for one topic instead of two, (K, K), with what the smaller one must be worth."""
@@ -64,7 +64,7 @@ def _predicted(state: TrackState, settings: TrackerSettings) -> float:
     return float(score(newest.x, belief, threads=settings.threads)[0].sum())
 
 
-def likeliest(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tuple[int, int] | None:
+def most_likely_pair(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tuple[int, int] | None:
     """The two eligible topics that are most likely one; None if no pair has any evidence."""
     allowed = np.triu(np.outer(eligible, eligible), 1) & np.isfinite(evidence)
     if not allowed.any():
@@ -73,15 +73,15 @@ def likeliest(evidence: NDArray[np.float64], eligible: NDArray[np.bool_]) -> tup
     return a, b
 
 
-def merged(
+def merge_pair(
     state: TrackState, pair: tuple[int, int], evidence: NDArray[np.float64], cosine: NDArray[np.float64]
 ) -> tuple[TrackState, list[Event]]:
     """Of two topics the one that is usually smaller, or newer, flows into the other."""
-    n, usual = counts(state), np.zeros(state.k) if state.life is None else state.life.height
+    n, usual = counts(state), np.zeros(state.k) if state.life is None else state.life.reference_share
     into, gone = sorted(pair, key=lambda topic: (-usual[topic], -n[topic]))
     angle = float(np.degrees(np.arccos(cosine[pair])))
     event = Event("merged", int(state.ids[gone]), int(state.ids[into]), value=angle, evidence=float(evidence[pair]))
-    return joined(state, gone, into), [event]
+    return with_topics_merged(state, gone, into), [event]
 
 
 def counts(state: TrackState) -> Vector:

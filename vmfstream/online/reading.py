@@ -1,4 +1,4 @@
-"""Readings of a state: its topics now and in hindsight, memberships, densities and novelty of documents."""
+"""Readings of a state: its topics, filtered and smoothed; memberships, densities and novelty of documents."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def novelty_of(x: Rows, anchor: Matrix, kappa: float, info: StepInfo) -> NDArray
 def current(state: TrackState) -> TopicView:
     """Describe the topics in the middle of the open slice, with the documents it has so far."""
     state = up_to_date(state)
-    return topic_view(state, state.slice, None if filtering.first(state) else state.base, state.f, state.open.n)
+    return topic_view(
+        state, state.slice, None if filtering.is_first_slice(state) else state.base, state.f, state.open.n
+    )
 
 
 def newest_filtered(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Matrix]:
@@ -102,4 +104,4 @@ def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
         topic_view(state, w.index, before, f, filtering.counts((w,), state.kp))
         for w, before, f in zip(state.window, [None, *beliefs[:-1]], beliefs, strict=True)
     ]
-    return [replace(views[0], speed=state.smoothed_speed[: state.k]), *views[1:]]
+    return [replace(views[0], drift_angle=state.smoothed_drift_angle[: state.k]), *views[1:]]

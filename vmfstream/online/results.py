@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vmfstream.directional.kernels import dots
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online.drift import turn
+from vmfstream.online.drift import drift_angles
 from vmfstream.online.prediction import Belief
 from vmfstream.online.state import Matrix, Rows, TrackState, Vector
 from vmfstream.records import Event
@@ -32,17 +32,18 @@ class StepInfo(NamedTuple):
 class TopicView:
     """Topics of one slice as numbers: means as natural vectors f (D, kp) and, per topic, what is reported.
 
-    ``speed`` is the angle in degrees to the mean of the slice before and ``speed_error`` its standard deviation.
+    ``drift_angle`` is the angle in degrees to the mean of the slice before and ``drift_angle_error`` its standard
+    deviation; NaN where there is none.
     """
 
     slice: int
     f: Matrix
     gamma: Vector
     n: Vector
-    speed: Vector
+    drift_angle: Vector
     kappa: float
     ids: NDArray[np.int64]
-    speed_error: Vector
+    drift_angle_error: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +95,7 @@ def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, 
 
     Parameters
     ----------
-    before : (D, kp) natural vectors of the slice before; None leaves ``speed`` and ``speed_error`` NaN.
+    before : (D, kp) natural vectors of the slice before; None leaves the drift angles NaN.
     f : (D, kp) natural vectors of the slice.
     n : (kp,) its documents per topic.
     """
@@ -102,7 +103,7 @@ def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, 
     if before is None:
         unknown = np.full(k, np.nan)
         return TopicView(index, f, column_norms(f)[:k], n[:k], unknown, state.kappa, state.ids, unknown)
-    turned = turn(before, f, k)
+    turned = drift_angles(before, f, k)
     return TopicView(index, f, turned.length, n[:k], turned.angle, state.kappa, state.ids, turned.error)
 
 

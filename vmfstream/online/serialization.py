@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vmfstream.online.belief_update import with_prediction
-from vmfstream.online.state import Arrays, Life, OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, rows_of
+from vmfstream.online.state import Arrays, Lifecycle, OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, rows_of
 
 
 def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
@@ -30,7 +30,7 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
         "n": state.n,
         "n_past": state.n_past,
         "scores": state.scores,
-        "smoothed_speed": state.smoothed_speed,
+        "smoothed_speed": state.smoothed_drift_angle,
         "window.index": np.array([w.index for w in state.window], dtype=np.int64),
         "window.sizes": np.array([rows_of(w.x) for w in state.window], dtype=np.int64),
         "window.resp": np.concatenate([np.zeros((0, state.kp), np.float32), *[w.resp for w in state.window]]),
@@ -90,7 +90,7 @@ def from_arrays(
         f=np.zeros((dim, kp), np.float32),
         gamma=np.zeros(kp),
         lowest_cosine=lowest,
-        smoothed_speed=slice_part["smoothed_speed"],
-        life=Life.from_arrays(slice_part, dim),
+        smoothed_drift_angle=slice_part["smoothed_speed"],
+        life=Lifecycle.from_arrays(slice_part, dim),
     )
     return with_prediction(state, settings)

@@ -193,7 +193,7 @@ class TrackerSettings:
         of documents there are fewer, but two.
     refit : False follows the stream by the filter alone after the first fit.
     alpha : Dirichlet parameter of the proportions.
-    concentration_speed : how far log kappa moves towards a slice's estimate, from 0 to 1.
+    concentration_step : how far log kappa moves towards a slice's estimate, from 0 to 1.
     threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
     seed : of all random choices; those of a slice depend on (seed, slice) only.
     living_topics : whether topics may be born, split, merge and become dormant at slice ends, with alarms; else those
@@ -209,7 +209,7 @@ class TrackerSettings:
     cold_starts: int = 5
     refit: bool = True
     alpha: float = 1.0
-    concentration_speed: float = 0.2
+    concentration_step: float = 0.2
     threads: int = 2
     seed: int = 0
     living_topics: bool = False

@@ -1,26 +1,61 @@
-"""The end of a slice: it joins the window, the window is refitted, topics change, the next slice is predicted."""
+"""The end of a slice: it judges the prediction made for it, joins the window, changes topics; the next is predicted."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.concentration import point_kappa
 from vmfstream.bayes.factors.directions import expected_cosines
 from vmfstream.online import filtering, lifecycle
-from vmfstream.online.belief_update import belief_of, predicted_belief, refreshed, up_to_date
+from vmfstream.online.belief_update import belief_of, predicted_belief, refreshed, up_to_date, with_prediction
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
-from vmfstream.online.matching import adopted
+from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
-from vmfstream.online.reading import newest_filtered
+from vmfstream.online.reading import newest_filtered, predictive_log_likelihood
 from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
 from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState, WindowSlice, rows_of, stack
 from vmfstream.online.window import refit
 
 WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
+
+
+def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
+    """Score the open slice's documents under the prediction made before it began, for every persistence of the grid.
+
+    The persistence with the largest decayed mean log-density leads from now on. To be called before the vocabulary
+    changes.
+
+    Returns
+    -------
+    state : with new scores and leader.
+    predicted : mean log-density per document under the persistence that led so far, in nats relative to the uniform
+        density; NaN if nothing was predicted.
+    """
+    x = stack([rows for rows, _ in state.open.kept], state.dim)
+    has_prediction = rows_of(x) and not filtering.is_first_slice(state)
+    predicted = predictive_log_likelihood(state, x, settings) if has_prediction else np.zeros(0)
+    if not len(predicted):
+        return state, float("nan")
+    sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[
+        : settings.persistence.judged_documents
+    ]
+    judged = x[np.sort(sample)]
+    stats = filtering.statistics(state, settings)
+    bases = (
+        filtering.anchored(state, filtering.run(state, stats, j, settings)[2])
+        for j in range(len(settings.persistences))
+    )
+    means = np.array([_mean(predictive_log_likelihood(state, judged, settings, base=base)) for base in bases])
+    scores = settings.persistence.score_memory * state.scores + means
+    leader = int(np.argmax(scores))
+    if leader != state.leader:
+        state = with_prediction(replace(state, leader=leader), settings)
+    return replace(state, scores=scores), _mean(predicted)
 
 
 def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tuple[TrackState, SliceResult]:
@@ -32,12 +67,12 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
     resp = np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in ending.kept]])
     x = stack([rows for rows, _ in ending.kept], state.dim)
     prediction = None
-    if not filtering.first(state):
+    if not filtering.is_first_slice(state):
         belief = predicted_belief(state, settings)
         n = state.n + ending.n
         prediction = Prediction(x, belief_of(state, belief.f, belief.gamma, n, settings), state.ids)
         if not ending.fitted:
-            state = lifecycle.arrived(state, x, belief, settings)
+            state = lifecycle.with_arrivals(state, x, belief, settings)
     state = replace(state, kappa=_concentration(up_to_date(state), settings))
     whole = ending.documents == len(resp)
     smoothed: list[TopicView] = []
@@ -49,13 +84,13 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         state, events = lifecycle.with_births(state, settings)
         if settings.refit and ending.n.any() and not ending.fitted:
             rng = np.random.default_rng([settings.seed, state.slice, 2])
-            state, news = adopted(state, refit(state, settings, rng), settings)
-            events += news
+            state, ended = with_refit(state, refit(state, settings, rng), settings)
+            events += ended
         state, merged = with_mergers(state, settings)
-        state, slept = lifecycle.with_sleep(state, counts(state.window[-1:], state.kp)[: state.k], settings)
+        state, dormancy = lifecycle.with_dormancy(state, counts(state.window[-1:], state.kp)[: state.k], settings)
         resp = state.window[-1].resp
         filtered, p = newest_filtered(state, settings)
-        state, alarms = with_alarms(state, filtered.speed, settings.drift)
+        state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
     else:
         while state.window:
             state, final = _commit_oldest(state, settings)
@@ -64,17 +99,21 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
         filtered = topic_view(state, state.slice, before, anchored(state, h), ending.n)
         smoothed.append(filtered)
         state = filtering.commit(state, ending.s, ending.n, settings)
-        state, alarms = with_alarms(state, filtered.speed, settings.drift)
-        state, slept = lifecycle.with_sleep(state, ending.n[: state.k], settings)
+        state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
+        state, dormancy = lifecycle.with_dormancy(state, ending.n[: state.k], settings)
         state, events = lifecycle.with_births(state, settings)
         state, merged = with_mergers(state, settings)
         p = filtering.past(state, state.leader)
-    events = [*events, *merged, *slept, *alarms]
+    events = [*events, *merged, *dormancy, *alarms]
     n = state.n_past + counts(state.window, state.kp)
     empty = OpenSlice.empty(state.dim, state.kp)
     state = refreshed(replace(state, slice=state.slice + 1, n=n, open=empty, base=anchored(state, p)))
     cosine = mean_cosines(x, filtered)
     return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction)
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def _concentration(state: TrackState, settings: TrackerSettings) -> float:
@@ -84,8 +123,8 @@ def _concentration(state: TrackState, settings: TrackerSettings) -> float:
         return state.kappa
     t = expected_cosines(state.f, state.gamma[: state.k], state.open.s).sum()
     seen = float(point_kappa(state.dim, n, t)[0])
-    speed = settings.concentration_speed
-    return float(np.exp((1.0 - speed) * np.log(state.kappa) + speed * np.log(seen)))
+    step = settings.concentration_step
+    return float(np.exp((1.0 - step) * np.log(state.kappa) + step * np.log(seen)))
 
 
 def _overfull(state: TrackState, settings: TrackerSettings) -> bool:
@@ -105,11 +144,12 @@ def _most_slices(state: TrackState) -> int:
 def _commit_oldest(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, TopicView]:
     """Move the oldest slice of the window into the past; its smoothed topics become final."""
     stats, first = statistics(state, settings), state.window[0]
-    beliefs = filtering.oldest(state, stats, settings)
+    beliefs = filtering.smoothed_oldest(state, stats, settings)
     n = counts((first,), state.kp)
-    final = replace(topic_view(state, first.index, None, beliefs[0], n), speed=state.smoothed_speed[: state.k])
-    speed = np.full(state.kp, np.nan)
+    final = topic_view(state, first.index, None, beliefs[0], n)
+    final = replace(final, drift_angle=state.smoothed_drift_angle[: state.k])
+    angle = np.full(state.kp, np.nan)
     if len(beliefs) > 1:
-        speed[: state.k] = topic_view(state, first.index + 1, beliefs[0], beliefs[1], n).speed
+        angle[: state.k] = topic_view(state, first.index + 1, beliefs[0], beliefs[1], n).drift_angle
     state = filtering.commit(state, stats[0], n, settings)
-    return replace(state, window=state.window[1:], smoothed_speed=speed), final
+    return replace(state, window=state.window[1:], smoothed_drift_angle=angle), final

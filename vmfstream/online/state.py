@@ -1,4 +1,4 @@
-"""What the tracker carries from one epoch to the next, as immutable values and as flat arrays."""
+"""The tracker's state: immutable values, and the rows of documents that it holds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WindowSlice:
 class OpenSlice:
     """What the open slice has gathered: statistics s (D, kp) and n (kp,), and its rows as far as they are kept.
 
-    ``fitted`` tells that the first fit was made on all of its documents and that none came since.
+    ``fitted`` is True if the first fit was made on all of its documents and none came since.
     """
 
     s: Matrix
@@ -72,8 +72,8 @@ class Sample:
     """Documents and how well they were explained on arrival.
 
     ``gain`` (N,) is the log-density under the prediction made before they came, less that under a topic without
-    documents; ``slice`` and ``row`` tell where they stood, ``topic`` the id they got on arrival; ``key`` (the smallest
-    stay) and ``half`` are drawn.
+    documents; ``slice`` and ``row`` are where they stood, ``topic`` is the id of their topic on arrival; ``key`` (those
+    with the smallest stay in the control sample) and ``half`` are random.
     """
 
     x: Rows
@@ -121,48 +121,72 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Life:
-    """What births, sleep and alarms are judged by; its arrays have one entry per topic, in order.
+class Lifecycle:
+    """Statistics by which births, dormancy and alarms are judged; arrays of K values have one per topic, in order.
 
-    ``recent`` are documents of the last slices and ``control`` a uniform sample of all older ones. ``heard`` (M,) are
-    the gains (see `Sample`) of the newest documents, with their slices and their topics (ids) on arrival; those since
-    the slice ``watched`` (K,) of their topic, and all since ``calm`` (1,), are watched for a change. ``tally`` (T, K)
-    are the documents of the topics in the last slices ``tallied`` (T,), ``usual`` (K,) their usual share before these,
-    ``weight`` (K,) how much of it is known, ``height`` (K,) the share that sleep is measured by, ``asleep`` (K,) the
-    slice in which they fell asleep, `NEVER` while awake.
+    Attributes
+    ----------
+    recent : documents of the last slices.
+    control : a uniform sample of all older documents.
+    arrival_gain, arrival_slice, arrival_topic : (M,) gains (see `Sample`) of the newest documents, their slices and the
+        ids of their topics on arrival.
+    watched_since : (1,) slice from which on the gains of all documents are watched for a change.
+    recent_slices : (T,) the last slices.
+    recent_counts : (T, K) documents per topic in these.
+    decayed_share : (K,) decayed sum of the topics' shares of the documents in the slices before these.
+    decayed_weight : (K,) what it would be for a share of 1; their quotient is the usual share.
+    reference_share : (K,) the share that dormancy is measured by.
+    dormant_since : (K,) slice in which the topic became dormant, `NEVER` while it is active.
+    topic_watched_since : (K,) slice from which on the gains of the topic's documents are watched for a change.
     """
 
     recent: Sample
     control: Sample
-    heard: Vector
-    heard_slice: NDArray[np.int64]
-    heard_topic: NDArray[np.int64]
-    calm: NDArray[np.int64]
-    tallied: NDArray[np.int64]
-    tally: NDArray[np.float64]
-    usual: Vector
-    weight: Vector
-    height: Vector
-    asleep: NDArray[np.int64]
-    watched: NDArray[np.int64]
+    arrival_gain: Vector
+    arrival_slice: NDArray[np.int64]
+    arrival_topic: NDArray[np.int64]
+    watched_since: NDArray[np.int64]
+    recent_slices: NDArray[np.int64]
+    recent_counts: NDArray[np.float64]
+    decayed_share: Vector
+    decayed_weight: Vector
+    reference_share: Vector
+    dormant_since: NDArray[np.int64]
+    topic_watched_since: NDArray[np.int64]
 
     def vectors(self) -> list[NDArray[Any]]:
-        """Everything but the rows of the samples."""
-        own = [getattr(self, f.name) for f in fields(self)[2:]]
+        """Return all arrays but the rows of the samples."""
+        own = [getattr(self, name) for name in _STORED]
         return own + [getattr(sample, f.name) for sample in (self.recent, self.control) for f in fields(sample)[1:]]
 
     def arrays(self) -> Arrays:
         """Flatten under names that begin with ``life.``."""
-        arrays = {f"life.{f.name}": getattr(self, f.name) for f in fields(self)[2:]}
+        arrays = {stored: getattr(self, name) for name, stored in _STORED.items()}
         return arrays | self.recent.arrays("life.recent") | self.control.arrays("life.control")
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, dim: int) -> Life | None:
+    def from_arrays(cls, arrays: Arrays, dim: int) -> Lifecycle | None:
         """Rebuild what `arrays` made, bit for bit; None where nothing was stored."""
-        if "life.usual" not in arrays:
+        if _STORED["decayed_share"] not in arrays:
             return None
         recent, control = (Sample.from_arrays(arrays, f"life.{name}", dim) for name in ("recent", "control"))
-        return cls(recent, control, *(arrays[f"life.{f.name}"] for f in fields(cls)[2:]))
+        return cls(recent, control, **{name: arrays[stored] for name, stored in _STORED.items()})
+
+
+_STORED = {
+    "arrival_gain": "life.heard",
+    "arrival_slice": "life.heard_slice",
+    "arrival_topic": "life.heard_topic",
+    "watched_since": "life.calm",
+    "recent_slices": "life.tallied",
+    "recent_counts": "life.tally",
+    "decayed_share": "life.usual",
+    "decayed_weight": "life.weight",
+    "reference_share": "life.height",
+    "dormant_since": "life.asleep",
+    "topic_watched_since": "life.watched",
+}
+"""Names under which run files hold the arrays of `Lifecycle`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +197,7 @@ class TrackState:
     data part h follows the filter. ``past`` holds, for every persistence of the grid, the data part predicted to the
     first slice of the window from everything that has left it (None while nothing has). ``base`` is the prediction for
     the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered from
-    its first ``known`` documents. ``life`` is None where the topics are fixed.
+    its first ``in_belief`` documents. ``life`` is None where the topics are fixed.
     """
 
     slice: int
@@ -192,9 +216,9 @@ class TrackState:
     f: Matrix
     gamma: Vector
     lowest_cosine: float
-    smoothed_speed: Vector
-    life: Life | None = None
-    known: int = 0
+    smoothed_drift_angle: Vector
+    life: Lifecycle | None = None
+    in_belief: int = 0
 
     @property
     def dim(self) -> int:
@@ -203,7 +227,7 @@ class TrackState:
 
     @property
     def k(self) -> int:
-        """Number of living topics."""
+        """Number of topics."""
         return len(self.ids)
 
     @property
@@ -212,8 +236,8 @@ class TrackState:
         return len(self.n_past)
 
     @property
-    def settling(self) -> bool:
-        """True while every slice is in the window: whole fits still compete and ids may change their meaning."""
+    def warm_up(self) -> bool:
+        """True while every slice is in the window: fits from nothing still compete and ids may change their meaning."""
         return self.past is None
 
 
@@ -222,7 +246,14 @@ def read_only(state: TrackState) -> TrackState:
 
     Matrices stay as they are: compiled functions would have to be compiled again for read-only ones.
     """
-    vectors: list[NDArray[Any]] = [state.ids, state.n, state.n_past, state.scores, state.smoothed_speed, state.open.n]
+    vectors: list[NDArray[Any]] = [
+        state.ids,
+        state.n,
+        state.n_past,
+        state.scores,
+        state.smoothed_drift_angle,
+        state.open.n,
+    ]
     if state.life is not None:
         vectors += state.life.vectors()
     for vector in vectors:

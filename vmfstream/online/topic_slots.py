@@ -1,4 +1,4 @@
-"""The columns that topics stand in: adding one, joining two, leaving one out."""
+"""Topic slots, the columns that topics are stored in: adding a topic, merging two, removing one."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros
 from vmfstream.online import filtering
-from vmfstream.online.state import NEVER, Life, Matrix, Sample, TrackerSettings, TrackState
+from vmfstream.online.state import NEVER, Lifecycle, Matrix, Sample, TrackerSettings, TrackState
 
-PER_TOPIC = ("tally", "usual", "weight", "height", "asleep", "watched")
-"""What `Life` holds of every topic."""
+PER_TOPIC = (
+    "recent_counts",
+    "decayed_share",
+    "decayed_weight",
+    "reference_share",
+    "dormant_since",
+    "topic_watched_since",
+)
+"""Fields of `Lifecycle` that have a value per topic."""
 
-SHARED = ("tally", "usual", "height")
-"""What of it adds up when two topics become one."""
+ADDITIVE = ("recent_counts", "decayed_share", "reference_share")
+"""Those that add up when two topics become one."""
 
 _BLOCK = 2048  # rows of a matrix that are looked at in double precision at once
 
 
 def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.int64]) -> TrackState:
-    """Let topic j stand where topic ``columns[j]`` stood, or be new where that is -1; ``ids`` are theirs."""
+    """Let topic j stand where topic ``columns[j]`` stood, or be new where that is -1; ``ids`` are tsuccessors."""
     kp = padded(len(columns))
     wide = np.append(columns, np.full(kp - len(columns), -1))
     as_they_are = kp == state.kp and np.array_equal(columns[: state.k], np.arange(state.k))
@@ -41,15 +48,15 @@ def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.in
         n_past=_chosen(state.n_past, wide),
         past=None if state.past is None else tuple(placed(h) for h in state.past),
         window=tuple(replace(w, resp=placed(w.resp)) for w in state.window),
-        smoothed_speed=_chosen(state.smoothed_speed, wide, np.nan),
+        smoothed_drift_angle=_chosen(state.smoothed_drift_angle, wide, np.nan),
         life=None if state.life is None else with_columns(state.life, columns),
     )
 
 
-def with_columns(life: Life, columns: NDArray[np.int64]) -> Life:
-    """Rearrange what is known of the topics' lives; -1 begins a new one."""
+def with_columns(life: Lifecycle, columns: NDArray[np.int64]) -> Lifecycle:
+    """Rearrange the statistics of the topics; -1 begins a new one."""
     parts: dict[str, Any] = {
-        name: _chosen(getattr(life, name), columns, NEVER if name in ("asleep", "watched") else 0) for name in PER_TOPIC
+        name: _chosen(getattr(life, name), columns, NEVER if name.endswith("_since") else 0) for name in PER_TOPIC
     }
     return replace(life, **parts)
 
@@ -79,7 +86,7 @@ def _put_columns(a: Matrix, columns: NDArray[np.int64], first: int, out: Matrix)
                 out[i, j] = a[i, columns[j]]
 
 
-def added(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
+def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
     """Add a topic that holds the given documents: in the window by memberships, before it as a past of its own."""
     k, before = state.k, state.past
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
@@ -110,7 +117,7 @@ def added(state: TrackState, members: Sample, settings: TrackerSettings) -> Trac
     return replace(state, past=tuple(past), n_past=n_past)
 
 
-def joined(state: TrackState, gone: int, into: int) -> TrackState:
+def with_topics_merged(state: TrackState, gone: int, into: int) -> TrackState:
     """Add one topic's documents and past to another's; its column goes."""
 
     def sum_up(a: NDArray[Any]) -> NDArray[Any]:
@@ -120,7 +127,7 @@ def joined(state: TrackState, gone: int, into: int) -> TrackState:
 
     life = state.life
     if life is not None:
-        parts: dict[str, Any] = {name: sum_up(getattr(life, name)) for name in SHARED}
+        parts: dict[str, Any] = {name: sum_up(getattr(life, name)) for name in ADDITIVE}
         life = replace(life, **parts)
     together = replace(
         state,
@@ -132,19 +139,19 @@ def joined(state: TrackState, gone: int, into: int) -> TrackState:
     return _without(together, gone)
 
 
-def dropped(state: TrackState, gone: int, heir: int) -> TrackState:
-    """Forget a topic's past; the documents that it has in the window go to an heir."""
+def without_topic(state: TrackState, gone: int, successor: int) -> TrackState:
+    """Forget a topic's past; the documents that it has in the window go to its successor."""
     past = state.past
     if past is not None:
         past = tuple(np.where(np.arange(state.kp) == gone, np.float32(0.0), h) for h in past)
     n_past = np.where(np.arange(state.kp) == gone, 0.0, state.n_past)
     life = state.life
     if life is not None:
-        parts: dict[str, Any] = {name: getattr(life, name).copy() for name in SHARED}
+        parts: dict[str, Any] = {name: getattr(life, name).copy() for name in ADDITIVE}
         for part in parts.values():
             part[..., gone] = 0.0
         life = replace(life, **parts)
-    return joined(replace(state, past=past, n_past=n_past, life=life), gone, heir)
+    return with_topics_merged(replace(state, past=past, n_past=n_past, life=life), gone, successor)
 
 
 def _without(state: TrackState, gone: int) -> TrackState:
@@ -152,8 +159,8 @@ def _without(state: TrackState, gone: int) -> TrackState:
     return rearranged(state, stay, state.ids[stay])
 
 
-def same_topic(state: TrackState, settings: TrackerSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
+def merging_evidence(state: TrackState, settings: TrackerSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log evidence that two topics are one, and tsuccessor cosines, both (K, K), from the newest beliefs.
 
     M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
     """

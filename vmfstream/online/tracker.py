@@ -18,11 +18,10 @@ from vmfstream.directional.kernels import accumulate, copied, padded
 from vmfstream.online import lifecycle
 from vmfstream.online.belief_update import current_belief, few_words, refreshed, update, with_prediction
 from vmfstream.online.filtering import counts
-from vmfstream.online.persistence_choice import judge
 from vmfstream.online.prediction import gather, lowest_cosine
 from vmfstream.online.results import SliceResult as SliceResult
 from vmfstream.online.results import StepInfo as StepInfo
-from vmfstream.online.slice_end import close
+from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, read_only, rows_of
 from vmfstream.online.vocabulary_change import regrown
 from vmfstream.online.window import cold_fits, topics_for
@@ -71,8 +70,8 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
         f=np.zeros((dim, kp), np.float32),
         gamma=np.zeros(kp),
         lowest_cosine=lowest_cosine(parts),
-        smoothed_speed=np.full(kp, np.nan),
-        life=lifecycle.begun(dim, k) if settings.living_topics else None,
+        smoothed_drift_angle=np.full(kp, np.nan),
+        life=lifecycle.empty_lifecycle(dim, k) if settings.living_topics else None,
     )
     state = with_prediction(state, settings)
     if len(parts) > len(slices) and rows_of(open_rows):
@@ -106,12 +105,12 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, donate: bool 
     info = StepInfo(out.loglik, out.label)
     if not donate:
         return read_only(refreshed(replace(state, open=opened))), info
-    words = few_words(x) if state.known == state.open.documents else None
-    if words is None and opened.documents < settings.lag * state.known:
+    words = few_words(x) if state.in_belief == state.open.documents else None
+    if words is None and opened.documents < settings.lag * state.in_belief:
         return replace(state, open=opened), info
     f = copied(state.f) if state.f is state.base else state.f
     gamma = update(f, state.gamma, state.base, s, state.kappa, words, settings.threads)
-    return replace(state, open=opened, f=f, gamma=gamma, known=opened.documents), info
+    return replace(state, open=opened, f=f, gamma=gamma, in_belief=opened.documents), info
 
 
 def end_slice(

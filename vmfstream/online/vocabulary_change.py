@@ -17,7 +17,7 @@ from vmfstream.online import filtering
 from vmfstream.online.belief_update import with_prediction
 from vmfstream.online.filtering import counts
 from vmfstream.online.state import (
-    Life,
+    Lifecycle,
     Matrix,
     OpenSlice,
     Rows,
@@ -50,29 +50,29 @@ def regrown(
     parts = tuple(WindowSlice(w.index, x, _masked(x, w.resp)) for w, x in zip(state.window, window, strict=True))
     state = replace(
         state,
-        anchor=moved(state.anchor[:, None], columns)[:, 0],
+        anchor=carried_vectors(state.anchor[:, None], columns)[:, 0],
         kappa=float(inv_bessel_ratio(new, bessel_ratio(state.dim, state.kappa))),
         n=state.n_past + counts(parts, state.kp),
-        past=None if state.past is None else tuple(moved(h, columns) for h in state.past),
+        past=None if state.past is None else tuple(carried_vectors(h, columns) for h in state.past),
         window=parts,
         open=OpenSlice(s, n, state.open.documents, kept_parts, state.open.fitted),
         base=np.zeros((new, state.kp), np.float32),
-        life=None if state.life is None else _carried(state.life, columns, state.dim),
+        life=None if state.life is None else _carried_samples(state.life, columns, state.dim),
     )
     return with_prediction(state, settings)
 
 
-def _carried(life: Life, columns: NDArray[np.int32], old: int) -> Life:
+def _carried_samples(life: Lifecycle, columns: NDArray[np.int32], old: int) -> Lifecycle:
     """Move the samples of documents to a new vocabulary; densities relative to uniform grow like the dimension."""
     factor = len(columns) / old
     parts: dict[str, Any] = {
         name: replace(sample, x=columns_of(sample.x, columns), gain=sample.gain * factor)
         for name, sample in (("recent", life.recent), ("control", life.control))
     }
-    return replace(life, **parts, heard=life.heard * factor)
+    return replace(life, **parts, arrival_gain=life.arrival_gain * factor)
 
 
-def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
+def carried_vectors(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
     """Move natural vectors (D, kp) to a new vocabulary.
 
     A_D of their lengths is kept, times the share of the length that the remaining words hold.
@@ -85,7 +85,7 @@ def moved(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
     before = np.hypot(after, column_norms(h[gone]))
     held = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
     wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(held, 1.0)))
-    return filtering.shrink(out, after, wanted)
+    return filtering.rescaled(out, after, wanted)
 
 
 @njit(cache=True, nogil=True)

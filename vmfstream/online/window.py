@@ -1,8 +1,8 @@
-"""Refitting the recent slices as a whole: what the filter lost at its start is found again.
+"""Refits of the recent slices as a whole, which correct what a forward filter cannot.
 
 A forward filter keeps the topics of its first documents, and labels in high dimension freeze where they are. So the
-documents of the last slices are refitted together at the end of a slice: from where they are, from a re-heated state,
-and, while nothing has left the window, from fresh annealed fits. The largest bound wins.
+documents of the last slices are refitted together at the end of a slice: from where they are, by restarted annealing,
+and, while nothing has left the window, by fits from nothing. The largest bound wins.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, ro
 class Refit:
     """A candidate for the window: memberships per slice, anchor, concentration and the bound that judges it.
 
-    ``cold`` tells that its topics stand in no relation to the living ones.
+    ``cold`` is True if its topics are not matched to the present ones.
     """
 
     resp: list[Matrix]
@@ -80,14 +80,14 @@ def from_static(
 def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
     """Choose among the candidates for the window of a state.
 
-    While nothing is committed: go on, and cold fits; a cold fit with more topics than live wins at once, since bounds
-    compare only at equal K. Afterwards: go on, and re-heat.
+    While nothing is committed: continue, and cold fits; a cold fit with more topics wins at once, since bounds compare
+    only at equal K. Afterwards: continue, and restarted annealing.
     """
     xs = [w.x for w in state.window]
     omega = settings.persistences[state.leader]
     candidates = [_warm(state, settings, ())]
-    if not state.settling:
-        candidates.append(_warm(state, settings, _reheating(state, settings)))
+    if not state.warm_up:
+        candidates.append(_warm(state, settings, _restart_temperatures(state, settings)))
     elif sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
         cold = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
         if cold.k > state.k:
@@ -106,7 +106,7 @@ def directed_rows(x: Rows) -> int:
     return int(np.count_nonzero(directed(x)))
 
 
-def _reheating(state: TrackState, settings: TrackerSettings) -> list[float]:
+def _restart_temperatures(state: TrackState, settings: TrackerSettings) -> list[float]:
     """Inverse temperatures from shortly above melting to 1."""
     x = stack([w.x for w in state.window], state.dim)
     cooling = settings.fitting.cooling
@@ -115,7 +115,7 @@ def _reheating(state: TrackState, settings: TrackerSettings) -> list[float]:
 
 
 def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) -> Refit:
-    """Go on from the present memberships, or re-heat them, with the committed past as prior of the first slice."""
+    """Continue from the present memberships, annealed by ``betas`` if any; the past is the prior of the first slice."""
     h0 = np.zeros((state.dim, state.kp), np.float32) if state.past is None else state.past[state.leader]
     fit = fit_smoother(
         [w.x for w in state.window],

@@ -1,10 +1,10 @@
 """The run file: one DuckDB file that a run writes and everything else reads.
 
-``writer``        `Log`: write epochs, settings and states, in transactions
+``writer``        `RunFile`: write epochs, settings and states, in transactions
 ``coalescing``    several epochs as one write
 ``queries``       `Reader`: ask for rows as frames of numpy columns
 ``snapshots``     read the sample for batch fits, and write their results
-``memory``        `MemoryLog`: the same records without a file
+``memory``        `MemoryStore`: the same records without a file
 ``schema``        tables and migrations; ``upgrade`` applies them to a file of an older format
 ``rows``          records as columns of tables; ``arrays`` and ``json_records`` as bytes and as JSON
 ``connection``    open the file for a moment; ``lease`` keeps others from writing, ``repair`` mends a torn write

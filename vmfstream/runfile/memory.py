@@ -12,7 +12,7 @@ from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.rows import check_order
 
 
-class MemoryLog:
+class MemoryStore:
     """Keep every commit in memory, in order, and of the states only the last ones.
 
     Attributes
@@ -74,7 +74,7 @@ class MemoryLog:
         return to_json([self.commits, self._settings, self._position, states], arrays)
 
     @classmethod
-    def from_json(cls, value: Any, arrays: Arrays) -> MemoryLog:
+    def from_json(cls, value: Any, arrays: Arrays) -> MemoryStore:
         """Return the store whose `to_json` gave this value."""
         store = cls()
         store.commits, store._settings, store._position, states = from_json(value, arrays)
@@ -84,6 +84,10 @@ class MemoryLog:
     def close(self) -> None:
         """Refuse further commits; reading stays possible."""
         self._closed = True
+
+
+MemoryStore = MemoryStore
+"""The former name, importable for one version."""
 
 
 def _copied(arrays: Arrays) -> Arrays:

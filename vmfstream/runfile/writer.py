@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 _RESERVED = "format"
 
 
-class Log:
+class RunFile:
     """A DuckDB file that stores what the engine reports and what it needs to continue.
 
     The file is open only during a call, so that other processes can read it between two epochs.
@@ -166,6 +166,10 @@ class Log:
     def close(self) -> None:
         """Refuse further commits. The file is not open between calls, so there is nothing to release."""
         self._closed = True
+
+
+Log = RunFile
+"""The former name, importable for one version."""
 
 
 def _packed_states(commits: Sequence[Commit]) -> list[tuple[str, bytes | None]]:

@@ -41,7 +41,11 @@ def empty_lists(n: int) -> Lists:
 def more_lists(lists: Lists, n: int) -> Lists:
     """Return the lists with empty ones after them, ``n`` altogether."""
     more = empty_lists(n - len(lists.start))
-    return Lists(*(np.concatenate(pair) for pair in zip(lists, more, strict=True)))
+    return Lists(
+        np.concatenate([lists.start, more.start]),
+        np.concatenate([lists.length, more.length]),
+        np.concatenate([lists.room, more.room]),
+    )
 
 
 def empty_pool(places: int) -> Pool:

@@ -13,26 +13,27 @@ LIVING, NEXT_ID, DOCUMENTS, OLDEST, NEWEST, MARK, N_COUNTERS = range(7)
 """Places in ``Memory.counters``: living stories, next id, documents learnt, slots that were joined longest ago and
 last, mark of the last visit."""
 
-NEVER = -np.inf
-
 
 class Memory(NamedTuple):
     """State of a sequential mixture. A story has a slot; slots are used again, ids are not.
 
     With S slots, D columns and g(q) = ell(|kappa r + C_0 m_0|) for |r|^2 = q, the score of a document x at time t is
 
-        log P(c) + log p(x | c) = base + g(q + 2 r'x + 1) - decay t + what all stories share.
+        log P(c) + log p(x | c) = base + g(q + 2 r'x + 1) - (n + 1) log(1 + (t - last) / (b_0 + last - first)),
+
+    but for what all stories share.
     """
 
     ids: NDArray[np.int64]
     """(S,) -1 for free slots."""
-    count: NDArray[np.int64]
+    size: NDArray[np.int64]
+    """(S,) n, the documents of each."""
     square: NDArray[np.float64]
     """(S,) q = |r|^2."""
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     base: NDArray[np.float64]
-    """(S,) log n + decay last - g(q)."""
+    """(S,) 2 log n - log(1 + (last - first) / b_0) - g(q)."""
     ceiling: NDArray[np.float64]
     """(S,) base + g(q) + g'(q): with 2 g'(q) r'x a bound of the score, for g is concave."""
     slope: NDArray[np.float64]
@@ -42,8 +43,6 @@ class Memory(NamedTuple):
     """(S,) neighbours in the order in which stories were last joined, -1 at the ends."""
     free: NDArray[np.int64]
     """(S,) free slots; the next one to take is at place S - living - 1."""
-    tree: NDArray[np.float64]
-    """(2 P,) scores of a document without common words in a tree of maxima; P is a power of two."""
     dot: NDArray[np.float64]
     visited: NDArray[np.int64]
     candidates: NDArray[np.int64]
@@ -62,12 +61,11 @@ class Memory(NamedTuple):
 
 def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
     """Return the memory of a mixture without stories."""
-    leaves = 1 << max(slots - 1, 0).bit_length()
     counters = np.zeros(N_COUNTERS, np.int64)
     counters[[OLDEST, NEWEST]] = -1
     return Memory(
         ids=np.full(slots, -1, np.int64),
-        count=np.zeros(slots, np.int64),
+        size=np.zeros(slots, np.int64),
         square=np.zeros(slots),
         first=np.zeros(slots),
         last=np.zeros(slots),
@@ -77,7 +75,6 @@ def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
         older=np.full(slots, -1, np.int64),
         newer=np.full(slots, -1, np.int64),
         free=np.arange(slots - 1, -1, -1),
-        tree=np.full(2 * leaves, NEVER),
         dot=np.zeros(slots),
         visited=np.zeros(slots, np.int64),
         candidates=np.zeros(slots, np.int64),
@@ -95,16 +92,10 @@ def more_slots(memory: Memory, slots: int) -> Memory:
     old = len(memory.ids)
     dense = memory.dense.shape[1] > 0
     wider = empty_memory(slots, memory.dense.shape[1], dense)
-    same = ("ids", "count", "square", "first", "last", "base", "ceiling", "slope", "older", "newer", "visited")
+    same = ("ids", "size", "square", "first", "last", "base", "ceiling", "slope", "older", "newer", "visited")
     for name in same:
         getattr(wider, name)[:old] = getattr(memory, name)
     free = np.concatenate([np.arange(slots - 1, old - 1, -1), memory.free])
-    tree = wider.tree
-    leaves, before = len(tree) // 2, len(memory.tree) // 2
-    tree[leaves : leaves + before] = memory.tree[before:]
-    while leaves > 1:
-        tree[leaves // 2 : leaves] = tree[leaves : 2 * leaves].reshape(-1, 2).max(axis=1)
-        leaves //= 2
     if dense:
         wider.dense[:old] = memory.dense
     return wider._replace(

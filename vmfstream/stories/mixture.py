@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
-from vmfstream.directional.params import Rows
+from vmfstream.arrays import Rows
 from vmfstream.stories.lists import more_lists, wider_pool
 from vmfstream.stories.memory import (
     DOCUMENTS,
@@ -39,7 +40,8 @@ class Living(NamedTuple):
     """The living stories, those that were joined longest ago first; times are as they were given."""
 
     ids: NDArray[np.int64]
-    count: NDArray[np.int64]
+    size: NDArray[np.int64]
+    """Documents of each."""
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     sums: Rows
@@ -50,7 +52,8 @@ class Retired(NamedTuple):
     """Stories that were retired, in this order; times are as they were given."""
 
     ids: NDArray[np.int64]
-    count: NDArray[np.int64]
+    size: NDArray[np.int64]
+    """Documents of each."""
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     words: NDArray[np.int32]
@@ -67,17 +70,21 @@ class Learnt(NamedTuple):
 
 
 class SequentialMixture:
-    """Sequential Dirichlet-process mixture of von Mises-Fisher distributions with decay.
+    """Sequential Dirichlet-process mixture of von Mises-Fisher distributions whose clusters have a tempo.
 
-    Documents x are unit rows; story c has n_c documents, the sum r_c of their rows, and was last joined at t_c. A
-    document that arrives at t joins for good the most probable of the stories and of a new one:
+    Documents x are unit rows; story c has n_c documents, the sum r_c of their rows, came first at s_c and last at t_c.
+    A document that arrives at t joins for good the most probable of the stories and of a new one:
 
         log p(x | c)   = L(kappa) + L(kappa r_c + C_0 m_0) - L(kappa (r_c + x) + C_0 m_0)
         log p(x | new) = L(kappa) + L(C_0) - L(kappa x + C_0 m_0)
-        log P(c)       = log n_c - log(2) (t - t_c) / h,    log P(new) = log alpha
+        log P(c)       = log n_c + log(n_c b_0 / b_c) - (n_c + 1) log(1 + (t - t_c) / b_c),   b_c = b_0 + t_c - s_c
+        log P(new)     = log alpha
 
     with L(v) = log C_D(|v|), the mean direction integrated out under its prior vMF(m_0, C_0), and m_0 orthogonal to all
-    documents. A story that nobody joined for 8 half-lives h is retired.
+    documents. P(c) is that of a Chinese restaurant process times the predictive density of the gap t - t_c in units of
+    b_0: gaps of a story are exponential, their rate has an exponential prior of mean 1 / b_0. A story of one document
+    loses half its weight in the half-life (sqrt(2) - 1) b_0; others follow the tempo that they had. A story that nobody
+    joined for 8 half-lives is retired. A document of a sparse matrix joins only stories that hold one of its words.
 
     Parameters
     ----------
@@ -94,7 +101,7 @@ class SequentialMixture:
 
     References
     ----------
-    [GY14] section 3.1 for the integral over the mean direction; the prior is a Chinese restaurant process with decay.
+    [GY14] section 3.1 for the integral over the mean direction.
 
     Examples
     --------
@@ -136,6 +143,13 @@ class SequentialMixture:
     def next_id(self) -> int:
         """Id of the next story: how many were opened so far."""
         return int(self._memory.counters[NEXT_ID])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes."""
+        memory = self._memory
+        flat = [array for part in memory for array in (part if isinstance(part, tuple) else (part,))]
+        return sum(int(array.nbytes) for array in flat)
 
     def widen(self, columns: int) -> None:
         """Accept rows with so many columns from now on, at least as many as before; for sparse rows."""
@@ -204,7 +218,7 @@ class SequentialMixture:
         memory, order = self._memory, self._order()
         return Living(
             memory.ids[order],
-            memory.count[order],
+            memory.size[order],
             memory.first[order] + memory.clock[1],
             memory.last[order] + memory.clock[1],
             self._sums(order),
@@ -213,7 +227,7 @@ class SequentialMixture:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays, for `from_arrays`."""
         memory, order = self._memory, self._order()
-        stored = {name: getattr(memory, name)[order] for name in ("ids", "count", "square", "first", "last")}
+        stored = {name: getattr(memory, name)[order] for name in ("ids", "size", "square", "first", "last")}
         sums = self._sums(order)
         if isinstance(sums, csr_array):
             stored |= {"indptr": sums.indptr.astype(np.int64), "indices": sums.indices.astype(np.int32)}
@@ -226,14 +240,14 @@ class SequentialMixture:
         }
 
     @classmethod
-    def from_arrays(cls, settings: StorySettings, arrays: dict[str, NDArray[Any]]) -> SequentialMixture:
+    def from_arrays(cls, settings: StorySettings, arrays: Mapping[str, NDArray[Any]]) -> SequentialMixture:
         """Return the mixture whose state was stored; it goes on as if it had never been stored, to the last bit."""
         columns, timed = arrays["form"].tolist()
         mixture = cls(settings, columns, dense="indptr" not in arrays)
         mixture._timed = None if timed < 0 else bool(timed)
         stories = len(arrays["ids"])
         memory = more_slots(mixture._memory, max(64, 2 * stories))
-        for name in ("ids", "count", "square", "first", "last"):
+        for name in ("ids", "size", "square", "first", "last"):
             getattr(memory, name)[:stories] = arrays[name]
         memory.clock[:] = arrays["clock"]
         memory.counters[[NEXT_ID, DOCUMENTS]] = arrays["counters"]
@@ -306,14 +320,16 @@ class SequentialMixture:
         columns = self._columns
         since = np.zeros(0) if times is None else times - self._memory.clock[1]
         if self._dense:
-            values = np.require(rows.toarray() if issparse(rows) else rows, np.float32, ["C", "W"])
+            dense = rows.toarray() if isinstance(rows, csr_array) else rows
+            values = np.require(dense, np.float32, ["C", "W"])
             lengths = np.where(values.any(axis=1), columns, 0)
             if not lengths.all():
                 values = values[lengths > 0]
             return Documents(
                 np.concatenate(([0], np.cumsum(lengths))), np.zeros(0, np.int32), values.reshape(-1), since
             )
-        sparse = csr_array(rows, dtype=np.float32)
+        plain = isinstance(rows, csr_array) and rows.dtype == np.float32
+        sparse: Any = rows if plain else csr_array(rows, dtype=np.float32)
         if not sparse.data.all():
             sparse = sparse.copy()
             sparse.eliminate_zeros()
@@ -324,7 +340,7 @@ class SequentialMixture:
         number, origin = int(retired.number[0]), self._memory.clock[1]
         return Retired(
             retired.ids[:number],
-            retired.count[:number],
+            retired.size[:number],
             retired.first[:number] + origin,
             retired.last[:number] + origin,
             retired.words[:number],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vmfstream.directional.bessel_scalars import ell, terms
 from vmfstream.stories.lists import append, drop, find, remove, wanted
-from vmfstream.stories.memory import DOCUMENTS, LIVING, MARK, NEVER, NEWEST, NEXT_ID, OLDEST
+from vmfstream.stories.memory import DOCUMENTS, LIVING, MARK, NEWEST, NEXT_ID, OLDEST
 
 DONE, NEEDS_SLOTS, NEEDS_POOL, NEEDS_RETIRED = range(4)
 """Why a pass came back: all is done, or arrays must grow before the next document."""
@@ -37,7 +37,7 @@ class RetiredArrays(NamedTuple):
 
     number: NDArray[np.int64]
     ids: NDArray[np.int64]
-    count: NDArray[np.int64]
+    size: NDArray[np.int64]
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     words: NDArray[np.int32]
@@ -53,24 +53,15 @@ def _g(model, square):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _rescore(memory, model, slot):  # type: ignore[no-untyped-def]
-    """Set what the score of a story is made of from its count, its last time and its square."""
+    """Set what the score of a story is made of from its count, its times and its square."""
     square = max(memory.square[slot], 0.0)
     concentration = math.sqrt(model.kappa_squared * square + model.prior_squared)
     own, cosine, _, _ = terms(model.dimension, concentration)
     slope = 0.5 * model.kappa_squared * cosine / concentration
-    memory.base[slot] = math.log(memory.count[slot]) + model.decay * memory.last[slot] - own
+    tempo = 1.0 + (memory.last[slot] - memory.first[slot]) / model.tempo
+    memory.base[slot] = 2.0 * math.log(memory.size[slot]) - math.log(tempo) - own
     memory.ceiling[slot] = memory.base[slot] + own + slope
     memory.slope[slot] = 2.0 * slope
-    _place(memory.tree, slot, memory.base[slot] + _g(model, square + 1.0))
-
-
-@njit(cache=True, nogil=True)
-def _place(tree, slot, score):  # type: ignore[no-untyped-def]
-    node = tree.size // 2 + slot
-    tree[node] = score
-    while node > 1:
-        node //= 2
-        tree[node] = max(tree[2 * node], tree[2 * node + 1])
 
 
 @njit(cache=True, nogil=True)
@@ -120,61 +111,39 @@ def _best(memory, model, number, now):  # type: ignore[no-untyped-def]
 
     Stories that are silent for too long, but not retired yet, do not count.
     """
-    best, winner = model.opening + model.decay * now, np.int64(-1)
-    since = now - model.silence
-    dot, ceiling, slope = memory.dot, memory.ceiling, memory.slope
-    first, highest = np.int64(-1), NEVER
+    best, winner = model.opening, np.int64(-1)
+    ceiling, slope, dot = memory.ceiling, memory.slope, memory.dot
+    first, highest = np.int64(-1), -np.inf
     for c in range(number):  # the candidate with the highest bound first: then few others are evaluated
         slot = memory.candidates[c]
         bound = ceiling[slot] + slope[slot] * dot[slot]
         if bound > highest:
             first, highest = slot, bound
     if first >= 0:
-        best, winner = _better(memory, model, first, since, best, winner)
+        best, winner = _better(memory, model, first, now, best, winner)
     threshold = best - _MARGIN * (1.0 + abs(best))
     for c in range(number):
         slot = memory.candidates[c]
         if slot != first and ceiling[slot] + slope[slot] * dot[slot] >= threshold:
-            best, winner = _better(memory, model, slot, since, best, winner)
+            best, winner = _better(memory, model, slot, now, best, winner)
             threshold = best - _MARGIN * (1.0 + abs(best))
-    return _best_unvisited(memory, since, best, winner)
+    return winner
 
 
 @njit(cache=True, nogil=True)
-def _better(memory, model, slot, since, best, winner):  # type: ignore[no-untyped-def]
-    if memory.last[slot] < since:
+def _better(memory, model, slot, now, best, winner):  # type: ignore[no-untyped-def]
+    gap = now - memory.last[slot]
+    if gap > model.silence:
         return best, winner
-    score = memory.base[slot] + _g(model, memory.square[slot] + 2.0 * memory.dot[slot] + 1.0)
+    span = model.tempo + memory.last[slot] - memory.first[slot]
+    score = memory.base[slot] - (memory.size[slot] + 1.0) * math.log1p(gap / span)
+    bound = score + memory.ceiling[slot] - memory.base[slot] + memory.slope[slot] * memory.dot[slot]
+    if bound < best - _MARGIN * (1.0 + abs(best)):
+        return best, winner
+    score += _g(model, memory.square[slot] + 2.0 * memory.dot[slot] + 1.0)
     if score > best or (score == best and winner >= 0 and memory.ids[slot] < memory.ids[winner]):
         return score, np.int64(slot)
     return best, winner
-
-
-@njit(cache=True, nogil=True)
-def _best_unvisited(memory, since, best, winner):  # type: ignore[no-untyped-def]
-    """Compare the winner with the stories that share no word: only branches of the tree that may hold a better one."""
-    tree, mark = memory.tree, memory.counters[MARK]
-    leaves = tree.size // 2
-    if tree[1] < best:
-        return winner
-    stack = np.empty(128, np.int64)
-    stack[0] = 1
-    depth = 1
-    while depth:
-        depth -= 1
-        node = stack[depth]
-        if tree[node] < best:
-            continue
-        if node < leaves:
-            stack[depth], stack[depth + 1] = 2 * node, 2 * node + 1
-            depth += 2
-            continue
-        slot = node - leaves
-        if slot < memory.ids.size and memory.visited[slot] != mark and memory.last[slot] >= since:
-            score = tree[node]
-            if score > best or (winner >= 0 and memory.ids[slot] < memory.ids[winner]):
-                best, winner = score, np.int64(slot)
-    return winner
 
 
 @njit(cache=True, nogil=True)
@@ -221,7 +190,7 @@ def _retire(memory, retired, dense):  # type: ignore[no-untyped-def]
     at = retired.number[0]
     retired.number[0] += 1
     retired.ids[at] = memory.ids[slot]
-    retired.count[at] = memory.count[slot]
+    retired.size[at] = memory.size[slot]
     retired.first[at], retired.last[at] = memory.first[slot], memory.last[slot]
     columns, weights = _sums(memory, slot, dense)
     order = np.argsort(-np.abs(weights), kind="mergesort")[:TOP_WORDS]
@@ -239,7 +208,6 @@ def _retire(memory, retired, dense):  # type: ignore[no-untyped-def]
         drop(memory.words, slot, memory.pool)
     _unlink(memory, slot)
     memory.ids[slot] = -1
-    _place(memory.tree, slot, NEVER)
     memory.counters[LIVING] -= 1
     memory.free[memory.ids.size - memory.counters[LIVING] - 1] = slot
 
@@ -318,7 +286,7 @@ def learn_rows(memory, model, documents, begin, labels, retired):  # type: ignor
             return i, NEEDS_POOL, need
         if opened:
             memory.ids[slot] = counters[NEXT_ID]
-            memory.count[slot] = 0
+            memory.size[slot] = 0
             memory.square[slot] = 0.0
             memory.dot[slot] = 0.0
             memory.first[slot] = now
@@ -328,7 +296,7 @@ def learn_rows(memory, model, documents, begin, labels, retired):  # type: ignor
             _unlink(memory, slot)
         _link(memory, slot)
         _add(memory, documents, i, slot, dense)
-        memory.count[slot] += 1
+        memory.size[slot] += 1
         memory.square[slot] += 2.0 * memory.dot[slot] + 1.0
         memory.last[slot] = now
         if not dense and memory.words.length[slot] > model.max_words:

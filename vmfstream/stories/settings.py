@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from vmfstream.directional.bessel_scalars import ell
 
-DIMENSION = 10_000.0
+DIMENSION = 2_000.0
 """Dimension that the formulas use, whatever the number of columns.
 
 A column that no document uses changes no cosine. With the number of columns as the dimension it would still change
-labels, for log-likelihoods grow with the dimension and the prior does not. 10,000 is a usual vocabulary.
+labels, for log-likelihoods grow with the dimension, the prior and the tempo of stories do not: the dimension says how
+much words count beside time.
 """
 
 
@@ -26,9 +27,9 @@ class StorySettings:
         Expected cosine between a document and the mean direction of its story, in (0, 1); larger is finer. The
         concentration is kappa = D grain / (1 - grain^2) with D = :data:`DIMENSION`.
     half_life : float
-        Time after which the prior weight of a story that nobody joins is halved, > 0.
+        Time after which the prior weight of a story of one document is halved, > 0.
     alpha : float
-        Prior weight of a new story, in documents, > 0.
+        Prior weight of a new story; that of a story of one document that just came is 1. > 0.
     retire_after : float
         Half-lives after which a story that nobody joined is retired, > 0.
     prior : float
@@ -39,9 +40,9 @@ class StorySettings:
         Words that the sum of a story's rows may hold; when it holds more, the weakest quarter is dropped.
     """
 
-    grain: float = 0.2
+    grain: float = 0.15
     half_life: float = 300.0
-    alpha: float = 1.0
+    alpha: float = 10_000.0
     retire_after: float = 8.0
     prior: float = 0.1
     max_stories: int = 1_000_000
@@ -54,8 +55,8 @@ class Constants(NamedTuple):
     dimension: float
     kappa_squared: float
     prior_squared: float
-    decay: float
-    """Loss of log prior weight per unit of time."""
+    tempo: float
+    """b_0, the prior of the time between documents of a story."""
     opening: float
     """log P(new) + log p(x | new), but for what all stories share."""
     silence: float
@@ -73,7 +74,7 @@ def constants(settings: StorySettings) -> Constants:
         DIMENSION,
         kappa**2,
         prior**2,
-        math.log(2.0) / settings.half_life,
+        settings.half_life / (math.sqrt(2.0) - 1.0),
         opening,
         settings.retire_after * settings.half_life,
         settings.max_stories,

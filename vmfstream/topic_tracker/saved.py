@@ -10,15 +10,15 @@ import numpy as np
 
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.upgrade import upgrade
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 _PREFIX = "tracker."
 _TIMEOUT = 30.0  # seconds to wait for a file that another process holds
 
 
-def write_saved(kept: MemoryLog, path: Path) -> None:
+def write_saved(store: MemoryStore, path: Path) -> None:
     """Write all commits to a new run file, and with the last one everything that `read_saved` needs.
 
     Raises
@@ -30,18 +30,18 @@ def write_saved(kept: MemoryLog, path: Path) -> None:
         raise InputError(f"{path} exists already; a tracker is saved into a new file")
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
-    log, last = Log(part), kept.resume()
-    log.settings(kept.settings({}))
-    for commit in kept.commits:
+    run_file, last = RunFile(part), store.resume()
+    run_file.settings(store.settings({}))
+    for commit in store.commits:
         if last is not None and commit.epoch.epoch == last.epoch:
-            past = {f"{_PREFIX}{name}": array for name, array in flattened(kept).items()}
+            past = {f"{_PREFIX}{name}": array for name, array in flattened(store).items()}
             commit = replace(commit, open_state=last.open_state | past, slice_state=last.slice_state)
-        log.commit(commit)
-    log.close()
+        run_file.commit(commit)
+    run_file.close()
     part.replace(path)
 
 
-def read_saved(path: Path) -> MemoryLog:
+def read_saved(path: Path) -> MemoryStore:
     """Return what `write_saved` was given, from a file of this or an older format.
 
     Raises
@@ -57,11 +57,11 @@ def read_saved(path: Path) -> MemoryLog:
         raise InputError(f"there is no file {path}")
     path = path.resolve()
     upgrade(path, _TIMEOUT)
-    log = Log(path)
-    checkpoint = log.resume()
+    run_file = RunFile(path)
+    checkpoint = run_file.resume()
     if checkpoint is None:
-        empty = MemoryLog()
-        empty.settings(log.settings({}))
+        empty = MemoryStore()
+        empty.settings(run_file.settings({}))
         return empty
     past = {k.removeprefix(_PREFIX): a for k, a in checkpoint.open_state.items() if k.startswith(_PREFIX)}
     if not past:
@@ -71,13 +71,13 @@ def read_saved(path: Path) -> MemoryLog:
     return unflattened(past)
 
 
-def flattened(kept: MemoryLog) -> Arrays:
+def flattened(store: MemoryStore) -> Arrays:
     """Return all that is kept as named arrays."""
     arrays: Arrays = {}
-    tree = json.dumps(kept.to_json(arrays))
+    tree = json.dumps(store.to_json(arrays))
     return arrays | {"tree": np.frombuffer(tree.encode(), np.uint8)}
 
 
-def unflattened(arrays: Arrays) -> MemoryLog:
+def unflattened(arrays: Arrays) -> MemoryStore:
     """Return what `flattened` was given."""
-    return MemoryLog.from_json(json.loads(arrays["tree"].tobytes()), arrays)
+    return MemoryStore.from_json(json.loads(arrays["tree"].tobytes()), arrays)

@@ -22,7 +22,7 @@ from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackState
 from vmfstream.records import Document, Rejected
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.topic_tracker.manual_source import PART, ManualCodec, ManualSource, Time, moment
 from vmfstream.topic_tracker.rows import closed_slices, rows_of_events, rows_of_novel_documents, rows_of_topics
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
@@ -106,9 +106,9 @@ class TopicTracker:
             living_topics=living_topics,
             sample=0,
         )
-        self._begin(MemoryLog())
+        self._begin(MemoryStore())
 
-    def _begin(self, store: MemoryLog) -> None:
+    def _begin(self, store: MemoryStore) -> None:
         """Follow texts into a store, from where it stands, under the rules that it was begun with."""
         stored = RunSettings.from_text(store.settings(self._run.as_text()))
         self._run = replace(self._run, rules=stored.rules)
@@ -382,7 +382,7 @@ class TopicTracker:
         self._begin(unflattened(state["past"]))
 
     @classmethod
-    def _continued(cls, store: MemoryLog) -> TopicTracker:
+    def _continued(cls, store: MemoryStore) -> TopicTracker:
         run = RunSettings.from_text(store.settings({}))
         made = cls(
             topics=run.topics,

@@ -109,7 +109,7 @@ def follow_by_workers(path: str, url: str, until: Position, address: str | None,
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.engine.run import RunSettings, follow
     from vmfstream.engine.scale.executor import executor_of
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.writer import RunFile
 
     given: dict[str, Any] = {
         "topics": 3,
@@ -118,7 +118,7 @@ def follow_by_workers(path: str, url: str, until: Position, address: str | None,
         "window": 300,
         "epoch_documents": 2000,
     } | settings
-    store = Log(path)
+    store = RunFile(path)
     with executor_of(address, 0) as executor:
         source = open_source(url)
         reached: dict[str, int] = dict((store.resume() or Empty).position)

@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,11 @@ def ended(one: subprocess.Popen[str], how: signal.Signals | None = None) -> tupl
     out, err = one.communicate()
     assert "Traceback" not in err, err
     return one.returncode, out, err, time.monotonic() - began
+
+
+def grown(before: int, seen: tuple[int, int]) -> bool:
+    """Whether there are more documents than before, or all 4000 messages were read."""
+    return seen[0] > before or sum(seen) == 4000
 
 
 def bodies(messages: list[Any]) -> list[dict[str, Any]]:
@@ -152,7 +158,7 @@ def test_both_outputs_are_sent_once_whatever_breaks(topics: Topics, start: Start
     for kill in range(3):
         one = start(*way, *outputs)
         before = counts(log)[0]
-        wait_for(lambda: counts(log), lambda seen, before=before: seen[0] > before or sum(seen) == 4000, one)
+        wait_for(lambda: counts(log), partial(grown, before), one)
         time.sleep(0.3 * kill)
         one.kill()
         one.communicate()

@@ -46,7 +46,7 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.engine.run import RunSettings, follow
-    from vmfstream.runfile.writer import Log
+    from vmfstream.runfile.writer import RunFile
 
     given: dict[str, Any] = {"topics": 3, "slices": "5000", "threads": 1, "window": 300, "epoch_documents": 1000}
     given |= settings
@@ -54,7 +54,7 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
     source = open_source(url, **given.pop("source", {}))
     end = None if until is None else sum(until.values())
     told: list[int] = []
-    store = Log(path)
+    store = RunFile(path)
     try:
         follow(
             source,

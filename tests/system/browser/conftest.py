@@ -14,7 +14,7 @@ from tests.unit.dashboards.fakes import gazette, replacing
 from vmfstream.dashboards.export import build_page
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.replay.run import open_replay
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 DRIVER = shutil.which("chromedriver")
@@ -81,5 +81,5 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             stop_words=" ".join(opened.stop_words),
         )
         with closing(opened.source):
-            follow(opened.source, opened.codec, Log(logs[corpus]), settings)
+            follow(opened.source, opened.codec, RunFile(logs[corpus]), settings)
     return logs

@@ -31,7 +31,7 @@ from vmfstream.errors import InputError
 from vmfstream.records import Commit, Slice
 from vmfstream.runfile.connection import connected
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 pytest.importorskip("dash")  # the live page is an extra
 
@@ -104,7 +104,7 @@ def test_a_poll_opens_the_log_only_after_a_change(log: Path) -> None:
 
 def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     log = tmp_path / "run.duckdb"
-    writer, todo = Log(log), commits(6)
+    writer, todo = RunFile(log), commits(6)
     watch = RunFileWatch(log)
     writer.commit(next(todo))
     assert watch.newest() is None
@@ -166,7 +166,7 @@ def test_the_log_is_only_read(log: Path) -> None:
 
 def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) -> None:
     log = tmp_path / "run.duckdb"
-    writer = Log(log)
+    writer = RunFile(log)
     stop = threading.Event()
     problems: list[object] = []
 
@@ -198,7 +198,7 @@ def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) ->
 
 def write_all(log: str) -> None:
     """Commit forty epochs as fast as the log takes them; runs in a process of its own."""
-    writer = Log(Path(log))
+    writer = RunFile(Path(log))
     for one in commits(40):
         writer.commit(one)
 

@@ -118,8 +118,8 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
         ((19, "ended", 0, -1, 1.0), f"court supreme judge ended in {LAST}, after 1 quarter with hardly any documents."),
         ((19, "dormant", 0, -1, 2.0), f"court supreme judge became dormant in {LAST}."),
         ((19, "woken", 0, -1, 15.0), f"court supreme judge became active again in {LAST}, 15 recent documents."),
-        ((19, "surprise", -1, -1, -2.0), f"In {LAST} documents fitted the known topics worse than before."),
-        ((19, "surprise", -1, -1, 2.0), f"In {LAST} documents fitted the known topics better than before."),
+        ((19, "surprise", -1, -1, -2.0), f"In {LAST} the topics predicted documents worse than before."),
+        ((19, "surprise", -1, -1, 2.0), f"In {LAST} the topics predicted documents better than before."),
     ],
 )
 def test_an_event_is_a_sentence(event: TopicEvent, said: str) -> None:

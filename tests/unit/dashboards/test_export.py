@@ -21,7 +21,8 @@ from tests.unit.dashboards.written import write_log
 from vmfstream.dashboards.export import build_page, export_page
 from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_json, for_plotly
-from vmfstream.dashboards.page.markup import SCRIPTS
+from vmfstream.dashboards.page.compression import compressed_script
+from vmfstream.dashboards.page.script import asset, modules, script
 from vmfstream.dashboards.rows.history import read_history
 from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
 from vmfstream.errors import InputError
@@ -57,7 +58,7 @@ def test_a_log_gives_the_page_of_its_rows(tmp_path: Path) -> None:
     log = write_log(tmp_path / "run.duckdb", rows)
     export_page(log, tmp_path / "page.html")
     from_log, from_rows = _data((tmp_path / "page.html").read_text(encoding="utf-8")), _data(build_page(rows)[0])
-    for key in ("labels", "n", "order", "topics", "warm_up", "open", "vocabulary", "events"):
+    for key in ("labels", "counts", "order", "topics", "warm_up", "open", "vocabulary", "events"):
         assert from_log[key] == from_rows[key]
 
 
@@ -111,22 +112,37 @@ def test_banned_words_stay_out(page: str) -> None:
 
 
 def test_scripts_stay_small() -> None:
+    assert max(len(asset(name).encode()) for name in modules()) < 20_000
+    assert len(compressed_script("script", "text/javascript", script())) < 50_000
+
+
+def test_the_script_holds_all_modules_once_each_after_what_it_imports() -> None:
     folder = resources.files("vmfstream.dashboards") / "browser"
-    sizes = {name: len(folder.joinpath(name).read_bytes()) for name in SCRIPTS}
-    assert max(sizes.values()) < 20_000
-    assert sum(sizes.values()) < 100_000
+    files = {entry.name for entry in folder.iterdir() if entry.name.endswith(".js")}
+    assert set(modules()) == files - {"unpack.js"}
+    assert not re.search(r"^(import|export)\b", script(), flags=re.M)
+    declared: list[str] = []
+    for place, name in enumerate(modules()):
+        text = asset(name)
+        for names, other in re.findall(r'^import \{([^}]*)\} from "\./(\w+\.js)";$', text, flags=re.M):
+            assert modules().index(other) < place
+            for imported in filter(None, (n.strip() for n in names.split(","))):
+                pattern = rf"^export (async )?(const|let|function) {re.escape(imported)}(?![\w$])"
+                assert re.search(pattern, asset(other), flags=re.M), (name, imported)
+        declared += re.findall(r"^(?:export )?(?:async )?(?:const|let|function) ([\w$]+)", text, flags=re.M)
+    assert len(declared) == len(set(declared))
 
 
 def test_every_sentence_of_the_script_exists_and_is_used() -> None:
     folder = resources.files("vmfstream.dashboards")
-    code = "".join(folder.joinpath("browser", name).read_text(encoding="utf-8") for name in SCRIPTS)
+    code = "".join(asset(name) for name in modules())
     code += "".join(
-        f"W.{name} " for path in Path(str(folder)).rglob("*.py") for name in _PYTHON.findall(path.read_text())
+        f"messages.{name} " for path in Path(str(folder)).rglob("*.py") for name in _PYTHON.findall(path.read_text())
     )
-    used = set(re.findall(r"\bW\.(\w+)", code)) | {"then", "hindsight"}  # W[st.r]
+    used = set(re.findall(r"\bmessages\.(\w+)", code)) | {"then", "hindsight"}  # messages[state.reading]
     used |= {
         f"{kind}At" for kind in ("born", "ended", "split", "merged", "dormant", "woken", "drift")
-    }  # W[kind + "At"]
+    }  # messages[kind + "At"]
     assert used == set(texts.PAGE)
 
 

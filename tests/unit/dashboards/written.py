@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.unit.dashboards.fakes import FakeRows
 from vmfstream.records import Commit, EpochReport, Event, Representative, Slice, SliceReport, SmoothedSlice, TopicRows
 from vmfstream.runfile.queries import AngleFrame, Reading
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 
 def write_log(path: Path, rows: FakeRows) -> Path:
@@ -41,7 +41,7 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             sketches=rows.sketches(reading).numbers[here].astype(np.int8),
         )
 
-    log = Log(path)
+    log = RunFile(path)
     log.settings(rows.meta())
     frame, events, typical = rows.slices(), rows.events(), rows.representative()
     count = frame.slice.size

@@ -17,7 +17,7 @@ from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.online.state import TrackerSettings, TrackState
 from vmfstream.protocols import Source, Store
 from vmfstream.records import Message, SliceReport
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import Encoder, TextEncoder
 
 SUBJECTS = (
@@ -69,7 +69,7 @@ def engine(
     model = TrackerModel(TrackerSettings(topics=topics, window=window, threads=threads))
     cut = EngineSettings(Slicing.parse(slices), **settings)
     batches = LocalBatches(read, codec or FieldCodec(), cut, assigned)
-    return Engine(read, encoder or TextEncoder(), model, store or MemoryLog(), cut, batches)
+    return Engine(read, encoder or TextEncoder(), model, store or MemoryStore(), cut, batches)
 
 
 def track_state(engine: Engine) -> TrackState | None:
@@ -79,24 +79,24 @@ def track_state(engine: Engine) -> TrackState | None:
     return model.state
 
 
-def run(source: Source | Iterable[Item], **given: Any) -> MemoryLog:
+def run(source: Source | Iterable[Item], **given: Any) -> MemoryStore:
     """Follow to the end and return what was told."""
-    log = MemoryLog()
+    log = MemoryStore()
     engine(source, log, **given).run()
     return log
 
 
-def closed(log: MemoryLog) -> list[SliceReport]:
+def closed(log: MemoryStore) -> list[SliceReport]:
     """All slices in the order in which they were closed."""
     return [report for commit in log.commits for report in commit.closed]
 
 
-def sizes(log: MemoryLog) -> list[int]:
+def sizes(log: MemoryStore) -> list[int]:
     """Documents of each epoch."""
     return [commit.epoch.n for commit in log.commits]
 
 
-def told(log: MemoryLog) -> list[str]:
+def told(log: MemoryStore) -> list[str]:
     """Everything but the seconds."""
     return [plain(commit) for commit in log.commits]
 

@@ -15,7 +15,7 @@ from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Executor, Store
 from vmfstream.records import Message, Position, Range
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder
 
 Items = Sequence[bytes | Mapping[str, Any]]
@@ -87,11 +87,11 @@ def ranged(
     cut = EngineSettings(Slicing.parse(slices), **settings)
     model = TrackerModel(TrackerSettings(topics=topics, window=window, threads=1))
     batches = RangedBatches(source, FieldCodec(), cut, TextEncoder, executor or InProcess(), range_messages)
-    return Engine(source, TextEncoder(), model, store or MemoryLog(), cut, batches)
+    return Engine(source, TextEncoder(), model, store or MemoryStore(), cut, batches)
 
 
-def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryLog:
+def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryStore:
     """Follow to the end and return what was told."""
-    log = MemoryLog()
+    log = MemoryStore()
     ranged(source, log, executor, **given).run()
     return log

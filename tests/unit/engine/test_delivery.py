@@ -16,7 +16,7 @@ from vmfstream.engine.observers.delivery import Delivery, closed_slices, rejecte
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 
 class Box:
@@ -50,7 +50,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     follow(
         MemorySource(rows),
         FieldCodec(),
-        Log(path),
+        RunFile(path),
         RunSettings(topics=3, slices="year", threads=1, window=60, epoch_documents=20),
     )
     return path

@@ -26,7 +26,7 @@ from vmfstream.connectors.memory import ABORT, PAUSE, Aborted
 from vmfstream.engine.loop.engine import Progress
 from vmfstream.errors import StoreLocked
 from vmfstream.records import Commit, Document
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import TextEncoder, VectorEncoder
 
 FOUR_YEARS = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
@@ -136,7 +136,7 @@ def test_a_repeated_id_is_refused_within_its_distance() -> None:
 
 def test_a_repetition_is_recognised_by_the_run_that_continues() -> None:
     items = years({2001: 40})
-    log = MemoryLog()
+    log = MemoryStore()
     with pytest.raises(Aborted):
         engine([*items, ABORT], log, epoch_documents=25).run()
     engine([*items, items[3]], log, epoch_documents=25).run()
@@ -169,9 +169,9 @@ def test_what_an_engine_tells_after_every_batch_and_commit() -> None:
     ]
 
 
-def interrupted(handed: int) -> MemoryLog:
+def interrupted(handed: int) -> MemoryStore:
     """Stop once the source handed out so many documents, then continue with an engine that only has the store."""
-    log = MemoryLog()
+    log = MemoryStore()
     source = OneByOne(FOUR_YEARS)
     first = engine(source, log, epoch_documents=25, window=60)
     first.run(stop=lambda: source.handed >= handed)
@@ -201,7 +201,7 @@ def test_stopped_within_an_epoch_and_continued_only_the_cut_shows() -> None:
 
 @pytest.mark.parametrize("at", [0, 10, 25, 40, 41, 130, 160])
 def test_a_source_that_fails_loses_nothing(at: int) -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     with pytest.raises(Aborted):
         engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], log, epoch_documents=25, batch_documents=10).run()
     engine(FOUR_YEARS, log, epoch_documents=25, batch_documents=10).run()
@@ -209,7 +209,7 @@ def test_a_source_that_fails_loses_nothing(at: int) -> None:
 
 
 def test_batches_learnt_in_place_leave_what_is_restored() -> None:
-    log, source = MemoryLog(), OneByOne(FOUR_YEARS)
+    log, source = MemoryStore(), OneByOne(FOUR_YEARS)
     first = engine(source, log, epoch_documents=30, batch_documents=10, threads=3)
     first.run(stop=lambda: source.handed >= 70)
     second = engine(FOUR_YEARS, log, threads=3)
@@ -239,7 +239,7 @@ def test_a_finished_run_goes_on_when_the_source_has_grown() -> None:
     assert {s.slice for s in log.commits[-1].smoothed} == {2001, 2002, 2003, 2004}
 
 
-class Remembering(MemoryLog):
+class Remembering(MemoryStore):
     """Keeps the sums of the open slice that every commit was given, and what they were then."""
 
     def __init__(self) -> None:
@@ -260,7 +260,7 @@ def test_what_is_being_written_does_not_change_while_more_is_learnt() -> None:
         np.testing.assert_array_equal(given, was)
 
 
-class Locked(MemoryLog):
+class Locked(MemoryStore):
     """Refuses one epoch a few times."""
 
     def __init__(self, epoch: int, times: int) -> None:
@@ -342,7 +342,7 @@ def test_topics_start_in_the_middle_of_a_huge_slice() -> None:
 
 def test_a_run_that_started_in_a_huge_slice_can_be_continued() -> None:
     items = years({2001: HUGE, 2002: 300})
-    log = MemoryLog()
+    log = MemoryStore()
     with pytest.raises(Aborted):
         engine([*items[:4400], ABORT, *items[4400:]], log, epoch_documents=500).run()
     engine(items, log, epoch_documents=500).run()
@@ -415,7 +415,7 @@ def test_documents_without_known_words_belong_nowhere() -> None:
 
 def test_documents_that_share_no_word_are_not_kept_for_ever() -> None:
     items = noise({2001: 1000, 2002: 3000})
-    log = MemoryLog()
+    log = MemoryStore()
     with pytest.raises(Aborted):
         engine([*items, ABORT], log, epoch_documents=1000).run()
     continued = engine([*items, *years({2002: 4000, 2003: 60})[4000:]], log, epoch_documents=1000)

@@ -24,7 +24,7 @@ from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.errors import InputError, WorkersLost
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Commit
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import VectorEncoder
 
 
@@ -77,23 +77,23 @@ def stream(parts: int = 3) -> Parts:
 
 
 @pytest.fixture(scope="module")
-def undisturbed() -> MemoryLog:
+def undisturbed() -> MemoryStore:
     return run(stream(), epoch_documents=400, sample=200)
 
 
-def test_any_number_of_workers_gives_the_same_log(undisturbed: MemoryLog) -> None:
+def test_any_number_of_workers_gives_the_same_log(undisturbed: MemoryStore) -> None:
     assert len(closed(undisturbed)) == 4
     for workers in (2, 5):
         assert told(run(stream(), Many(workers), epoch_documents=400, sample=200)) == told(undisturbed)
 
 
-def test_lost_workers_leave_no_trace(undisturbed: MemoryLog) -> None:
+def test_lost_workers_leave_no_trace(undisturbed: MemoryStore) -> None:
     weak = Weak({1, 3, 4, 8, 9, 12, 18, 19, 20, 29, 31})
     assert told(run(stream(), weak, epoch_documents=400, sample=200)) == told(undisturbed)
     assert weak.turns > 50
 
 
-def test_the_same_documents_are_learnt_as_in_order(undisturbed: MemoryLog) -> None:
+def test_the_same_documents_are_learnt_as_in_order(undisturbed: MemoryStore) -> None:
     ordinary = documents.run(news(1800, 4), epoch_documents=400)
     assert [(one.slice, one.n) for one in closed(undisturbed)] == [(one.slice, one.n) for one in closed(ordinary)]
     for ours, theirs in zip(closed(undisturbed), closed(ordinary), strict=True):
@@ -107,8 +107,8 @@ def test_the_same_documents_are_learnt_as_in_order(undisturbed: MemoryLog) -> No
             np.testing.assert_allclose(ours.novel.novelty[:3], theirs.novel.novelty[:3], rtol=0.05)
 
 
-def test_a_run_that_is_stopped_at_any_commit_goes_on_as_if_nothing_had_been(undisturbed: MemoryLog) -> None:
-    class Stopped(MemoryLog):
+def test_a_run_that_is_stopped_at_any_commit_goes_on_as_if_nothing_had_been(undisturbed: MemoryStore) -> None:
+    class Stopped(MemoryStore):
         """Stops the process after each commit."""
 
         def commit(self, *commits: Commit) -> None:
@@ -164,7 +164,7 @@ def test_what_is_no_document_is_rejected_and_the_stream_goes_on() -> None:
     assert sum(sizes(log)) == 61
 
 
-def test_slices_of_so_many_documents_are_full_to_the_last(undisturbed: MemoryLog) -> None:
+def test_slices_of_so_many_documents_are_full_to_the_last(undisturbed: MemoryStore) -> None:
     items: list[Any] = news(1000, 1)
     items[5] = b"no json"
     log = run(Parts(spread(items, 2)), slices="150", epoch_documents=100)
@@ -190,8 +190,8 @@ def test_vectors_need_no_vocabulary() -> None:
     assert closed(one)[1].predicted > 0.3
 
 
-def _vectors(items: list[dict[str, Any]], executor: InProcess) -> MemoryLog:
-    log = MemoryLog()
+def _vectors(items: list[dict[str, Any]], executor: InProcess) -> MemoryStore:
+    log = MemoryStore()
     codec = FieldCodec(vector="vector", dimension=6)
     encoder = partial(VectorEncoder, 6)
     cut = EngineSettings(Slicing.parse("year"), epoch_documents=200)

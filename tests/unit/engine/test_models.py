@@ -26,7 +26,7 @@ from vmfstream.errors import InputError
 from vmfstream.online.state import Rows, TrackerSettings, rows_of
 from vmfstream.protocols import Distributed, Model, Regrow, Scores, SliceSummary, TopicView
 from vmfstream.records import Arrays, Document
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import VectorEncoder
 
 DIMENSION = 4
@@ -40,8 +40,8 @@ class View:
     gamma: NDArray[np.float64]
     n: NDArray[np.float64]
     kappa: float
-    speed: NDArray[np.float64]
-    speed_error: NDArray[np.float64]
+    drift_angle: NDArray[np.float64]
+    drift_angle_error: NDArray[np.float64]
 
 
 class Axes:
@@ -96,7 +96,7 @@ def items(count: int) -> list[dict[str, Any]]:
     return [{"id": str(i), "time": 2001 + i // 20, "v": row.tolist()} for i, row in enumerate(rows)]
 
 
-def axes(source: Sequence[Item], log: MemoryLog, found: list[int] | None = None) -> Engine:
+def axes(source: Sequence[Item], log: MemoryStore, found: list[int] | None = None) -> Engine:
     def assigned(documents: Sequence[Document], topics: NDArray[np.int64]) -> None:
         if found is not None:
             found.extend(topics.tolist())
@@ -108,7 +108,7 @@ def axes(source: Sequence[Item], log: MemoryLog, found: list[int] | None = None)
 
 
 def test_another_model_labels_every_document_from_the_first_on() -> None:
-    log, found = MemoryLog(), list[int]()
+    log, found = MemoryStore(), list[int]()
     axes(items(50), log, found).run()
     assert found == [i % DIMENSION for i in range(50)]
     assert [(r.slice.label, r.n) for r in closed(log)] == [("2001", 20), ("2002", 20), ("2003", 10)]
@@ -121,7 +121,7 @@ def test_another_model_labels_every_document_from_the_first_on() -> None:
 
 @pytest.mark.parametrize("at", [0, 13, 20, 27, 44])
 def test_another_model_goes_on_from_its_arrays(at: int) -> None:
-    log, whole = MemoryLog(), MemoryLog()
+    log, whole = MemoryStore(), MemoryStore()
     with pytest.raises(Aborted):
         axes([*items(50)[:at], ABORT], log).run()
     axes(items(50), log).run()
@@ -134,7 +134,7 @@ def test_a_model_that_cannot_be_shared_is_refused_by_workers() -> None:
     encoder = VectorEncoder(DIMENSION)
     batches = RangedBatches(source, FieldCodec(vector="v"), cut, lambda: VectorEncoder(DIMENSION), InProcess())
     with pytest.raises(InputError, match="Axes learns in one process"):
-        Engine(source, encoder, Axes(), MemoryLog(), cut, batches).run()
+        Engine(source, encoder, Axes(), MemoryStore(), cut, batches).run()
 
 
 def test_the_tracker_is_a_model_that_workers_share() -> None:

@@ -16,7 +16,7 @@ from vmfstream.engine.loop.novel import MostNovel
 from vmfstream.engine.models import calibration as tempering
 from vmfstream.records import Document
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 STRANGE = [{"id": f"new{i}", "time": 2003, "title": "Flood", "text": "harbour comet wheat crane"} for i in range(3)]
 
@@ -73,7 +73,7 @@ def test_none_are_kept_if_none_are_wanted() -> None:
 
 
 def test_first_stories_are_in_the_log(tmp_path: Path) -> None:
-    engine(stream(), Log(tmp_path / "run.duckdb"), novel_documents=4).run()
+    engine(stream(), RunFile(tmp_path / "run.duckdb"), novel_documents=4).run()
     frame = Reader(tmp_path / "run.duckdb").novel()
     assert frame.slice.tolist() == [2002] * 4 + [2003] * 4
     here = frame.slice == 2003
@@ -99,7 +99,7 @@ def test_a_tracker_tells_them_too() -> None:
 
 def test_shares_and_directions_have_their_intervals(tmp_path: Path) -> None:
     sizes = {2001: 60, 2002: 120, 2003: 30}
-    engine(years(sizes), Log(tmp_path / "run.duckdb")).run()
+    engine(years(sizes), RunFile(tmp_path / "run.duckdb")).run()
     reader = Reader(tmp_path / "run.duckdb")
     dimension = dict(zip(reader.slices().slice.tolist(), [24, 24, 24], strict=True))
     for reading in ("then", "hindsight"):
@@ -147,7 +147,7 @@ def test_batches_of_any_size_find_the_same_first_stories(size: int) -> None:
 
 
 def test_a_slice_says_how_far_memberships_on_arrival_went(tmp_path: Path) -> None:
-    engine(years({2001: 60, 2002: 60, 2003: 60}), Log(tmp_path / "run.duckdb")).run()
+    engine(years({2001: 60, 2002: 60, 2003: 60}), RunFile(tmp_path / "run.duckdb")).run()
     frame = Reader(tmp_path / "run.duckdb").temperatures()
     assert frame.slice.tolist() == [2001, 2002, 2003]
     assert np.isnan(frame.temperature[0])

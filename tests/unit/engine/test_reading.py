@@ -22,8 +22,8 @@ from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError, StoreLocked
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Commit, Message, Position
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import TextEncoder
 
 FOUR_YEARS = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
@@ -45,7 +45,7 @@ def test_the_log_is_the_same(source: type[MemorySource], ahead: int) -> None:
 
 @pytest.mark.parametrize("at", [0, 10, 25, 40, 41, 130, 160])
 def test_a_source_that_fails_is_met_after_what_came_before(at: int) -> None:
-    log, plain = MemoryLog(), MemoryLog()
+    log, plain = MemoryStore(), MemoryStore()
     for store, ahead in ((log, MUCH), (plain, 0)):
         with pytest.raises(Aborted):
             engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], store, ahead=ahead, **CUTS).run()
@@ -56,7 +56,7 @@ def test_a_source_that_fails_is_met_after_what_came_before(at: int) -> None:
 
 
 def test_an_engine_whose_source_failed_goes_on() -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     again = engine([*FOUR_YEARS[:90], ABORT, *FOUR_YEARS[90:]], log, ahead=MUCH, epoch_documents=25)
     with pytest.raises(Aborted):
         again.run()
@@ -66,7 +66,7 @@ def test_an_engine_whose_source_failed_goes_on() -> None:
 
 
 def test_a_stop_leaves_what_was_read_ahead_to_the_next_run() -> None:
-    log, seen = MemoryLog(), list[Progress]()
+    log, seen = MemoryStore(), list[Progress]()
     source = OneByOne(FOUR_YEARS)
     first = engine(source, log, ahead=MUCH, **CUTS)
     first.run(seen.append, stop=lambda: bool(seen) and seen[-1].documents >= 70)
@@ -99,7 +99,7 @@ def test_nobody_polls_once_a_run_is_over() -> None:
 
 
 def test_a_stopped_engine_continues_itself() -> None:
-    log, seen = MemoryLog(), list[Progress]()
+    log, seen = MemoryStore(), list[Progress]()
     one = engine(FOUR_YEARS, log, ahead=MUCH, **CUTS)
     one.run(seen.append, stop=lambda: bool(seen) and seen[-1].documents >= 70)
     one.run()
@@ -181,7 +181,7 @@ class Interrupts:
 
 
 def test_an_interrupt_leaves_no_thread_and_nothing_half() -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     with pytest.raises(KeyboardInterrupt):
         engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run(Interrupts(70))
     assert not threads()
@@ -189,7 +189,7 @@ def test_an_interrupt_leaves_no_thread_and_nothing_half() -> None:
     assert told(log) == told(run(FOUR_YEARS, **CUTS))
 
 
-class Refusing(MemoryLog):
+class Refusing(MemoryStore):
     """Refuses one epoch, so many times or for ever."""
 
     def __init__(self, error: Callable[[], Exception], times: int = 10**9) -> None:
@@ -232,7 +232,7 @@ def test_a_locked_store_does_not_outlive_a_stop() -> None:
 
 
 def test_an_epoch_is_told_once_it_is_in_the_log() -> None:
-    log, seen = MemoryLog(), list[Progress]()
+    log, seen = MemoryStore(), list[Progress]()
 
     def observe(now: Progress) -> None:
         assert len(log.commits) >= now.epoch - 1
@@ -264,7 +264,7 @@ class Waiting(MemorySource):
 
 
 def test_an_epoch_is_told_while_the_source_is_quiet() -> None:
-    source, log = Waiting(FOUR_YEARS[:30]), MemoryLog()
+    source, log = Waiting(FOUR_YEARS[:30]), MemoryStore()
 
     def observe(now: Progress) -> None:
         source.over |= now.epoch == 2
@@ -277,7 +277,7 @@ def test_a_whole_run_writes_the_same_file(tmp_path: Path) -> None:
     settings = RunSettings(topics=3, threads=1, window=60, epoch_documents=25, sample=50)
     logs = []
     for ahead in (0, MUCH):
-        log = Log(tmp_path / f"{ahead}.duckdb")
+        log = RunFile(tmp_path / f"{ahead}.duckdb")
         follow(MemorySource(FOUR_YEARS), FieldCodec(), log, settings, ahead=ahead)
         checkpoint = log.resume()
         assert checkpoint is not None

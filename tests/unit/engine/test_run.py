@@ -23,8 +23,8 @@ from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError
 from vmfstream.online.settings import BirthSettings, TrackerSettings, WindowSettings
 from vmfstream.records import Commit
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import TextEncoder, VectorEncoder
 
 SETTINGS = RunSettings(topics=3, threads=1, window=60, epoch_documents=25)
@@ -92,7 +92,7 @@ def test_stop_words_are_left_out(language: str, further: str, kept: set[str]) ->
     items: list[Any] = years({2001: 30})
     for item in items[::4]:
         item["text"] += " the"
-    log = MemoryLog()
+    log = MemoryStore()
     follow(MemorySource(items), FieldCodec(), log, replace(SETTINGS, language=language, stop_words=further))
     topics = closed(log)[0].topics
     assert topics is not None
@@ -103,20 +103,22 @@ def test_stop_words_are_left_out(language: str, further: str, kept: set[str]) ->
 def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
     broken: list[Item] = [*FOUR_YEARS[:70], ABORT]
     with pytest.raises(Aborted):
-        follow(MemorySource(broken), FieldCodec(), Log(tmp_path / "a.duckdb"), SETTINGS)
-    first = follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), SETTINGS)
+        follow(MemorySource(broken), FieldCodec(), RunFile(tmp_path / "a.duckdb"), SETTINGS)
+    first = follow(MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), SETTINGS)
     assert (first.documents, first.finished) == (160, True)
-    again = follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, title="new"))
+    again = follow(
+        MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), replace(SETTINGS, title="new")
+    )
     assert (again.documents, again.epoch) == (160, first.epoch)
     with pytest.raises(InputError, match="topics"):
-        follow(MemorySource(FOUR_YEARS), FieldCodec(), Log(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
+        follow(MemorySource(FOUR_YEARS), FieldCodec(), RunFile(tmp_path / "a.duckdb"), replace(SETTINGS, topics=4))
 
 
 OTHER_RULES = TrackerSettings(births=BirthSettings(least_gain=5.0), fitting=WindowSettings(cooling=1.7), alpha=0.5)
 
 
 def test_a_log_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
-    log = Log(tmp_path / "a.duckdb")
+    log = RunFile(tmp_path / "a.duckdb")
     follow(MemorySource(FOUR_YEARS), FieldCodec(), log, replace(SETTINGS, rules=OTHER_RULES))
     stored = log.settings({})
     assert stored["rule.births.least_gain"] == "5.0"
@@ -128,15 +130,15 @@ def test_a_log_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
 
 def test_a_run_goes_on_under_the_rules_that_it_was_begun_with(tmp_path: Path) -> None:
     begun = replace(SETTINGS, rules=OTHER_RULES)
-    whole = MemoryLog()
+    whole = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), whole, begun)
-    log, parts = Log(tmp_path / "a.duckdb"), MemoryLog()
+    log, parts = RunFile(tmp_path / "a.duckdb"), MemoryStore()
     for store in (log, parts):
         with pytest.raises(Aborted):
             follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), store, begun)
         follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS)
     assert told(parts) == told(whole)
-    usual = MemoryLog()
+    usual = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), usual, SETTINGS)
     assert told(usual) != told(whole)
     assert agree(SETTINGS, log.settings({})).rules == OTHER_RULES
@@ -152,12 +154,12 @@ def test_other_rules_than_those_of_a_log_are_refused() -> None:
 
 def test_a_log_from_before_there_were_rules_is_continued() -> None:
     old = {name: value for name, value in SETTINGS.as_text().items() if not name.startswith("rule.")}
-    store = MemoryLog()
+    store = MemoryStore()
     store.settings(old)
     with pytest.raises(Aborted):
         follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), store, SETTINGS)
     assert follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS).documents == 160
-    whole = MemoryLog()
+    whole = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), whole, SETTINGS)
     assert told(store) == told(whole)
 
@@ -168,7 +170,7 @@ def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() 
     follow(
         MemorySource(FOUR_YEARS),
         FieldCodec(),
-        MemoryLog(),
+        MemoryStore(),
         SETTINGS,
         observe=lambda _: seen.append((gc.get_freeze_count(), gc.get_threshold()[0], sys.getswitchinterval())),
     )
@@ -193,14 +195,14 @@ def test_of_runs_beside_each_other_the_last_one_leaves_the_interpreter_as_it_was
 
 
 def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:
-    class Both(Log):
-        copy = MemoryLog()
+    class Both(RunFile):
+        copy = MemoryStore()
 
         def commit(self, *commits: Commit) -> None:
             super().commit(*commits)
             self.copy.commit(*commits)
 
-    memory = MemoryLog()
+    memory = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), memory, SETTINGS)
     follow(MemorySource(FOUR_YEARS), FieldCodec(), Both(tmp_path / "a.duckdb"), SETTINGS)
     assert told(Both.copy) == told(memory)
@@ -221,7 +223,7 @@ def test_every_method_is_scored_at_every_slice_after_the_first() -> None:
 
 
 def test_the_tracker_is_scored_as_in_an_ordinary_run() -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), log, SETTINGS)
     comparison = evaluate(MemorySource(FOUR_YEARS), FieldCodec(), SETTINGS)
     assert [row.scores["tracker"] for row in comparison.rows] == [r.predicted for r in closed(log)[1:]]

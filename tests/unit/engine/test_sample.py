@@ -16,8 +16,8 @@ from tests.unit.engine.documents import engine, years
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.sample import Candidates, Sampler, _level, position_keys
 from vmfstream.records import Document, Sampled
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import VectorEncoder
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -143,7 +143,7 @@ def test_without_a_limit_there_is_nothing() -> None:
 
 
 def test_the_log_holds_the_sample(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     engine(years({2001: 60, 2002: 80, 2003: 40}), log, sample=60, epoch_documents=25).run()
     with duckdb.connect(str(log.path), read_only=True) as connection:
         found = connection.execute("select slice, count(*) from sample group by slice order by slice").fetchall()
@@ -156,7 +156,7 @@ def test_an_interrupted_run_samples_the_same(tmp_path: Path) -> None:
     items = years({2001: 60, 2002: 80, 2003: 40})
     rows = []
     for stops in (False, True):
-        log = Log(tmp_path / f"{stops}.duckdb")
+        log = RunFile(tmp_path / f"{stops}.duckdb")
         for n in range(1, 400) if stops else ():
             one = engine(items, log, sample=60, epoch_documents=25)
             one.run(stop=iter([*[False] * 12, *[True] * 400]).__next__)
@@ -169,7 +169,7 @@ def test_an_interrupted_run_samples_the_same(tmp_path: Path) -> None:
 
 
 def test_a_state_from_before_there_were_samples_begins_one() -> None:
-    source, log = MemorySource(years({2001: 60, 2002: 60})), MemoryLog()
+    source, log = MemorySource(years({2001: 60, 2002: 60})), MemoryStore()
     engine(source, log).run(stop=iter([*[False] * 3, *[True] * 400]).__next__)
     again = engine(MemorySource(years({2001: 60, 2002: 60, 2003: 20})), log, sample=50)
     again.run()

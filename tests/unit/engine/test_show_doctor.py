@@ -15,7 +15,7 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 SETTINGS = RunSettings(title="Reports", topics=3, threads=1, window=60)
 
@@ -24,7 +24,7 @@ SETTINGS = RunSettings(title="Reports", topics=3, threads=1, window=60)
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("log") / "run.duckdb"
     items = [*years({2001: 40, 2002: 40, 2003: 45}), b"{", b"?", b"[]"]
-    follow(MemorySource(items), FieldCodec(), Log(path), SETTINGS)
+    follow(MemorySource(items), FieldCodec(), RunFile(path), SETTINGS)
     return path
 
 
@@ -40,7 +40,7 @@ def test_the_newest_slice_largest_topic_first(log: Path) -> None:
 def test_sizes_decide_the_order(tmp_path: Path) -> None:
     uneven = [item for i, item in enumerate(years({2001: 90})) if i % 3 == 1 or i % 9 == 0 or i % 18 == 2]
     path = tmp_path / "run.duckdb"
-    follow(MemorySource(uneven), FieldCodec(), Log(path), SETTINGS)
+    follow(MemorySource(uneven), FieldCodec(), RunFile(path), SETTINGS)
     rows = newest_topics(path, words=1, smoothed=False)
     assert [row["documents"] for row in rows] == [30, 10, 5]
     assert [len(row["words"]) for row in rows] == [1, 1, 1]
@@ -62,7 +62,7 @@ def test_an_unknown_topic_names_the_known(log: Path) -> None:
 
 def test_a_log_without_hindsight_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
-    Log(path)
+    RunFile(path)
     assert newest_topics(path, words=5, smoothed=False) == []
     with pytest.raises(InputError, match="smoothed"):
         newest_topics(path, words=5, smoothed=True)
@@ -102,7 +102,7 @@ def test_a_log_is_examined(log: Path) -> None:
 
 def test_rejected_messages_of_rare_kinds_are_counted_too(tmp_path: Path) -> None:
     bad = [b"{", b"[]", b"", b"\xff", b'{"text": "", "time": 2001}']
-    follow(MemorySource([*years({2001: 40}), *bad, *bad[:3]]), FieldCodec(), Log(tmp_path / "run.duckdb"), SETTINGS)
+    follow(MemorySource([*years({2001: 40}), *bad, *bad[:3]]), FieldCodec(), RunFile(tmp_path / "run.duckdb"), SETTINGS)
     found = {check.what: check.found for check in examine(tmp_path / "run.duckdb")}
     assert found["rejected"] == "8 (2 x empty; 2 x not JSON; 2 x not a JSON object; 2 others)"
 
@@ -116,7 +116,7 @@ def test_what_is_no_log_fails(tmp_path: Path) -> None:
 
 
 def test_a_new_log_has_nothing_to_tell(tmp_path: Path) -> None:
-    Log(tmp_path / "new.duckdb")
+    RunFile(tmp_path / "new.duckdb")
     found = {check.what: check for check in examine(tmp_path / "new.duckdb")}
     assert found["epochs"].found.startswith("0,")
     assert "can be continued" in found[str(tmp_path / "new.duckdb")].found

@@ -24,14 +24,14 @@ from vmfstream.engine.snapshots.batch import KINDS, aligned, fitted, gather, tak
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.snapshots import read_stored, write_snapshots
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 SIZES = {2001: 60, 2002: 90, 2004: 30, 2005: 60}
 
 
 def made(path: Path, sizes: dict[int, int] = SIZES, **settings: object) -> Path:
     given = {"topics": 3, "slices": "year", "threads": 1, "sample": 1000} | settings
-    follow(MemorySource(years(sizes)), FieldCodec(), Log(path), RunSettings(**given))  # type: ignore[arg-type]
+    follow(MemorySource(years(sizes)), FieldCodec(), RunFile(path), RunSettings(**given))  # type: ignore[arg-type]
     return path
 
 
@@ -158,7 +158,7 @@ def test_shares_are_those_of_the_stream(tmp_path: Path) -> None:
     times = [2001] * 300 + [2002] * 60 + [2003] * 60
     items = [document(i, time, [SUBJECTS[subject(i)]]) for i, time in enumerate(times)]
     settings = RunSettings(topics=3, slices="year", threads=1, sample=80)
-    follow(MemorySource(items), FieldCodec(), Log(tmp_path / "run.duckdb"), settings)
+    follow(MemorySource(items), FieldCodec(), RunFile(tmp_path / "run.duckdb"), settings)
     (one,) = take_snapshots(tmp_path / "run.duckdb", ["flat"])
     assert one.documents == 40
     third = int(np.argmax([words[0][0] in SUBJECTS[2] for words in one.words]))
@@ -190,7 +190,7 @@ def test_the_run_does_not_notice(tmp_path: Path) -> None:
     for name in ("a", "b"):
         path = tmp_path / f"{name}.duckdb"
         observe = disturb if name == "b" else None
-        follow(MemorySource(years(SIZES)), FieldCodec(), Log(path), settings, observe=observe)
+        follow(MemorySource(years(SIZES)), FieldCodec(), RunFile(path), settings, observe=observe)
         with duckdb.connect(str(path), read_only=True) as connection:
             tables = ("sample", "filtered_word", "filtered", "smoothed", "slice", "checkpoint_slice")
             found.append([connection.execute(f"select * from {table} order by all").fetchall() for table in tables])
@@ -213,7 +213,7 @@ def test_no_sample(tmp_path: Path) -> None:
 
 
 def test_no_topics(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     items = [{"id": str(i), "time": 2001, "text": "the of and"} for i in range(3)]
     follow(MemorySource(items), FieldCodec(), log, RunSettings(topics=3, slices="year"))
     with pytest.raises(InputError, match="no topics yet"):

@@ -12,10 +12,10 @@ from vmfstream.engine.loop import writing
 from vmfstream.engine.loop.writing import Task, Writer
 from vmfstream.errors import InputError, StoreLocked
 from vmfstream.records import Commit
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 
 
-class Slow(MemoryLog):
+class Slow(MemoryStore):
     """Writes when it is let to; notes what came together."""
 
     def __init__(self) -> None:

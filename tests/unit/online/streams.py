@@ -17,7 +17,7 @@ from vmfstream.online.state import Rows, TrackerSettings, TrackState
 PLAIN = TrackerSettings(topics=3, window=100, persistences=(0.8, 0.95), cold_starts=1)
 """Small enough for a test: the window holds two slices of 40."""
 
-FILTER = replace(PLAIN, persistences=(0.9,), refit=False, concentration_speed=0.0)
+FILTER = replace(PLAIN, persistences=(0.9,), refit=False, concentration_step=0.0)
 """The filter alone: memberships stay as they were on arrival, kappa as it was at the start."""
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.bayes.predictive import predictive
-from vmfstream.online.births import Known, _left_out, find, log_density, new_topic_log_density
+from vmfstream.online.births import ScoredDocuments, _left_out, find_groups, log_density, new_topic_log_density
 from vmfstream.online.settings import BirthSettings
 
 D, KAPPA = 300, 150.0
@@ -24,10 +24,10 @@ def around(mean: NDArray[np.float64], n: int, seed: int, a: float = 0.45) -> NDA
     return vmf_rows(rng, mean[None], np.zeros(n, np.int64), a).astype(np.float32)
 
 
-def known(*parts: NDArray[np.float32]) -> Known:
+def known(*parts: NDArray[np.float32]) -> ScoredDocuments:
     """Documents that the mixture explains as if it had no topics at all, and a little worse than that."""
     x = np.concatenate(parts)
-    return Known(x, new_topic_log_density(x, anchor(), KAPPA) - 1.0)
+    return ScoredDocuments(x, new_topic_log_density(x, anchor(), KAPPA) - 1.0)
 
 
 def test_density_is_the_predictive_one() -> None:
@@ -54,7 +54,7 @@ def test_no_document_speaks_for_itself() -> None:
         assert out[i] == pytest.approx(float(log_density(D, KAPPA, float(f @ f), np.array([f @ x[i]]))[0]), abs=1e-6)
 
 
-def sample(group: int, background: int, seed: int) -> tuple[Known, NDArray[np.bool_]]:
+def sample(group: int, background: int, seed: int) -> tuple[ScoredDocuments, NDArray[np.bool_]]:
     """A group amid documents that have nothing in common, and which of them propose."""
     rng = np.random.default_rng(seed)
     mean = directions(np.random.default_rng(99), 1, D)[0]
@@ -65,7 +65,7 @@ def sample(group: int, background: int, seed: int) -> tuple[Known, NDArray[np.bo
 def test_a_group_that_is_new_is_found() -> None:
     recent, half = sample(20, 150, 1)
     control, _ = sample(0, 600, 2)
-    groups = find(recent, half, control, anchor(), KAPPA, RULES)
+    groups = find_groups(recent, half, control, anchor(), KAPPA, RULES)
     first = groups[0]
     assert first.joins[:20].all()
     assert first.joins[20:].sum() < 10  # some by chance; two thirds are of the group
@@ -78,7 +78,7 @@ def test_a_group_that_is_new_is_found() -> None:
 def test_a_group_that_was_always_there_is_not_new() -> None:
     recent, half = sample(20, 150, 1)
     control, _ = sample(70, 530, 2)
-    first = find(recent, half, control, anchor(), KAPPA, RULES)[0]
+    first = find_groups(recent, half, control, anchor(), KAPPA, RULES)[0]
     assert first.joins[:20].all()
     assert first.chance > 0.01
 
@@ -86,17 +86,17 @@ def test_a_group_that_was_always_there_is_not_new() -> None:
 def test_known_documents_make_no_group() -> None:
     recent, half = sample(20, 150, 1)
     explained = recent._replace(s=recent.s + 1000.0)
-    assert find(explained, half, sample(0, 600, 2)[0], anchor(), KAPPA, RULES) == []
+    assert find_groups(explained, half, sample(0, 600, 2)[0], anchor(), KAPPA, RULES) == []
 
 
 @pytest.mark.parametrize("group", [0, 3])
 def test_too_few_make_no_group(group: int) -> None:
     recent, half = sample(group, 100, 5)
     half[:group] = True  # nobody of the group tests
-    assert find(recent, half, sample(0, 600, 2)[0], anchor(), KAPPA, RULES) == []
+    assert find_groups(recent, half, sample(0, 600, 2)[0], anchor(), KAPPA, RULES) == []
 
 
 def test_nothing_comes_of_nothing() -> None:
     recent, _ = sample(0, 4, 1)
-    assert find(recent, np.zeros(4, np.bool_), recent, anchor(), KAPPA, RULES) == []
+    assert find_groups(recent, np.zeros(4, np.bool_), recent, anchor(), KAPPA, RULES) == []
     assert RULES.log_share < 0

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.online.streams import LIVING, follow, story
 from vmfstream.directional.vmf import sample
-from vmfstream.online.drift import changed, terms, turn
+from vmfstream.online.drift import detect_change, drift_angles, terms
 from vmfstream.online.settings import DriftSettings
 
 RULES = DriftSettings()
@@ -25,7 +25,7 @@ def two(d: int, gammas: tuple[float, float], angle: float) -> tuple[np.ndarray, 
 
 def test_angle_and_its_error_by_simulation() -> None:
     d, gammas, angle = 60, (9000.0, 25000.0), 25.0
-    seen = turn(*two(d, gammas, angle), 2)
+    seen = drift_angles(*two(d, gammas, angle), 2)
     assert seen.angle[0] == pytest.approx(angle, abs=1e-3)
     assert np.isnan(seen.angle[1])
     assert np.isnan(seen.error[1])
@@ -39,7 +39,7 @@ def test_angle_and_its_error_by_simulation() -> None:
 
 
 def test_certain_beliefs_leave_no_error() -> None:
-    wide, narrow = (turn(*two(500, (g, g), 10.0), 1).error[0] for g in (1e3, 1e7))
+    wide, narrow = (drift_angles(*two(500, (g, g), 10.0), 1).error[0] for g in (1e3, 1e7))
     assert narrow < 0.05 < wide
 
 
@@ -68,18 +68,18 @@ def test_a_change_is_told_when_it_shows(shift: float) -> None:
     scores = rng.normal(100.0, 2.0, 600)
     scores[500:] += shift * 2.0
     every = np.ones(600, np.bool_)
-    change = changed(scores, np.arange(600) >= 500, every, RULES)
+    change = detect_change(scores, np.arange(600) >= 500, every, RULES)
     assert change == pytest.approx(scores[500:].mean() - scores[:500].mean())
-    assert changed(scores[:500], np.arange(500) >= 400, every[:500], RULES) is None
+    assert detect_change(scores[:500], np.arange(500) >= 400, every[:500], RULES) is None
     longer = np.append(scores, rng.normal(100.0 + shift * 2.0, 2.0, 50))
-    assert changed(longer, np.arange(650) >= 600, np.ones(650, np.bool_), RULES) is None  # it was told before
+    assert detect_change(longer, np.arange(650) >= 600, np.ones(650, np.bool_), RULES) is None  # it was told before
 
 
 def test_what_cannot_change_is_not_watched() -> None:
     every = np.ones(100, np.bool_)
-    assert changed(np.ones(100), every & (np.arange(100) > 50), every, RULES) is None
-    assert changed(np.zeros(0), every[:0], every[:0], RULES) is None
-    assert changed(np.arange(30.0), np.arange(30) > 5, every[:30], RULES) is None
+    assert detect_change(np.ones(100), every & (np.arange(100) > 50), every, RULES) is None
+    assert detect_change(np.zeros(0), every[:0], every[:0], RULES) is None
+    assert detect_change(np.arange(30.0), np.arange(30) > 5, every[:30], RULES) is None
 
 
 def test_quiet_topics_raise_no_alarm_and_turned_ones_do() -> None:

@@ -25,7 +25,7 @@ from vmfstream.online.prediction import Belief, score
 from vmfstream.online.reading import novelty
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of
-from vmfstream.online.topic_slots import added, joined, same_topic
+from vmfstream.online.topic_slots import merging_evidence, with_topic, with_topics_merged
 from vmfstream.online.vocabulary_change import regrown
 from vmfstream.records import Document, Event
 from vmfstream.text.encoders import TextEncoder
@@ -133,8 +133,8 @@ def test_a_topic_that_turns_is_not_born_again(seed: int, monkeypatch: pytest.Mon
     before, after = (np.unique(ids[t - 1][stream.labels[t] == 3]).tolist() for t in (9, 15))
     assert before == after
     assert adjusted_rand_score(stream.labels[15], ids[14]) == 1
-    monkeypatch.setattr(lifecycle, "_has_turned", lambda life, state, group: False)
-    monkeypatch.setattr(lifecycle, "_kin", lambda *given: None)
+    monkeypatch.setattr(lifecycle, "_has_drifted", lambda life, state, group: False)
+    monkeypatch.setattr(lifecycle, "_same_topic", lambda *given: None)
     assert found(lived(stream, replace(LIVING, topics=5))[1], "born")
 
 
@@ -150,14 +150,14 @@ def test_documents_that_return_wake_their_topic() -> None:
     assert state.life is not None
     recent = state.life.recent
     forgotten = np.where((recent.topic == asleep.topic) & (recent.slice == 12), -100.0, recent.gain)
-    dozing = np.where(np.arange(state.k) == column, 7, state.life.asleep)
-    life = replace(state.life, recent=replace(recent, gain=forgotten), asleep=dozing)
+    dozing = np.where(np.arange(state.k) == column, 7, state.life.dormant_since)
+    life = replace(state.life, recent=replace(recent, gain=forgotten), dormant_since=dozing)
     after, (event,) = lifecycle.with_births(replace(state, life=life), settings)
     assert (event.kind, event.topic) == ("woken", asleep.topic)
     assert event.value is not None
     assert event.value >= 20
     assert after.life is not None
-    assert after.life.asleep[column] < 0
+    assert after.life.dormant_since[column] < 0
     assert after.ids.tolist() == state.ids.tolist()
     assert after.next_id == state.next_id
     assert after.n_past.sum() == pytest.approx(state.n_past.sum())
@@ -178,7 +178,7 @@ def test_finer_structure_that_is_not_new_is_a_split() -> None:
     state, _, _ = lived(stream, settings)
     column = int(np.argmin(state.n[:5]))
     parent = int(state.ids[0 if column else 1])
-    coarse = joined(state, column, 0 if column else 1)
+    coarse = with_topics_merged(state, column, 0 if column else 1)
     coarse = replace(coarse, slice=state.slice - 1)
     assert coarse.life is not None
     spoilt = [  # as if the fifth topic had never been known
@@ -241,7 +241,7 @@ def test_twenty_documents_tell_one_topic_from_two(halves: tuple[int, int], sign:
         resp[own, k] = 1.0
     state = replace(state, window=(replace(state.window[0], resp=resp),))
     a, b = halves
-    evidence, cosine = same_topic(state, replace(PLAIN, topics=3))
+    evidence, cosine = merging_evidence(state, replace(PLAIN, topics=3))
     dense = x.toarray().astype(np.float64)
     anchor = state.anchor.astype(np.float64)
     h = [state.kappa * dense[own].sum(axis=0) for own in rows]
@@ -259,11 +259,11 @@ def test_twenty_documents_tell_one_topic_from_two(halves: tuple[int, int], sign:
 def test_the_topic_of_old_keeps_its_id_in_a_merger() -> None:
     state, _ = follow(story(counts(8, 30, 30)).xs, replace(LIVING, topics=2))
     assert state.life is not None
-    evidence, cosine = same_topic(state, LIVING)
+    evidence, cosine = merging_evidence(state, LIVING)
     for old, new in ((0, 1), (1, 0)):
         height = np.where(np.arange(2) == old, 0.5, 0.0)  # however many documents both have by now
-        aged = replace(state, life=replace(state.life, height=height))
-        one, (event,) = mergers.merged(aged, (0, 1), evidence, cosine)
+        aged = replace(state, life=replace(state.life, reference_share=height))
+        one, (event,) = mergers.merge_pair(aged, (0, 1), evidence, cosine)
         assert (event.topic, event.other) == (state.ids[new], state.ids[old])
         assert one.ids.tolist() == [state.ids[old]]
 
@@ -272,8 +272,8 @@ def test_topics_that_sleep_are_not_merged_for_want_of_worth() -> None:
     plan = counts(12, 26, 26, 26, 26)
     plan[6:, 2:] = 0
     state, _, _ = lived(story(plan), replace(LIVING, topics=4))
-    evidence, cosine = same_topic(state, LIVING)
-    speaking = mergers._speaking(state, np.zeros_like(evidence), np.ones_like(cosine), LIVING)
+    evidence, cosine = merging_evidence(state, LIVING)
+    speaking = mergers._merging_gain(state, np.zeros_like(evidence), np.ones_like(cosine), LIVING)
     inside = np.add.reduce([w.resp.sum(axis=0) for w in state.window])[:4]
     assert (inside < 1.0).sum() == 2
     assert speaking == pytest.approx(np.minimum.outer(inside, inside), abs=1e-3)
@@ -326,7 +326,7 @@ def test_documents_of_a_newcomer_count_once() -> None:
     assert state.life is not None
     assert state.past is not None
     members = state.life.recent.take(np.arange(0, len(state.life.recent), 3))
-    grown = added(state, members, LIVING)
+    grown = with_topic(state, members, LIVING)
     inside = members.slice >= state.window[0].index
     assert 0 < inside.sum() < len(inside)
     held = np.add.reduce([w.resp.sum(axis=0) for w in grown.window])
@@ -343,7 +343,7 @@ def test_documents_of_a_newcomer_count_once() -> None:
 
 def test_joining_keeps_every_document() -> None:
     state, _ = follow(story(counts(6, 30, 30, 30)).xs, replace(PLAIN, window=100))
-    one = joined(state, 2, 0)
+    one = with_topics_merged(state, 2, 0)
     assert one.ids.tolist() == [0, 1]
     assert one.n_past.sum() == pytest.approx(state.n_past.sum())
     assert one.past is not None
@@ -359,7 +359,7 @@ def test_more_topics_than_sixteen_widen_everything() -> None:
     assert state.life is not None
     few, before = state.life.recent.take(np.arange(3)), state.k
     for _ in range(16):
-        state = added(state, few, LIVING)
+        state = with_topic(state, few, LIVING)
     assert state.k == before + 16
     assert state.kp == 32
     assert state.past is not None
@@ -380,8 +380,8 @@ def test_topics_that_do_not_live_know_no_life(monkeypatch: pytest.MonkeyPatch) -
     assert not any(closed.events for closed in seen)
     for module, name in ((lifecycle, "with_births"), (slice_end, "with_mergers")):
         monkeypatch.setattr(module, name, lambda state, settings: (state, []))
-    monkeypatch.setattr(lifecycle, "with_sleep", lambda state, n, settings: (state, []))
-    monkeypatch.setattr(lifecycle, "arrived", lambda state, x, belief, settings: state)
+    monkeypatch.setattr(lifecycle, "with_dormancy", lambda state, n, settings: (state, []))
+    monkeypatch.setattr(lifecycle, "with_arrivals", lambda state, x, belief, settings: state)
     again, seen_again = follow(stream.xs, settings)
     assert_same(state, again)
     assert_same(seen, seen_again)
@@ -417,8 +417,8 @@ def test_lives_move_to_a_new_vocabulary(kind: str) -> None:
         kept = a[:, 20:] / np.linalg.norm(a[:, 20:], axis=1, keepdims=True)
         assert np.abs(b[:, :280] - kept).max() < 1e-6
         assert not b[:, 280:].any()
-    assert grown.life.heard == pytest.approx(state.life.heard * 380 / 300)
-    assert_same(grown.life.usual, state.life.usual)
+    assert grown.life.arrival_gain == pytest.approx(state.life.arrival_gain * 380 / 300)
+    assert_same(grown.life.decayed_share, state.life.decayed_share)
 
 
 # --- the samples ----------------------------------------------------------------------------------------------------
@@ -481,7 +481,7 @@ def test_nothing_is_born_in_a_shuffled_stream(quietly_born: int) -> None:
 def test_scores_of_learnt_documents_would_bring_false_births(
     shuffled: list[csr_array[Any]], quietly_born: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrived = lifecycle.arrived
+    arrived = lifecycle.with_arrivals
 
     def in_sample(state: TrackState, x: Rows, belief: Belief, settings: TrackerSettings) -> TrackState:
         state = arrived(state, x, belief, settings)
@@ -494,5 +494,5 @@ def test_scores_of_learnt_documents_would_bring_false_births(
         gain = score(old.x, knows, threads=1)[0] - new_topic_log_density(old.x, state.anchor, state.kappa)
         return replace(state, life=replace(life, control=replace(old, gain=gain)))
 
-    monkeypatch.setattr(lifecycle, "arrived", in_sample)
+    monkeypatch.setattr(lifecycle, "with_arrivals", in_sample)
     assert births(shuffled) > quietly_born

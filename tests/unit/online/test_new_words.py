@@ -20,7 +20,7 @@ from vmfstream.directional.kernels import accumulate
 from vmfstream.online import tracker
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.slice_end import close
-from vmfstream.online.vocabulary_change import moved, regrown
+from vmfstream.online.vocabulary_change import carried_vectors, regrown
 
 
 def embedded(x: Any, columns: NDArray[np.int32]) -> Any:
@@ -92,6 +92,6 @@ def test_dropped_words_leave_what_the_others_hold() -> None:
 def test_moved_keeps_zero_columns() -> None:
     h = np.zeros((10, 16), np.float32)
     h[2, 0] = h[3, 1] = 5.0
-    out = moved(h, np.array([2, -1, 0], np.int32))
+    out = carried_vectors(h, np.array([2, -1, 0], np.int32))
     assert bessel_ratio(3, out[0, 0]) == pytest.approx(bessel_ratio(10, 5.0), rel=1e-6)
     assert not out[:, 1:].any()

@@ -20,8 +20,8 @@ from tests.unit.online.streams import (
 )
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.online import tracker
-from vmfstream.online.persistence_choice import judge
 from vmfstream.online.reading import predictive_log_likelihood
+from vmfstream.online.slice_end import judge
 from vmfstream.online.state import TrackerSettings
 from vmfstream.online.vocabulary_change import regrown
 
@@ -35,7 +35,7 @@ def agreement(f: Matrix, means: NDArray[np.float64]) -> float:
 
 @pytest.mark.parametrize("omega", [0.8, 0.9, 0.98])
 def test_leading_persistence_is_the_true_one(omega: float) -> None:
-    settings = TrackerSettings(topics=5, cold_starts=1, refit=False, concentration_speed=0.0)
+    settings = TrackerSettings(topics=5, cold_starts=1, refit=False, concentration_step=0.0)
     stream = drifting(omega=omega, slices=7, n=60, d=2000, k=5, a=0.25, seed=1)
     state = begun(stream.xs, settings, given=2)
     # these topics have no common background, and kappa is known: then the leader is exact
@@ -80,13 +80,13 @@ def test_drift_is_followed() -> None:
 
 def test_concentration_is_learnt() -> None:
     stream = drifting(omega=1.0, slices=8, n=60, d=500, a=0.4)
-    settings = replace(FILTER, persistences=(0.995,), concentration_speed=0.2, window=10_000)
+    settings = replace(FILTER, persistences=(0.995,), concentration_step=0.2, window=10_000)
     state = begun(stream.xs, settings)
     state = replace(state, kappa=3 * state.kappa)
     for x in stream.xs[1:]:
         state, _ = learn(state, x, settings)
     assert bessel_ratio(500, state.kappa) == pytest.approx(0.4, abs=0.12)
-    kept, _ = follow(stream.xs, replace(settings, concentration_speed=0.0))
+    kept, _ = follow(stream.xs, replace(settings, concentration_step=0.0))
     assert kept.kappa == pytest.approx(begun(stream.xs, settings).kappa, rel=1e-12)
 
 

@@ -13,8 +13,8 @@ from vmfstream.online.settings import BirthSettings, DriftSettings, TrackerSetti
 
 def other(value: Any) -> Any:
     """Another value of the same kind."""
-    if is_dataclass(value):
-        return type(value)(**{f.name: other(getattr(value, f.name)) for f in fields(value)})  # type: ignore[arg-type]
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: other(getattr(value, f.name)) for f in fields(value)})
     if isinstance(value, bool):
         return not value
     if isinstance(value, tuple):

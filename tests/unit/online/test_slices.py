@@ -60,19 +60,19 @@ def test_long_silence_forgets_down_to_the_anchor() -> None:
         assert len(state.window) <= 64
     background = np.where(np.arange(16) < 3, state.anchor[:, None], 0)
     assert np.abs(state.base - background).max() < 1e-2 * np.abs(background).max()
-    assert closed.filtered.speed == pytest.approx(0.0, abs=0.2)
+    assert closed.filtered.drift_angle == pytest.approx(0.0, abs=0.2)
     state, closed = learn(state, xs[0], settings)
     assert np.isfinite(closed.filtered.f).all()
 
 
 @pytest.mark.parametrize("gap", [0, 1, 3])
-@pytest.mark.parametrize("settling", [True, False])
-def test_slices_without_documents_are_passed_as_if_their_sums_were_zero(gap: int, settling: bool) -> None:
-    xs, settings = texts(), replace(FILTER, window=200 if settling else 60)
+@pytest.mark.parametrize("warm_up", [True, False])
+def test_slices_without_documents_are_passed_as_if_their_sums_were_zero(gap: int, warm_up: bool) -> None:
+    xs, settings = texts(), replace(FILTER, window=200 if warm_up else 60)
     state, _ = follow(xs[:4], settings)
     for x in [*[xs[0][:0]] * gap, xs[4], *[xs[0][:0]] * gap]:
         state, _ = learn(state, x, settings)
-    assert state.settling == settling
+    assert state.warm_up == warm_up
     stats = filtering.statistics(state, settings)
     assert sum(s is None for s in stats) == 2 * gap
     full = [np.zeros_like(state.base) if s is None else s for s in stats]
@@ -82,7 +82,7 @@ def test_slices_without_documents_are_passed_as_if_their_sums_were_zero(gap: int
         assert slow is not None
         assert np.abs(quick - slow).max() < 1e-5 * np.abs(slow).max()
     views = smoothed(state, settings)
-    for belief, view in zip(filtering.oldest(state, stats, settings), views[:2], strict=True):
+    for belief, view in zip(filtering.smoothed_oldest(state, stats, settings), views[:2], strict=True):
         assert np.abs(belief - view.f).max() < 1e-5 * view.gamma.max()
 
 
@@ -105,10 +105,10 @@ def test_slice_too_large_to_keep_goes_straight_to_the_past() -> None:
     assert after.n.sum() == pytest.approx(state.n.sum() + 4200, rel=1e-4)
     anchor = np.where(np.arange(16) < 3, after.anchor[:, None], 0).astype(np.float32)
     assert np.array_equal(after.base, after.past[after.leader] + anchor)
-    assert np.isfinite(closed.filtered.speed).all()
+    assert np.isfinite(closed.filtered.drift_angle).all()
     after, closed = learn(after, xs[4], PLAIN)
     assert [w.index for w in after.window] == [4]
-    assert np.isfinite(closed.filtered.speed).all()
+    assert np.isfinite(closed.filtered.drift_angle).all()
 
 
 def test_slices_leave_the_window_oldest_first() -> None:
@@ -123,10 +123,10 @@ def test_slices_leave_the_window_oldest_first() -> None:
     cosine = closed.cosine
     assert np.abs(cosine - xs[6] @ unit(closed.filtered.f).T).max() < 1e-5
     first, second = smoothed(state, PLAIN)
-    assert np.isfinite(first.speed).all()
+    assert np.isfinite(first.drift_angle).all()
     turned = np.clip((unit(first.f) * unit(second.f)).sum(axis=1), -1, 1)
-    assert second.speed == pytest.approx(np.degrees(np.arccos(turned)), abs=0.05)
-    assert (second.speed > 0.1).all()
+    assert second.drift_angle == pytest.approx(np.degrees(np.arccos(turned)), abs=0.05)
+    assert (second.drift_angle > 0.1).all()
 
 
 def test_short_documents_stay_longer_unless_a_window_is_asked_for() -> None:

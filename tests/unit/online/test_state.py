@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.unit.online.streams import PLAIN, assert_same, begun, drifting, empty, learn, sparse, texts
+from tests.unit.online.streams import LIVING, PLAIN, assert_same, begun, drifting, empty, learn, sparse, texts
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import tracker
 from vmfstream.online.belief_update import refreshed
-from vmfstream.online.persistence_choice import judge
 from vmfstream.online.serialization import from_arrays, to_arrays
-from vmfstream.online.slice_end import close
+from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, rows_of, stack
 
 
@@ -51,7 +50,7 @@ def test_stored_states_go_on_bit_for_bit(kind: str) -> None:
         (state, closed), (again, closed_again) = (close(s, predicted, PLAIN) for s in (state, again))
         assert_same(state, again)
         assert_same(closed, closed_again)
-        settled.add(state.settling)
+        settled.add(state.warm_up)
     assert settled == {True, False}
 
 
@@ -94,6 +93,23 @@ def test_what_changes_with_every_epoch_is_apart() -> None:
     assert not open_part["open.n"].any()
     assert to_arrays(filled)[0]["open.n"].any()
     assert all(name.startswith("open.") for name in open_part)
+
+
+def test_stored_names_never_change() -> None:
+    xs = texts()
+    state, _ = learn(begun(xs, LIVING), xs[1], LIVING)
+    samples = {
+        f"life.{sample}.{part}"
+        for sample in ("recent", "control")
+        for part in ("gain", "slice", "row", "topic", "key", "half", "x.data", "x.indices", "x.indptr")
+    }
+    own = {"slice", "anchor", "scalars", "ids", "counters", "n", "n_past", "scores", "smoothed_speed"}
+    own |= {"window.index", "window.sizes", "window.resp"}
+    own |= {f"life.{part}" for part in ("heard", "heard_slice", "heard_topic", "calm", "tallied", "tally", "usual")}
+    own |= {f"life.{part}" for part in ("weight", "height", "asleep", "watched")}
+    open_part, slice_part = to_arrays(state)
+    assert set(open_part) == {"open.s", "open.n", "open.documents", "open.resp"}
+    assert {name for name in slice_part if not name.startswith("past.")} - samples == own
 
 
 def test_settings_that_follow_from_others() -> None:

@@ -35,7 +35,6 @@ from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import tracker
 from vmfstream.online.belief_update import up_to_date
-from vmfstream.online.persistence_choice import judge
 from vmfstream.online.reading import (
     current,
     memberships,
@@ -44,7 +43,7 @@ from vmfstream.online.reading import (
     smoothed,
     topic_log_densities,
 )
-from vmfstream.online.slice_end import close
+from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, columns_of, rows_of
 from vmfstream.online.vocabulary_change import regrown
 
@@ -77,11 +76,11 @@ def test_a_belief_lags_behind_by_a_fifth_of_its_slice_at_most() -> None:
     spent = copy.deepcopy(kept)
     lagged = 0
     for low in range(0, x.shape[0], 3):
-        known = spent.known
+        known = spent.in_belief
         kept, _ = tracker.step(kept, x[low : low + 3], PLAIN)
         spent, _ = tracker.step(spent, x[low : low + 3], PLAIN, donate=True)
-        assert spent.known > 0.8 * spent.open.documents
-        lagged += spent.known == known
+        assert spent.in_belief > 0.8 * spent.open.documents
+        lagged += spent.in_belief == known
         exact = up_to_date(spent)
         assert np.abs(exact.f - kept.f).max() <= 1e-3 * kept.f.max()
     assert lagged > 5
@@ -106,7 +105,7 @@ def test_one_slice_is_the_flat_mixture() -> None:
     assert np.abs(seen.resp - static.resp).max() < 1e-2
     assert seen.filtered.n == pytest.approx(static.nk, abs=1e-2)
     assert seen.filtered.gamma == pytest.approx(static.gamma, rel=1e-3)
-    assert np.isnan(seen.filtered.speed).all()
+    assert np.isnan(seen.filtered.drift_angle).all()
     assert np.isnan(seen.predicted)
 
 
@@ -129,7 +128,7 @@ def test_full_persistence_adds_everything_up() -> None:
     xs = texts()
     settings = replace(PLAIN, persistences=(1.0,), window=10_000)
     state, _ = follow(xs, settings)
-    assert state.settling
+    assert state.warm_up
     total = np.add.reduce([accumulate(w.x, w.resp) for w in state.window])
     expected = np.where(np.arange(16) < 3, state.anchor[:, None], 0) + state.kappa * total
     assert np.abs(state.base - expected).max() < 1e-4 * np.abs(expected).max()
@@ -154,8 +153,8 @@ def test_open_slice_is_prediction_plus_what_it_gathered() -> None:
     view = current(state)
     assert view.gamma == pytest.approx(np.linalg.norm(state.f[:, :3], axis=0), rel=1e-5)
     cosine = np.clip((unit(state.base) * unit(state.f)).sum(axis=1), -1, 1)
-    assert view.speed == pytest.approx(np.degrees(np.arccos(cosine)), rel=1e-3)
-    assert (view.speed > 1).all()
+    assert view.drift_angle == pytest.approx(np.degrees(np.arccos(cosine)), rel=1e-3)
+    assert (view.drift_angle > 1).all()
 
 
 @pytest.mark.parametrize("left", [2, 1])
@@ -171,7 +170,7 @@ def test_committed_slices_predict_as_if_they_were_still_there(left: int) -> None
     for x, y in zip(seen_a, seen_b, strict=True):
         assert x.predicted == pytest.approx(y.predicted, abs=1e-3)
         assert x.filtered.gamma == pytest.approx(y.filtered.gamma, rel=1e-5)
-        assert x.filtered.speed == pytest.approx(y.filtered.speed, rel=2e-2)
+        assert x.filtered.drift_angle == pytest.approx(y.filtered.drift_angle, rel=2e-2)
 
 
 def test_past_is_the_filter_of_what_left_the_window() -> None:
@@ -214,7 +213,11 @@ def permuted(state: TrackState, order: NDArray[np.int64]) -> TrackState:
     cut: dict[str, Any] = {
         name: np.ascontiguousarray(getattr(state, name)[..., columns]) for name in ("n", "n_past", "base", "f")
     }
-    cut |= {"gamma": state.gamma[columns], "smoothed_speed": state.smoothed_speed[columns], "ids": state.ids[order]}
+    cut |= {
+        "gamma": state.gamma[columns],
+        "smoothed_drift_angle": state.smoothed_drift_angle[columns],
+        "ids": state.ids[order],
+    }
     window = tuple(replace(w, resp=np.ascontiguousarray(w.resp[:, columns])) for w in state.window)
     past = None if state.past is None else tuple(np.ascontiguousarray(h[:, columns]) for h in state.past)
     return replace(state, **cut, window=window, past=past)
@@ -226,13 +229,13 @@ def test_order_of_topics_changes_order_only(slices: int) -> None:
     order = np.array([2, 0, 1])
     settings = replace(PLAIN, refit=slices == 5)
     state, _ = follow(xs[:slices], settings)
-    assert state.settling == (slices == 2)
+    assert state.warm_up == (slices == 2)
     (a, seen_a), (b, seen_b) = (learn(s, xs[slices], settings) for s in (state, permuted(state, order)))
     assert np.array_equal(a.ids[order], b.ids)
     assert seen_a.predicted == pytest.approx(seen_b.predicted, abs=1e-4)
     assert np.abs(seen_a.filtered.f[:, order] - seen_b.filtered.f[:, :3]).max() < 1e-3 * np.abs(a.base).max()
     assert np.abs(seen_a.resp[:, order] - seen_b.resp[:, :3]).max() < 1e-3
-    assert seen_a.filtered.speed[order] == pytest.approx(seen_b.filtered.speed, rel=1e-3)
+    assert seen_a.filtered.drift_angle[order] == pytest.approx(seen_b.filtered.drift_angle, rel=1e-3)
 
 
 def test_prediction_of_a_slice_does_not_depend_on_its_batches() -> None:
@@ -307,9 +310,14 @@ def test_vectors_of_states_are_read_only(settings: TrackerSettings) -> None:
     ended, _ = tracker.end_slice(stepped, settings)
     later, _ = learn(ended, xs[2], settings)
     for state in (first, stepped, ended, later):
-        vectors = [state.ids, state.n, state.n_past, state.scores, state.smoothed_speed, state.open.n]
+        vectors = [state.ids, state.n, state.n_past, state.scores, state.smoothed_drift_angle, state.open.n]
         if state.life is not None:
-            vectors += [state.life.asleep, state.life.tally, state.life.heard, state.life.recent.gain]
+            vectors += [
+                state.life.dormant_since,
+                state.life.recent_counts,
+                state.life.arrival_gain,
+                state.life.recent.gain,
+            ]
         for vector in vectors:
             with pytest.raises(ValueError, match="read-only"):
                 vector[...] = 0
@@ -396,8 +404,8 @@ def test_topics_grow_with_the_documents() -> None:
     wide, closed = learn(state, x, settings)
     assert wide.k == 20
     assert closed.filtered.f.shape == wide.base.shape == (300, 32)
-    assert closed.filtered.n.shape == closed.filtered.speed.shape == (20,)
-    assert [view.speed.shape for view in smoothed(wide, settings)] == [(20,)] * len(wide.window)
+    assert closed.filtered.n.shape == closed.filtered.drift_angle.shape == (20,)
+    assert [view.drift_angle.shape for view in smoothed(wide, settings)] == [(20,)] * len(wide.window)
     assert np.isfinite(learn(wide, x, settings)[1].filtered.gamma).all()
 
 
@@ -456,8 +464,8 @@ def test_start_in_the_middle_of_a_slice() -> None:
     alone = tracker.init(PLAIN, [], 5, xs[1])
     assert newest_slice(alone, PLAIN) is None
     assert smoothed(alone, PLAIN) == []
-    assert np.isnan(current(alone).speed).all()
+    assert np.isnan(current(alone).drift_angle).all()
     assert np.isnan(judge(alone, PLAIN)[1])
     _, closed = learn(alone, xs[2], PLAIN)
     assert closed.resp.shape == (80, 16)
-    assert np.isnan(closed.filtered.speed).all()
+    assert np.isnan(closed.filtered.drift_angle).all()

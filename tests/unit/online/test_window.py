@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.unit.online.streams import PLAIN, begun, follow, learn, sparse, texts
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.online import slice_end, window
-from vmfstream.online.matching import adopted, match
+from vmfstream.online.matching import match, with_refit
 from vmfstream.online.settings import TrackerSettings, WindowSettings
 from vmfstream.online.state import TrackState
 from vmfstream.online.window import Refit, cold_fits, directed_rows, refit, topics_for
@@ -87,7 +87,7 @@ def test_a_topic_of_other_documents_is_another_where_topics_live(living: bool) -
 
     state = replace(state, window=(replace(state.window[0], resp=one_hot(old)),))
     fit = Refit([one_hot(new)], state.anchor, state.kappa, 0.0, 3, cold=True)
-    after, events = adopted(state, fit, PLAIN)
+    after, events = with_refit(state, fit, PLAIN)
     labels = after.ids[after.window[0].resp.argmax(axis=1)]
     assert len(set(labels[:20])) == 1
     assert labels[0] in (0, 1)

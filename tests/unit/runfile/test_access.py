@@ -21,7 +21,7 @@ from vmfstream.errors import FormatVersion, InputError, StoreLocked
 from vmfstream.records import Commit
 from vmfstream.runfile import schema
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 # --- one holder at a time
 
@@ -35,7 +35,7 @@ sys.stdin.readline() if len(sys.argv) < 4 else __import__("time").sleep(float(sy
 
 @pytest.mark.parametrize("reading", [True, False])
 def test_names_the_process_that_holds_the_file(tmp_path: Path, reading: bool) -> None:
-    log = Log(tmp_path / "run.duckdb", timeout=0.2)
+    log = RunFile(tmp_path / "run.duckdb", timeout=0.2)
     log.commit(commit(0))
     with run(_HOLD, log.path, reading, 60) as process:
         try:
@@ -52,7 +52,7 @@ def test_names_the_process_that_holds_the_file(tmp_path: Path, reading: bool) ->
 
 
 def test_waits_for_a_file_that_is_soon_released(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     with run(_HOLD, log.path, False, 0.3) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -61,7 +61,7 @@ def test_waits_for_a_file_that_is_soon_released(tmp_path: Path) -> None:
 
 
 def test_a_writer_in_the_same_process_makes_a_reader_wait(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     reader = Reader(log.path, timeout=0.1)
     with duckdb.connect(log.path), pytest.raises(StoreLocked, match="another connection of this process"):
         reader.newest()
@@ -69,7 +69,7 @@ def test_a_writer_in_the_same_process_makes_a_reader_wait(tmp_path: Path) -> Non
 
 
 def test_holds_nothing_between_commits(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
     with run("import sys, duckdb; duckdb.connect(sys.argv[1]).execute('drop table event')", log.path) as process:
         assert process.wait() == 0
@@ -79,17 +79,17 @@ def test_holds_nothing_between_commits(tmp_path: Path) -> None:
 
 
 def test_refuses_a_newer_format_and_says_both(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     with duckdb.connect(log.path) as connection:
         connection.execute("update meta set value = '99' where key = 'format'")
     says = re.escape(f"format 99, this program knows formats up to {len(schema.MIGRATIONS)}")
-    for attempt in (lambda: Log(log.path), lambda: Reader(log.path), log.resume):
+    for attempt in (lambda: RunFile(log.path), lambda: Reader(log.path), log.resume):
         with pytest.raises(FormatVersion, match=says):
             attempt()
 
 
 def test_brings_an_older_log_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
 
     def add_a_column(connection: duckdb.DuckDBPyConnection) -> None:
@@ -103,19 +103,19 @@ def test_brings_an_older_log_up_to_date(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_a_column))
     with pytest.raises(FormatVersion, match=f"has format {now}, this program reads format {now + 1}"):
         log.resume()
-    Log(log.path)
+    RunFile(log.path)
     assert Reader(log.path).meta()["format"] == str(now + 1)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, break_off))
     with pytest.raises(KeyboardInterrupt):
-        Log(log.path)
+        RunFile(log.path)
     rows = snapshot(log.path)
     assert ("format", str(now + 1)) in rows["meta"]
     assert {name for name, _ in rows["migration"]} == {made.__name__ for made in schema.MIGRATIONS[:-1]}
     assert len(rows["topic"][0]) == 11  # with mood, without half
 
 
-@pytest.mark.parametrize("opened", [Log, Reader])
-def test_says_what_is_no_log(tmp_path: Path, opened: type[Log] | type[Reader]) -> None:
+@pytest.mark.parametrize("opened", [RunFile, Reader])
+def test_says_what_is_no_log(tmp_path: Path, opened: type[RunFile] | type[Reader]) -> None:
     text = tmp_path / "notes.duckdb"
     text.write_text("dear diary " * 1000)
     foreign = tmp_path / "shop.duckdb"
@@ -149,7 +149,7 @@ def test_a_reader_makes_no_file(tmp_path: Path) -> None:
 
 
 def test_does_not_begin_anew_when_its_file_is_deleted(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
     log.path.unlink()
     with pytest.raises(InputError, match="is gone"):
@@ -176,7 +176,7 @@ def unprivileged() -> Iterator[Path]:
 
 def test_says_that_permission_is_missing() -> None:
     with unprivileged() as folder:
-        log = Log(folder / "run.duckdb")
+        log = RunFile(folder / "run.duckdb")
         log.commit(commit(0))
         log.path.chmod(0o400)
         with pytest.raises(InputError, match=r"no permission .*run\.duckdb"):
@@ -184,7 +184,7 @@ def test_says_that_permission_is_missing() -> None:
         assert Reader(log.path).newest().epoch == 0
         folder.chmod(0o500)
         with pytest.raises(InputError, match=r"no permission .*new\.duckdb"):
-            Log(folder / "new.duckdb")
+            RunFile(folder / "new.duckdb")
         log.path.chmod(0o600)
         with pytest.raises(InputError, match=r"run\.duckdb"):
             log.commit(commit(1))
@@ -194,7 +194,7 @@ def test_says_that_permission_is_missing() -> None:
 
 def test_a_full_disk_leaves_the_last_epoch(tmp_path: Path) -> None:
     # a limit on the size of files stands for the disk
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
     before = snapshot(log.path)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -15,8 +15,8 @@ from tests.unit.runfile.processes import snapshot
 from tests.unit.runfile.records import commit, smoothed, state
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Sampled
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log, stored_state
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile, stored_state
 
 
 def sampled(index: int, keys: list[int], cut: dict[int, int] | None = None) -> Sampled:
@@ -38,9 +38,9 @@ def epochs() -> list[Commit]:
     ]
 
 
-def written(path: Path, ends: list[int]) -> Log:
+def written(path: Path, ends: list[int]) -> RunFile:
     """Write the epochs in transactions that end before these."""
-    log, all_of_them = Log(path), epochs()
+    log, all_of_them = RunFile(path), epochs()
     for first, last in zip([0, *ends], [*ends, len(all_of_them)], strict=True):
         if first < last:
             log.commit(*all_of_them[first:last])
@@ -73,7 +73,7 @@ def test_the_states_from_before_a_slice_ended_stay(tmp_path: Path) -> None:
 
 
 def test_a_gap_among_epochs_writes_none_of_them(tmp_path: Path) -> None:
-    log, memory = Log(tmp_path / "run.duckdb"), MemoryLog()
+    log, memory = RunFile(tmp_path / "run.duckdb"), MemoryStore()
     for store in (log, memory):
         with pytest.raises(InputError, match="must go on with 2, got 3"):
             store.commit(commit(0), commit(1), commit(3))
@@ -86,7 +86,7 @@ def test_a_gap_among_epochs_writes_none_of_them(tmp_path: Path) -> None:
 
 
 def test_epochs_begin_one_after_the_other(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0), commit(1), commit(2))
     with duckdb.connect(log.path, read_only=True) as connection:
         begun = [one for (one,) in connection.execute("select begun from epoch order by epoch").fetchall()]

@@ -17,7 +17,7 @@ from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import StoreLocked
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 HOLD = """
 import sys, time
@@ -40,7 +40,7 @@ def test_the_second_is_told_who_is_first(tmp_path: Path) -> None:
     ):
         pass
     with pytest.raises(StoreLocked, match="choose another --out"):
-        follow(MemorySource([]), FieldCodec(), Log(log), RunSettings())
+        follow(MemorySource([]), FieldCodec(), RunFile(log), RunSettings())
     first.kill()
     first.communicate()
     assert Path(f"{log}.lock").exists()
@@ -50,7 +50,7 @@ def test_the_second_is_told_who_is_first(tmp_path: Path) -> None:
 
 
 def test_others_may_read_meanwhile_and_a_failure_releases(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     with lease(log.path):
         log.commit(commit(0))
         assert Reader(log.path).newest().epoch == 0

@@ -14,12 +14,12 @@ from tests.unit.runfile.records import BEGINS, ENDS, commit, smoothed
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Newest, Reader, Reading
 from vmfstream.runfile.schema import MIGRATIONS
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Reader:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.settings({"title": "Größe", "seed": "1"})
     # slices and epochs written in an order that is not that of their keys
     log.commit(commit(0, closed=[*commit(2).closed, *commit(0).closed]))
@@ -136,7 +136,7 @@ def test_rejected_messages(reader: Reader) -> None:
 
 
 def test_a_log_without_epochs_has_frames_without_rows(tmp_path: Path, reader: Reader) -> None:
-    empty = Reader(Log(tmp_path / "empty.duckdb").path)
+    empty = Reader(RunFile(tmp_path / "empty.duckdb").path)
     assert empty.newest() == Newest(epoch=-1, slice=None, finished=False)
     assert not empty.has_hindsight()
     assert empty.rejections().total == 0
@@ -169,15 +169,15 @@ def test_says_when_the_log_went_away(reader: Reader) -> None:
 _COMMIT = """
 import sys
 from tests.unit.runfile.records import commit, smoothed
-from vmfstream.runfile.writer import Log
-log = Log(sys.argv[1])
+from vmfstream.runfile.writer import RunFile
+log = RunFile(sys.argv[1])
 for epoch in range(25):
     log.commit(commit(epoch, size=20_000))
 """
 
 
 def test_never_sees_half_an_epoch_beside_a_writer(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     reader = Reader(log.path)
     seen = set()
     root = Path(__file__).resolve().parents[3]

@@ -13,7 +13,7 @@ from tests.unit.runfile.records import commit
 from vmfstream.errors import InputError
 from vmfstream.runfile.lease import abandoned, lease
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 HEADERS, BLOCK, PAGE = 3 * 4096, 2**18, 4096
 
@@ -32,15 +32,15 @@ def overwrite(path: Path, at: int, body: bytes) -> None:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Log:
-    log = Log(tmp_path / "run.duckdb")
+def log(tmp_path: Path) -> RunFile:
+    log = RunFile(tmp_path / "run.duckdb")
     for epoch in range(4):
         log.commit(commit(epoch))
     return log
 
 
 @pytest.fixture
-def left(log: Log) -> Path:
+def left(log: RunFile) -> Path:
     """The lock of a run that was killed; its number may be that of a process by now."""
     lock = log.path.with_name(log.path.name + ".lock")
     lock.write_text("1\n")
@@ -52,48 +52,48 @@ def tear(path: Path) -> None:
     overwrite(path, directory(path)[0] + BLOCK - PAGE, b"new" * 1000)
 
 
-def test_a_torn_block_is_repaired(log: Log, left: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_torn_block_is_repaired(log: RunFile, left: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = snapshot(log.path)
     tear(log.path)
-    with pytest.raises(InputError, match=r"does not match stored checksum.*start that again"):
+    with pytest.raises(InputError, match=r"does not match stored checksum.*start it again"):
         Reader(log.path).newest()
     with caplog.at_level(logging.WARNING):
-        again = Log(log.path)
+        again = RunFile(log.path)
     assert "was repaired" in caplog.text
     assert snapshot(log.path) == before
     again.commit(commit(4))
     assert abandoned(log.path)
 
 
-def test_without_a_killed_run_nothing_is_repaired(log: Log) -> None:
+def test_without_a_killed_run_nothing_is_repaired(log: RunFile) -> None:
     tear(log.path)
     found = log.path.read_bytes()
     with pytest.raises(InputError, match="does not match stored checksum"):
-        Log(log.path)
+        RunFile(log.path)
     assert log.path.read_bytes() == found
 
 
-def test_while_a_run_goes_on_nothing_is_repaired(log: Log) -> None:
+def test_while_a_run_goes_on_nothing_is_repaired(log: RunFile) -> None:
     tear(log.path)
     with lease(log.path), pytest.raises(InputError, match="does not match stored checksum"):
-        Log(log.path)
+        RunFile(log.path)
 
 
-def test_other_damage_is_told_and_left_alone(log: Log, left: Path) -> None:
+def test_other_damage_is_told_and_left_alone(log: RunFile, left: Path) -> None:
     at = directory(log.path)[0]
     overwrite(log.path, at + 8, bytes(30 * PAGE))  # what is in force too
     found = log.path.read_bytes()
     with pytest.raises(InputError, match="does not match stored checksum"):
-        Log(log.path)
+        RunFile(log.path)
     assert log.path.read_bytes() == found
 
 
-def test_a_log_that_was_left_whole_is_opened_as_ever(log: Log, left: Path) -> None:
+def test_a_log_that_was_left_whole_is_opened_as_ever(log: RunFile, left: Path) -> None:
     before = snapshot(log.path)
-    assert snapshot(Log(log.path).path) == before
+    assert snapshot(RunFile(log.path).path) == before
 
 
-def test_a_lock_is_abandoned_if_nobody_holds_it(log: Log) -> None:
+def test_a_lock_is_abandoned_if_nobody_holds_it(log: RunFile) -> None:
     assert not abandoned(log.path)
     with lease(log.path):
         assert not abandoned(log.path)

@@ -16,7 +16,7 @@ from tests.unit.runfile.records import commit, epoch_report, slice_report, topic
 from vmfstream.records import Commit, Slice
 from vmfstream.runfile.lease import holder, lease
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 
 def part(epoch: int, index: int, *, closes: bool) -> Commit:
@@ -25,11 +25,11 @@ def part(epoch: int, index: int, *, closes: bool) -> Commit:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Log:
-    return Log(tmp_path / "run.duckdb")
+def log(tmp_path: Path) -> RunFile:
+    return RunFile(tmp_path / "run.duckdb")
 
 
-def test_a_new_log_has_no_pulse(log: Log) -> None:
+def test_a_new_log_has_no_pulse(log: RunFile) -> None:
     pulse = Reader(log.path).status()
     assert (pulse.epoch, pulse.finished, pulse.written, pulse.slice, pulse.closed, pulse.snapshot) == (
         -1,
@@ -43,7 +43,7 @@ def test_a_new_log_has_no_pulse(log: Log) -> None:
     assert Reader(log.path).open_slice() is None
 
 
-def test_the_open_slice_counts_its_updates_until_it_is_closed(log: Log) -> None:
+def test_the_open_slice_counts_its_updates_until_it_is_closed(log: RunFile) -> None:
     reader = Reader(log.path)
     log.commit(part(0, 0, closes=False))
     log.commit(part(1, 0, closes=False))
@@ -68,7 +68,7 @@ def test_the_open_slice_counts_its_updates_until_it_is_closed(log: Log) -> None:
     assert pulse.usual >= 0
 
 
-def test_a_slice_without_topics_is_open_too(log: Log) -> None:
+def test_a_slice_without_topics_is_open_too(log: RunFile) -> None:
     report = replace(epoch_report(0, None), slice=Slice(4, "slice 4"))
     log.commit(replace(commit(0), epoch=report, closed=()))
     found = Reader(log.path).open_slice()
@@ -76,7 +76,7 @@ def test_a_slice_without_topics_is_open_too(log: Log) -> None:
     assert (found.slice, found.n, found.topic.size) == (4, 100, 0)
 
 
-def test_the_writer_is_known_as_long_as_it_lives(log: Log) -> None:
+def test_the_writer_is_known_as_long_as_it_lives(log: RunFile) -> None:
     reader = Reader(log.path)
     assert reader.writer() is None
     with lease(log.path):
@@ -90,7 +90,7 @@ def test_the_writer_is_known_as_long_as_it_lives(log: Log) -> None:
     assert holder(log.path) is None
 
 
-def test_a_copy_answers_as_the_log_did(log: Log, tmp_path: Path) -> None:
+def test_a_copy_answers_as_the_log_did(log: RunFile, tmp_path: Path) -> None:
     for epoch in range(4):
         log.commit(part(epoch, epoch // 2, closes=epoch % 2 == 1))
     reader = Reader(log.path)

@@ -11,13 +11,13 @@ from tests.unit.runfile.records import commit, state
 from vmfstream.errors import InputError
 from vmfstream.protocols import Store
 from vmfstream.records import Arrays
-from vmfstream.runfile.memory import MemoryLog
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 
 
 @pytest.fixture(params=["file", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return Log(tmp_path / "run.duckdb") if request.param == "file" else MemoryLog()
+    return RunFile(tmp_path / "run.duckdb") if request.param == "file" else MemoryStore()
 
 
 def same(one: Arrays, other: Arrays) -> bool:
@@ -76,7 +76,7 @@ def test_refuses_epochs_out_of_order(store: Store, before: int, epoch: int, says
 
 
 def test_refuses_a_state_of_objects_and_stays_usable(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     with pytest.raises(ValueError, match="must hold numbers"):
         log.commit(commit(0, open_state={"bad": np.array([None])}))
     log.commit(commit(0))
@@ -115,7 +115,7 @@ def test_commits_no_more_after_two_closes(store: Store) -> None:
 
 
 def test_memory_keeps_rows_but_not_old_states() -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     for number in range(3):
         log.commit(commit(number))
     assert [kept.epoch.epoch for kept in log.commits] == [0, 1, 2]

@@ -24,7 +24,7 @@ from vmfstream.runfile import schema
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.snapshots import read_stored
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 FIXTURES = Path(__file__).parent / "fixtures"
 TEMPER = 1.1262678131047703
@@ -82,7 +82,7 @@ def test_a_saved_tracker_goes_on(tmp_path: Path) -> None:
     assert {row["slice"] for row in tracker.topics()} == {"2001", "2002", "2003", "2004"}
 
 
-@pytest.mark.parametrize("reading", [Reader, read_stored, TopicTracker.load, Log])
+@pytest.mark.parametrize("reading", [Reader, read_stored, TopicTracker.load, RunFile])
 def test_a_file_that_a_run_is_writing_stays_as_it_is(tmp_path: Path, reading: Callable[[Path], object]) -> None:
     path = unpacked("run", tmp_path)
     with lease(path), pytest.raises(StoreLocked, match=f"process {os.getpid()} is writing"):

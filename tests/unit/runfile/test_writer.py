@@ -17,13 +17,13 @@ from vmfstream.errors import InputError
 from vmfstream.records import Rejected
 from vmfstream.runfile import writer
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 # --- all or nothing
 
 
 def test_a_failure_on_the_way_leaves_the_old_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
     before = snapshot(log.path)
 
@@ -32,7 +32,7 @@ def test_a_failure_on_the_way_leaves_the_old_epoch(tmp_path: Path, monkeypatch: 
 
     # the state is written last: every other row stands in the transaction already
     with monkeypatch.context() as patch:
-        patch.setattr(writer, "_keep", fail)
+        patch.setattr(writer, "_write_state", fail)
         with pytest.raises(KeyboardInterrupt):
             log.commit(commit(1))
     assert snapshot(log.path) == before
@@ -41,7 +41,7 @@ def test_a_failure_on_the_way_leaves_the_old_epoch(tmp_path: Path, monkeypatch: 
 
 
 def test_rows_that_break_a_key_take_nothing_with_them(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
     before = snapshot(log.path)
     with pytest.raises(InputError, match=r"nothing of epoch 1 could be written.*[Cc]onstraint") as caught:
@@ -53,8 +53,8 @@ def test_rows_that_break_a_key_take_nothing_with_them(tmp_path: Path) -> None:
 _COMMIT_FOREVER = """
 import sys
 from tests.unit.runfile.records import commit, smoothed
-from vmfstream.runfile.writer import Log
-log = Log(sys.argv[1])
+from vmfstream.runfile.writer import RunFile
+log = RunFile(sys.argv[1])
 checkpoint = log.resume()
 epoch = 0 if checkpoint is None else checkpoint.epoch + 1
 print("ready", flush=True)
@@ -76,7 +76,7 @@ def test_killed_at_any_moment_it_holds_whole_epochs(tmp_path: Path) -> None:
                 assert process.stdout.readline()  # one epoch at least, however busy the machine is
             time.sleep(rng.uniform(0.02, 0.3))
             process.send_signal(signal.SIGKILL)
-        checkpoint = Log(path).resume()
+        checkpoint = RunFile(path).resume()
         reader = Reader(path)
         if checkpoint is None:
             assert reader.newest().epoch == -1
@@ -94,7 +94,7 @@ def test_killed_at_any_moment_it_holds_whole_epochs(tmp_path: Path) -> None:
 
 def test_what_was_committed_and_not_yet_folded_in_is_read(tmp_path: Path) -> None:
     # a copy taken between COMMIT and close looks like a process killed there: the rows are still in the side file
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
     with duckdb.connect(log.path) as connection:
         connection.execute("insert into rejected values ('p', 1, 0, 'late', '')")
@@ -105,7 +105,7 @@ def test_what_was_committed_and_not_yet_folded_in_is_read(tmp_path: Path) -> Non
             shutil.copy(file, tmp_path / "killed" / file.name)
     killed = tmp_path / "killed" / log.path.name
     assert Reader(killed).rejections().reasons == {"late": 1, "not JSON": 1}
-    Log(killed).commit(commit(1))
+    RunFile(killed).commit(commit(1))
     assert Reader(killed).rejections().total == 3
 
 
@@ -113,7 +113,7 @@ def test_what_was_committed_and_not_yet_folded_in_is_read(tmp_path: Path) -> Non
 
 
 def test_an_epoch_without_topics_is_one_row(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0, small=True))
     rows = snapshot(log.path)
     assert len(rows["epoch"]) == 1
@@ -121,7 +121,7 @@ def test_an_epoch_without_topics_is_one_row(tmp_path: Path) -> None:
 
 
 def test_hindsight_replaces_a_slice_as_a_whole(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0, smoothed=[smoothed(0, (3, 7)), smoothed(1, (3,))]))
     log.commit(commit(1, smoothed=[smoothed(0, (9,), mark="new")]))
     reader = Reader(log.path)
@@ -131,7 +131,7 @@ def test_hindsight_replaces_a_slice_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_texts_that_utf8_cannot_hold_do_not_stop_a_run(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0, rejected=[Rejected("a\0b", 1, "half a pair \ud800", "日本\0")]))
     frame = Reader(log.path).rejected()
     assert (frame.part[0], frame.reason[0], frame.excerpt[0]) == ("a\0b", "half a pair ?", "日本\0")
@@ -139,7 +139,7 @@ def test_texts_that_utf8_cannot_hold_do_not_stop_a_run(tmp_path: Path) -> None:
 
 def test_large_states_keep_their_order(tmp_path: Path) -> None:
     # several of the groups of rows that DuckDB may write and read by several threads
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     large = {"mean": np.arange(1_500_001, dtype=np.float32)}
     log.commit(commit(0, open_state=large, slice_state=large))
     checkpoint = log.resume()
@@ -150,7 +150,7 @@ def test_large_states_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_many_states_do_not_make_the_file_grow(tmp_path: Path) -> None:
-    log = Log(tmp_path / "run.duckdb")
+    log = RunFile(tmp_path / "run.duckdb")
     big = {"mean": np.random.default_rng(0).random(250_000, dtype=np.float32)}  # 1 MB
     sizes = []
     for number in range(60):
@@ -162,4 +162,4 @@ def test_many_states_do_not_make_the_file_grow(tmp_path: Path) -> None:
 
 def test_settings_must_not_name_the_format(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must not hold the key 'format'"):
-        Log(tmp_path / "run.duckdb").settings({"format": "7"})
+        RunFile(tmp_path / "run.duckdb").settings({"format": "7"})

@@ -18,10 +18,13 @@ from vmfstream.stories.settings import DIMENSION, StorySettings
 Rows = NDArray[np.float64]
 
 
-def one_by_one(x: Rows, settings: StorySettings, times: NDArray[np.float64]) -> tuple[list[int], list[int]]:
+def one_by_one(
+    x: Rows, settings: StorySettings, times: NDArray[np.float64], *, dense: bool
+) -> tuple[list[int], list[int]]:
     """Labels and retired stories by the formulas as they are written: every story is compared with every document."""
     kappa = DIMENSION * settings.grain / (1 - settings.grain**2)
     prior = settings.prior * kappa
+    b0 = settings.half_life / (math.sqrt(2) - 1)
     m0 = np.zeros(x.shape[1] + 1)
     m0[-1] = prior
     stories: dict[int, dict[str, Any]] = {}
@@ -40,13 +43,17 @@ def one_by_one(x: Rows, settings: StorySettings, times: NDArray[np.float64]) -> 
         extended = np.append(row, 0.0)
         name, best = -1, math.log(settings.alpha) + big_l(m0) - big_l(kappa * extended + m0)
         for c, s in stories.items():
+            if not dense and not (row * s["sum"][:-1]).any():
+                continue
             likelihood = big_l(kappa * s["sum"] + m0) - big_l(kappa * (s["sum"] + extended) + m0)
-            score = math.log(s["n"]) - math.log(2) * (now - s["last"]) / settings.half_life + likelihood
+            expected = b0 + s["last"] - s["first"]
+            tempo = math.log(s["n"] * b0 / expected) - (s["n"] + 1) * math.log1p((now - s["last"]) / expected)
+            score = math.log(s["n"]) + tempo + likelihood
             if score > best:
                 name, best = c, score
         if name < 0:
             name = max([*labels, -1]) + 1
-            stories[name] = {"n": 0, "sum": np.zeros(x.shape[1] + 1)}
+            stories[name] = {"n": 0, "sum": np.zeros(x.shape[1] + 1), "first": now}
         stories[name]["n"] += 1
         stories[name]["sum"] = stories[name]["sum"] + extended
         stories[name]["last"] = now
@@ -69,7 +76,7 @@ def test_labels_are_those_of_the_formulas(
     times = np.cumsum(np.random.default_rng(2).exponential(1.0, 400)) + 1e6 if timed else np.arange(400.0)
     mixture = SequentialMixture(settings, x.shape[1], dense=dense)
     learnt = mixture.learn(x.astype(np.float32) if dense else csr_array(x.astype(np.float32)), times if timed else None)
-    labels, retired = one_by_one(x.astype(np.float32).astype(np.float64), settings, times)
+    labels, retired = one_by_one(x.astype(np.float32).astype(np.float64), settings, times, dense=dense)
     assert learnt.labels.tolist() == labels
     assert learnt.retired.ids.tolist() == retired
     assert 5 < len(set(labels)) < 200

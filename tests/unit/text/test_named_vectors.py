@@ -21,9 +21,9 @@ from vmfstream.engine.run import RunSettings, follow
 from vmfstream.engine.snapshots.batch import take_snapshots
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Document
-from vmfstream.runfile.memory import MemoryLog
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder, class_tf_idf
 from vmfstream.text.vocabulary import Vocabulary
 
@@ -165,7 +165,7 @@ def test_state_and_documents_come_back() -> None:
 
 
 def test_a_run_names_topics_of_vectors() -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     codec = FieldCodec(vector="emb", dimension=16)
     engine(items({2001: 60, 2002: 90, 2003: 60}), log, encoder=encoder(), codec=codec).run()
     topics = [report.topics for commit in log.commits for report in commit.closed]
@@ -178,7 +178,7 @@ def test_a_run_names_topics_of_vectors() -> None:
 
 
 def test_a_run_that_crashes_after_every_epoch_is_the_same() -> None:
-    whole, parts = MemoryLog(), MemoryLog()
+    whole, parts = MemoryStore(), MemoryStore()
     source = items({2001: 60, 2002: 90, 2003: 60})
     given: dict[str, Any] = {"codec": FieldCodec(vector="emb", dimension=16), "epoch_documents": 25}
     engine(source, whole, encoder=encoder(), **given).run()
@@ -197,7 +197,7 @@ def test_a_run_that_crashes_after_every_epoch_is_the_same() -> None:
 def test_snapshots_of_vectors_have_words(tmp_path: Path) -> None:
     settings = RunSettings(topics=3, slices="year", dimension=16, named=True, threads=1)
     codec = FieldCodec(vector="emb", dimension=16)
-    follow(MemorySource(items({2001: 60, 2002: 90, 2003: 60})), codec, Log(tmp_path / "run.duckdb"), settings)
+    follow(MemorySource(items({2001: 60, 2002: 90, 2003: 60})), codec, RunFile(tmp_path / "run.duckdb"), settings)
     for one in take_snapshots(tmp_path / "run.duckdb", ["flat", "tree"]):
         found = {frozenset(word for word, _ in words[:8]) for words in one.words[:3]}
         assert found == {frozenset(subject) for subject in SUBJECTS}
@@ -229,7 +229,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sentences_are_embedded_and_named(model: None) -> None:
-    log = MemoryLog()
+    log = MemoryStore()
     settings = RunSettings(embed="known", topics=3)
     plain = [{name: value for name, value in item.items() if name != "emb"} for item in items({2001: 60, 2002: 60})]
     engine(plain, log, encoder=settings.encoder()).run()

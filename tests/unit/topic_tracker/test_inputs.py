@@ -15,11 +15,14 @@ from sklearn.base import clone
 from tests.tiers import first_of
 from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
+from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
+from vmfstream.online.settings import BirthSettings, TrackerSettings
 from vmfstream.records import Arrays
 from vmfstream.runfile.json_records import from_json, to_json
+from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
-from vmfstream.runfile.writer import Log
+from vmfstream.runfile.writer import RunFile
 
 TEXTS = [document(i, 0)["text"] for i in range(60)]
 
@@ -237,7 +240,7 @@ def test_what_is_no_saved_tracker(tmp_path: Path) -> None:
         TopicTracker.load(tmp_path / "text")
     from tests.unit.runfile.records import commit
 
-    Log(tmp_path / "run.duckdb").commit(commit(0))
+    RunFile(tmp_path / "run.duckdb").commit(commit(0))
     with pytest.raises(InputError, match="not saved by a TopicTracker"):
         TopicTracker.load(tmp_path / "run.duckdb")
 
@@ -264,3 +267,12 @@ def test_records_become_plain_and_come_back() -> None:
             to_json(bad, {})
     with pytest.raises(ValueError, match="expected a record, got 'Nothing'"):
         from_json({"@record": "Nothing"}, {})
+
+
+def test_a_tracker_continues_under_the_rules_of_its_run_file() -> None:
+    rules = TrackerSettings(births=BirthSettings(least_gain=5.0))
+    store = MemoryStore()
+    store.settings(RunSettings(topics=3, sample=0, rules=rules).as_text())
+    again = TopicTracker._going_on(store)
+    assert again._track.births.least_gain == 5.0
+    assert pickle.loads(pickle.dumps(again))._track == again._track

@@ -16,7 +16,7 @@ from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
-from vmfstream.online.vocabulary_change import moved
+from vmfstream.online.vocabulary_change import carried_vectors
 from vmfstream.online.window import from_static, static_fits, topics_for
 from vmfstream.text.encoders import Counted, Encoder, Growth
 
@@ -117,7 +117,7 @@ def _regrown(state: TrackState, growth: Growth) -> TrackState:
     new = len(growth.columns)
     return replace(
         state,
-        base=moved(state.base, growth.columns),
+        base=carried_vectors(state.base, growth.columns),
         kappa=float(inv_bessel_ratio(new, bessel_ratio(state.dim, state.kappa))),
         window=(),
         past=None,

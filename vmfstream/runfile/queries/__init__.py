@@ -67,7 +67,7 @@ class Reader(Progress, Topics, Documents, Snapshots, Closed):
     Parameters
     ----------
     path : str or Path
-        A run file made by ``vmfstream.runfile.writer.Log``.
+        A run file made by ``vmfstream.runfile.writer.RunFile``.
     timeout : float
         Seconds to wait for a file that another process holds; a commit takes about 0.1 s.
 

@@ -294,6 +294,7 @@ def test_names_of_clusters_and_topics_do_not_matter() -> None:
         assert np.sort(group_conditional(chain, j)) == pytest.approx(alone[j], abs=1e-10)
 
 
+@pytest.mark.thorough
 def test_the_chain_visits_clusterings_as_often_as_they_are_likely() -> None:
     """Three groups of two words of one type: by enumeration of topics, clusters and a grid of shares."""
     law = (1e9, 1e9)

@@ -1,0 +1,29 @@
+// Small helpers for the document, the reader's preferences, and the stored theme.
+
+export const $ = (selector) => document.querySelector(selector);
+export const themeStore = {
+  get() {
+    try {
+      return localStorage.getItem("theme");
+    } catch {
+      return null;
+    }
+  },
+  set(value) {
+    try {
+      localStorage.setItem("theme", value);
+    } catch {
+      /* a page from disk may not store */
+    }
+  },
+};
+
+export function createElement(tag, text, className) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (className) element.className = className;
+  return element;
+}
+
+export const systemTheme = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+export const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

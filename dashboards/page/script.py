@@ -1,0 +1,52 @@
+"""The page's own script: the modules of ``browser/``, joined into one script without requests.
+
+Every file is an ES module. Those that ``main.js`` imports, directly or not, follow each other so that each comes after
+what it imports; their import lines and the word export go, and one function holds them all. For this to mean what the
+modules mean there may be no circle of imports, no import under another name, and no name twice at the top of modules.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+MAIN = "main.js"
+
+_IMPORT = re.compile(r'^import (?:\{[^}]*\} from )?"\./(\w+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=const |let |function |async function )", re.MULTILINE)
+
+
+@cache
+def script() -> str:
+    """Return all modules as one script."""
+    bodies = (_EXPORT.sub("", _IMPORT.sub("", asset(name))) for name in modules())
+    return '(() => {\n"use strict";\n' + "\n".join(bodies) + "})();"
+
+
+@cache
+def modules() -> tuple[str, ...]:
+    """Return the names of all modules, each after those that it imports.
+
+    Raises
+    ------
+    ValueError
+        If modules import each other in a circle.
+    """
+    order: list[str] = []
+
+    def add(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            raise ValueError(f"modules import each other: {' > '.join((*above, name))}")
+        if name not in order:
+            for imported in _IMPORT.findall(asset(name)):
+                add(imported, (*above, name))
+            order.append(name)
+
+    add(MAIN, ())
+    return tuple(order)
+
+
+def asset(name: str) -> str:
+    """Return the text of a file of ``browser/``."""
+    return resources.files("vmfstream.dashboards").joinpath("browser", name).read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""The glossary defines each term once, and what users read uses its words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from vmfstream import cli
+
+GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
+ENTRY = re.compile(r"^\*\*(.+?)\*\*(?:: (.+))?$", re.MULTILINE)
+
+PRIVATE = (
+    "adoption",
+    "asleep",
+    "awake",
+    "foretell",
+    "foretells",
+    "foretold",
+    "heldout",
+    "hindsight",
+    "parted",
+    "settling",
+    "temper",
+    "tempers",
+    "unknown words",
+)
+"""Words that the program had of its own for things that have a name."""
+
+
+def entries() -> list[tuple[str, str]]:
+    """Terms with their definitions."""
+    return ENTRY.findall(GLOSSARY.read_text(encoding="utf-8"))
+
+
+def spoken(command: Any) -> str:
+    """What the help of a command shows: its text, and the options and arguments that are not hidden, with theirs."""
+    shown = [one for one in command.params if not getattr(one, "hidden", False)]
+    words = [word for one in shown for word in (*one.opts, getattr(one, "help", None) or "")]
+    return " ".join([command.help or "", *words])
+
+
+def test_terms_are_defined_once() -> None:
+    assert len(entries()) > 40
+    assert not [term for term, count in Counter(term.lower() for term, _ in entries()).items() if count > 1]
+
+
+def test_definitions_are_sentences() -> None:
+    assert not [term for term, definition in entries() if not definition.endswith(".")]
+
+
+def test_terms_are_in_order() -> None:
+    terms = [term.lower() for term, _ in entries()]
+    assert terms == sorted(terms)
+
+
+def test_commands_have_no_private_language() -> None:
+    commands: dict[str, Any] = getattr(typer.main.get_command(cli.app), "commands", {})
+    private = re.compile(rf"\b({'|'.join(PRIVATE)})\b", re.IGNORECASE)
+    found = {name: private.findall(spoken(command)) for name, command in commands.items()}
+    assert commands
+    assert not {name: words for name, words in found.items() if words}

@@ -1,0 +1,173 @@
+"""What the sequential mixture promises: independence of form, resumption, bounded memory, clear errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, hstack
+
+from tests.unit.stories.streams import bursts
+from vmfstream.stories.mixture import SequentialMixture
+from vmfstream.stories.settings import StorySettings
+
+SHORT = StorySettings(half_life=10.0)
+
+
+def rows_of(n: int, seed: int = 0) -> csr_array:
+    return csr_array(bursts(n, seed=seed)[0].astype(np.float32))
+
+
+def test_stories_that_come_and_go_are_found() -> None:
+    x, truth = bursts(2000, columns=3000)
+    learnt = SequentialMixture(StorySettings(half_life=30.0), 3000).learn(csr_array(x.astype(np.float32)))
+    together = learnt.labels[:, None] == learnt.labels
+    assert (together == (truth[:, None] == truth)).mean() > 0.99
+    assert np.all(np.diff(learnt.retired.last) >= 0)
+    for story, size, first, last in zip(*learnt.retired[:4], strict=True):
+        own = np.flatnonzero(learnt.labels == story)
+        assert (size, first, last) == (len(own), own[0], own[-1])
+    assert (np.abs(learnt.retired.weights[:, 0]) >= np.abs(learnt.retired.weights[:, 1])).all()
+
+
+def test_permuted_and_added_columns_change_no_label() -> None:
+    x = rows_of(600)
+    expected = SequentialMixture(SHORT, 300).learn(x).labels
+    order = np.random.default_rng(0).permutation(300)
+    np.testing.assert_array_equal(SequentialMixture(SHORT, 300).learn(csr_array(x[:, order])).labels, expected)
+    wide = csr_array(hstack([x, csr_array((600, 5000), dtype=np.float32)]))
+    np.testing.assert_array_equal(SequentialMixture(SHORT, 5300).learn(wide).labels, expected)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("timed", [False, True])
+def test_going_on_from_stored_arrays_is_never_having_stopped(dense: bool, timed: bool) -> None:
+    x: Any = bursts(900, seed=3)[0].astype(np.float32)
+    x[::50] = 0.0
+    x = x if dense else csr_array(x)
+    times = np.cumsum(np.random.default_rng(0).exponential(1.0, 900)).round(1) + 1e9
+    one = SequentialMixture(SHORT, 300, dense=dense)
+    two = SequentialMixture(SHORT, 300, dense=dense)
+    whole = one.learn(x, times if timed else None)
+    labels, retired = [], []
+    for low in range(0, 900, 61):
+        part = slice(low, low + 61)
+        learnt = two.learn(x[part], times[part] if timed else None)
+        labels.append(learnt.labels)
+        retired.append(learnt.retired.ids)
+        stored = two.arrays()
+        assert all(array.dtype != object for array in stored.values())
+        two = SequentialMixture.from_arrays(SHORT, stored)
+        for name, array in two.arrays().items():
+            np.testing.assert_array_equal(array, stored[name])
+    np.testing.assert_array_equal(np.concatenate(labels), whole.labels)
+    np.testing.assert_array_equal(np.concatenate(retired), whole.retired.ids)
+    for name, array in one.arrays().items():
+        np.testing.assert_array_equal(array, two.arrays()[name])
+
+
+def test_sums_are_those_of_the_rows() -> None:
+    x = rows_of(300)
+    mixture = SequentialMixture(SHORT, 300)
+    labels = mixture.learn(x).labels
+    living = mixture.living()
+    sums: Any = living.sums
+    assert len(living.ids) == mixture.n_stories
+    for row, story in enumerate(living.ids):
+        np.testing.assert_allclose(sums[[row]].toarray()[0], x[labels == story].sum(axis=0), atol=1e-5)
+    held = mixture.held_columns()
+    np.testing.assert_array_equal(np.flatnonzero(held), np.unique(sums.indices))
+
+
+def test_predicting_is_what_learning_would_give_and_changes_nothing() -> None:
+    x, mixture = rows_of(300), SequentialMixture(SHORT, 300)
+    for i in range(300):
+        before = mixture.arrays()
+        said = mixture.predict(x[[i]])
+        for name, array in mixture.arrays().items():
+            np.testing.assert_array_equal(array, before[name])
+        assert mixture.learn(x[[i]]).labels == said
+
+
+def test_a_row_of_zeros_changes_nothing() -> None:
+    x = rows_of(100).toarray()
+    expected = SequentialMixture(SHORT, 300).learn(csr_array(x)).labels
+    gaps = np.insert(x, [10, 50, 50], 0.0, axis=0)
+    for rows, dense in ((csr_array(gaps), False), (gaps, True)):
+        labels = SequentialMixture(SHORT, 300, dense=dense).learn(rows).labels
+        np.testing.assert_array_equal(np.flatnonzero(labels < 0), [10, 51, 52])
+    explicit = csr_array((np.zeros(2, np.float32), [0, 1], [0, 2]), shape=(1, 300))
+    assert SequentialMixture(SHORT, 300).learn(explicit).labels == [-1]
+    np.testing.assert_array_equal(
+        np.delete(SequentialMixture(SHORT, 300).learn(csr_array(gaps)).labels, [10, 51, 52]), expected
+    )
+
+
+def test_a_story_that_nobody_joins_is_retired_after_eight_half_lives() -> None:
+    x = csr_array(np.eye(3, dtype=np.float32)[[0, 1, 1, 0]])
+    for last, expected in ((81.0, [0, 1, 1, 0]), (81.5, [0, 1, 1, 2])):
+        learnt = SequentialMixture(SHORT, 3).learn(x, [1.0, 2.0, 60.0, last])
+        assert learnt.labels.tolist() == expected
+        assert learnt.retired.ids.tolist() == ([0] if expected[-1] == 2 else [])
+
+
+def test_a_time_before_the_newest_counts_as_that() -> None:
+    x = csr_array(np.eye(3, dtype=np.float32)[[0, 1, 0]])
+    living = SequentialMixture(SHORT, 3)
+    living.learn(x, [5.0, 9.0, 7.0])
+    assert living.living().last.tolist() == [9.0, 9.0]
+
+
+def test_the_story_joined_longest_ago_makes_room() -> None:
+    mixture = SequentialMixture(StorySettings(max_stories=3), 6)
+    learnt = mixture.learn(csr_array(np.eye(6, dtype=np.float32)[[0, 1, 2, 0, 3, 4, 1]]))
+    assert learnt.labels.tolist() == [0, 1, 2, 0, 3, 4, 5]
+    assert learnt.retired.ids.tolist() == [1, 2, 0]
+    assert mixture.n_stories == 3
+
+
+def test_a_story_with_too_many_words_keeps_the_strongest() -> None:
+    rng = np.random.default_rng(0)
+    x = np.zeros((200, 500), np.float32)
+    x[:, 0] = 2.0
+    for row in x:
+        row[rng.choice(np.arange(1, 500), 5, replace=False)] = 0.5
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    mixture = SequentialMixture(StorySettings(max_words=40), 500)
+    assert set(mixture.learn(csr_array(x)).labels) == {0}
+    sums: Any = mixture.living().sums
+    assert 30 <= sums.nnz <= 40
+    assert sums[0, 0] == pytest.approx(x[:, 0].sum(), rel=1e-5)
+    assert mixture.arrays()["square"][0] == pytest.approx((sums.data.astype(float) ** 2).sum(), rel=1e-5)
+
+
+def test_memory_is_bounded_by_the_living_stories() -> None:
+    mixture = SequentialMixture(StorySettings(half_life=30.0), 3000)
+    sizes = []
+    for part in range(12):
+        mixture.learn(csr_array(bursts(2000, columns=3000, seed=part)[0].astype(np.float32)))
+        sizes.append(sum(array.nbytes for array in mixture.arrays().values()))
+        sizes[-1] += mixture.nbytes
+    assert max(sizes[4:]) <= 1.2 * max(sizes[:4])
+    assert mixture.next_id > 500
+
+
+def test_bad_input_says_what_was_expected_and_nothing_is_learnt() -> None:
+    x, mixture = rows_of(20), SequentialMixture(SHORT, 300)
+    mixture.learn(x, np.arange(20.0))
+    before = mixture.arrays()
+    with pytest.raises(ValueError, match="expected 300 columns, got 299"):
+        mixture.learn(csr_array(x[:, :299]), np.arange(20.0))
+    with pytest.raises(ValueError, match="one for each of 20 rows, as in the batches before, got none"):
+        mixture.learn(x)
+    with pytest.raises(ValueError, match=r"one for each of 20 rows, got the shape \(19,\)"):
+        mixture.learn(x, np.arange(19.0))
+    with pytest.raises(ValueError, match="expected finite numbers, got nan in row 3"):
+        mixture.learn(x, np.where(np.arange(20) == 3, np.nan, 1.0))
+    for name, array in mixture.arrays().items():
+        np.testing.assert_array_equal(array, before[name])
+    untimed = SequentialMixture(SHORT, 300)
+    untimed.learn(x)
+    with pytest.raises(ValueError, match="time is counted in documents"):
+        untimed.learn(x, np.arange(20.0))
