@@ -93,15 +93,15 @@ class Progress:
     """How far a run is: reported at the start, after every batch and after every transaction.
 
     ``epoch`` is the last one in the run file and ``topics`` how many there are by then, 0 before the first fit.
-    ``heldout`` (mean log-density per document before learning) and ``seconds`` are of the epoch so far; ``late`` counts
-    since the process began; ``lag`` is how many messages wait in the source, None if it cannot say.
+    ``prequential`` (mean log-density per document before learning) and ``seconds`` are of the epoch so far; ``late``
+    counts since the process began; ``lag`` is how many messages wait in the source, None if it cannot say.
     """
 
     epoch: int
     slice: str
     documents: int
     rejected: int
-    heldout: float
+    prequential: float
     finished: bool
     late: int = 0
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""How a run is doing, for Prometheus: the newest figures at ``/metrics`` of a port."""
+"""Metrics of a run for Prometheus: the newest figures at ``/metrics`` of a port."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from vmfstream.errors import InputError
 
 
 class Exposition:
-    """Serves the figures of a run from a thread of its own until it is closed.
+    """Serves the newest figures of a run from a thread until it is closed.
 
     Parameters
     ----------
     port : int
-        0 takes a free one; ``port`` tells which.
+        0 takes a free one, which the attribute ``port`` names.
     address : str
-        Of this machine, to listen on; ``0.0.0.0`` lets other machines ask.
+        Address of this machine to listen on; ``0.0.0.0`` serves other machines too.
 
     Raises
     ------
     InputError
-        If nobody can listen there.
+        If the address or port cannot be listened on.
     """
 
     def __init__(self, port: int, address: str = "127.0.0.1") -> None:
@@ -49,7 +49,7 @@ class Exposition:
         now = self._now
         if now is None:
             return
-        surprise = -now.heldout
+        surprise = -now.prequential
         yield CounterMetricFamily("vmfstream_documents", "Documents learnt, earlier runs included.", now.documents)
         yield CounterMetricFamily("vmfstream_rejected", "Messages that were no documents.", now.rejected)
         yield CounterMetricFamily("vmfstream_late", "Documents of closed slices since the start.", now.late)
@@ -64,7 +64,7 @@ class Exposition:
             yield GaugeMetricFamily("vmfstream_lag", "Messages that wait in the source.", now.lag)
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -1,8 +1,8 @@
-"""Batch fits of the sample beside the live topics: do they find others, and would they predict better?
+"""Batch models fitted to the sample: whether they find other topics than the tracker, and predict better.
 
 A snapshot is fitted to the sample of all slices but the newest closed one, in the vocabulary that was in force when
-that one began. Its documents then judge both the fit and the tracker as it was at that moment, in the same columns.
-What is found is only looked at: a sample may choose topics, it may not replace statistics.
+that one began. The documents of the newest slice then measure the predictive log-likelihood of the fit and of the
+tracker as it was at that moment, in the same columns. The tracker learns nothing from a snapshot.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ CHAIN_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """The sample in the columns of one moment: rows ``xs`` of the slices ``index``, oldest first, and the live state.
+    """The sample in the columns of one moment: rows ``xs`` of the slices ``index``, oldest first, and the state.
 
     ``weight`` is how many documents of its slice one of the sample stands for; ``judged`` are those of the slice after;
     ``documents`` are the counts that all rows were encoded from.
@@ -75,7 +75,7 @@ class Material:
 
     @property
     def k(self) -> int:
-        """Topics to fit: as many as live, while there are two documents for each."""
+        """Topics to fit: as many as the tracker has, but at most one for two documents."""
         return max(1, min(self.state.k, sum(int(directed(x).sum()) for x in self.xs) // 2))
 
 
@@ -100,7 +100,7 @@ class Found:
 
 
 def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | None = None) -> list[Snapshot]:
-    """Fit the sample of a log and write what was found into it; a run may go on meanwhile.
+    """Fit batch models to the sample of a run file and write them into it; a run may go on meanwhile.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | Non
 
 
 def gather(stored: Stored) -> Material:
-    """Put the sample into columns, those of before the newest slice ended if a model was there by then."""
+    """Encode the sample in the vocabulary from before the newest slice ended, else in the one now."""
     settings = RunSettings.from_text(stored.settings)
     if not len(stored.slice):
         raise InputError(
@@ -164,14 +164,16 @@ def fitted(material: Material, kinds: Sequence[Kind], rng: np.random.Generator) 
 
 
 def snapshot_of(found: Found, material: Material) -> Snapshot:
-    """Number the topics by the live ones they are nearest to, and name their words."""
+    """Match the topics with those of the tracker, and name their words."""
     k, d, state = len(found.log_weights), len(found.f), material.state
     parent, level = np.full(k, -1), np.zeros(k, np.int64)
     if found.tree is not None:
         parent, level = found.tree.parent, found.tree.depth
     nodes = len(parent)
     per_leaf = np.repeat(material.weight, [rows_of(x) for x in material.xs])
-    n, mass = (_up(w @ found.resp[:, :k].astype(np.float64), found.tree) for w in (np.ones_like(per_leaf), per_leaf))
+    n, mass = (
+        _subtree_sums(w @ found.resp[:, :k].astype(np.float64), found.tree) for w in (np.ones_like(per_leaf), per_leaf)
+    )
     directions = _directions(found.f[:, :nodes])
     topic = np.full(nodes, -1)
     topic[:k] = aligned(directions[:, :k], _directions(state.base[:, : state.k]), state.anchor, state.ids)
@@ -202,7 +204,7 @@ def snapshot_of(found: Found, material: Material) -> Snapshot:
 
 
 def aligned(new: Matrix, live: Matrix, background: Matrix, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the id of the live topic that each new one answers to, or -1, (K',).
+    """Return the id of the tracker's topic that each new one is matched with, or -1, (K',).
 
     Pairs are those of the largest sum of cosines; one counts only if the new topic is nearer to the live one than the
     background is.
@@ -225,7 +227,7 @@ def aligned(new: Matrix, live: Matrix, background: Matrix, ids: NDArray[np.int64
 
 
 def two_levels(k: int) -> Tree:
-    """Tree of k leaves under about sqrt(k) nodes of nearly equal size, under one root."""
+    """Return a tree of k leaves under about sqrt(k) nodes of nearly equal size, under one root."""
     groups = max(1, round(float(np.sqrt(k))))
     sizes = [len(part) for part in np.array_split(np.arange(k), groups)]
     return read_tree([None, *[0] * groups, *np.repeat(np.arange(1, groups + 1), sizes).tolist()])
@@ -296,7 +298,7 @@ def _found(
     bound: float,
     ahead: Matrix | None = None,
 ) -> Found:
-    """Topics without a tree; ``ahead`` are their natural vectors in the next slice if they differ."""
+    """Return topics without a tree; ``ahead`` are their natural vectors in the next slice if they differ."""
     k = len(gamma)
     tightness = np.broadcast_to(np.asarray(bessel_ratio(len(f), kappa.mean), np.float64), k)
     then = f if ahead is None else ahead
@@ -312,7 +314,7 @@ def _predicted(material: Material, f: Matrix, gamma: Vector, kappa: KappaFactor,
 
 
 def _chain(material: Material, kp: int) -> tuple[int, list[Rows]]:
-    """Rows of all slices from the first to the last, as many joined as memory demands, and how many those are."""
+    """Return how many neighbouring slices are joined to save memory, and the rows of all slices joined so."""
     dim, first = material.encoder.dim, int(material.index[0])
     span = int(material.index[-1]) - first + 1
     most = max(4, CHAIN_BYTES // (16 * dim * kp))
@@ -323,15 +325,15 @@ def _chain(material: Material, kp: int) -> tuple[int, list[Rows]]:
     return step, [stack(part, dim) for part in parts]
 
 
-def _up(leaves: Vector, tree: Tree | None) -> Vector:
-    """Sums of the leaves below every node."""
+def _subtree_sums(leaves: Vector, tree: Tree | None) -> Vector:
+    """Return the sums of the leaves below every node."""
     return leaves if tree is None else np.asarray(resultants(tree, leaves[None, :])[0])
 
 
-def _telling(directions: Matrix, tree: Tree | None) -> Matrix:
-    """What words are read from: directions, for nodes between leaves and root what sets them apart from their parent.
+def _distinctive(directions: Matrix, tree: Tree | None) -> Matrix:
+    """Return directions to read words from; of nodes between leaves and root, what differs from their parent.
 
-    All that is above the leaves shares the background's words; they would be named alike.
+    All nodes above the leaves share the words of the background, and would be named alike.
     """
     out = directions.astype(np.float32)
     if tree is not None:
@@ -341,10 +343,10 @@ def _telling(directions: Matrix, tree: Tree | None) -> Matrix:
 
 
 def _words(material: Material, found: Found, directions: Matrix, nodes: int) -> TopWords:
-    """Words of all nodes: from their directions, or from their documents' texts where directions have none."""
+    """Name the words of all nodes: from their directions, or from the texts of their documents."""
     encoder, k = material.encoder, len(found.log_weights)
     if not isinstance(encoder, NamedVectorEncoder):
-        return encoder.words(_telling(directions, found.tree), WORDS, nodes)
+        return encoder.words(_distinctive(directions, found.tree), WORDS, nodes)
     counts = encoder.by_topic(material.documents, found.resp[:, :k])
     levels = np.zeros(nodes, np.int64) if found.tree is None else found.tree.depth
     every = counts if found.tree is None else resultants(found.tree, counts.T).T
@@ -361,7 +363,7 @@ def _counts(stored: Stored, encoder: Encoder, index: int) -> Counted:
 
 
 def _directions(f: Matrix) -> Matrix:
-    """Unit columns; zero columns stay zero."""
+    """Scale columns to unit length; zero columns stay zero."""
     norms = column_norms(f)
     return f * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(f.dtype)
 
