@@ -21,6 +21,7 @@ from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
 

@@ -114,7 +114,7 @@ class TrackerModel:
         return SliceSummary(
             predicted=result.predicted,
             persistence=self.settings.persistences[state.leader],
-            warm_up=state.settling,
+            warm_up=state.warm_up,
             temperature=arrival_temperature(result),
             topics=result.filtered,
             smoothed=result.smoothed,
