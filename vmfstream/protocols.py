@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Rows
 from vmfstream.records import Arrays, Checkpoint, Commit, Document, Event, Message, Position, Range, Rejected
-
-if TYPE_CHECKING:
-    from vmfstream.arrays import Rows
 
 
 class Source(Protocol):

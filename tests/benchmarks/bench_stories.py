@@ -37,15 +37,14 @@ from scipy.sparse import csr_array
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from vmfstream.text.table import WordTable
-from vmfstream.text.tokens import Tokeniser
-
 from vmfstream.clustering_metrics import adjusted_mutual_information, b_cubed, detection_cost, v_measure
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.stories import StoryMixture
 from vmfstream.folders import need_data
 from vmfstream.metrics import adjusted_rand_index
 from vmfstream.stories.weights import RunningTfidf
+from vmfstream.text.tokeniser import Tokeniser
+from vmfstream.text.word_table import WordTable
 
 Labels = NDArray[np.int64]
 STREAMS = ("news_t", "news", "crisislex", "crisislex_hard", "reuters")

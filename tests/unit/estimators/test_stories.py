@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.mixtures.planted import directions, vmf_rows
-from vmfstream.estimators.chunked import parted
+from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.stories import StoryMixture
 
 NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
@@ -139,7 +139,7 @@ def test_no_row_is_learnt_if_one_is_bad() -> None:
     with pytest.raises(ValueError, match="time is counted in documents"):
         model.partial_fit(x[:5], times=np.arange(5))
     with pytest.raises(ValueError, match="part by part"):
-        model.partial_fit(parted([x[:100], x[:100]]))
+        model.partial_fit(chunked([x[:100], x[:100]]))
     assert pickle.dumps(model) == before
 
 

@@ -273,6 +273,6 @@ def test_a_tracker_continues_under_the_rules_of_its_run_file() -> None:
     rules = TrackerSettings(births=BirthSettings(least_gain=5.0))
     store = MemoryStore()
     store.settings(RunSettings(topics=3, sample=0, rules=rules).as_text())
-    again = TopicTracker._going_on(store)
+    again = TopicTracker._continued(store)
     assert again._track.births.least_gain == 5.0
     assert pickle.loads(pickle.dumps(again))._track == again._track

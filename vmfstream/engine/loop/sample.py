@@ -116,8 +116,9 @@ class Sampler:
 
     def add(self, found: Candidates | Packed) -> None:
         """Add documents of the open slice; they are packed once it is known which of them stay."""
-        self._found.append(found)
-        self._join(found.key)
+        if self._limit:
+            self._found.append(found)
+            self._join(found.key)
 
     def pack(self, encoder: Encoder) -> None:
         """Pack what was added, which has to be done before its words get other numbers."""
