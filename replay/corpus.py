@@ -1,4 +1,4 @@
-"""A corpus: dated documents in a file, where that file is looked for, and how it is fetched if it has a public home."""
+"""Describe a corpus of dated documents: its file, where it is looked for, and how it is downloaded."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def replay_planted(
 
 def describe_corpora() -> Iterator[str]:
     """One line per corpus: name, documents, where it is, what it is."""
-    yield f"{PLANTED:<16}{PlantedStream().total:>9,} documents  built in: a newswire whose truth is known"
+    yield f"{PLANTED:<16}{PlantedStream().total:>9,} documents  built in: a newswire with known topics"
     for corpus in corpora():
         found = corpus.find()
         where = str(found) if found else ("can be downloaded" if corpus.home else "not on this machine")

@@ -1,4 +1,4 @@
-"""Data sets with known classes as unit rows, and simulated ones whose truth is known.
+"""Data sets with known classes as unit rows, and simulated ones with known parameters.
 
 Word counts become weights and rows of unit length; words that no document of the set holds are left out. The files lie
 in one folder per set below one of `vmfstream.folders.data_folders`: ``counts.npz`` (CSR), ``meta.parquet`` (label) and

@@ -1,4 +1,4 @@
-"""How well clusters agree with known classes, how tight and how separate they are, and how well a model predicts.
+"""Scores of clusters: agreement with known classes, cohesion and separation, predictive density.
 
 Clusters and classes are given as one label per document; any integers or strings, whose values carry no meaning.
 Logarithms are natural: information is in nats, so that a perfect clustering of K equal classes has the mutual

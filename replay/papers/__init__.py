@@ -1,1 +1,1 @@
-"""Published tables and figures computed again, the printed value beside ours."""
+"""Compute published tables and figures again and compare them with the printed values."""

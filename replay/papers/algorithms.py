@@ -1,4 +1,4 @@
-"""The algorithms that the papers compare, by the names they give them, on one start."""
+"""The algorithms that the papers compare, by the papers' names, from a common start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIED = "soft-moVMF, one κ"
 """soft-moVMF with one concentration for all clusters."""
 
 OURS = "vmfstream"
-"""The same model as vmfstream fits it unless told otherwise: annealed, seeded by k-means++, one unbiased κ."""
+"""The same model as vmfstream fits it by default: annealed, seeded by k-means++, one unbiased κ."""
 
 STEP = 1e-3
 """Length of the random step from the mean of all documents to each first mean; the paper says "small"."""

@@ -44,7 +44,7 @@ _OWN = (
 )
 
 _STARTS = (
-    "vmfstream is the mixture as VMFMixture fits it unless told otherwise: one κ without the small-sample bias, "
+    "vmfstream is the mixture as VMFMixture fits it by default: one κ without the small-sample bias, "
     "annealed, started by k-means++. All others start from means a step of 0.001 away from the mean of all documents."
 )
 

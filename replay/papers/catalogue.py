@@ -1,4 +1,4 @@
-"""The papers by name, their tables and figures by name, and how one is computed."""
+"""List the papers with their tables and figures by name, and compute one of them."""
 
 from __future__ import annotations
 

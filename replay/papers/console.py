@@ -1,4 +1,4 @@
-"""Recomputed tables on a terminal."""
+"""Print recomputed tables on a terminal."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _wide(table: Table) -> RichTable:
 
 
 def _long(table: Table) -> RichTable:
-    """A line for each entry, for where columns do not find room beside each other: names fold, values stay whole."""
+    """Return a table with one line per entry, for narrow terminals: names wrap, values do not."""
     drawn = _empty(table.corner, foldable=True)
     drawn.add_column("")
     sources = sorted({source for _, source in table.places()}, reverse=True)

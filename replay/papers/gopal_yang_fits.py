@@ -25,7 +25,7 @@ B_MODE_TIED, B_TIED = "B-vMFmix, MAP, one κ", "B-vMFmix, one κ"
 """The same starts and priors with one concentration for all clusters; the second variational."""
 
 V_OURS, B_OURS, B_OWN = "vMFmix, vmfstream", "B-vMFmix, vmfstream", "B-vMFmix, vmfstream, own κ"
-"""As vmfstream fits them unless told otherwise, annealed; the last with a concentration for each cluster."""
+"""As vmfstream fits them by default, annealed; the last with a concentration for each cluster."""
 
 B_STRONG = "B-vMFmix, annealed, strong prior"
 """The Bayesian mixture itself annealed under a prior that holds clusters near the mean of all documents."""

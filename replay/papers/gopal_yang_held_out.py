@@ -1,4 +1,4 @@
-"""The table of Gopal and Yang 2014 ([GY14]) about documents held out, computed again."""
+"""The held-out likelihoods of Gopal and Yang 2014 ([GY14]) computed again."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _show_agreement(done: Done) -> Shown:
     ]
     return Shown(
         "table2",
-        f"vMF mixtures beside other models, {CLUSTERS} clusters",
+        f"vMF mixtures compared with other models, {CLUSTERS} clusters",
         (
             first,
             Table(f"Clusters of {CLUSTERS} that hold documents", tuple(kept), digits=1),

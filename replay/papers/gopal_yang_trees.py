@@ -1,4 +1,4 @@
-"""Figure 2 of Gopal and Yang 2014 ([GY14]): hierarchies beside flat mixtures with as many clusters."""
+"""Figure 2 of Gopal and Yang 2014 ([GY14]): hierarchies compared with flat mixtures of as many clusters."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def _show(done: Done) -> Shown:
         tuple(_panel(done, data) for data in GROWN),
         (
             "The paper draws five hierarchies, prints no values and names one of them, three levels of four children; "
-            "those beside it are ours. The flat models have as many clusters as the hierarchy has leaves.",
+            "the others are ours. The flat models have as many clusters as the hierarchy has leaves.",
             _wins(done),
             "Hierarchies begin where annealing ends, like the flat mixtures of vmfstream; the paper's flat mixture "
             "begins from random labels. From there the tree changes little: a leaf's own documents say far more about "
-            "its mean than its parent does, so that beside the flat Bayesian mixture from such starts a hierarchy "
-            "gains a few nats or none. What it is ahead in the paper's comparison is thus mostly its start.",
+            "its mean than its parent does, so that over the flat Bayesian mixture from such starts a hierarchy "
+            "gains a few nats or none. Its advantage in the paper's comparison is thus mostly its start.",
             *remarks(GROWN),
         ),
     )

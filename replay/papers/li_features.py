@@ -1,4 +1,4 @@
-"""What documents are turned into before they are classified, and how well a linear classifier does with it."""
+"""Features of documents for a linear classifier, and the accuracy of that classifier ([Li])."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILES: Mapping[str, str] = {
 }
 
 LARGEST = 10
-"""Topics of Reuters that are told apart, those with most documents."""
+"""Number of topics of Reuters that are classified, those with most documents."""
 
 LDA_TOPICS, LDA_PASSES = 100, 5
 
@@ -108,7 +108,7 @@ def rare_word_weights(data: str, source: str, seed: int) -> Rows:
 
 
 def covered_word_weights(data: str, source: str, seed: int) -> Rows:
-    """Unit rows of counts of the words that have a vector: what the others would have told."""
+    """Unit rows of counts of the words that have a vector, to show what the other words contribute."""
     counts, _ = bags(data, source)
     index = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)  # all that the classifier takes
     return datasets.weigh(csr_array((counts.data, *index), shape=counts.shape), "tf")

@@ -173,7 +173,7 @@ NIPS_NOTES = (
     "All words: p(w), the cluster and the topics of all tokens summed out, a new cluster among those possible; an "
     "estimate that errs towards larger perplexities. Context known: the same given the held-out paper's own. "
     "Second half: given that context and half of the words. Cluster mean: the weights of topics at their "
-    "mean in each cluster, as if a paper told nothing about its own. The paper's is in a supplement not at hand.",
+    "mean in each cluster, not updated by the paper itself. The paper's is in a supplement not at hand.",
     "Gain: of papers whose context is known, against none without contexts. At most: log p(w | x) - log p(w) = "
     "log p(x | w) - log p(x) is no more than the surprise at the contexts x of all papers, given the clusters found "
     "without them. What is printed for authors and for years is more: no chain that has mixed can gain as much.",

@@ -1,4 +1,4 @@
-"""What [MC2] is run on: letters as images, papers with their contexts, pictures with their tags."""
+"""Data sets of [MC2]: images of letters, papers with contexts, pictures with tags."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """Counts of words (J, V), contexts by name, names of the items of bags, and what else is told of the documents."""
+    """Counts of words (J, V), contexts by name, names of the items of bags, and further facts about the documents."""
 
     counts: csr_array
     contexts: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Chains on letters, papers and pictures, and what is kept of them ([MC2]); beside them the HDP, where installed."""
+"""Chains of MC2 on letters, papers and pictures and what is kept of them; the HDP for comparison, where installed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WITHOUT, WITH, IMAGES = "without context", "with context", "with context, images
 TRUTH, RANDOM = "the truth", "chance"
 
 WANDERING = 400
-"""Sweeps of chains that start from the truth or from chance; the second half is told of."""
+"""Sweeps of chains that start from the truth or from chance; the second half is reported."""
 
 SCORES = ("Purity", "NMI", "RI", "F-score")
 
@@ -188,7 +188,7 @@ def _orders(counts: csr_array) -> float:
 
 
 def _at_mean(model: MultilevelClustering, counts: csr_array) -> NDArray[np.float64]:
-    """log p(w_j) with the weights of topics in every cluster at their mean, as if tokens told nothing about them."""
+    """log p(w_j) with the weights of topics in every cluster at their mean, not updated by the tokens."""
     each = []
     for draw in model.draws_:
         weights = np.append(draw.members, draw.alpha)

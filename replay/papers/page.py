@@ -1,4 +1,4 @@
-"""Recomputed tables and figures as one HTML page that needs no server and no network."""
+"""Write recomputed tables and figures as one HTML page that works without a server or network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from vmfstream.replay.papers.shown import Image, Images, Panel, Series, Shown, Table
 
 COLOURS = ("#0b6fb8", "#d1495b", "#2a8c57", "#8a5fbf", "#b8740b", "#4c7a89", "#a0527a", "#6b6b6b")
-"""Of the series, in the order in which their names first appear; told apart with any colour vision."""
+"""Colours of the series, in order of first appearance; distinguishable with any colour vision."""
 
 SYMBOLS = {
     "circle": "●",

@@ -1,4 +1,4 @@
-"""What a recomputed table or figure consists of, without a word about how it is drawn."""
+"""The parts of a recomputed table or figure, independent of how it is drawn."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Small pictures beside each other, with a title."""
+    """Small pictures in a row, with a title."""
 
     title: str
     images: tuple[Image, ...]

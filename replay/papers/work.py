@@ -1,4 +1,4 @@
-"""Computations that are done once: in parallel, and kept under a key made of everything that determines them."""
+"""Run computations in parallel and store their results under a key of everything that determines them."""
 
 from __future__ import annotations
 

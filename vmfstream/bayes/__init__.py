@@ -1,11 +1,11 @@
-"""Bayesian models of directions, a folder each, and ``factors``, what the posteriors of all of them consist of.
+"""Bayesian models of directions, one folder each; ``factors`` holds the variational factors that they share.
 
 ``flat``          every document has one topic
-``temporal``      topics turn from slice to slice
+``temporal``      mean directions change from slice to slice
 ``hierarchical``  topics are the leaves of a tree
 ``admixture``     documents mix topics
 ``multilevel``    groups are clustered by their tokens and their contexts
 
-Beside them: ``starts``, where fits begin; ``sweeps``, when they are over; ``predictive``, densities of documents under
-beliefs; ``tempering``, probabilities that are right as often as they say.
+Shared by all: ``starts`` (initial responsibilities), ``convergence`` (when a fit stops), ``predictive`` (predictive
+densities of documents) and ``tempering`` (calibrated probabilities).
 """

@@ -1,4 +1,4 @@
-"""The course of a coordinate ascent: when hyperparameters are learnt, and when it is over."""
+"""Watch the bound of a coordinate ascent: when to learn hyperparameters, and when to stop."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SETTLE = 5
 """Sweeps before the hyperparameters are learnt, and between two times."""
 
 
-class Sweeps:
-    """The bounds of the sweeps so far.
+class ConvergenceMonitor:
+    """Record the bound of every sweep, and decide when to learn hyperparameters and when to stop.
 
-    Hyperparameters are learnt every few sweeps, and once more where the bound has come to rest: only an ascent that
-    rests after learning has converged.
+    Hyperparameters are learnt every few sweeps, and once more when the bound has stopped growing: an ascent has
+    converged only if the bound does not grow after hyperparameters were learnt.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class Sweeps:
         self._learning = False
 
     def learning(self) -> bool:
-        """Tell whether the sweep that has begun is to learn hyperparameters."""
+        """Return whether the sweep that has begun is to learn hyperparameters."""
         count = len(self.bounds)
         self._learning = self._learn and (self.rests or (count >= SETTLE and count % SETTLE == 0))
         return self._learning
 
     def ended(self, bound: float, rests: bool | None = None) -> bool:
-        """Take the bound of a finished sweep, and whether it rests if that is known otherwise; True if all is over."""
+        """Record the bound of a finished sweep, and ``rests`` where the caller knows it; return whether to stop."""
         self.bounds.append(bound)
         grown = len(self.bounds) > 1 and abs(self.bounds[-1] - self.bounds[-2]) < self._enough
         self.rests = grown if rests is None else rests
@@ -50,7 +50,7 @@ class Sweeps:
 
     @property
     def converged(self) -> bool:
-        """Whether it came to rest with hyperparameters that fit."""
+        """Whether the bound stopped growing after hyperparameters were learnt, if any are."""
         return self.rests and (self._learning or not self._learn)
 
     @property

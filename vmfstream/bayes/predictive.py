@@ -1,4 +1,4 @@
-"""Densities of documents under beliefs: directions integrated out exactly, relative to uniform."""
+"""Predictive densities of documents, with mean directions integrated out exactly; relative to uniform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Bayesian fits start: annealed EM, from more than one temperature."""
+"""Starts of Bayesian fits: annealed EM from several temperatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probabilities of topics that are right as often as they say: scores at another temperature."""
+"""Calibrate topic probabilities by the temperature of their softmax."""
 
 from __future__ import annotations
 

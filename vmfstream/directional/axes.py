@@ -1,4 +1,4 @@
-"""Extreme axes of weighted scatter matrices: the unit vectors along which documents spread most, or least.
+"""Principal and last axes of weighted scatter matrices, along which documents spread most or least.
 
 The scatter matrix sum_i w_i x_i x_i' of n documents in d dimensions is formed only where it, or the matrix of inner
 products of the documents, is small; elsewhere it is a product of two passes over the documents.

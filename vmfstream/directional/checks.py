@@ -1,4 +1,4 @@
-"""What the functions and distributions of this folder require of their arguments, and how arrays are broadcast."""
+"""Checks of the arguments of this folder's functions, and broadcasting of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What distributions on the sphere have in common: a direction, a concentration, a density by the cosine with it."""
+"""Base class of distributions on the sphere whose density depends on the cosine with one direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions that emit code for the compiler share, where numba's own would be slower.
+"""Processor instructions for compiled code, emitted where numba's own code would be slower.
 
 ``numba`` does not see changes of emitted code when it looks up compiled callers in its cache: after an edit, delete
 ``__pycache__``.

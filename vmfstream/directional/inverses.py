@@ -1,4 +1,4 @@
-"""The approximations of kappa = A_d^-1(r) that the papers name, beside the exact inverse.
+"""Approximations of kappa = A_d^-1(r) named in the papers, and the exact inverse.
 
 All are elementwise over dimensions d >= 2 and mean resultant lengths r in [0, 1), broadcast, and raise ValueError
 outside that domain. None of them is capped: see :func:`~vmfstream.directional.bessel.kappa_bounds`.

@@ -1,4 +1,4 @@
-"""The approximations of kappa = g^-1(r) that [Sra] names, beside the exact inverse.
+"""Approximations of kappa = g^-1(r) named in [Sra], and the exact inverse.
 
 All are elementwise over dimensions d >= 2 and mean squared cosines r in (0, 1), broadcast, and raise ValueError outside
 that domain. None of them is capped: see :func:`~vmfstream.directional.kummer.watson_bounds`.

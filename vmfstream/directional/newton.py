@@ -1,4 +1,4 @@
-"""A safeguarded Newton iteration, compiled, for roots of increasing functions that a bracket is known of."""
+"""A compiled Newton step, safeguarded by a bracket, for roots of increasing functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The containers that the numeric modules hand to each other, and the symbols they share.
+"""Containers that the numeric modules share, and the symbols of their arguments.
 
 ==========  =========================  ==========================================================================
 symbol      in the code                meaning

@@ -1,4 +1,4 @@
-"""Rows of unit length, and seeds that are far apart among them."""
+"""Normalise rows to unit length, and choose seeds among them that are far apart."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Public classes for programs that have their texts at hand."""
+"""Estimators in the form of scikit-learn."""

@@ -1,4 +1,4 @@
-"""What the admixture is given, read and checked: documents in one of four forms, as one matrix of vectors and bags."""
+"""Read and check the documents of the admixture, in one of four forms, as one matrix of vectors and bags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scikit-learn estimators share: documents and weights in, labels and log-densities out."""
+"""Base classes of the estimators: checks of documents and weights, labels and log-densities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Bayesian mixtures share: beliefs about every parameter, starts, and predicted densities."""
+"""Base class of the Bayesian mixtures: posteriors of the parameters, starts and predictive densities."""
 
 from __future__ import annotations
 

@@ -86,6 +86,15 @@ class HierarchicalVMFMixture(MixtureEstimator):
     References
     ----------
     [GY14] section 3.2.
+
+    Examples
+    --------
+    Four components, two under each of the two nodes below the root:
+
+    >>> X = [[1, 0.3, 0], [1, 0.4, 0], [1, -0.3, 0], [1, -0.4, 0], [0, 1, 0.3], [0, 1, 0.4], [0, 1, -0.3], [0, 1, -0.4]]
+    >>> mixture = HierarchicalVMFMixture(height=2, branching=2, random_state=0).fit(X)
+    >>> mixture.labels_.tolist(), mixture.tree_.parent.tolist()
+    ([0, 0, 1, 1, 2, 2, 3, 3], [4, 4, 5, 5, 6, 6, -1])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = {

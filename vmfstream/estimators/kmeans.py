@@ -239,6 +239,11 @@ class FrequencySensitiveKMeans(KMeansEstimator):
     References
     ----------
     [BDGS05] section 5.1; [BG02]; [BG04] (online).
+
+    Examples
+    --------
+    >>> FrequencySensitiveKMeans(2, random_state=0).fit_predict([[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1]])
+    array([1, 1, 0, 0])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = _COMMON | {

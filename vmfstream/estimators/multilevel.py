@@ -87,6 +87,16 @@ class MultilevelClustering(SphereEstimator):
     References
     ----------
     [MC2]
+
+    Examples
+    --------
+    Five groups as counts of four words, with a number known of each group:
+
+    >>> counts = np.array([[9, 8, 0, 0], [8, 9, 0, 0], [0, 0, 9, 8], [0, 0, 8, 9], [9, 9, 0, 0]])
+    >>> ages = np.array([[20.0], [21.0], [60.0], [61.0], [22.0]])
+    >>> clusters = MultilevelClustering(draws=5, burn_in=20, random_state=0).fit(counts, {"age": ages})
+    >>> clusters.labels_.tolist(), clusters.topics_.shape[1]
+    ([0, 0, 1, 1, 0], 4)
     """
 
     domains: ClassVar[Mapping[str, Domain]] = {

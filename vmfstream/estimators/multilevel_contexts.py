@@ -1,4 +1,4 @@
-"""Contexts that the multilevel estimator is given by name, read and checked, and those of new groups read alike."""
+"""Read and check the named contexts of the multilevel estimator, at fit and for new groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contents that the multilevel estimator is given, read and checked: counts of words, or vectors, as tokens."""
+"""Read and check the content of the multilevel estimator: counts of words, or vectors, as tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parameters of an estimator may be, said once and checked when it is fitted."""
+"""Domains of estimator parameters, declared once and checked by ``fit``."""
 
 from __future__ import annotations
 

@@ -70,6 +70,15 @@ class TemporalVMFMixture(MixtureEstimator):
     References
     ----------
     [GY14] section 3.3.
+
+    Examples
+    --------
+    Means of two components in each of two slices:
+
+    >>> X = [[1, 0.0], [1, 0.1], [0.0, 1], [0.1, 1], [0.8, 0.6], [0.7, 0.7], [0.0, 1], [0.1, 1]]
+    >>> mixture = TemporalVMFMixture(2, random_state=0).fit(X, slices=[1, 1, 1, 1, 2, 2, 2, 2])
+    >>> mixture.slices_.tolist(), mixture.means_.shape
+    ([1, 2], (2, 2, 2))
     """
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {

@@ -1,4 +1,4 @@
-"""Where deterministic annealing of a mixture starts, and by which temperatures it goes."""
+"""The schedule of deterministic annealing: its first temperature and those that follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frequency-sensitive spherical k-means: small clusters are favoured, so that none stays empty.
+"""Frequency-sensitive spherical k-means, which favours small clusters so that none stays empty.
 
 The concentration of a cluster is set to kappa_k = scale (N / K) / n_k, n_k being its size. A document belongs to the
 cluster of the largest score,

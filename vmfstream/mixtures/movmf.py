@@ -73,7 +73,7 @@ def fit(
     weights: Vector | None = None,
     threads: int = 1,
 ) -> MixtureFit:
-    """Fit a mixture of von Mises-Fisher distributions by EM, deterministically annealed unless told otherwise.
+    """Fit a mixture of von Mises-Fisher distributions by EM, deterministically annealed by default.
 
     Scores of documents grow with the dimension, so EM in high dimension freezes at its start after a sweep or two;
     annealing (responsibilities softmax(beta scores), beta from ``beta0`` to 1 by ``factor`` per sweep) is what lets the

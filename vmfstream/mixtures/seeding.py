@@ -1,4 +1,4 @@
-"""Where a mixture starts: labels from cosine k-means++ and spherical k-means, perturbed means, random ones."""
+"""Starts of mixtures: labels by cosine k-means++ and spherical k-means, perturbed means, random responsibilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pass over the documents: their responsibilities under a mixture, and the sums that its next estimate needs."""
+"""One pass over the documents: responsibilities under a mixture, and the sufficient statistics of the next one."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From documents to unit vectors: words, the vocabulary that grows with the stream, tf-idf; or vectors as they are."""
+"""Turn documents into unit vectors: tokens, a vocabulary that grows with the stream, tf-idf; or ready vectors."""

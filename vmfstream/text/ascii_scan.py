@@ -1,4 +1,4 @@
-"""Bytes many at a time: the words of ASCII texts, and eight bytes as one number.
+"""Find the words of ASCII texts many bytes at a time; read eight bytes as one number.
 
 After an edit, delete ``__pycache__`` (see `vmfstream.directional.intrinsics`).
 """

@@ -1,4 +1,4 @@
-"""Documents as word counts, the form in which they are kept."""
+"""Word counts of documents, in compressed rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers whose every bit depends on every bit of another: what is stored under them must never change."""
+"""Bit mixers for hashing. Values are stored under their results, which must never change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics of vectors, named by the words of the documents' texts.
+"""Encoders of vectors whose topics are named by the words of the documents' texts.
 
 Directions of embeddings have no words. So the words of documents are counted by topic, and a topic is named by those
 that are more frequent in it than in others (class-based tf-idf). Counts of past slices fade, so that names follow the

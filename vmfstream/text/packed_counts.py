@@ -1,4 +1,4 @@
-"""Documents as words with their counts, one byte string each: a form that outlives every renumbering of the terms.
+"""Word counts of documents as byte strings that hold the words, so that renumbered terms do not matter.
 
 A bag is the number of different words and of all words (u4), then per word its count and its length in bytes (u2), and
 the words themselves in UTF-8 one after the other.

@@ -1,4 +1,4 @@
-"""A mean direction in few numbers: cosines survive, and so does the sketch when the vocabulary grows.
+"""Sketches of mean directions: few numbers that keep cosines, and stay comparable when the vocabulary grows.
 
 Every word adds its weight, with a sign, to four of 512 numbers that depend on its letters alone (a sparse
 Johnson-Lindenstrauss transform, Kane and Nelson 2014). Two sketches of the same topic at different dates can therefore

@@ -1,4 +1,4 @@
-"""Texts to unit rows by tf-idf over a growing vocabulary."""
+"""Encode texts as unit tf-idf rows over a growing vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts to counted words, in one pass over their bytes.
+"""Count the words of texts in one pass over their bytes.
 
 What a word is:
 

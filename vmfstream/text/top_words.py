@@ -1,4 +1,4 @@
-"""The strongest rows of the columns of a matrix: what names a topic."""
+"""Find the strongest rows of each column of a matrix, which name a topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors to unit rows, as they come."""
+"""Encode documents that come with vectors as unit rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a stream: which there are, how many documents have them, which have a column."""
+"""The growing vocabulary: known terms, their document frequencies, and the columns they have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of words: byte strings numbered in the order they come, found by hash and compared byte by byte."""
+"""A hash table of words: byte strings numbered in order of arrival."""
 
 from __future__ import annotations
 

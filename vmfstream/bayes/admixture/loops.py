@@ -1,4 +1,4 @@
-"""The compiled loop of the admixture: every document's own mixture of topics, given the scores of its vectors."""
+"""Compiled loop of the admixture: the topic proportions of every document, given the scores of its vectors."""
 
 from __future__ import annotations
 

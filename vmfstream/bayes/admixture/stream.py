@@ -1,4 +1,4 @@
-"""The Dirichlet admixture learnt from batches of documents, each read once: stepwise EM with documents as units.
+"""Stepwise EM for the Dirichlet admixture: learn from batches of documents, each read once.
 
 Sums over vectors are kept as averages per document. A batch that arrives is visited under the topics as they are, its
 averages are mixed into the old ones with the weight e_t = (t + DELAY)^-DECAY, and the topics follow from the mixture.

@@ -1,4 +1,4 @@
-"""The topics of the Dirichlet admixture, and how they follow from the sums of the vectors that are theirs.
+"""Topics of the Dirichlet admixture, estimated from the sums of the vectors assigned to them.
 
 Directions and concentrations are points, at their largest likelihood, or have beliefs as in
 `vmfstream.bayes.flat.variational`.

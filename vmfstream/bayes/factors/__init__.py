@@ -1,1 +1,1 @@
-"""What posteriors of all models consist of: factors of labels, directions, concentrations, weights; their priors."""
+"""Variational factors shared by all models, of labels, directions, concentrations and weights; and their priors."""

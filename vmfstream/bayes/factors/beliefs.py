@@ -1,4 +1,4 @@
-"""Single steps of natural vectors (D, kp): a random step of the means, learning from a slice, joining past and future.
+"""Steps of a state-space model for natural vectors (D, kp): predict, update by a slice, join past and future.
 
 Each passes once over the matrices; column norms and products come with it, in double precision.
 """

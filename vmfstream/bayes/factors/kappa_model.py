@@ -1,4 +1,4 @@
-"""How the concentrations of a model are inferred: by which rule, one or one each, given what earlier documents."""
+"""Options of the inference of concentrations: the rule, shared or own, and statistics of earlier documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Priors of the Bayesian mixture, and what a first partition of the documents says about them."""
+"""Priors of the Bayesian mixture, and their estimate from an initial partition of the documents."""
 
 from __future__ import annotations
 

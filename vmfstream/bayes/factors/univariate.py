@@ -1,4 +1,4 @@
-"""Densities of one variable, known up to a constant: found on a grid, drawn from by Metropolis."""
+"""Univariate densities known up to a constant: tabulated on a grid, or sampled by Metropolis steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Priors of the weights of topics, and the posteriors they have given expected numbers of documents."""
+"""Priors of topic weights, and their posteriors given expected numbers of documents."""
 
 from __future__ import annotations
 

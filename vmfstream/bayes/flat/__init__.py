@@ -1,1 +1,1 @@
-"""The Bayesian mixture, every document of one topic: by factors, by draws, by modes; the number given or found."""
+"""The Bayesian mixture with one topic per document: variational, Gibbs and MAP inference; K given or found."""

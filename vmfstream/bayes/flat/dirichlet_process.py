@@ -1,4 +1,4 @@
-"""The truncated Dirichlet-process mixture: weights by breaking sticks, in the order of topics that suits them best.
+"""The truncated Dirichlet-process mixture: stick-breaking weights, with topics in the order of largest bound.
 
     v_k ~ Beta(1, a), v_K = 1;  pi_k = v_k prod_{j<k} (1 - v_j);  a ~ Gamma(shape, rate)
 

@@ -1,4 +1,4 @@
-"""Point estimates of the Bayesian mixture: the mode of the posterior of weights, directions and concentrations.
+"""MAP estimates of the Bayesian mixture: the mode of the posterior of weights, directions and concentrations.
 
 The concentration is that of the best direction, not of all likely ones, so it is too large where there are far more
 words than documents: prefer `vmfstream.bayes.flat.variational.fit`.

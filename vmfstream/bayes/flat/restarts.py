@@ -1,4 +1,4 @@
-"""The best of several fits, and annealing of the Bayesian mixture itself."""
+"""Fit from several starts and keep the best; anneal the Bayesian mixture itself."""
 
 from __future__ import annotations
 

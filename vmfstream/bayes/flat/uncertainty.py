@@ -1,4 +1,4 @@
-"""How much is known of concentrations and weights: by the factors of a fit, or by draws."""
+"""Uncertainty of concentrations and weights, from the factors of a fit or from Gibbs draws."""
 
 from __future__ import annotations
 

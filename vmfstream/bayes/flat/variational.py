@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.bayes.convergence import Sweeps
+from vmfstream.bayes.convergence import ConvergenceMonitor
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import directions_divergence, expected_cosines, natural_vectors, shrinkage
 from vmfstream.bayes.factors.empirical_bayes import Hyperparameter, learned_alpha, learned_c0, learned_mean
@@ -146,7 +146,7 @@ def fit(
     kappa0 = kappa0 if model.known is None else model.known
     factor = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, nk.sum()) if kappa0 is None else kappa0)
     f = np.zeros_like(s)
-    sweeps = Sweeps(learn, tol * max(int(directed(x).sum()), 1), max_iter)
+    sweeps = ConvergenceMonitor(learn, tol * max(int(directed(x).sum()), 1), max_iter)
     while True:
         before = f
         posterior = shares.posterior(nk)

@@ -1,4 +1,4 @@
-"""Directions of all nodes of a tree, whose posteriors depend on each other along its branches.
+"""Mean directions of all nodes of a tree, whose posteriors depend on each other along its branches.
 
     mu_n ~ vMF(mu_{pa(n)}, kappa_{pa(n)});  the root is fixed, kappa_root mu_root = b;  leaves have documents
 

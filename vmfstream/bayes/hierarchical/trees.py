@@ -1,4 +1,4 @@
-"""Rooted trees whose leaves are topics, and which topics go to which leaves."""
+"""Rooted trees with topics as leaves, and the assignment of topics to leaves."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import entr
 
 from vmfstream.arrays import Floats, Indices, Rows, Vector
-from vmfstream.bayes.convergence import Sweeps
+from vmfstream.bayes.convergence import ConvergenceMonitor
 from vmfstream.bayes.factors.concentration import KappaFactor, KappaPrior, KappaRule, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
 from vmfstream.bayes.factors.empirical_bayes import (
@@ -109,7 +109,7 @@ def fit_tree(
     """
     check_hyperparameters(learn)
     state = started(x, resp0, tree, prior, scheme)
-    sweeps = Sweeps(learn, tol * max(int(directed(x).sum()), 1), max_iter)
+    sweeps = ConvergenceMonitor(learn, tol * max(int(directed(x).sum()), 1), max_iter)
     best: tuple[float, TreeState, TreePrior] | None = None
     while True:
         state = weight_step(state)

@@ -1,1 +1,1 @@
-"""Clusters of groups and topics of their tokens, both numbers found: the sampler of MC2."""
+"""The MC2 sampler: clusters of groups and topics of their tokens; finds the number of both."""

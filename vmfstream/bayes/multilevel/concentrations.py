@@ -1,4 +1,4 @@
-"""How the multilevel sampler draws concentrations: of Dirichlet processes, and of kernels of directions."""
+"""Draw concentrations in the multilevel sampler: those of Dirichlet processes and of directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens of the multilevel sampler: words or unit vectors, and topics that are still empty."""
+"""Tokens of the multilevel sampler, words or unit vectors, and the prior of an empty topic."""
 
 from __future__ import annotations
 

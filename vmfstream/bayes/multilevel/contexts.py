@@ -1,4 +1,4 @@
-"""What is known of whole groups beside their content: numbers, bags of items, directions; parameters integrated out.
+"""Contexts of groups, besides their content: numbers, bags of items or directions; parameters integrated out.
 
 Every context is a `Context`, whatever its kernel, so that a group may have several in one compiled sweep. A group
 without a row has no context, which costs nothing: its factor is 1. The predictive density of a group given the others

@@ -1,4 +1,4 @@
-"""Compiled sweeps over the groups of the multilevel sampler: the cluster of each given its topics and contexts.
+"""Compiled Gibbs updates of the cluster of every group, given its topics and contexts.
 
 Slots without members are zero everywhere; the first of them stands for a new cluster or topic. A sweep that finds none
 stops and says where, so that the caller can make room and let it go on: no draw is lost or repeated.

@@ -1,4 +1,4 @@
-"""What is probable in a group that the multilevel sampler has not seen: its tokens, its cluster, its topics.
+"""Predict groups that the multilevel sampler has not seen: probabilities of their tokens, cluster and topics.
 
 Given their cluster the tokens of a new group are exchangeable, not independent: each tells about the weights of the
 topics, above all where the cluster is a new one, whose weights are the group's own. Clusters are summed over; in each

@@ -1,4 +1,4 @@
-"""What a draw of the multilevel sampler says about other groups, and about the contexts of clusters and topics."""
+"""Predictions from a draw of the multilevel sampler: new groups, and contexts of clusters and topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MC2: groups are clustered by their content and their contexts, tokens by topics that all clusters share.
+"""The MC2 sampler: groups are clustered by content and contexts; all clusters share the topics of tokens.
 
     z_j ~ pi ~ GEM(alpha),   tau_k ~ DP(v, eps),   eps ~ GEM(eta)
     x_j ~ phi_{z_j},   l_ji ~ tau_{z_j},   w_ji ~ psi_{l_ji}

@@ -1,4 +1,4 @@
-"""The state of the multilevel sampler: labels, the sums that are kept of them, its density, and what is kept of it."""
+"""State of the multilevel sampler: labels, sums over them, its log joint density, and the draws that are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots of clusters and topics in the multilevel sampler: which are free, which are in use, and how one is drawn."""
+"""Slots of clusters and topics in the multilevel sampler: find free and used ones, draw one."""
 
 from __future__ import annotations
 

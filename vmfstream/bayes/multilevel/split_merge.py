@@ -1,4 +1,4 @@
-"""Moves that join two topics of the multilevel sampler, or part one, at once; tokens one by one hardly ever do.
+"""Split and merge moves for topics of the multilevel sampler; updates of single tokens hardly ever do either.
 
 Two tokens are drawn. If their topics differ, these may become one. Otherwise theirs may become two: the two tokens
 found halves, and its other tokens join one half or the other in random order, each given those before it. The share e

@@ -1,4 +1,4 @@
-"""Compiled sweeps over the tokens of the multilevel sampler: the topic of each, and tables for the topics' shares.
+"""Compiled Gibbs updates of the topic of every token, and of the numbers of tables.
 
 Free slots are as in `vmfstream.bayes.multilevel.group_updates`.
 """

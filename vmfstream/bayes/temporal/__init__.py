@@ -1,1 +1,1 @@
-"""The mixture along a chain of slices: what is known as slices come, and what they say in hindsight."""
+"""The mixture along a chain of slices: filter, smoother and mean field."""

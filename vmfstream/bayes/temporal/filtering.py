@@ -1,4 +1,4 @@
-"""The filter: slice after slice, a Bayesian mixture whose prior is what the slices before predict."""
+"""The filter: fit one slice after the other, each under the prior that the slices before predict."""
 
 from __future__ import annotations
 

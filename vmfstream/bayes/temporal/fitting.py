@@ -1,4 +1,4 @@
-"""The temporal mixture from documents to beliefs: start, persistence, inference, and slices that come later."""
+"""Fit the temporal mixture to documents: starts, choice of the persistence, inference, later slices."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.bayes.convergence import Sweeps
+from vmfstream.bayes.convergence import ConvergenceMonitor
 from vmfstream.bayes.factors.beliefs import anchored, linked, per_column
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
@@ -237,7 +237,7 @@ def fit_chain(
     [GY14] section 3.3.
     """
     check_hyperparameters(learn)
-    sweeps = Sweeps(learn, tol * max(sum(int(directed(x).sum()) for x in xs), 1), max_iter)
+    sweeps = ConvergenceMonitor(learn, tol * max(sum(int(directed(x).sum()) for x in xs), 1), max_iter)
     while True:
         state = kappa_step(mean_step(weight_step(state), links), model)
         counts, cosines = state.counts, _cosines(state).sum(axis=0)

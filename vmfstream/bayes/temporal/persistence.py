@@ -1,4 +1,4 @@
-"""Which persistence predicts best: one filter gives the memberships, and every candidate is judged by these."""
+"""Choose the persistence that predicts best, by one filter whose memberships all candidates share."""
 
 from __future__ import annotations
 

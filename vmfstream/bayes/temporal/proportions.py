@@ -1,4 +1,4 @@
-"""How the weights of topics move from slice to slice: not at all, or as a random walk of their logarithms.
+"""Topic weights over slices: constant, or a random walk of their logarithms.
 
     static            pi ~ Dir(alpha), the same in all slices
     logistic-normal   eta_t ~ N(eta_{t-1}, step I),  pi_t = softmax(eta_t)
