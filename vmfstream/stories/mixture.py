@@ -84,7 +84,7 @@ class SequentialMixture:
     documents. P(c) is that of a Chinese restaurant process times the predictive density of the gap t - t_c in units of
     b_0: gaps of a story are exponential, their rate has an exponential prior of mean 1 / b_0. A story of one document
     loses half its weight in the half-life (sqrt(2) - 1) b_0; others follow the tempo that they had. A story that nobody
-    joined for 8 half-lives is retired. A document of a sparse matrix joins only stories that hold one of its words.
+    joined for 8 half-lives is retired. A document of a sparse matrix joins only stories with r_c'x other than 0.
 
     Parameters
     ----------

@@ -82,11 +82,25 @@ def _visit(memory, documents, i, dense):  # type: ignore[no-untyped-def]
             number += 1
             slot = memory.newer[slot]
         return number
-    key, value = memory.pool.key, memory.pool.value
+    key, value, postings = memory.pool.key, memory.pool.value, memory.postings
+    entries = 0
+    for j in range(low, high):
+        entries += postings.length[documents.columns[j]]
+    if entries > 2 * dot.size:  # cheaper than to ask of every entry whether its story was visited
+        dot[:] = 0.0
+        for j in range(low, high):
+            word, weight = documents.columns[j], np.float64(documents.values[j])
+            start = postings.start[word]
+            for at in range(start, start + postings.length[word]):
+                dot[key[at]] += weight * value[at]
+        for slot in range(dot.size):
+            candidates[number] = slot
+            number += dot[slot] != 0.0
+        return number
     for j in range(low, high):
         word, weight = documents.columns[j], np.float64(documents.values[j])
-        start = memory.postings.start[word]
-        for at in range(start, start + memory.postings.length[word]):
+        start = postings.start[word]
+        for at in range(start, start + postings.length[word]):
             slot = key[at]
             if visited[slot] != mark:
                 visited[slot] = mark
@@ -133,7 +147,7 @@ def _best(memory, model, number, now):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _better(memory, model, slot, now, best, winner):  # type: ignore[no-untyped-def]
     gap = now - memory.last[slot]
-    if gap > model.silence:
+    if gap > model.silence or (memory.dense.shape[1] == 0 and memory.dot[slot] == 0.0):
         return best, winner
     span = model.tempo + memory.last[slot] - memory.first[slot]
     score = memory.base[slot] - (memory.size[slot] + 1.0) * math.log1p(gap / span)

@@ -13,13 +13,18 @@ DIMENSION = 2_000.0
 
 A column that no document uses changes no cosine. With the number of columns as the dimension it would still change
 labels, for log-likelihoods grow with the dimension, the prior and the tempo of stories do not: the dimension says how
-much words count beside time.
+much words count beside time. See `StorySettings` for how it was chosen.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StorySettings:
     """Parameters of a sequential mixture.
+
+    The defaults of grain and alpha, and :data:`DIMENSION`, were chosen together from a grid of some 50 for the news
+    titles of MStream in bursts (NMI / ARI .910 / .766 on arrival). That they also serve the titles without bursts and
+    the posts of CrisisLexT26 was seen before the choice. With a dimension of 1,000 and a grain of 0.1 everything
+    becomes one story. Broad classes, such as the categories of Reuters-21578, are not found.
 
     Attributes
     ----------

@@ -20,8 +20,8 @@ class RunningTfidf:
 
     Examples
     --------
-    >>> RunningTfidf().weigh(csr_array([[2, 1], [0, 1]])).toarray().round(3).tolist()
-    [[0.861, 0.508], [0.0, 1.0]]
+    >>> RunningTfidf().weigh(csr_array([[2, 1], [0, 1]])).toarray().round(2).astype(str).tolist()
+    [['0.86', '0.51'], ['0.0', '1.0']]
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class RunningTfidf:
         ValueError
             If there are fewer columns than before, or a count is negative or not finite.
         """
-        counts = csr_array(counts, dtype=np.float64)
+        counts = csr_array(counts, dtype=np.float64, copy=True)
         known = len(self.document_frequency)
         if counts.shape[1] < known:
             raise ValueError(f"counts: expected at least {known} columns, as before, got {counts.shape[1]}")

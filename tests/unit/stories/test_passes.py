@@ -43,7 +43,7 @@ def one_by_one(
         extended = np.append(row, 0.0)
         name, best = -1, math.log(settings.alpha) + big_l(m0) - big_l(kappa * extended + m0)
         for c, s in stories.items():
-            if not dense and not (row * s["sum"][:-1]).any():
+            if not dense and abs(row @ s["sum"][:-1]) < 1e-12:
                 continue
             likelihood = big_l(kappa * s["sum"] + m0) - big_l(kappa * (s["sum"] + extended) + m0)
             expected = b0 + s["last"] - s["first"]

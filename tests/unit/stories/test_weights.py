@@ -49,3 +49,10 @@ def test_counts_that_are_no_counts_are_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="finite numbers of at least 0"):
         weights.weigh(csr_array([[1.0, bad]]))
     assert weights.n_documents == 0
+
+
+def test_counts_that_were_given_are_not_changed() -> None:
+    given = csr_array((np.array([1.0, 2.0, 0.0]), np.array([1, 0, 2]), np.array([0, 3])), shape=(1, 3))
+    RunningTfidf().weigh(given)
+    assert given.data.tolist() == [1.0, 2.0, 0.0]
+    assert given.indices.tolist() == [1, 0, 2]
