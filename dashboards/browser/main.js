@@ -9,19 +9,7 @@ import { guard, isComparing, openTab, play, redraw, select, showNotice } from ".
 import { EVERYTHING, isLive, session, state, views } from "./state.js";
 import { savePicture, saveTable } from "./tables.js";
 import { hideTooltip } from "./tooltip.js";
-import "./river.js";
 import "./topic.js";
-import "./words.js";
-import "./changes.js";
-import "./compare.js";
-import "./documents.js";
-import "./health.js";
-import "./table.js";
-import "./neighbours.js";
-import "./globe.js";
-import "./lineage.js";
-import "./search.js";
-import "./tree.js";
 
 const stepSlice = (k) => {
   play(false);

@@ -1,8 +1,9 @@
 """The page's own script: the modules of ``browser/``, joined into one script without requests.
 
-Every file is an ES module. Those that ``main.js`` imports, directly or not, follow each other so that each comes after
-what it imports; their import lines and the word export go, and one function holds them all. For this to mean what the
-modules mean there may be no circle of imports, no import under another name, and no name twice at the top of modules.
+Every file is an ES module. Those of the panels, named as in ``PANELS``, and those that ``main.js`` imports follow each
+other so that each comes after what it imports; their import lines and the word export go, and one function holds them
+all. For this to mean what the modules mean there may be no circle of imports, no import under another name, and no name
+twice at the top of modules.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import resources
+
+from vmfstream.dashboards import PANELS
 
 MAIN = "main.js"
 
@@ -43,7 +46,8 @@ def modules() -> tuple[str, ...]:
                 add(imported, (*above, name))
             order.append(name)
 
-    add(MAIN, ())
+    for name in (*(f"{panel}.js" for panel in PANELS), MAIN):
+        add(name, ())
     return tuple(order)
 
 

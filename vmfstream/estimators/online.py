@@ -241,7 +241,9 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self.lower_bound_ = float(density.sum() / max(1, len(labels) - self.n_empty_rows_))  # empty rows have 0
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        return self._stream.posterior(rows.astype(np.float32, copy=False))
+        # BLAS sums dense rows in an order that depends on their number: in single precision it would show in the scores
+        precision = np.float64 if isinstance(rows, np.ndarray) else np.float32
+        return self._stream.posterior(rows.astype(precision, copy=False))
 
     def _name_features(self) -> None:
         """Begin to number features; rows without names cannot be continued by rows with names."""

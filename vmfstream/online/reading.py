@@ -21,10 +21,12 @@ def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[
     """Compute memberships (N, kp) and log-densities (N,) of documents given all that was learnt.
 
     Log-densities are in nats relative to the uniform density. Documents without direction have neither: rows of zeros
-    and 0.
+    and 0. They are computed in the precision of ``x``.
     """
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
-    resp, loglik, _ = posterior(x, current_belief(up_to_date(state), settings), threads=settings.threads)
+    known = current_belief(up_to_date(state), settings)
+    known = known._replace(f=known.f.astype(x.dtype, copy=False))
+    resp, loglik, _ = posterior(x, known, threads=settings.threads)
     return resp, loglik
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.errors import InputError, MissingExtra
+from vmfstream.errors import InputError
 from vmfstream.records import Arrays
 from vmfstream.text.counts import Counts
+from vmfstream.text.filters import stemmer, stop_words_of
 from vmfstream.text.packed_counts import pack_bags, unpack_bags
 from vmfstream.text.tokeniser import Tokeniser
 from vmfstream.text.word_table import WordTable
@@ -106,9 +107,9 @@ class Vocabulary:
         self.tokeniser = Tokeniser() if tokeniser is None else tokeniser
         self.capacity, self.min_df, self.max_df_share, self.fade = capacity, min_df, max_df_share, fade
         self.stem = stem
-        self._stem = None if stem is None else _stemmer(stem)
+        self._stem = None if stem is None else stemmer(stem)
         stops = sorted(
-            {token for word in [*_stop_words(stop_words), *extra_stop_words] for token in self.tokeniser.tokens(word)}
+            {token for word in [*stop_words_of(stop_words), *extra_stop_words] for token in self.tokeniser.tokens(word)}
         )
         self._stops = len(stops)
         self._stop_digest = hashlib.blake2b("\n".join(stops).encode(), digest_size=8).hexdigest()
@@ -399,30 +400,6 @@ def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
     chosen = values > least
     chosen[np.flatnonzero(values == least)[: most - np.count_nonzero(chosen)]] = True
     return np.flatnonzero(chosen)
-
-
-def _stop_words(wanted: str | Iterable[str] | None) -> Iterable[str]:
-    if wanted is None:
-        return ()
-    if not isinstance(wanted, str):
-        return wanted
-    if wanted != "english":
-        raise InputError(f"stop words: expected 'english', a list of words or none, got {wanted!r}")
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    words: Iterable[str] = ENGLISH_STOP_WORDS
-    return words
-
-
-def _stemmer(algorithm: str) -> Callable[[list[str]], list[str]]:
-    try:
-        import Stemmer
-    except ImportError:
-        raise MissingExtra("stemming needs PyStemmer: pip install 'vmfstream[stemming]'") from None
-    if algorithm not in Stemmer.algorithms():
-        raise InputError(f"stemmer: expected one of {', '.join(Stemmer.algorithms())}, got {algorithm!r}")
-    stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(algorithm).stemWords
-    return stem
 
 
 def _most_frequent_form(form_term: NDArray[np.int32], form_df: NDArray[np.int64], terms: int) -> NDArray[np.int32]:

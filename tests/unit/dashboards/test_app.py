@@ -129,9 +129,9 @@ def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
 def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
     log = tmp_path / "run.duckdb"
     watch = RunFileWatch(log)
-    assert "no log run.duckdb yet" in watch.poll()["problem"]
+    assert "no run file run.duckdb yet" in watch.poll()["problem"]
     client = create_app(watch).server.test_client()
-    assert "no log run.duckdb yet" in client.get("/").get_data(as_text=True)
+    assert "no run file run.duckdb yet" in client.get("/").get_data(as_text=True)
     log.write_text("something else")
     assert "not a DuckDB file" in watch.poll()["problem"]
     shutil.copy(kept, log)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.unit.dashboards.fakes import gazette
+from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.rows.history import read_history, ticks
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Measure, Selection, Size
@@ -221,12 +222,12 @@ def test_paleness_as_known_then_judges_a_topic_by_itself() -> None:
     assert (tone[5:, 0] == tone[5:, 1]).all()
 
 
-def test_settling_slices_are_named_in_then_only() -> None:
+def test_the_warm_up_is_marked_in_the_filtered_reading_only() -> None:
     rows = CachedRows(gazette(slices=9, topics=4, settling=3))
     view = RiverView()
     for reading, expected in (("then", 1), ("hindsight", 0)):
         figure = view.figure(view.frame(rows, Selection(reading=reading)), WIDE, "light")  # type: ignore[arg-type]
-        assert sum("still finding" in note.text for note in figure.layout.annotations) == expected
+        assert sum(texts.WARM_UP in note.text for note in figure.layout.annotations) == expected
 
 
 def test_ticks_keep_their_distance() -> None:

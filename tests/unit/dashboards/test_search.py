@@ -117,7 +117,7 @@ def test_an_unknown_word_gets_the_five_nearest_by_spelling() -> None:
     assert frame.near[0] == "bubble"
     assert len(frame.near) == 5
     (note,) = SearchView().drawing(frame, WIDE, "light")["layout"]["annotations"]
-    assert note["text"].startswith("The tracker has never stored “bubbel”.<br>Nearest by spelling:<br>bubble, ")
+    assert note["text"].startswith("“bubbel” is among the strongest words of no topic.<br>Similar words:<br>bubble, ")
     hostile = SearchView().drawing(found("<b>$x$</b>"), WIDE, "light")["layout"]["annotations"][0]["text"]
     assert "<" not in hostile.replace("<br>", "", 2)
     assert not found("bubble").near
@@ -147,4 +147,4 @@ def test_pages_get_axis_and_looks_without_rows() -> None:
 
 def test_sentences() -> None:
     assert phrases.peak(3, "2000 Q1", short=False) == "word 3 of the topic, 2000 Q1"
-    assert texts.PAGE["searchUnknown"].startswith("The tracker has never stored")
+    assert texts.PAGE["searchUnknown"].startswith("“{word}” is among the strongest words of no topic.")

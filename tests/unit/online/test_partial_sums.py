@@ -47,7 +47,8 @@ def test_shares_add_up_to_the_step(state: TrackState, dense: bool) -> None:
     np.testing.assert_array_equal(np.concatenate([scored.info.label for _, scored in parts]), info.label)
     np.testing.assert_allclose(np.concatenate([scored.info.loglik for _, scored in parts]), info.loglik, rtol=1e-6)
     assert (after.open.documents, share.documents, share.scored) == (whole.open.documents, 90, 89)
-    assert share.loglik == pytest.approx(info.loglik.sum(), rel=1e-9)
+    # sparse rows are summed by our own loops; BLAS sums dense ones in an order that depends on the number of rows
+    assert share.loglik == pytest.approx(info.loglik.sum(), rel=1e-6 if dense else 1e-9)
     np.testing.assert_array_equal(after.open.kept[-1][1], whole.open.kept[-1][1])
 
 

@@ -31,6 +31,9 @@ from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.seeding import start_from
 from vmfstream.mixtures.sums import Sums
 
+TIE = 1e-10
+"""Relative difference of bounds that is rounding: which of two starts that end alike is kept must not hang on it."""
+
 SWEEPS, STILL = 20, 1e-3
 """Most steps of a document's own proportions in one visit, and the change per vector at which they rest."""
 
@@ -201,7 +204,7 @@ def best_fit(
     n_init: int = 1,
     **options: Any,
 ) -> AdmixtureFit:
-    """Fit from ``n_init`` starts and return the fit of largest bound.
+    """Fit from ``n_init`` starts and return the fit of largest bound, the first of those that are equal to rounding.
 
     Parameters
     ----------
@@ -224,7 +227,8 @@ def best_fit(
         if law is None:
             law = _believed(x, resp, seen, k, concentration) if bayesian else Likelihood(concentration)
         found = fit(x, bags, resp, k, law, **options)
-        best = found if best is None or found.trace[-1] > best.trace[-1] else best
+        if best is None or found.trace[-1] - best.trace[-1] > TIE * abs(best.trace[-1]):
+            best = found
     if best is None:
         raise ValueError(f"n_init must be at least 1; got {n_init}")
     return best
