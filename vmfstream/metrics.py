@@ -18,19 +18,37 @@ from sklearn import metrics as sk
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 from vmfstream.arrays import Rows
+from vmfstream.clustering_metrics import (
+    BCubed,
+    Detection,
+    VMeasure,
+    adjusted_mutual_information,
+    b_cubed,
+    checked_labels,
+    detection,
+    detection_cost,
+    v_measure,
+)
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import one_hot
 
 __all__ = [
+    "BCubed",
     "Cohesion",
+    "Detection",
     "Held",
     "Improvement",
     "Mapping",
+    "VMeasure",
+    "adjusted_mutual_information",
     "adjusted_rand_index",
+    "b_cubed",
     "cohesion",
     "contingency",
+    "detection",
+    "detection_cost",
     "held_out",
     "macro_f1",
     "mutual_information",
@@ -41,6 +59,7 @@ __all__ = [
     "posterior_entropy",
     "purity",
     "rand_index",
+    "v_measure",
 ]
 
 Mapping: TypeAlias = Literal["majority", "hungarian"]
@@ -96,7 +115,7 @@ def contingency(clusters: ArrayLike, classes: ArrayLike) -> NDArray[np.int64]:
     ValueError
         If the two differ in length or are empty.
     """
-    found, truth = _labels(clusters, classes)
+    found, truth = checked_labels(clusters, classes)
     table: NDArray[np.int64] = contingency_matrix(truth, found).T
     return table
 
@@ -108,7 +127,7 @@ def mutual_information(clusters: ArrayLike, classes: ArrayLike) -> float:
     ----------
     [BDGS05] section 6.2.
     """
-    found, truth = _labels(clusters, classes)
+    found, truth = checked_labels(clusters, classes)
     return float(sk.mutual_info_score(truth, found))
 
 
@@ -121,19 +140,19 @@ def normalized_mutual_information(clusters: ArrayLike, classes: ArrayLike) -> fl
     ----------
     [Sra] eq. (5.10), [GY14] section 5.
     """
-    found, truth = _labels(clusters, classes)
+    found, truth = checked_labels(clusters, classes)
     return float(sk.normalized_mutual_info_score(truth, found, average_method="geometric"))
 
 
 def rand_index(clusters: ArrayLike, classes: ArrayLike) -> float:
     """Return the share of pairs of documents that clusters and classes treat alike; see `contingency`."""
-    found, truth = _labels(clusters, classes)
+    found, truth = checked_labels(clusters, classes)
     return float(sk.rand_score(truth, found))
 
 
 def adjusted_rand_index(clusters: ArrayLike, classes: ArrayLike) -> float:
     """Return the Rand index corrected for chance: 1 is perfect, 0 is what chance gives; see `contingency`."""
-    found, truth = _labels(clusters, classes)
+    found, truth = checked_labels(clusters, classes)
     return float(sk.adjusted_rand_score(truth, found))
 
 
@@ -142,7 +161,7 @@ def pairwise_f(clusters: ArrayLike, classes: ArrayLike) -> float:
 
     It is 1 if no two documents are together in either.
     """
-    found, truth = _labels(clusters, classes)
+    found, truth = checked_labels(clusters, classes)
     (_, alone), (parted, both) = pair_confusion_matrix(truth, found)
     return float(2 * both / (2 * both + alone + parted)) if both + alone + parted else 1.0
 
@@ -324,11 +343,3 @@ def posterior_entropy(resp: ArrayLike) -> float:
         row = int(np.flatnonzero(bad)[0]) if bad.any() else 0
         raise ValueError(f"resp: expected rows that sum to 1, got {sums[row] if sums.size else 'none'} in row {row}")
     return float(entr(rows[sums > 0]).sum(axis=1).mean())
-
-
-def _labels(clusters: ArrayLike, classes: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    found, truth = np.asarray(clusters), np.asarray(classes)
-    if found.ndim != 1 or found.shape != truth.shape or not found.size:
-        raise ValueError(f"expected two label vectors of one length, got the shapes {found.shape} and {truth.shape}")
-    # scikit-learn warns of many integers that look like a regression target; places in sorted order never do
-    return np.unique(found, return_inverse=True)[1], np.unique(truth, return_inverse=True)[1]

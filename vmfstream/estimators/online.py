@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +15,7 @@ from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
+from vmfstream.estimators.features import finite_numbers
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
 from vmfstream.online.belief_update import up_to_date
 from vmfstream.online.count_sliced import CountSlicedStream
@@ -158,14 +157,14 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     def learn_one(self, x: Mapping[Any, float]) -> None:
         """Learn one document, given as a mapping from features to numbers; see ``batch_size``."""
         self._name_features()
-        self._waiting.append(_numbers(x))
+        self._waiting.append(finite_numbers(x))
         if len(self._waiting) >= self.batch_size:
             self._learn_waiting()
 
     def learn_many(self, X: Any) -> None:
         """Learn the rows of a pandas.DataFrame, whose columns are features, without waiting for more."""
         self._name_features()
-        self._waiting += map(_numbers, X.to_dict("records"))
+        self._waiting += map(finite_numbers, X.to_dict("records"))
         self._learn_waiting()
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
@@ -179,7 +178,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     def _predicted(self, documents: Sequence[Mapping[Any, float]]) -> NDArray[np.int64]:
         if not self.__sklearn_is_fitted__():
             return np.zeros(len(documents), np.int64)
-        resp, _ = self._posterior(self._matrix([_numbers(x) for x in documents], learn=False))
+        resp, _ = self._posterior(self._matrix([finite_numbers(x) for x in documents], learn=False))
         return np.asarray(self.topic_ids_[resp[:, : self._state.k].argmax(axis=1)])
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -282,17 +281,3 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         for name in sorted((name for name in document if name not in self._features), key=repr):
             if len(self._features) < self.max_features:
                 self._features[name] = len(self._features)
-
-
-def _numbers(x: Mapping[Any, float]) -> dict[Any, float]:
-    """Return a copy of a document with finite numbers only.
-
-    Raises
-    ------
-    ValueError
-        If a value is something else; names the feature.
-    """
-    for name, value in x.items():
-        if not isinstance(value, Real) or not math.isfinite(value):
-            raise ValueError(f"feature {name!r}: expected a finite number, got {value!r}")
-    return {name: float(value) for name, value in x.items() if value}
