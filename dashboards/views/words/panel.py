@@ -18,7 +18,7 @@ def section(parts: PageParts) -> str:
     """Return the place of rank chart and heatmap, and of the same words as rows."""
     forms = [("ranks", "ranks", True), ("heatmap", "heatmap", True)]
     if parts.hindsight:
-        forms.append(("both", "then and hindsight", True))
+        forms.append(("both", "both readings", True))
     figure = chart(
         "words",
         WORDS,

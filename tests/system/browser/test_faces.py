@@ -62,7 +62,7 @@ def test_every_view_renders(visit: Callable[[str], Any]) -> None:
     page = visit("")
     assert until(page, "document.querySelector('#words .main-svg')")
     assert until(page, "document.querySelector('#neighbours .main-svg')")
-    assert js(page, "return document.querySelectorAll('[data-view=sentences] a').length") >= 3
+    assert js(page, "return document.querySelectorAll('[data-view=changes] a').length") >= 3
     assert js(page, "return document.querySelectorAll('#documents li').length") >= 1
     for tab in TABS:
         click(page, f"#tab-{tab}")

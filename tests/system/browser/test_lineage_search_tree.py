@@ -137,7 +137,7 @@ def test_an_unknown_word_offers_its_neighbours_and_one_click_finds(visit: Open) 
     offered = soon(page, "return [...document.querySelectorAll('#search-near button')].map((b) => b.textContent)")
     assert offered[0] == "bubble"
     assert len(offered) == 5
-    assert "never stored “bubbel”" in js(page, "return document.querySelector('#search-caption').textContent")
+    assert "“bubbel” is among the strongest words of no topic" in js(page, "return document.querySelector('#search-caption').textContent")
     js(page, "document.querySelector('#search-near button').click()")
     assert "w=bubble" in soon(page, "return location.hash")
     assert soon(page, "return document.querySelectorAll('#search .plot text').length") > 3
@@ -186,7 +186,7 @@ def test_the_tree_follows_the_date(visit: Open) -> None:
     js(page, "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'Home', bubbles: true}))")
     assert soon(page, CELLS) == 9
     assert js(page, LABELS) != labels
-    assert "later than the date" in js(page, "return document.querySelector('#tree-caption').textContent")
+    assert "computed after the selected date" in js(page, "return document.querySelector('#tree-caption').textContent")
 
 
 def test_a_click_enters_a_group_and_the_path_leads_back(visit: Open) -> None:

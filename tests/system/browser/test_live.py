@@ -76,7 +76,7 @@ def page(chromium: Any, tmp_path: Path) -> Iterator[tuple[Any, Tracker]]:
 def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
     chromium, tracker = page
     shows = "document.querySelector('#time output')?.textContent === '{}'"
-    assert until(chromium, "document.querySelector('#waiting').textContent.includes('no log')")
+    assert until(chromium, "document.querySelector('#waiting').textContent.includes('no run file')")
     for year in (2001, 2002, 2003):
         tracker.say(year)
     assert until(chromium, shows.format(2002))  # the first page comes by itself

@@ -205,5 +205,5 @@ def test_a_topic_behind_the_globe_is_turned_to_the_front(visit: Open) -> None:
 def test_settling_and_lonely_topics_say_what_is_missing(visit: Open) -> None:
     page = visit("#t=2&d=1996-Q1&r=then&tab=globe")
     assert until(page, "document.querySelector('#globe-note').textContent")
-    assert "no place yet" in js(page, "return document.querySelector('#globe-note').textContent")
+    assert "no position yet" in js(page, "return document.querySelector('#globe-note').textContent")
     assert "in its warm-up" in js(page, "return document.querySelector('#neighbours-note').textContent")

@@ -300,7 +300,7 @@ def test_printing_is_light(visit: Open) -> None:
 def test_a_topic_that_hindsight_does_not_know_gives_way(visit: Open) -> None:
     page = visit("replaced", "#r=then&t=90&d=1996-Q2")
     assert topic(page) == "topic 90"
-    assert "1 more at first" in js(page, "return document.querySelector('#subtitle').textContent")
+    assert "1 more in the warm-up" in js(page, "return document.querySelector('#subtitle').textContent")
     press(page, "h")
     assert topic(page) != "topic 90"
     assert js(page, "return document.querySelector('#subtitle').textContent").endswith("6 topics")
