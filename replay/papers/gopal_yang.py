@@ -7,7 +7,7 @@ from vmfstream.replay.papers.gopal_yang_held_out import HELD_OUT
 from vmfstream.replay.papers.gopal_yang_tables import AGREEMENT, REPRESENTATIONS
 from vmfstream.replay.papers.gopal_yang_trees import GROWTH
 from vmfstream.replay.papers.gopal_yang_words import VOCABULARY
-from vmfstream.replay.papers.gopal_yang_years import FORETELLING
+from vmfstream.replay.papers.gopal_yang_years import NEXT_YEARS
 
 __all__ = ["PAPER"]
 
@@ -18,7 +18,7 @@ PAPER = Paper(
         "table2": AGREEMENT,
         "table3": HELD_OUT,
         "table4": REPRESENTATIONS,
-        "figure1": FORETELLING,
+        "figure1": NEXT_YEARS,
         "figure2": GROWTH,
         "figure3": VOCABULARY,
     },

@@ -32,7 +32,7 @@ YEARS: Mapping[str, tuple[int, int]] = {
 }
 """First and last year of the collections; the first is never predicted."""
 
-FORETELLERS = (V, B_SAMPLED, B_OURS, B_OWN, T, T_OURS, T_OWN)
+PREDICTING = (V, B_SAMPLED, B_OURS, B_OWN, T, T_OURS, T_OWN)
 
 OF_A_KIND = ((T, B_SAMPLED), (T_OURS, B_OURS), (T_OWN, B_OWN))
 """Temporal mixtures and the Bayesian ones without time that have as many concentrations."""
@@ -66,7 +66,7 @@ def _years(data: str) -> range:
     return range(first + 1, last + 1)
 
 
-def _foretelling_tasks(effort: Effort) -> list[Task]:
+def _next_year_tasks(effort: Effort) -> list[Task]:
     return [
         Task(
             next_year_once,
@@ -75,12 +75,12 @@ def _foretelling_tasks(effort: Effort) -> list[Task]:
         )
         for data in YEARS
         for year in _years(data)
-        for method in FORETELLERS
+        for method in PREDICTING
         for seed in effort.seeds()
     ]
 
 
-def _show_foretelling(done: Done) -> Shown:
+def _show_next_years(done: Done) -> Shown:
     panels = [panel for data in YEARS for panel in _improvements(done, data)]
     return Shown(
         "figure1",
@@ -104,7 +104,7 @@ def _show_foretelling(done: Done) -> Shown:
 def _improvements(done: Done, data: str) -> tuple[Panel, Panel, Panel]:
     x = tuple(float(year) for year in _years(data))
     nats, relative = [], []
-    for method in FORETELLERS[1:]:
+    for method in PREDICTING[1:]:
         found = [_improvement(done, data, method, year) for year in _years(data)]
         nats.append(Series(method, x, tuple(gain.nats_per_document for gain in found)))
         relative.append(Series(method, x, tuple(100 * gain.relative for gain in found)))
@@ -143,10 +143,10 @@ def _won(done: Done) -> Table:
 def _mean_gains(done: Done) -> Table:
     cells = [
         Cell(method, data, None, float(np.mean(_ahead(done, data, method, V))))
-        for method in FORETELLERS[1:]
+        for method in PREDICTING[1:]
         for data in YEARS
     ]
     return Table("Nats per document above vMFmix, mean over the years", tuple(cells), digits=1, corner="model")
 
 
-FORETELLING = Exhibit(_foretelling_tasks, _show_foretelling)
+NEXT_YEARS = Exhibit(_next_year_tasks, _show_next_years)

@@ -139,7 +139,7 @@ def split(seed: int, words: int) -> tuple[csr_array, NDArray[np.int64], NDArray[
 
 
 def nips_once(context: str, words: int, seed: int) -> Result:
-    """Fit nine tenths of the papers, all or ``words`` drawn from each, with one kind of context; foretell the rest."""
+    """Fit nine tenths of the papers, all or ``words`` drawn from each, with one kind of context; predict the rest."""
     data, (counts, train, test) = papers(), split(seed, words)
     given, own = ({} if context == WITHOUT else {context: data.contexts[context][rows]} for rows in (train, test))
     model = MultilevelClustering(random_state=seed, **(PART_CHAIN if words else PAPER_CHAIN))
@@ -198,7 +198,7 @@ def _at_mean(model: MultilevelClustering, counts: csr_array) -> NDArray[np.float
 
 
 def hdp_once(words: int, seed: int, version: str) -> Result:
-    """Foretell the same papers by tomotopy's HDPModel, nothing where it is not installed (``version`` is empty).
+    """Predict the same papers by tomotopy's HDPModel, nothing where it is not installed (``version`` is empty).
 
     A state of it is one of the multilevel sampler in which every paper is a cluster by itself, and new papers too.
     """

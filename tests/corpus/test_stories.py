@@ -1,4 +1,4 @@
-"""What the tracker is for: topics that are found, change, die and are foretold, in streams whose story is known."""
+"""What the tracker is for: topics that are found, change, die and are predicted, in streams whose story is known."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_a_concentration_that_is_not_learnt_means_the_same_in_every_vocabulary()
     assert sizes == sorted(sizes)
 
 
-def test_following_foretells_better_than_freezing_or_forgetting() -> None:
+def test_following_predicts_better_than_freezing_or_forgetting() -> None:
     stream = PlantedStream(slices=12, documents_per_slice=80)
     settings = RunSettings(topics=12, slices="month", threads=1)
     comparison = evaluate(PlantedSource(stream), FieldCodec(), settings)
@@ -289,7 +289,7 @@ def compared(name: str, until: int = 9999) -> Comparison:
 
 
 @pytest.mark.corpus
-def test_abstracts_are_foretold_as_well_as_by_refitting_on_all_past() -> None:
+def test_abstracts_are_predicted_as_well_as_by_refitting_on_all_past() -> None:
     comparison = compared("nips", until=2003)
     assert len(comparison.rows) >= 10
     assert comparison.mean("tracker") >= 0.98 * comparison.mean("static")
@@ -297,7 +297,7 @@ def test_abstracts_are_foretold_as_well_as_by_refitting_on_all_past() -> None:
 
 
 @pytest.mark.corpus
-def test_news_are_foretold_better_than_by_refitting_on_all_past() -> None:
+def test_news_are_predicted_better_than_by_refitting_on_all_past() -> None:
     comparison = compared("nyt")
     assert len(comparison.rows) >= 10
     assert comparison.mean("tracker") >= comparison.mean("static")

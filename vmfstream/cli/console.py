@@ -121,6 +121,6 @@ def _bar() -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    told = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}")
-    columns = SpinnerColumn(), *told, TimeElapsedColumn()
+    parts = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}")
+    columns = SpinnerColumn(), *parts, TimeElapsedColumn()
     return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)

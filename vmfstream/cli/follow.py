@@ -153,12 +153,12 @@ def replay(
         closing(opened.source),
         dashboard_if(dashboard, out, dashboard_port),
         progress(opened.title, opened.source.total) as (observe, stop),
-        background_snapshots(observe, out, 0 if evaluate else snapshot_every, kinds) as told,
+        background_snapshots(observe, out, 0 if evaluate else snapshot_every, kinds) as notify,
     ):
         if evaluate:
             comparison = compare(opened.source, opened.codec, settings, observe)
         else:
-            engine = follow(opened.source, opened.codec, RunFile(out), settings, observe=told, stop=stop)
+            engine = follow(opened.source, opened.codec, RunFile(out), settings, observe=notify, stop=stop)
     if evaluate:
         typer.echo(comparison.render())
         return
@@ -320,10 +320,10 @@ def run(
         dashboard_if(dashboard, out, dashboard_port),
         progress(opened.name, opened.total) as (observe, stop),
         background_snapshots(observe, out, snapshot_every, kinds) as noticed,
-        observers(out, noticed, **wishes) as told,
+        observers(out, noticed, **wishes) as notify,
         executor_of(executor, workers) as pool,
     ):
-        engine = follow(opened, codec, RunFile(out), settings, linger=linger, observe=told, stop=stop, executor=pool)
+        engine = follow(opened, codec, RunFile(out), settings, linger=linger, observe=notify, stop=stop, executor=pool)
     conclude(engine, out, html, stop)
 
 

@@ -216,7 +216,7 @@ class MultilevelClustering(SphereEstimator):
         ----------
         contents : as in `fit`
         contexts : their own contexts, as in `fit`, to be known; those that are not given are not looked at
-        seen : other content of the same groups, to be known too; every token of ``contents`` is then foretold from it
+        seen : other content of the same groups, to be known too; every token of ``contents`` is then predicted from it
             by itself (document completion)
         redraws : int >= 0, tokens whose topics are drawn anew after each; more of them make the estimate closer; not
             needed with ``seen``

@@ -242,7 +242,7 @@ class _Drawing:
         grid = "".join(f"M{i},{high}L{i},{low}" for i, _ in marked)
         shapes = [_path(grid, colours.rule, 1)] if grid else []
         shapes += self._paths(curves)
-        edge, notes = self._settling(low)
+        edge, notes = self._warm_up(low)
         topics = [int(history.topic[line.t]) for line in self.frame.lines]
         return {
             "template": template(self.name),
@@ -273,7 +273,7 @@ class _Drawing:
             "annotations": notes,
         }
 
-    def _settling(self, low: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def _warm_up(self, low: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return a line after the last slice in which topics could still change their meaning, and its name."""
         unsettled = np.flatnonzero(~self.frame.history.settled())
         if not unsettled.size or self.frame.history.index.size < 2:

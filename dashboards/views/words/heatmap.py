@@ -132,7 +132,7 @@ def heatmap_words(frame: WordsFrame) -> Ints:
     """Return the words of the heatmap in order of the weighted middle of their time.
 
     These are the words that ever were among the eight strongest, at most 24: those with the highest weight times stay.
-    Settling slices have no say as long as there are others.
+    Slices of the warm-up have no say as long as there are others.
     """
     settled = frame.settled if frame.settled.any() else np.ones_like(frame.settled)
     tables = [(frame.weight[settled], frame.rank[settled])] + ([frame.other] if frame.other else [])

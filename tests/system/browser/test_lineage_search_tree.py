@@ -137,7 +137,8 @@ def test_an_unknown_word_offers_its_neighbours_and_one_click_finds(visit: Open) 
     offered = soon(page, "return [...document.querySelectorAll('#search-near button')].map((b) => b.textContent)")
     assert offered[0] == "bubble"
     assert len(offered) == 5
-    assert "“bubbel” is among the strongest words of no topic" in js(page, "return document.querySelector('#search-caption').textContent")
+    caption = js(page, "return document.querySelector('#search-caption').textContent")
+    assert "“bubbel” is among the strongest words of no topic" in caption
     js(page, "document.querySelector('#search-near button').click()")
     assert "w=bubble" in soon(page, "return location.hash")
     assert soon(page, "return document.querySelectorAll('#search .plot text').length") > 3
