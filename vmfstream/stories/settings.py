@@ -23,8 +23,8 @@ class StorySettings:
 
     The defaults of grain and alpha, and :data:`DIMENSION`, were chosen together from a grid of some 50, with the news
     titles in both orders, Reuters and the posts of CrisisLexT26 all in sight: on none of these sets are figures held
-    out. With a dimension of 1,000 and a grain of 0.1 everything
-    becomes one story. Broad classes, such as the categories of Reuters-21578, are not found.
+    out. With a dimension of 1,000 and a grain of 0.1 everything becomes one story. Broad classes, such as the
+    categories of Reuters-21578, are not found.
 
     Attributes
     ----------
