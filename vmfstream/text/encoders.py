@@ -7,9 +7,9 @@ from vmfstream.text.protocol import (
     DocumentEncoder,
     Encoder,
     Place,
-    SharedCounting,
     TopicNaming,
     TopWords,
+    WorkerEncoder,
 )
 from vmfstream.text.text_encoder import TextEncoder
 from vmfstream.text.top_words import strongest_words
@@ -24,11 +24,11 @@ __all__ = [
     "Encoder",
     "Growth",
     "Place",
-    "SharedCounting",
     "TextEncoder",
     "TopWords",
     "TopicNaming",
     "VectorEncoder",
     "Vectors",
+    "WorkerEncoder",
     "strongest_words",
 ]

@@ -29,17 +29,12 @@ Counted: TypeAlias = Any
 class DocumentEncoder(Protocol):
     """Turns documents into unit rows.
 
-    The columns are fixed between two calls of ``close_slice``: ``encode`` of equal counts gives equal rows.
+    The columns change at the end of a slice only: until then ``encode`` of equal counts gives equal rows.
     """
 
     @property
     def dim(self) -> int:
         """Number of columns in force."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """Identity of the columns and their weights."""
         ...
 
     def count(self, documents: Sequence[Document]) -> Counted:
@@ -50,16 +45,8 @@ class DocumentEncoder(Protocol):
         """Return the documents as (N, dim) float32 unit rows; zero rows for those without a direction."""
         ...
 
-    def close_slice(self) -> Growth:
-        """End the open slice and return how the columns changed."""
-        ...
-
-    def state(self) -> Arrays:
-        """Return all that ``restore`` needs."""
-        ...
-
-    def restore(self, arrays: Arrays) -> None:
-        """Continue from a stored state; what follows is the same to the last bit."""
+    def unknown(self, counts: Counted) -> tuple[int, int]:
+        """Return the number of words without a column, and the number of all words: the out-of-vocabulary rate."""
         ...
 
 
@@ -86,10 +73,6 @@ class CountStorage(Protocol):
 class TopicNaming(Protocol):
     """Describes topics and documents by words."""
 
-    def unknown(self, counts: Counted) -> tuple[int, int]:
-        """Return the number of words without a column, and the number of all words: the out-of-vocabulary rate."""
-        ...
-
     def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: Matrix) -> None:
         """Take the documents of a slice that ends, with memberships ``resp`` (N, >= K) in the topics ``ids`` (K,)."""
         ...
@@ -111,21 +94,38 @@ class TopicNaming(Protocol):
         ...
 
 
-class SharedCounting(Protocol):
-    """Lets copies of an encoder on workers count documents of the open slice."""
+class WorkerEncoder(DocumentEncoder, CountStorage, Protocol):
+    """Counts documents of the open slice in a worker, as a copy of the run's encoder."""
+
+    def restore(self, arrays: Arrays) -> None:
+        """Continue from what ``state`` or ``blank_state`` returned; what follows is the same to the last bit."""
+        ...
+
+    def tally(self, begun: Arrays) -> Arrays:
+        """Return what this copy has counted since it restored the ``blank_state`` ``begun``."""
+        ...
+
+
+class Encoder(WorkerEncoder, TopicNaming, Protocol):
+    """The encoder of a run, for those who own one. A function that uses a part of it names that part's protocol."""
+
+    @property
+    def digest(self) -> str:
+        """Identity of the columns and their weights."""
+        ...
+
+    def close_slice(self) -> Growth:
+        """End the open slice and return how the columns changed."""
+        ...
+
+    def state(self) -> Arrays:
+        """Return all that ``restore`` needs."""
+        ...
 
     def blank_state(self) -> Arrays:
         """Return what ``restore`` needs for a copy that has counted nothing of the open slice."""
         ...
 
-    def tally(self, begun: Arrays) -> Arrays:
-        """Return what a copy has counted since it restored the ``blank_state`` ``begun``."""
-        ...
-
     def absorb(self, tally: Arrays) -> NDArray[np.int32] | None:
         """Add what a copy has counted; return the terms here of its terms, for ``remap`` of its counts."""
         ...
-
-
-class Encoder(DocumentEncoder, CountStorage, TopicNaming, SharedCounting, Protocol):
-    """All that the engine needs of an encoder. A function that needs less names the protocol that it needs."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vmfstream.online.state import Rows, stack
 from vmfstream.records import Arrays, Document
-from vmfstream.text.encoders import Encoder
+from vmfstream.text.encoders import CountStorage, DocumentEncoder
 
 _TITLE = 160
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,7 +69,7 @@ class DocumentBuffer:
             self.open.append(counts)
             self.kept += kept
 
-    def end_slice(self, index: int, encoder: Encoder, window: Sequence[int] | None) -> list[KeptDocument]:
+    def end_slice(self, index: int, encoder: CountStorage, window: Sequence[int] | None) -> list[KeptDocument]:
         """Close the open slice and keep only the closed ones in ``window``, None for all; return its documents."""
         if window is None or index in window:
             self.window.append((index, encoder.concat(self.open)))
@@ -84,12 +84,12 @@ class DocumentBuffer:
             self.window = [(index, counts.remap(terms)) for index, counts in self.window]
             self.open = [counts.remap(terms) for counts in self.open]
 
-    def encode(self, encoder: Encoder) -> tuple[list[tuple[int, Rows]], Rows]:
+    def encode(self, encoder: DocumentEncoder) -> tuple[list[tuple[int, Rows]], Rows]:
         """Return the rows of the closed slices, by their numbers, and of the open one in the vocabulary in force."""
         parts = [encoder.encode(counts) for counts in self.open]
         return [(index, encoder.encode(counts)) for index, counts in self.window], stack(parts, encoder.dim)
 
-    def open_arrays(self, encoder: Encoder) -> Arrays:
+    def open_arrays(self, encoder: CountStorage) -> Arrays:
         """Return what changes with every epoch."""
         arrays = {f"open.{name}": a for name, a in encoder.concat(self.open).arrays().items()}
         arrays["open.times"] = times_of(self.kept)
@@ -104,7 +104,7 @@ class DocumentBuffer:
         return arrays
 
     @classmethod
-    def from_arrays(cls, open_part: Arrays, slice_part: Arrays, encoder: Encoder) -> DocumentBuffer:
+    def from_arrays(cls, open_part: Arrays, slice_part: Arrays, encoder: CountStorage) -> DocumentBuffer:
         """Rebuild from both parts."""
         buffer = cls()
         for i, index in enumerate(slice_part["held.slices"]):

@@ -14,7 +14,7 @@ from vmfstream.engine.loop.sample import Candidates, Packed, Sampling
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Scores
 from vmfstream.records import Document
-from vmfstream.text.encoders import Counted, Encoder
+from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder
 
 Score: TypeAlias = Callable[[Rows, int], tuple[Scores, Any]]
 """Scores documents, of which so many first ones are kept; returns the sums to be added, None if the model has them."""
@@ -46,7 +46,7 @@ class BatchResult:
     words: int = 0
     oov: int = 0
 
-    def merged(self, later: BatchResult, encoder: Encoder) -> BatchResult:
+    def merged(self, later: BatchResult, encoder: CountStorage) -> BatchResult:
         """Join with the result of later documents; the counts of both are those of ``encoder``."""
         novel = MostNovel(self.novel.most)
         novel.join(self.novel)
@@ -66,7 +66,12 @@ class BatchResult:
 
 
 def learn_batch(
-    documents: Sequence[Document], encoder: Encoder, score: Score | None, keep: int, sampling: Sampling, novel: int
+    documents: Sequence[Document],
+    encoder: DocumentEncoder,
+    score: Score | None,
+    keep: int,
+    sampling: Sampling,
+    novel: int,
 ) -> BatchResult:
     """Count, encode and score a batch.
 

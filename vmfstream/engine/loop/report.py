@@ -12,10 +12,10 @@ from vmfstream.engine.loop.document_buffer import KeptDocument, times_of
 from vmfstream.online.state import Matrix, Vector
 from vmfstream.protocols import SliceSummary, TopicView
 from vmfstream.records import Representative, TopicRows
-from vmfstream.text.encoders import Encoder
+from vmfstream.text.encoders import TopicNaming
 
 
-def topic_rows(view: TopicView, encoder: Encoder, words: int, *, geometry: bool = False) -> TopicRows:
+def topic_rows(view: TopicView, encoder: TopicNaming, words: int, *, geometry: bool = False) -> TopicRows:
     """Return topics with their words; with ``geometry`` also intervals, angles and sketches of their means."""
     dim = len(view.f)
     k = len(view.ids)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.records import Arrays, Document, Sampled
-from vmfstream.text.encoders import Counted, Encoder
+from vmfstream.text.encoders import Counted, CountStorage
 from vmfstream.text.hashing import mixed64
 
 Keys = NDArray[np.uint64]
@@ -49,7 +49,7 @@ class Packed:
         parts, packed = [self.part[i] for i in chosen], [self.rows[i] for i in chosen]
         return Packed(self.key[rows], parts, self.offset[rows], packed)
 
-    def packed(self, encoder: Encoder) -> Packed:
+    def packed(self, encoder: CountStorage) -> Packed:
         """Return them as they are."""
         return self
 
@@ -82,7 +82,7 @@ class Candidates:
         parts = [self.part[i] for i in rows.tolist()]
         return Candidates(self.key[rows], parts, self.offset[rows], self.counts.take(rows))
 
-    def packed(self, encoder: Encoder) -> Packed:
+    def packed(self, encoder: CountStorage) -> Packed:
         """Pack them."""
         return Packed(self.key, self.part, self.offset, encoder.pack(self.counts) if len(self.key) else [])
 
@@ -120,7 +120,7 @@ class Sampler:
             self._found.append(found)
             self._join(found.key)
 
-    def pack(self, encoder: Encoder) -> None:
+    def pack(self, encoder: CountStorage) -> None:
         """Pack what was added, which has to be done before its words get other numbers."""
         self._found = [one.up_to(self._largest).packed(encoder) for one in self._found]
 
@@ -145,7 +145,7 @@ class Sampler:
                 self._slices[old] = keys[: self._room]
                 self._cut[old] = int(keys[self._room - 1])
 
-    def take(self, index: int, encoder: Encoder) -> Sampled | None:
+    def take(self, index: int, encoder: CountStorage) -> Sampled | None:
         """Return what changed since the last call; all that was added belongs to slice ``index``."""
         if not self._found and not self._cut:
             return None

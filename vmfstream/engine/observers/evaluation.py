@@ -18,7 +18,7 @@ from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.online.vocabulary_change import carried_vectors
 from vmfstream.online.window import from_static, static_fits, topics_for
-from vmfstream.text.encoders import Counted, Encoder, Growth
+from vmfstream.text.encoders import Counted, DocumentEncoder, Growth
 
 METHODS = {
     "tracker": "the tracker, one pass",
@@ -86,7 +86,7 @@ class Evaluator:
     rows : the slices that could be predicted so far.
     """
 
-    def __init__(self, encoder: Encoder, model: TrackerModel, slicing: Slicing) -> None:
+    def __init__(self, encoder: DocumentEncoder, model: TrackerModel, slicing: Slicing) -> None:
         self._encoder, self._model, self._slicing = encoder, model, slicing
         self.rows: list[Compared] = []
         self._past: list[Counted] = []

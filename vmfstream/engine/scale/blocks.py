@@ -22,7 +22,7 @@ from vmfstream.errors import InputError
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Codec, Prediction, RangeReader, Scores, Sums
 from vmfstream.records import Arrays, Document, Range, Rejected
-from vmfstream.text.encoders import Encoder
+from vmfstream.text.encoders import WorkerEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class SliceTask:
 
     slicing: Slicing
     slice: int
-    encoder: Callable[[], Encoder]
+    encoder: Callable[[], WorkerEncoder]
     encoder_state: Arrays
     prediction: Prediction | None
     novel: int

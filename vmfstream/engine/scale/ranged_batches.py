@@ -41,7 +41,7 @@ from vmfstream.engine.scale.ranges import apportioned, planned
 from vmfstream.errors import InputError, WorkersLost
 from vmfstream.protocols import Codec, Distributed, Executor, Live, Model, Ranged, Source
 from vmfstream.records import Arrays, Position, Range
-from vmfstream.text.encoders import Encoder
+from vmfstream.text.encoders import WorkerEncoder
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class RangedBatches:
         source: Source,
         codec: Codec,
         settings: EngineSettings,
-        make_encoder: Callable[[], Encoder],
+        make_encoder: Callable[[], WorkerEncoder],
         executor: Executor,
         range_messages: int = 0,
     ) -> None:

@@ -38,7 +38,7 @@ from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, rows_of, stack
 from vmfstream.runfile.snapshots import Snapshot, Stored, read_stored, write_snapshots
-from vmfstream.text.encoders import Counted, Encoder, TopWords
+from vmfstream.text.encoders import Counted, CountStorage, TopicNaming, TopWords
 from vmfstream.text.named_vectors import NamedVectorEncoder
 
 Kind: TypeAlias = Literal["flat", "tree", "smoothed"]
@@ -64,7 +64,7 @@ class Material:
     ``documents`` are the counts that all rows were encoded from.
     """
 
-    encoder: Encoder
+    encoder: TopicNaming
     track: TrackerSettings
     state: TrackState
     index: NDArray[np.int64]
@@ -153,7 +153,7 @@ def gather(stored: Stored) -> Material:
 
 def fitted(material: Material, kinds: Sequence[Kind], rng: np.random.Generator) -> list[Found]:
     """Fit each kind, all from the best of the annealed starts of the mixture."""
-    x, k = stack(list(material.xs), material.encoder.dim), material.k
+    x, k = stack(list(material.xs), material.state.dim), material.k
     fits = []
     for resp in annealed_starts(x, k, rng, STARTS):
         prior = moment_prior(x, resp, k, alpha=material.track.alpha)
@@ -315,7 +315,7 @@ def _predicted(material: Material, f: Matrix, gamma: Vector, kappa: KappaFactor,
 
 def _chain(material: Material, kp: int) -> tuple[int, list[Rows]]:
     """Return how many neighbouring slices are joined to save memory, and the rows of all slices joined so."""
-    dim, first = material.encoder.dim, int(material.index[0])
+    dim, first = material.state.dim, int(material.index[0])
     span = int(material.index[-1]) - first + 1
     most = max(4, CHAIN_BYTES // (16 * dim * kp))
     step = -(-span // most)
@@ -358,7 +358,7 @@ def _words(material: Material, found: Found, directions: Matrix, nodes: int) -> 
     return words
 
 
-def _counts(stored: Stored, encoder: Encoder, index: int) -> Counted:
+def _counts(stored: Stored, encoder: CountStorage, index: int) -> Counted:
     return encoder.unpack([stored.packed[i] for i in np.flatnonzero(stored.slice == index).tolist()])
 
 
