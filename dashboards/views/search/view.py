@@ -16,7 +16,6 @@ from vmfstream.dashboards.rows.history import Bools, Floats, History, Ints, hist
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.topic_names import lifetime, topic_name
 from vmfstream.dashboards.view import INSET, PHONE, Selection, Size, View
-from vmfstream.dashboards.views.search.spelling import nearest
 
 ROW = 62
 MOST = 8
@@ -28,6 +27,7 @@ _RIGHT = 22
 _TAPER = 0.5
 _HALF_LETTER = 3.1
 _LONGEST = 12  # font sizes of a word in a sentence
+_LETTERS = 40  # of a word that are compared with those of others
 _UP = {"names": 0.3, "numbers": 0.03}
 _ABOVE = 0.2  # of a row is left free above the first one, for what is written on its peak
 
@@ -96,6 +96,34 @@ def _code(word: str, vocabulary: Sequence[str]) -> int | None:
     if word in vocabulary:
         return vocabulary.index(word)
     return next((k for k, stored in enumerate(vocabulary) if word and stored.casefold() == word.casefold()), None)
+
+
+def distances(word: str, others: Sequence[str]) -> Ints:
+    """Return how many letters must be put in, taken out or changed to turn ``word`` into each other word.
+
+    Words are compared up to their fortieth letter (Levenshtein 1966; all words at once, a letter at a time).
+    """
+    word, cut = word[:_LETTERS], [other[:_LETTERS] for other in others]
+    length = np.array([len(other) for other in cut], dtype=np.int64)
+    letters = np.zeros((len(cut), int(length.max(initial=0))), dtype=np.int64)
+    for row, other in enumerate(cut):
+        letters[row, : len(other)] = [ord(letter) for letter in other]
+    before = np.tile(np.arange(letters.shape[1] + 1), (len(cut), 1))
+    for k, letter in enumerate(word, start=1):
+        now = np.empty_like(before)
+        now[:, 0] = k
+        for j in range(letters.shape[1]):
+            changed = before[:, j] + (letters[:, j] != ord(letter))
+            now[:, j + 1] = np.minimum(np.minimum(before[:, j + 1], now[:, j]) + 1, changed)
+        before = now
+    found: Ints = before[np.arange(len(cut)), length]
+    return found
+
+
+def nearest(word: str, others: Sequence[str], top: int = 5) -> list[str]:
+    """Return the ``top`` words that are spelt most alike, in the order of the alphabet where it is a draw."""
+    far = distances(word, others)
+    return [others[k] for k in sorted(range(len(others)), key=lambda k: (int(far[k]), others[k]))[:top]]
 
 
 def _rows(history: History, code: int) -> Iterator[Row]:

@@ -16,8 +16,7 @@ from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.search import panel as search
-from vmfstream.dashboards.views.search.spelling import distances, nearest
-from vmfstream.dashboards.views.search.view import BASE, HIGH, MOST, SearchFrame, SearchView
+from vmfstream.dashboards.views.search.view import BASE, HIGH, MOST, SearchFrame, SearchView, distances, nearest
 
 WIDE, PHONE = Size(1240, 0), Size(362, 0)
 

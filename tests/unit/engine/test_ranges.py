@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vmfstream.directional.chunked import along_the_tree, blocks
-from vmfstream.engine.scale.ranges import apportioned, planned
+from vmfstream.engine.scale.ranged_batches import apportioned, planned
 from vmfstream.records import Range
 
 SIZES = st.lists(st.integers(0, 50), max_size=8)

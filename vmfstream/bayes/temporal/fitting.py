@@ -18,10 +18,9 @@ from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.starts import annealed_starts
-from vmfstream.bayes.temporal.chain import convolve, smooth
+from vmfstream.bayes.temporal.chain import convolve, forward, next_slice_density, smooth
 from vmfstream.bayes.temporal.filtering import Filtered, FilterSettings, FilterState, filter_fit, filter_step
 from vmfstream.bayes.temporal.meanfield import Links, fit_chain, started
-from vmfstream.bayes.temporal.persistence import PERSISTENCES, PILOT, UNJUDGED, judged
 from vmfstream.bayes.temporal.proportions import STEP, ProportionRule, Proportions, proportions
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
@@ -31,6 +30,18 @@ from vmfstream.mixtures.columns import column_norms, directed
 Inference: TypeAlias = Literal["filter", "smoother", "meanfield"]
 
 Start: TypeAlias = Literal["all", "first"]
+
+PERSISTENCES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
+"""Grid that a persistence is chosen from."""
+
+PILOT = 0.9
+"""Persistence of the filter whose memberships all the grid is judged by."""
+
+UNJUDGED = 0.98
+"""What is taken while no slice was predicted yet."""
+
+JUDGED = 500
+"""Most documents of a slice that judge."""
 
 FLAT_SWEEPS = 25
 """Sweeps of the flat mixture of all slices from which the chain starts."""
@@ -182,7 +193,7 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOption
     scores, omega = None, options.persistence
     if omega is None:
         anchor, _ = _anchor_and_first(begun, k, options)
-        scores = judged(xs, _filtered(xs, begun, k, options, PILOT), anchor)
+        scores = _judged(xs, _filtered(xs, begun, k, options, PILOT), anchor)
         omega = PERSISTENCES[int(np.argmax(scores))] if scores.any() else UNJUDGED
     if options.inference == "filter":
         found = _from_filter(xs, begun, k, options, omega)
@@ -191,6 +202,21 @@ def _evolved(xs: Sequence[Rows], begun: _Begun, k: int, options: EvolutionOption
     else:
         found = _from_meanfield(xs, begun, k, options, omega)
     return replace(found, scores=scores)
+
+
+def _judged(xs: Sequence[Rows], pilot: Filtered, anchor: Floats) -> Vector:
+    """Mean log predictive density per document of every slice but the first, for each of `PERSISTENCES`; or zeros."""
+    gains = [one.h - one.p for one in pilot.slices]
+    totals = np.zeros(len(PERSISTENCES))
+    for j, omega in enumerate(PERSISTENCES):
+        ps = forward(gains, 1.0, pilot.slices[0].p, omega)[0]
+        for t in range(1, len(xs)):
+            if xs[t].shape[0]:
+                step = -(-xs[t].shape[0] // JUDGED)
+                before = pilot.slices[t - 1]
+                density = next_slice_density(xs[t][::step], ps[t], anchor, before.kappa, np.log(before.weights))
+                totals[j] += float(density.mean()) * xs[t].shape[0]
+    return np.asarray(totals / max(sum(x.shape[0] for x in xs[1:]), 1))
 
 
 def _begun(

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.models.calibration import arrival_temperature
+from vmfstream.bayes.predictive import topic_densities
+from vmfstream.bayes.tempering import fitted_temper
+from vmfstream.mixtures.columns import directed
 from vmfstream.online import tracker
 from vmfstream.online.belief_update import refreshed
 from vmfstream.online.partial_sums import (
@@ -25,6 +27,12 @@ from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.protocols import Regrow, Scores, SliceSummary
 from vmfstream.records import Arrays
+
+MOST_DOCUMENTS = 500
+"""Most documents of a slice that the temperature is fitted to."""
+
+LEAST_DOCUMENTS = 20
+"""Fewest documents that the temperature is fitted to."""
 
 
 class TrackerModel:
@@ -190,3 +198,23 @@ class TopicPrediction:
 def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kappa: float) -> Scores:
     topic = np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)
     return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info))
+
+
+def arrival_temperature(result: SliceResult) -> float:
+    """Fit the softmax temperature to a slice: its documents' scores under the prediction, and their topics at its end.
+
+    Documents whose topic is new or gone do not count. NaN if nothing was predicted or too few documents are left.
+    """
+    if result.prediction is None or not len(result.resp):
+        return float("nan")
+    x, belief, ids = result.prediction.x, result.prediction.belief, result.prediction.ids
+    place = np.full(int(max(ids.max(), result.filtered.ids.max())) + 1, -1)
+    place[ids] = np.arange(len(ids))
+    k = len(result.filtered.ids)
+    found = place[result.filtered.ids[result.resp[:, :k].argmax(axis=1)]]
+    known = np.flatnonzero((found >= 0) & directed(x) & result.resp.any(axis=1))
+    if len(known) < LEAST_DOCUMENTS or len(ids) < 2:
+        return float("nan")
+    rows = known[:: -(-len(known) // MOST_DOCUMENTS)]
+    scores = topic_densities(x[rows], belief.f, belief.gamma, belief.kappa) + belief.log_weights
+    return 1.0 / fitted_temper(scores, found[rows])

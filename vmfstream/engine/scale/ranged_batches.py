@@ -1,10 +1,14 @@
 """The sums of an epoch from workers, who read ranges of offsets; the driver plans, admits, adds up and commits.
 
-An epoch is planned as ranges of offsets, and a plan follows from the position and from what the source holds. Workers
-read the ranges and return of each message its slice and a digest of its id. Part by part, in the order of the plan, the
-driver takes messages up to the first document of a later slice: there that part waits until the slice is over, which it
-is when every part waits or has nothing left. The documents taken are scored under the belief at the begin of the epoch
-and added at its end. Nothing of this depends on how many workers there are, or on where they are.
+An epoch is planned as ranges of offsets, and a plan follows from the position and from what the source holds. Ranges
+are small and of one size. Workers get blocks of neighbouring ranges (`vmfstream.directional.chunked.blocks`), whole
+subtrees of the one binary tree along which all sums are made.
+
+Workers read the ranges and return of each message its slice and a digest of its id. Part by part, in the order of the
+plan, the driver takes messages up to the first document of a later slice: there that part waits until the slice is
+over, which it is when every part waits or has nothing left. The documents taken are scored under the belief at the
+begin of the epoch and added at its end. Nothing of this depends on how many workers there are, or on where they are:
+the result is the same to the last bit.
 
 In one process, `vmfstream.engine.loop.local_batches.LocalBatches` scores batch by batch in the order of times. Here the
 same documents are learnt, but in other batches; and no part makes documents of another one late.
@@ -37,7 +41,6 @@ from vmfstream.engine.scale.blocks import (
     read_block,
     summaries,
 )
-from vmfstream.engine.scale.ranges import apportioned, planned
 from vmfstream.errors import InputError, WorkersLost
 from vmfstream.protocols import Codec, Distributed, Executor, Live, Model, Ranged, Source
 from vmfstream.records import Arrays, Position, Range
@@ -284,3 +287,33 @@ def _earliest(seen: Sequence[RangeSummary]) -> int | None:
         if first is not None:
             firsts.setdefault(one.wanted.part, first)
     return min(firsts.values(), default=None)
+
+
+def apportioned(total: int, sizes: Sequence[int]) -> list[int]:
+    """Share ``total`` out in proportion to ``sizes``, to none more than its size (largest remainders, then the first).
+
+    Examples
+    --------
+    >>> apportioned(10, [100, 50, 50]), apportioned(10, [3, 1])
+    ([5, 3, 2], [3, 1])
+    """
+    whole = sum(sizes)
+    if total >= whole:
+        return list(sizes)
+    shares = [total * size // whole for size in sizes]
+    order = sorted(range(len(sizes)), key=lambda i: (-(total * sizes[i] % whole), i))
+    for i in order[: total - sum(shares)]:
+        shares[i] += 1
+    return shares
+
+
+def planned(extents: Sequence[Range], budget: int, size: int) -> list[Range]:
+    """Return the ranges of an epoch of at most ``budget`` messages, part by part, each of at most ``size`` messages.
+
+    Every part gives in proportion to what it holds, so that all are read to their ends at the same time.
+    """
+    out = []
+    for extent, share in zip(extents, apportioned(budget, [len(e) for e in extents]), strict=True):
+        end = extent.first + share
+        out += [Range(extent.part, low, min(low + size, end)) for low in range(extent.first, end, size)]
+    return out

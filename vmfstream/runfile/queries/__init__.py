@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, kept
-from vmfstream.runfile.queries.closed import Closed, ClosedSlice
 from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, RepresentativeFrame
 from vmfstream.runfile.queries.progress import EpochFrame, Newest, OpenSlice, Progress, RunStatus
 from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
 from vmfstream.runfile.queries.topics import (
     AngleFrame,
+    ClosedSlice,
     EventFrame,
     Reading,
     SketchFrame,
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-class Reader(Progress, Topics, Documents, Snapshots, Closed):
+class Reader(Progress, Topics, Documents, Snapshots):
     """Query a run file, also while another process is writing it.
 
     A file of an older format is brought up to date first, if nobody writes it.
