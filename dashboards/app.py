@@ -200,7 +200,11 @@ class Server:
 
 
 def serve(log: Path, host: str, port: int, *, show: bool = False, tell: Any = print) -> None:
-    """Serve the live page until Ctrl-C or SIGTERM; with ``show`` open it in the browser."""
+    """Serve the live page of ``log`` until Ctrl-C or SIGTERM; with ``show`` open it in the browser.
+
+    ``host`` and ``port`` are where it listens, 0 for any free port; ``tell`` is called with a sentence that names the
+    address. Raises InputError as `beside` does.
+    """
     server = Server(log, host, port)
     for number in (signal.SIGINT, signal.SIGTERM):  # what was started in the background ignores Ctrl-C unless told
         signal.signal(number, lambda *_: threading.Thread(target=server.stop, daemon=True).start())
@@ -212,7 +216,9 @@ def serve(log: Path, host: str, port: int, *, show: bool = False, tell: Any = pr
 
 @contextmanager
 def beside(log: Path, host: str = "127.0.0.1", port: int = 8050) -> Iterator[str]:
-    """Serve the live page from a process of its own while the body runs, and yield its address.
+    """Serve the live page of ``log`` from a process of its own while the body runs, and yield its address.
+
+    ``host`` and ``port`` are where it listens.
 
     Raises
     ------

@@ -98,6 +98,8 @@ def chart(
         HTML on top of the drawing.
     table : bool
         Offer the rows as a file; the view's script answers with ``rows()``.
+    level : int
+        Of the heading, from 2 to 6.
     """
     described = "words" if sentence else "caption"
     spoken = f'<p class="only-read" id="{name}-words">{for_html(sentence)}</p>' if sentence else ""
@@ -118,7 +120,10 @@ def save_buttons(name: str, *, table: bool = True) -> str:
 
 
 def switch(name: str, label: str, choices: Sequence[tuple[str, str, bool]]) -> str:
-    """Return a row of buttons of which one is pressed: id, name for screen readers, and (value, text, enabled)."""
+    """Return a row of buttons of which one is pressed.
+
+    ``name`` is its id, ``label`` its name for screen readers, and ``choices`` are (value, text, enabled).
+    """
     buttons = "".join(
         f'<button data-value="{for_html(value)}"{"" if enabled else " disabled"}>{for_html(text)}</button>'
         for value, text, enabled in choices

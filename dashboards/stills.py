@@ -156,7 +156,7 @@ def still(rows: RunRows, what: str, selection: Selection, kind: Format, width: f
 
 
 def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0) -> dict[str, Any]:
-    """Return the drawing of a still as plain data and layout, see `still`."""
+    """Return the drawing of a still as plain data and layout; arguments and errors as in `still`."""
     what = current_name(what)
     if what not in VIEWS:
         raise InputError(f"--still: expected one of {', '.join(VIEWS)}, got {what!r}")
@@ -183,7 +183,10 @@ def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0
 
 
 def source(rows: RunRows, what: str, selection: Selection) -> list[str]:
-    """Say in parts what a still shows: corpus, topic, time, reading, version."""
+    """Say in parts what a still of ``what`` shows: corpus, topic, time, reading, version.
+
+    ``rows`` and ``selection`` are what it is drawn from.
+    """
     history = history_of(rows, selection.reading)
     meta = rows.meta()
     parts = [clean(meta.get("title") or texts.TITLE)]

@@ -65,10 +65,13 @@ class View(ABC, Generic[F]):
 
     @abstractmethod
     def drawing(self, frame: F, size: Size, theme: ThemeName) -> dict[str, Any]:
-        """Return data and layout of the figure as plain dicts of numbers, texts and arrays."""
+        """Return data and layout of the figure as plain dicts of numbers, texts and arrays.
+
+        ``frame`` is what `frame` returned, ``size`` in CSS pixels; ``theme`` is "light" or "dark".
+        """
 
     def figure(self, frame: F, size: Size, theme: ThemeName) -> Figure:
-        """Draw the frame at a size in CSS pixels."""
+        """Draw ``frame`` at a ``size`` in CSS pixels in the colours of a ``theme``."""
         import plotly.graph_objects as go
 
         return go.Figure(self.drawing(frame, size, theme))

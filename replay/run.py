@@ -53,7 +53,9 @@ def open_replay(
     id: str | None = None,
     title: str | None = None,
 ) -> Replay:
-    """Open a corpus by name, or a file by its path; the other arguments name columns of a file.
+    """Open a corpus by ``name``, or a file by its path.
+
+    ``time``, ``text``, ``id`` and ``title`` name columns of a file that are not found by their usual names.
 
     Raises
     ------
@@ -78,7 +80,15 @@ def replay_planted(
     observe: Observer | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Recovered:
-    """Follow the built-in stream and compare the label that each document got on arrival with the known one."""
+    """Follow the built-in stream and compare the label that each document got on arrival with the known one.
+
+    Parameters
+    ----------
+    store : where the run is kept.
+    topics, seed : most topics, and the seed of the tracker.
+    stream : the planted stream; by default the usual one.
+    observe, stop : see `vmfstream.engine.run.follow`.
+    """
     source = PlantedSource(stream)
     truth: list[NDArray[np.int64]] = []
     found: list[NDArray[np.int64]] = []

@@ -83,7 +83,11 @@ def _names(file: Path, table: str) -> list[str]:
 
 
 def optional_column(file: Path, names: list[str], role: str, given: str | None, usual: Sequence[str]) -> str | None:
-    """Return the quoted name of a column that was given or has one of the usual names."""
+    """Return the quoted name of a column that was given or has one of the usual names; None if there is none.
+
+    ``file`` and ``role`` are for messages; of its columns ``names`` the ``given`` one must exist, else InputError is
+    raised; the first of ``usual`` is taken without one.
+    """
     folded = {name.lower(): name for name in reversed(names)}
     if given is not None:
         if given.lower() not in folded:
@@ -93,7 +97,7 @@ def optional_column(file: Path, names: list[str], role: str, given: str | None, 
 
 
 def column(file: Path, names: list[str], role: str, given: str | None, usual: Sequence[str]) -> str:
-    """Return the quoted name of a column as `optional_column` does; raise InputError if there is none."""
+    """Return the quoted name of a column; arguments as in `optional_column`. Raises InputError if there is none."""
     found = optional_column(file, names, role, given, usual)
     if found is None:
         raise InputError(

@@ -281,7 +281,10 @@ def small_mix(seed: int = 0) -> Simulated:
 
 
 def big_mix(seed: int = 0, n: int = 5000, d: int = 1000) -> Simulated:
-    """Draw ``n`` points in ``d`` dimensions from four components around random directions ([BDGS05] section 6.1)."""
+    """Draw ``n`` points in ``d`` dimensions from four components around random directions ([BDGS05] section 6.1).
+
+    ``seed`` fixes the directions as well as the points.
+    """
     mu = np.random.default_rng([seed, 1]).standard_normal((4, d))
     sizes = np.diff(np.round(n * np.cumsum([0.0, 0.251, 0.238, 0.252, 0.259])).astype(int))
     return _simulated("big-mix", mu, [650.98, 266.83, 267.83, 612.88], sizes, seed)

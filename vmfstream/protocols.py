@@ -256,7 +256,11 @@ class Model(Protocol):
         ...
 
     def begin(self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> bool:
-        """Fit the first topics to closed slices and the open one; False if no document has a direction."""
+        """Fit the first topics to closed slices and the open one; False if no document has a direction.
+
+        ``slices`` are numbers and rows of closed slices, oldest first; ``open_slice`` and ``open_rows`` those of the
+        open one.
+        """
         ...
 
     def learn(self, x: Rows, *, donate: bool) -> Scores:
@@ -288,7 +292,11 @@ class Model(Protocol):
         ...
 
     def restore(self, open_part: Arrays, slice_part: Arrays, window: Sequence[Rows], rows: Rows) -> None:
-        """Continue from ``arrays()`` and the kept documents; what follows is the same to the last bit."""
+        """Continue from ``arrays()`` and the kept documents; what follows is the same to the last bit.
+
+        ``open_part`` and ``slice_part`` are what ``arrays()`` returned; ``window`` are the rows of the closed slices in
+        it, oldest first, and ``rows`` those of the open one.
+        """
         ...
 
 
@@ -306,7 +314,7 @@ class Prediction(Protocol):
     def score(self, x: Rows, so_far: Any, keep: int) -> tuple[Scores, Sums]:
         """Score documents given what the slice has gathered before this epoch, and sum them.
 
-        The first ``keep`` documents will be kept.
+        ``x`` are unit rows (N, D), of which the first ``keep`` will be kept; ``so_far`` is from `Distributed.gathered`.
         """
         ...
 

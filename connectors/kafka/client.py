@@ -52,7 +52,10 @@ class LastWarning(logging.Handler):
 
 @contextmanager
 def explain_errors(address: TopicAddress, options: ClientOptions, topic: str = "") -> Iterator[LastWarning]:
-    """Turn errors of the client library into an InputError that says what to check."""
+    """Turn errors of the client library into an InputError that says what to check.
+
+    ``address`` and ``options`` are those of the cluster that is asked; ``topic`` is named if it is known.
+    """
     last_warning = LastWarning()
     try:
         yield last_warning
@@ -65,7 +68,11 @@ def explain_errors(address: TopicAddress, options: ClientOptions, topic: str = "
 
 
 def open_consumer(address: TopicAddress, options: ClientOptions, **settings: Any) -> KafkaConsumer:
-    """Open a consumer that joins no group and has its partitions and offsets assigned."""
+    """Open a consumer that joins no group and has its partitions and offsets assigned.
+
+    ``settings`` of kafka-python go before those of ``options``. If the cluster at ``address`` cannot be used an error
+    of kafka-python is raised, see `explain_errors`.
+    """
     reading: dict[str, Any] = {
         "isolation_level": "read_committed",
         "fetch_max_bytes": FETCH_BYTES,
@@ -77,7 +84,10 @@ def open_consumer(address: TopicAddress, options: ClientOptions, **settings: Any
 
 
 def open_producer(address: TopicAddress, options: ClientOptions, **settings: Any) -> KafkaProducer:
-    """Open an idempotent producer: the broker recognises repeated messages."""
+    """Open an idempotent producer: the broker recognises repeated messages.
+
+    Arguments and errors as in `open_consumer`.
+    """
     return _opened(KafkaProducer, address, options, enable_idempotence=True, acks="all",
                    allow_auto_create_topics=False, **settings)  # fmt: skip
 
@@ -105,9 +115,10 @@ def known_topics(address: TopicAddress, options: ClientOptions) -> dict[str, int
 
 
 def make_topics(address: TopicAddress, options: ClientOptions, partitions: int) -> Sequence[str]:
-    """Make those topics of an address that do not exist, with unlimited retention; return their names.
+    """Make those topics of an ``address`` that do not exist, with unlimited retention; return their names.
 
-    Kafka deletes by the time of messages: with a limit, replayed old documents would be deleted while being written.
+    ``partitions`` >= 1 are those of each; ``options`` are for the client. Kafka deletes by the time of messages: with a
+    limit, replayed old documents would be deleted while being written.
     """
     missing = [name for name in address.topics if name not in known_topics(address, options)]
     if missing:

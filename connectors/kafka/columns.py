@@ -54,7 +54,10 @@ class RecordColumns:
         return np.where(self.length > max_bytes, _HEAD, self.length) + _OVERHEAD
 
     def messages(self, part: str, text: bool, max_bytes: int) -> list[Message]:
-        """Return the records as messages; those longer than ``max_bytes`` keep their beginning only."""
+        """Return the records of ``part`` as messages; those longer than ``max_bytes`` keep their beginning only.
+
+        With ``text`` a value is the text of a document, otherwise bytes that are still to be decoded.
+        """
         long = (self.length > max_bytes).tolist()
         heads = [one[:_HEAD] if cut else one for one, cut in zip(self.value, long, strict=True)]
         values: list[Any] = [{"text": one} for one in heads] if text else heads

@@ -28,6 +28,9 @@ def offset_ranges(address: TopicAddress, options: ClientOptions, topics: Mapping
 
     Parameters
     ----------
+    address : TopicAddress
+    options : ClientOptions
+        Of the client that asks the cluster at ``address``.
     topics : mapping of str to int
         Topics with their numbers of partitions.
 
@@ -59,6 +62,14 @@ def newest_message(
     address: TopicAddress, options: ClientOptions, codec: Codec, held: Mapping[str, OffsetRange]
 ) -> Document | Rejected | None:
     """Read and decode the newest message of one partition; None if there is no message.
+
+    Parameters
+    ----------
+    address : TopicAddress
+    options : ClientOptions
+    codec : Codec
+    held : mapping of str to OffsetRange
+        Offsets by part, from `offset_ranges`.
 
     Raises
     ------

@@ -167,6 +167,8 @@ def reread(
 
     Parameters
     ----------
+    address : TopicAddress
+    options : ClientOptions
     wanted : mapping of str to sequence of int
         Offsets by part (``topic:partition``).
 
@@ -231,11 +233,15 @@ def publish_documents(
         Where documents come from, and how they are decoded.
     address : TopicAddress
         With one topic, which is made if it does not exist.
+    options : ClientOptions
+        Of the client that writes there.
     rate : float, optional
         Documents per second; by default as fast as possible.
     partitions : int
         Number of partitions, if the topic is made.
     compression : one of ``COMPRESSIONS``, optional
+    stop : callable
+        Asked between messages; nothing more is sent once it returns true.
 
     Returns
     -------

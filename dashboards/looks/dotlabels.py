@@ -44,7 +44,7 @@ class Mark(NamedTuple):
 
 
 def dot(x: float, y: float, radius: float) -> Box:
-    """Return the box around a dot."""
+    """Return the box around a dot of this ``radius`` at ``x``, ``y``, all in pixels."""
     return Box(x - radius, y - radius, x + radius, y + radius)
 
 

@@ -65,7 +65,7 @@ def numbered(topic: int) -> str:
 
 
 def odd(name: str, shown: str, usual: str, date: str) -> str:
-    """Return the sentence that a quantity left its usual range."""
+    """Return the sentence that the quantity ``name`` left its ``usual`` range at a ``date``, when it was ``shown``."""
     return f"{name}: {shown} in {date}, usually {usual}."
 
 
@@ -96,7 +96,7 @@ def period(labels: Sequence[str]) -> str:
 
 
 def count(n: float, one: str, many: str) -> str:
-    """Format a number with thousands separators, followed by its noun."""
+    """Format ``n`` with thousands separators, followed by its noun: ``one``, or ``many`` unless n is 1."""
     return f"{n:,.0f} {one if round(n) == 1 else many}"
 
 
@@ -116,7 +116,10 @@ def span(labels: Sequence[str]) -> str:
 
 
 def subtitle(labels: Sequence[str], documents: int, topics: int, tried: int) -> str:
-    """Return the line beside the title: documents, span, topics."""
+    """Return the line beside the title: numbers of ``documents``, ``topics`` and those only ``tried``, and the time.
+
+    ``labels`` name the slices.
+    """
     return f"{count(documents, 'document', 'documents')}, {span(labels)}, {_topics(topics, tried)}"
 
 
@@ -138,7 +141,10 @@ def rest(n: int) -> str:
 
 
 def river_sentence(labels: Sequence[str], documents: int, drawn: int, largest: str) -> str:
-    """Describe the river in one sentence, for screen readers."""
+    """Describe the river in one sentence, for screen readers.
+
+    ``labels`` name its slices, ``documents`` and ``drawn`` topics are numbers, ``largest`` is a name or empty.
+    """
     biggest = f" The largest topic at the newest date is {largest}." if largest else ""
     what = f"River of {count(drawn, 'topic', 'topics')} over {span(labels)}"
     return f"{what}, {count(documents, 'document', 'documents')}.{biggest}"
@@ -186,14 +192,21 @@ def dropped_sentence(dropped: Sequence[str]) -> str:
 
 
 def peak(rank: int, date: str, *, short: bool) -> str:
-    """Return at which date a word was strongest in a topic, and its rank there."""
+    """Return at which ``date`` a word was strongest in a topic, and its ``rank`` there.
+
+    ``short`` is for narrow drawings.
+    """
     return PAGE["searchPeakShort" if short else "searchPeak"].replace("{rank}", str(rank)).replace("{date}", date)
 
 
 def lineage_sentence(
     labels: Sequence[str], topics: int, tried: int, happened: Mapping[str, int], may_change: bool
 ) -> str:
-    """Summarize the events of all topics for screen readers, or say why there are none."""
+    """Summarize the events of all topics for screen readers, or say why there are none.
+
+    ``labels`` name the slices, ``topics`` and ``tried`` count topics and those of the warm-up, ``happened`` counts
+    events by kind; ``may_change`` tells whether topics could come and go.
+    """
     events = [
         count(happened[kind], one, many)
         for kind, one, many in (
@@ -215,7 +228,10 @@ def lineage_sentence(
 
 
 def left_out(smaller: int, short: int, noun: str) -> str:
-    """Return which topics are not drawn."""
+    """Return how many topics are not drawn: ``smaller`` ones, and ``short`` ones of less than three slices.
+
+    A slice is called ``noun``.
+    """
     parts = [count(smaller, "smaller topic", "smaller topics")] if smaller else []
     parts += [f"{count(short, 'topic', 'topics')} with less than three {noun}s"] if short else []
     return f"Not drawn: {' and '.join(parts)}." if parts else ""

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 
 def compressed_script(name: str, kind: str, text: str) -> str:
-    """Return a script element of the exported page whose text is compressed; ``unpack.js`` puts it in its place."""
+    """Return a script element of the exported page whose ``text`` is compressed; ``unpack.js`` puts it in its place.
+
+    ``name`` is its id and ``kind`` its type, such as "application/json".
+    """
     body = base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
     return f'<script type="text/plain" data-type="{kind}" id="{name}">{body}</script>\n'
 

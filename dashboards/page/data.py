@@ -22,7 +22,7 @@ from vmfstream.dashboards.views.river.panel import many
 
 
 def parts_of(rows: RunRows, plan: PagePlan, *, live: bool = False) -> PageParts:
-    """Return what the page's HTML is made of."""
+    """Return what the page's HTML is made of: ``rows``, the ``plan`` of its figures, and whether it is ``live``."""
     history = history_of(rows, readings_of(rows)[0])
     return PageParts(
         rows=rows,
@@ -37,7 +37,7 @@ def parts_of(rows: RunRows, plan: PagePlan, *, live: bool = False) -> PageParts:
 
 
 def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any]:
-    """Return everything but the figures, its arrays placed in ``table``."""
+    """Return everything of ``rows`` but the figures of the ``plan``, its arrays placed in ``table``."""
     readings = readings_of(rows)
     history, topics = history_of(rows, readings[0]), topics_of(rows)
     data: dict[str, Any] = {

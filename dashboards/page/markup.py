@@ -50,7 +50,7 @@ def exported(parts: PageParts, library: str, data: str, figures: str) -> str:
 
 
 def page(parts: PageParts, head: str, scripts: str) -> str:
-    """Return the page's HTML around what its face adds to the head and behind the body."""
+    """Return the page's HTML of ``parts``; its face adds to the ``head`` and, by ``scripts``, behind the body."""
     title = for_html(clean(parts.meta.get("title") or texts.TITLE))
     if not parts.history.index.size:
         return waiting(title, phrases.nothing_closed(0), head, scripts, footer=_footer(parts))
@@ -58,7 +58,10 @@ def page(parts: PageParts, head: str, scripts: str) -> str:
 
 
 def waiting(title: str, sentence: str, head: str, scripts: str, *, footer: str = "", live: bool = False) -> str:
-    """Return a page that says why there is no river yet; ``title`` is escaped already."""
+    """Return a page that says by a ``sentence`` why there is no river yet; ``title`` is escaped already.
+
+    ``head``, ``scripts`` and ``footer`` are HTML; a ``live`` page looks for news by itself.
+    """
     body = (
         f'<header><h1>{title}</h1><div class="controls"><button id="theme" aria-label="Light or dark">◐ <span></span>'
         f"</button></div></header><main><section><h2>{texts.RIVER}</h2>"

@@ -41,7 +41,10 @@ def degrees_between(a: Floats, b: Floats) -> Floats:
 
 
 def angles_seen_from(rows: RunRows, history: History, topic: int) -> Floats:
-    """Return the degrees between one topic and every other at each slice, shape (S, T), NaN where unknown."""
+    """Return the degrees between ``topic``, an id, and every other at each slice, shape (S, T), NaN where unknown.
+
+    ``rows`` are those of a run file, ``history`` is one of its readings.
+    """
     out = np.full((history.index.size, history.topic.size), np.nan)
     for reading, used in _parts(rows, history):
         frame = rows.angles(reading, topic)
@@ -51,7 +54,10 @@ def angles_seen_from(rows: RunRows, history: History, topic: int) -> Floats:
 
 
 def sketch_of(rows: RunRows, history: History, topic: int) -> Floats:
-    """Return the sketches of one topic's mean as unit rows, shape (S, 256), NaN where there is none."""
+    """Return the sketches of one topic's mean as unit rows, shape (S, 256), NaN where there is none.
+
+    Arguments as in `angles_seen_from`.
+    """
     found = [(rows.sketches(reading), used) for reading, used in _parts(rows, history)]  # all: the globe needs them too
     out = np.full((history.index.size, max(frame.numbers.shape[1] for frame, _ in found)), np.nan)
     for frame, used in found:

@@ -136,7 +136,7 @@ class CachedRows:
 
 
 def once(rows: RunRows, key: Hashable, compute: Callable[[], R]) -> R:
-    """Compute a value from rows, only once if the rows are cached."""
+    """Return ``compute()`` from ``rows``, computed only once for a ``key`` if the rows are cached."""
     return rows.once(key, compute) if isinstance(rows, CachedRows) else compute()
 
 

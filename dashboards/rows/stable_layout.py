@@ -60,14 +60,20 @@ class StableLayout:
         return list(self._order)
 
     def line(self, key: Hashable, fitted: Floats, columns: int) -> Floats:
-        """Return the straight line that levels a kind of picture: the first one's until there is twice as much."""
+        """Return the straight line that levels a kind of picture: the first one's until there is twice as much.
+
+        ``key`` names the kind, ``fitted`` is the line that suits the present ``columns`` best.
+        """
         if key not in self._lines or columns >= 2 * self._lines[key][1]:
             self._lines[key] = fitted, columns
             self._extents.pop(key, None)
         return self._lines[key][0]
 
     def extent(self, key: Hashable, low: float, high: float) -> tuple[float, float]:
-        """Return the lowest and highest height that a kind of picture shows; it grows by quarters and never shrinks."""
+        """Return the lowest and highest height that a kind of picture shows; it grows by quarters and never shrinks.
+
+        ``key`` names the kind, ``low`` and ``high`` are what the present picture reaches.
+        """
         a, b = self._extents.setdefault(key, (low, high))
         step = _STEP * (b - a)
         if step > 0:

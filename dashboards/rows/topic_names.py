@@ -24,7 +24,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def topic_name(history: History, s: int, t: int, top: int = 2) -> str:
-    """Return the name of column ``t`` at row ``s``."""
+    """Return the name of column ``t`` at row ``s`` of ``history``: its ``top`` strongest words, or its number."""
     return " ".join(distinct(history.strongest(s, t, 4 * top), top)) or numbered(int(history.topic[t]))
 
 

@@ -55,12 +55,18 @@ Algorithm: TypeAlias = Callable[[Rows, int, int], Clustering]
 
 
 def cluster(x: Rows, k: int, algorithm: str, seed: int) -> Clustering:
-    """Cluster unit rows by the algorithm of that name; equal seeds give the printed algorithms the same start."""
+    """Cluster unit rows ``x`` (N, D) into ``k`` by the ``algorithm`` of that name.
+
+    Equal values of ``seed`` give the printed algorithms the same start.
+    """
     return ALGORITHMS[algorithm](x, k, seed)
 
 
 def printed_start(x: Rows, k: int, seed: int) -> Mixture:
-    """Return where the printed algorithms start: means near the mean of all documents, equal weights, a low kappa."""
+    """Return where the printed algorithms start: means near the mean of all documents, equal weights, a low kappa.
+
+    ``x`` are unit rows (N, D), ``k`` is the number of means, which ``seed`` spreads.
+    """
     mu = perturbed_means(x, k, np.random.default_rng(seed), step=STEP)
     return Mixture(np.full(k, 1.0 / k), mu, np.full(k, VAGUE))
 

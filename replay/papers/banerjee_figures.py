@@ -46,7 +46,10 @@ SETTLED = 0.02
 
 
 def information(name: str, title: str, sets: Mapping[str, Sequence[int]], note: str = "") -> Exhibit:
-    """Return an exhibit with a panel for each data set: mutual information over the number of clusters."""
+    """Return an exhibit with a panel for each data set: mutual information over the number of clusters.
+
+    ``sets`` gives the numbers of clusters for each data set; ``name``, ``title`` and ``note`` are shown.
+    """
 
     def plan(effort: Effort) -> list[Task]:
         return [
@@ -119,7 +122,10 @@ def _show_yeast(done: Done) -> Shown:
 
 
 def entropies_once(data: str, k: int, seed: int, draw: int) -> Result:
-    """Run soft-moVMF and return the mean entropy of the posterior after each sweep, in bits."""
+    """Run soft-moVMF and return the mean entropy of the posterior after each sweep, in bits.
+
+    ``data``, ``k``, ``seed`` and ``draw`` are those of `vmfstream.replay.papers.clustering.cluster_once`.
+    """
     x = documents(data, draw).x
     mixture = printed_start(x, k, seed)
     bits: list[float] = []

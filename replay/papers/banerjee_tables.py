@@ -66,7 +66,11 @@ def approximations() -> Table:
 
 
 def confusions(name: str, title: str, data: str, k: int, values: Mapping[str, printed.Confusion]) -> Exhibit:
-    """Return an exhibit of confusion matrices, the run of median agreement standing for all restarts."""
+    """Return an exhibit of confusion matrices, the run of median agreement standing for all restarts.
+
+    ``data`` is clustered into ``k``; ``values`` are the printed matrices by algorithm; ``name`` and ``title`` are
+    shown.
+    """
 
     def plan(effort: Effort) -> list[Task]:
         return clusterings(data, COMPARED, (k,), effort.seeds(), effort.seed)

@@ -103,7 +103,11 @@ def documents(name: str, draw: int) -> Dataset:
 
 
 def cluster_once(data: str, algorithm: str, k: int, seed: int, draw: int) -> Result:
-    """Cluster a data set and score the result: against the classes if there are any, else by cosines."""
+    """Cluster a data set and score the result: against the classes if there are any, else by cosines.
+
+    ``data`` is its name and ``draw`` the seed of its drawing; ``algorithm`` finds ``k`` clusters from the start of
+    ``seed``.
+    """
     chosen = documents(data, draw)
     begun = time.perf_counter()
     found = cluster(chosen.x, k, algorithm, seed)
@@ -124,7 +128,10 @@ def cluster_once(data: str, algorithm: str, k: int, seed: int, draw: int) -> Res
 def clusterings(
     data: str, algorithms: Sequence[str], counts: Sequence[int], seeds: Sequence[int], draw: int
 ) -> list[Task]:
-    """Return the tasks that cluster a data set with every algorithm, number of clusters and seed."""
+    """Return the tasks that cluster ``data`` with every one of ``algorithms``, ``counts`` of clusters and ``seeds``.
+
+    ``draw`` is the seed with which the data set is drawn.
+    """
     return [
         Task(cluster_once, {"data": data, "algorithm": name, "k": k, "seed": seed, "draw": draw}, ORIGINS[data].files)
         for k in counts

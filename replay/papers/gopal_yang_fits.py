@@ -1,4 +1,8 @@
-"""The models and the baselines of [GY14] by name, on starts that are common to them, and the tasks that fit them."""
+"""The models and the baselines of [GY14] by name, on starts that are common to them, and the tasks that fit them.
+
+Tasks name the ``data`` set, the ``method`` and the number ``k`` of clusters; ``seed`` decides the start and ``draw``
+which half is held out.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ TOLERANCE = 1e-4
 
 
 def random_labels(n: int, k: int, seed: int) -> Labels:
-    """Return the clusters in which documents start, equal for all methods of a restart."""
+    """Return the clusters (n,) in which ``n`` documents start, equal for all methods of a restart."""
     return np.random.default_rng(seed).integers(k, size=n)
 
 
@@ -116,10 +120,10 @@ def _shares(labels: Labels, k: int) -> Vector:
 def expectation_maximisation(
     scores: Callable[[Vector], Vector], labels: Labels, k: int, most: int = MOST_SWEEPS
 ) -> Labels:
-    """Run EM from labels (N,) to rest and return the likeliest clusters.
+    """Run EM from ``labels`` (N,) in ``k`` clusters to rest and return the likeliest clusters.
 
-    ``scores`` re-estimates the model from responsibilities (N, K) and returns the joint log-densities of documents and
-    clusters, (N, K), under it.
+    It does at most ``most`` sweeps. ``scores`` re-estimates the model from responsibilities (N, K) and returns the
+    joint log-densities of documents and clusters, (N, K), under it.
     """
     shares, before = _shares(labels, k), -np.inf
     for _ in range(most):
@@ -181,7 +185,7 @@ BASELINES: Mapping[str, Callable[[Dataset, int, int], Labels]] = {
 
 
 def clustered_once(data: str, method: str, k: int, seed: int, weighting: datasets.Weighting = "ltc") -> Result:
-    """Cluster a labelled data set and score the result."""
+    """Cluster a labelled data set, whose words have this ``weighting``, and score the result."""
     chosen = labelled(data)
     if weighting != "ltc":
         x = datasets.weigh(_counts(chosen), weighting)

@@ -84,7 +84,7 @@ def mark(values: Sequence[float], reference: Sequence[float]) -> str:
 
 
 def marked(mean: float, spread: float | None, sign: str, digits: int = 3) -> str:
-    """Return a score with its spread and mark as one text."""
+    """Return a score ``mean`` with its ``spread`` and the mark ``sign`` as one text, to so many ``digits``."""
     text = f"{mean:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
     return f"{text} {sign}".rstrip()
 

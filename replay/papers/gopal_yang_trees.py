@@ -40,7 +40,11 @@ RIVALS = ((H, B_SAMPLED), (H, B_OWN), (H, V), (H_OURS, B_OURS), (H_OURS, V))
 
 
 def hierarchy_once(data: str, method: str, height: int, branching: int, seed: int, draw: int) -> Result:
-    """Fit a hierarchy to one part of a data set and score the other."""
+    """Fit a hierarchy to one part of ``data`` and score the other.
+
+    Every node above the leaves has ``branching`` children, and leaves have the depth ``height``; ``method`` is the
+    published scheme or ours; ``seed`` decides the start and ``draw`` the parts.
+    """
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
 
     train, test = halves(data, draw)

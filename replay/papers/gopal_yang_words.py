@@ -27,8 +27,9 @@ def topic_once(
 ) -> Result:
     """Follow all topics through the years and return the one that gives most weight to the words wanted of each year.
 
-    The result holds ``years``, ``words`` (that are among the ``top`` of some year), their ``weights`` (years, words) in
-    the topic's mean and the ``persistence``.
+    ``data`` is followed with ``k`` topics from the start of ``seed`` under this ``persistence``, and ``wanted`` are
+    words by year. The result holds ``years``, ``words`` (that are among the ``top`` of some year), their ``weights``
+    (years, words) in the topic's mean and the ``persistence``.
     """
     from vmfstream.estimators.temporal import TemporalVMFMixture
 

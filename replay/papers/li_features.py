@@ -1,4 +1,8 @@
-"""Features of documents for a linear classifier, and the accuracy of that classifier ([Li])."""
+"""Features of documents for a linear classifier, and the accuracy of that classifier ([Li]).
+
+Features are made of the documents of the collection ``data`` by the word vectors ``source``; ``seed`` decides what is
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +187,10 @@ OF_VECTORS = ("BOW, words with vectors", "MeanWV", "VMFMix", "VMFMix without the
 
 
 def classify_once(data: str, method: str, source: str, seed: int) -> Result:
-    """Return macro-averaged scores of the test documents in percent, the seconds of the features, and the coverage."""
+    """Return macro-averaged scores of the test documents in percent, the seconds of the features, and the coverage.
+
+    ``method`` is a name in `METHODS`.
+    """
     held = collection(data)
     begun = time.perf_counter()
     features = METHODS[method](data, source, seed)
@@ -196,7 +203,10 @@ def classify_once(data: str, method: str, source: str, seed: int) -> Result:
 
 
 def scores(features: Rows, y: NDArray[np.int64], train: NDArray[np.bool_], seed: int) -> Result:
-    """Fit a linear support vector machine to the training rows and score its labels of the others."""
+    """Fit a linear support vector machine to the training rows and score its labels of the others.
+
+    ``features`` (N, F) have the classes ``y`` (N,); ``train`` (N,) tells the training rows.
+    """
     from sklearn.metrics import f1_score, precision_recall_fscore_support
 
     known, labels = features[train], y[train]

@@ -63,7 +63,10 @@ class Collection:
 
 
 def letters(seed: int, documents: int = 100, tokens: int = 50) -> Collection:
-    """Draw ``documents`` bags of ``tokens`` pixels from each word of the sentence, and a number that tells which."""
+    """Draw ``documents`` bags of ``tokens`` pixels from each word of the sentence, and a number that tells which.
+
+    Equal values of ``seed`` give equal documents.
+    """
     rng = np.random.default_rng(seed)
     images, mixing, y = _letter_laws(documents)
     counts = rng.multinomial(tokens, (mixing @ images)[y])
@@ -72,9 +75,9 @@ def letters(seed: int, documents: int = 100, tokens: int = 50) -> Collection:
 
 
 def letter_images(seed: int, documents: int = 100, tokens: int = 50) -> tuple[list[Any], Any, Any]:
-    """Draw the same documents, every word an image: a direction about that of its letter, of `CLEARNESS`.
+    """Draw the same ``documents``, every word an image: a direction about that of its letter, of `CLEARNESS`.
 
-    Returns contents, numbers and the word of the sentence, (J,) each.
+    Arguments as in `letters`. Returns contents, numbers and the word of the sentence, (J,) each.
     """
     rng = np.random.default_rng(seed)
     images, mixing, y = _letter_laws(documents)
@@ -113,7 +116,10 @@ def _drawn_by_row(laws: NDArray[np.float64], rng: np.random.Generator) -> NDArra
 
 
 def drawn(counts: csr_array, words: int, seed: int) -> csr_array:
-    """Draw so many tokens of every document without putting them back, all of shorter ones."""
+    """Draw so many ``words`` of every document of ``counts`` (N, V) without putting them back, all of shorter ones.
+
+    ``seed`` decides which.
+    """
     return _kept(counts, np.full(counts.shape[0], words), seed)
 
 

@@ -139,7 +139,10 @@ def split(seed: int, words: int) -> tuple[csr_array, NDArray[np.int64], NDArray[
 
 
 def nips_once(context: str, words: int, seed: int) -> Result:
-    """Fit nine tenths of the papers, all or ``words`` drawn from each, with one kind of context; predict the rest."""
+    """Fit nine tenths of the papers, all or ``words`` drawn from each, with one kind of ``context``; predict the rest.
+
+    ``seed`` decides the split, the words and the chain.
+    """
     data, (counts, train, test) = papers(), split(seed, words)
     given, own = ({} if context == WITHOUT else {context: data.contexts[context][rows]} for rows in (train, test))
     model = MultilevelClustering(random_state=seed, **(PART_CHAIN if words else PAPER_CHAIN))
@@ -200,7 +203,8 @@ def _at_mean(model: MultilevelClustering, counts: csr_array) -> NDArray[np.float
 def hdp_once(words: int, seed: int, version: str) -> Result:
     """Predict the same papers by tomotopy's HDPModel, nothing where it is not installed (``version`` is empty).
 
-    A state of it is one of the multilevel sampler in which every paper is a cluster by itself, and new papers too.
+    ``words`` and ``seed`` as in `nips_once`. A state of it is one of the multilevel sampler in which every paper is a
+    cluster by itself, and new papers too.
     """
     if not version:
         return {"unseen": None, "half": None, "topics": None}
@@ -271,7 +275,10 @@ def _curves(model: MultilevelClustering, data: Collection, context: str) -> list
 
 
 def pictures_once(context: str, missing: int, seed: int) -> Result:
-    """Cluster three fifths of the pictures, tags of ``missing`` per cent left out; score clusters and the others."""
+    """Cluster three fifths of the pictures, tags of ``missing`` per cent left out; score clusters and the others.
+
+    ``context`` is the kind that is given; ``seed`` decides the split, the tags left out and the chain.
+    """
     data = pictures()
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(data.y))

@@ -81,7 +81,7 @@ def write_page(path: Path, title: str, about: str, shown: Sequence[Shown]) -> No
 
 
 def build_page(title: str, about: str, shown: Sequence[Shown]) -> str:
-    """Return the page as text; see `write_page`."""
+    """Return the page as text; arguments as in `write_page`."""
     from plotly.offline import get_plotlyjs
 
     links = " ".join(f'<a href="#{escape(one.name)}">{escape(one.name)}</a>' for one in shown)

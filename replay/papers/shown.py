@@ -58,7 +58,10 @@ class Table:
         return [(column, source) for column in self.columns() for source in self.sources(column)]
 
     def text(self, row: str, column: str, source: Source) -> str:
-        """Return an entry as it is shown, empty if there is none."""
+        """Return the entry at ``row`` and ``column`` as shown, empty if there is none.
+
+        ``source`` is "paper" or "ours".
+        """
         cell = next((cell for cell in self.cells if (cell.row, cell.column) == (row, column)), None)
         if cell is None:
             return ""

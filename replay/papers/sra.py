@@ -47,7 +47,10 @@ def _show_bigsim(done: Done) -> Shown:
 
 
 def slashdot_once(algorithm: str, k: int, seed: int) -> Result:
-    """Cluster the articles of the ``k`` largest sections of Slashdot, and return the agreement with the sections."""
+    """Cluster the articles of the ``k`` largest sections of Slashdot, and return the agreement with the sections.
+
+    ``algorithm`` is a name in the paper; ``seed`` decides its start.
+    """
     data = documents("Slashdot", 0)
     sections = np.argsort(-np.bincount(data.y), kind="stable")[:k]
     rows = np.flatnonzero(np.isin(data.y, sections))

@@ -88,7 +88,10 @@ _POOL = _build_pool()
 
 
 def choose_frames(rng: np.random.Generator, n: int, asides: float) -> NDArray[np.intp]:
-    """Return the frames of n documents, shape (n, 6): headline, lead, body, perhaps a body, an aside, a closer."""
+    """Return the frames of ``n`` documents, shape (n, 6): headline, lead, body, perhaps a body, an aside, a closer.
+
+    ``asides`` is the probability of an aside, and ``rng`` draws.
+    """
     optional = {3: 0.5, 4: asides, 5: 0.5}
     families = ("headline", "lead", "body", "body", "aside", "closer")
     frames = np.column_stack([rng.integers(*_FRAMES.ranges[family], size=n) for family in families])
@@ -128,7 +131,10 @@ _COMMON_TABLES = [_common_table(entries) for entries in COMMON.values()]
 
 
 def leading_words(topic: PlantedTopic, phase: int, top: int = 20) -> tuple[str, ...]:
-    """Return the words expected most often in a phase, by slots per frame times weight within the list."""
+    """Return the ``top`` words of ``topic`` expected most often in a ``phase``, from 0.
+
+    That is by slots per frame times weight within the list.
+    """
     slots = Counter(
         _KINDS[code >> 1]
         for family in ("headline", "lead", "body")
@@ -159,7 +165,8 @@ def written(
 ) -> list[tuple[str, str]]:
     """Return title and text of documents: a word for every slot of their ``frames``, then all joined.
 
-    ``other`` (n,) is the topic that the aside of a document is about.
+    ``topic`` (n,) are their topics, ``other`` (n,) those that their asides are about, numbers in ``tables`` of words;
+    ``rng`` draws.
     """
     n = topic.size
     codes = _FRAMES.slots[frames]  # (n, sentences, slots)

@@ -35,7 +35,10 @@ def predictive(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, lo
 def memberships(
     x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor, log_weights: Vector
 ) -> tuple[NDArray[np.float64], Vector]:
-    """Probabilities of the topics for each document, (N, k), and its `predictive` density, (N,)."""
+    """Probabilities of the topics for each document, (N, k), and its `predictive` density, (N,).
+
+    Arguments as in `predictive`.
+    """
     resp = topic_densities(x, f, gamma, kappa)
     density = softmax_rows(resp, np.ones(len(gamma)), np.asarray(log_weights, np.float64), 1.0)
     density[~directed(x)] = 0
@@ -43,7 +46,7 @@ def memberships(
 
 
 def topic_densities(x: Rows, f: Floats, gamma: Vector, kappa: float | KappaFactor) -> NDArray[np.float64]:
-    """Log predictive density of each document under each topic, (N, k) float64; see `predictive`."""
+    """Log predictive density of each document under each topic, (N, k) float64; arguments as in `predictive`."""
     d = f.shape[0]
     factor = kappa if isinstance(kappa, KappaFactor) else point_factor(d, kappa)
     k = len(gamma)

@@ -17,6 +17,9 @@ Long documents want the first, short ones the next.
 
 
 def annealed_starts(x: Rows, k: int, rng: np.random.Generator, starts: int) -> Iterator[Floats]:
-    """Yield responsibilities (N, kp) of ``starts`` annealed fits with a shared concentration."""
+    """Yield responsibilities (N, kp) of ``starts`` annealed fits of ``k`` topics with a shared concentration.
+
+    ``x`` are unit rows (N, D); ``rng`` draws.
+    """
     for start in range(starts):
         yield annealed_start(x, k, rng, heat=HEATS[start % len(HEATS)])

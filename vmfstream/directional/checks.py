@@ -95,7 +95,10 @@ def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
 
 
 def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> Vector:
-    """Return one finite weight >= 0 for each of ``n`` vectors, 1 by default, or raise ValueError."""
+    """Return one finite weight >= 0 for each of ``n`` vectors, (n,) float64; ones if None is ``given``.
+
+    Raises ValueError, which calls the argument ``name``, for another shape, a bad weight, or only zeros.
+    """
     weights = np.ones(n) if given is None else np.array(given, dtype=np.float64)
     if weights.shape != (n,):
         raise ValueError(f"{name}: expected one weight for each of {n} vectors, got the shape {weights.shape}")

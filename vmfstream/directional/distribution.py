@@ -111,7 +111,19 @@ class Distribution(ABC):
 def observed(
     x: Rows | Sequence[Any], weights: ArrayLike | None, estimator: Name, estimators: Sequence[Name]
 ) -> tuple[Any, Vector]:
-    """Return the rows and weights that a distribution is fitted to; raise ValueError unless all of them are sound."""
+    """Return the rows (N, D) and weights (N,) that a distribution is fitted to.
+
+    Parameters
+    ----------
+    x : unit rows, dense or sparse
+    weights : (N,), finite and >= 0; None for ones
+    estimator, estimators : the name asked for, and those that there are
+
+    Raises
+    ------
+    ValueError
+        If rows are not of unit length, a weight or the shape is wrong, or the estimator is unknown.
+    """
     if estimator not in estimators:
         raise ValueError(f"estimator: expected one of {', '.join(estimators)}, got {estimator!r}")
     rows = unit_documents(x, None)

@@ -21,13 +21,20 @@ def emitted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def address_of(context: Any, builder: Any, kind: Any, value: Any, position: Any, found: Any) -> Any:
-    """Address of what is ``found`` from a position of an array on."""
+    """Return the address of what has the type ``found`` from a ``position`` of an array on.
+
+    ``context`` and ``builder`` are numba's of the code being emitted, ``kind`` and ``value`` the array's type and
+    value.
+    """
     data = context.make_array(kind)(context, builder, value).data
     return builder.bitcast(builder.gep(data, [position]), found.as_pointer())
 
 
 def emit_prefetch(builder: Any, address: Any, *, write: bool) -> None:
-    """Have the processor bring what lies at an address of bytes near, without waiting for it."""
+    """Have the processor bring what lies at an ``address`` of bytes near, without waiting for it.
+
+    ``builder`` emits the request; ``write`` says that it will be written, else it is only read.
+    """
     byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
     prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)

@@ -80,6 +80,8 @@ def tanabe(d: ArrayLike, r: ArrayLike) -> Vector:
 def tanabe_fixed_point(d: ArrayLike, r: ArrayLike, steps: int = 10) -> Vector:
     """Return :func:`tanabe` after ``steps`` steps of the fixed-point iteration kappa <- r kappa / A_d(kappa), [T07].
 
+    ``d`` >= 2 are dimensions and ``r`` in [0, 1) mean resultant lengths, which are broadcast.
+
     Raises
     ------
     ValueError

@@ -105,7 +105,7 @@ def copied(m: NDArray[Any]) -> NDArray[Any]:
 
 
 def zeros(d: int, kp: int, dtype: type[np.floating[Any]] | np.dtype[Any] = np.float32) -> NDArray[Any]:
-    """Return a matrix of zeros (d, kp) that the passes read and write at the best speed.
+    """Return a matrix of zeros (d, kp) of ``dtype`` that the passes read and write at the best speed.
 
     It lies in large pages of memory where the system has them: the rows of a document's words are far apart, and with
     small pages, each of which must be found, dot products take half as long again.
@@ -361,7 +361,7 @@ def _cuts(indices: NDArray[Any], threads: int) -> NDArray[np.int32]:
 
 
 def in_parts(chunk: Callable[..., None], n: int, threads: int, *shared: Any, own: NDArray[Any]) -> None:
-    """Call ``chunk(low, high, own[c], *shared)`` for every part of n rows at once, one thread each."""
+    """Call ``chunk(low, high, own[c], *shared)`` for every part of n rows at once, with one of ``threads`` each."""
     _run(chunk, _parts(n, threads), *shared, own=[(row,) for row in own])
 
 

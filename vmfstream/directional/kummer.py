@@ -151,7 +151,11 @@ def watson_bounds(d: int) -> tuple[float, float]:
 
 
 def squares(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[Vector, Vector, Vector]:
-    """Return dimensions, mean squared cosines in (0, 1) and 1 - r, or raise ValueError."""
+    """Return dimensions, mean squared cosines in (0, 1) and 1 - r, broadcastable arrays of float64.
+
+    ``d`` are dimensions, ``r`` mean squared cosines; ``one_minus_r`` gives 1 - r where r is so near 1 that the
+    difference would lose digits. Raises ValueError outside the domain.
+    """
     rs = np.asarray(r, dtype=np.float64)
     omrs = 1.0 - rs if one_minus_r is None else np.asarray(one_minus_r, dtype=np.float64)
     for name, values in (("r", rs), ("one_minus_r", omrs)):

@@ -165,7 +165,10 @@ def terms(d: float, kappa: float) -> tuple[float, float, float, float]:
 
 @njit(cache=True)
 def bounds(d: float, r: float, omr: float) -> tuple[float, float, float]:
-    """Return the bounds L, B and U of [Sra] eqs. (4.11)-(4.13) at a = 1/2, c = d/2; compiled, unchecked."""
+    """Return the bounds L, B and U of [Sra] eqs. (4.11)-(4.13) at a = 1/2, c = d/2; compiled, unchecked.
+
+    ``d`` >= 2 is the dimension, ``r`` in (0, 1) the mean squared cosine, ``omr`` 1 - r to all its digits.
+    """
     c = 0.5 * d
     lead = (r * c - 0.5) / (r * omr)
     middle = 0.5 * lead * (1.0 + math.sqrt(1.0 + 4.0 * (c + 1.0) * r * omr / (0.5 * (c - 0.5))))

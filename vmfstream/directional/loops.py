@@ -1,4 +1,18 @@
-"""The compiled loops behind `vmfstream.directional.kernels`: one document, a chunk of rows, a range of words."""
+"""The compiled loops behind `vmfstream.directional.kernels`: one document, a chunk of rows, a range of words.
+
+Arguments are called the same everywhere. The rows of a sparse matrix x (N, D) are ``indptr``, ``indices`` and ``data``;
+a chunk has the rows from ``low`` to ``high``. ``m`` (D, kp) are the topics' vectors in columns; ``dots`` (N, kp) their
+finished products with the rows, of which ``empty`` (N,) tells those without direction. Scores are polynomials in (dot -
+``centre``) ``slope``, both (kp,), with the coefficients ``coef`` (order + 1, kp); the k-th row belongs to the power k.
+``resp`` (N, kp) are responsibilities, of which those below ``threshold`` are dropped; ``mass`` (N,) are weights of
+rows. Written are ``loglik`` (N,) in nats, ``label`` (N,), the sums ``nk`` and ``q`` (kp,) of responsibilities and of
+their squares, and the `TOP` largest responsibilities of every row: ``top`` and ``weight`` (N, TOP).
+
+Responsibilities that are not zero are also listed, as topics ``topic`` and values ``share``: those of row i stand from
+``begin[i, 0]`` to ``begin[i, 1]``, where ``begin`` is (N, 2). ``cuts`` (P - 1,) divide the words into P ranges; the
+words of row i that belong to range p are numbers ``split[i, p]`` to ``split[i, p + 1]`` of the row, and -1 stands first
+if they are not sorted. ``split`` is (N, P + 1).
+"""
 
 from __future__ import annotations
 
@@ -162,7 +176,7 @@ def _scatter_row(
 
 @njit(cache=True, nogil=True)
 def dots_chunk(low: int, high: int, indptr: Any, indices: Any, data: Any, m: Any, out: Any) -> None:
-    """Fill the rows of x m."""
+    """Fill ``out`` (N, kp) with the rows of x m."""
     for first in range(low, high, _TOGETHER):
         _dot_rows(first, min(first + _TOGETHER, high), indptr, indices, data, m, out[first:])
 
@@ -327,7 +341,11 @@ def scatter_words(
     split: Any,
     s: Any,
 ) -> None:
-    """s[w] += sum_i r_i x_iw for the words of a part, those from ``cuts[part - 1]`` to ``cuts[part]``."""
+    """s[w] += sum_i r_i x_iw for the words of a part, those from ``cuts[part - 1]`` to ``cuts[part]``.
+
+    ``part`` counts the ranges of words; the argument after it, where other chunks end, is not used (``_``). ``s`` (D,
+    kp) are the sums.
+    """
     weights = np.zeros(s.shape[1], s.dtype)
     first = cuts[part - 1] if part > 0 else 0
     last = cuts[part] if part < len(cuts) else s.shape[0]

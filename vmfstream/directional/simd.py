@@ -8,6 +8,8 @@ The rows of a document's words lie far apart, mostly outside the nearest caches.
 some words ahead of the one it works on, so that it is at hand when its turn comes; asking changes no result.
 
 After an edit, delete ``__pycache__`` (see `vmfstream.directional.intrinsics`).
+
+Emitted functions get numba's ``typingctx`` first, which calls leave out.
 """
 
 from __future__ import annotations
@@ -209,9 +211,10 @@ def _emit_sum(
 
 @emitted
 def score_lanes(typingctx, c, column, coef, centre, slope, score):  # type: ignore[no-untyped-def]
-    """Score `NARROW` topics by Horner's scheme in u = (c - centre) slope, and return the largest score.
+    """Score `NARROW` topics from ``column`` on by Horner's scheme in u = (c - centre) slope; return the largest.
 
-    All in double precision. A score that is not a number is never the largest.
+    ``c``, ``centre`` and ``slope`` are (kp,), ``coef`` (order + 1, kp) with the constant first, ``score`` (kp,) is
+    filled. All in double precision. A score that is not a number is never the largest.
     """
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -245,7 +248,7 @@ def score_lanes(typingctx, c, column, coef, centre, slope, score):  # type: igno
 
 @emitted
 def above(typingctx, score, column, level):  # type: ignore[no-untyped-def]
-    """Return which of `NARROW` scores from ``column`` on are above ``level``, as bits of a number."""
+    """Return which of `NARROW` scores from ``column`` of ``score`` on are above ``level``, as bits of a number."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         row = _Row(context, builder, signature.args[0], args[0], NARROW)

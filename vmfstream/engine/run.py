@@ -210,12 +210,28 @@ def follow(
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
-    Messages are read and decoded by a thread of their own, up to ``ahead`` bytes before they are learnt, and epochs are
-    written while later ones are learnt; with 0 all is done by the caller's thread, one thing after the other.
-
     A store that already has epochs is continued after the last one; every document is counted once whatever happened
-    before. A run file that another run is writing raises StoreLocked. With an ``executor`` its workers read the source
-    in ranges (`vmfstream.engine.scale.ranged_batches`), and ``assigned`` is not called.
+    before.
+
+    Parameters
+    ----------
+    source, codec : what is read, and what makes documents of its messages.
+    store : where epochs are committed.
+    settings : those of a new store; one that has epochs must have been made with the same.
+    linger : seconds after which an epoch is committed though it is not full; None waits for all its documents.
+    observe : called with the progress after every commit.
+    assigned : called with documents and the ids of their topics on arrival, not with an ``executor``.
+    stop : asked between batches.
+    executor : its workers read the source in ranges (`vmfstream.engine.scale.ranged_batches`).
+    ahead : bytes that a thread of its own reads and decodes before they are learnt, while epochs are written by
+        another; with 0 all is done by the caller's thread, one thing after the other.
+
+    Raises
+    ------
+    StoreLocked
+        If another run is writing the run file.
+    InputError
+        If the source cannot be read, or a store has other settings.
     """
     with lease(store.path) if isinstance(store, RunFile) else nullcontext(), tuned_runtime():
         settings = agree(settings, store.settings(settings.as_text()))
@@ -231,7 +247,10 @@ def follow(
 
 
 def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Observer | None = None) -> Comparison:
-    """Follow a source and refit batch models on all past at every slice (`vmfstream.engine.observers.evaluation`)."""
+    """Follow a source and refit batch models on all past at every slice (`vmfstream.engine.observers.evaluation`).
+
+    ``source``, ``codec``, ``settings`` and ``observe`` as in `follow`; nothing is stored.
+    """
     cut, encoder, model = replace(settings, sample=0).engine(), settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)
     Engine(source, encoder, model, MemoryStore(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)

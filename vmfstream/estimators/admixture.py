@@ -174,7 +174,11 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def partial_fit(
         self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None
     ) -> DirichletVMFAdmixture:
-        """Learn documents and forget them; the first ones are fitted as a whole. Parameters are those of ``fit``."""
+        """Learn documents and forget them; the first ones are fitted as a whole.
+
+        Arguments and errors as in `fit`; a ValueError is also raised if vectors have another dimension than those
+        before.
+        """
         vectors, bags = gathered(X, offsets, counts)
         if not hasattr(self, "_stream"):
             self.lower_bound_ = float(self._begin(vectors, bags).trace[-1])
@@ -193,15 +197,21 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def fit_transform(
         self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None
     ) -> Vector:
-        """Fit, and return the proportions as ``transform`` gives them."""
+        """Fit, and return the proportions (N, K) as ``transform`` gives them; arguments as in `fit`."""
         return self.fit(X, offsets=offsets, counts=counts).transform(X, offsets=offsets, counts=counts)
 
     def transform(self, X: Any, *, offsets: ArrayLike | None = None, counts: Any = None) -> Vector:
-        """Return the expected proportions of every document, (N, K); equal ones for documents without vectors."""
+        """Return the expected proportions of every document, (N, K); equal ones for documents without vectors.
+
+        Arguments as in `fit`, for N documents that need not be those that were learnt.
+        """
         return _proportions(self._visit(X, offsets, counts)[0].phi)
 
     def predict(self, X: Any, *, offsets: ArrayLike | None = None, counts: Any = None) -> NDArray[np.int64]:
-        """Return the largest topic of every document, (N,) int64, -1 for documents without vectors."""
+        """Return the largest topic of every document, (N,) int64, -1 for documents without vectors.
+
+        Arguments as in `fit`.
+        """
         found = self._visit(X, offsets, counts)[0]
         return labels_of(found.phi, ~found.held)
 
@@ -215,7 +225,8 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     ) -> Vector:
         """Return a lower bound of the log-density of every document, (N,), in nats; 0 without vectors.
 
-        ``relative_to_uniform`` leaves out the log-density of the uniform distribution, once for every vector.
+        ``X``, ``offsets`` and ``counts`` as in `fit`. ``relative_to_uniform`` leaves out the log-density of the uniform
+        distribution, once for every vector.
         """
         found, bags = self._visit(X, offsets, counts)
         if relative_to_uniform:
@@ -224,7 +235,10 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return np.asarray(found.bound + sizes * float(log_c_uniform(self.n_features_in_)))
 
     def score(self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None) -> float:
-        """Return the mean of ``score_samples`` over the documents that have vectors."""
+        """Return the mean of ``score_samples`` over the documents that have vectors, in nats; 0 if none has.
+
+        Arguments as in `fit`.
+        """
         found = self._visit(X, offsets, counts)[0]
         return float(found.bound[found.held].mean()) if found.held.any() else 0.0
 

@@ -240,7 +240,10 @@ def padded_columns(means: NDArray[Any], dtype: np.typing.DTypeLike) -> NDArray[A
 
 
 def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> NDArray[Any]:
-    """Return the means that were given as ``init`` (K, D) as unit columns (D, kp)."""
+    """Return the means that were given as ``init`` (K, D) as unit columns (D, kp) of ``dtype``.
+
+    Raises ValueError unless there are ``k`` means in ``d`` dimensions, each with a direction.
+    """
     means = np.asarray(init, np.float64)
     if means.shape != (k, d):
         raise ValueError(f"init: expected means of the shape {(k, d)}, got {means.shape}")

@@ -190,9 +190,15 @@ class VMFMixture(MixtureEstimator):
 def start_given(
     init: str | ArrayLike, documents: Documents, k: int, threads: int, *, axial: bool = False
 ) -> str | Floats:
-    """Return the start as fits take it: a name, or the responsibilities of given labels or of the nearest given means.
+    """Return the start as fits take it: a name, or responsibilities (N, kp) from given labels or means.
 
-    ``axial`` counts a mean and its opposite as one.
+    Parameters
+    ----------
+    init : a name of a start, labels (N,) below ``k``, or means (k, D); ValueError for others
+    documents : unit rows (N, D), and which of them are empty (N,)
+    k : number of components
+    threads : of the dot products with given means
+    axial : count a mean and its opposite as one
     """
     if isinstance(init, str):
         return init

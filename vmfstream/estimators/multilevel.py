@@ -162,6 +162,8 @@ class MultilevelClustering(SphereEstimator):
         ------
         ValueError
             Fewer than two groups, an empty one, one word type, or contexts of another length, type or kernel.
+
+        ``y`` is ignored.
         """
         self._check_parameters()
         laws = Laws(*(read.law(name, getattr(self, name)) for name in ("alpha_prior", "spread_prior", "eta_prior")))
@@ -244,7 +246,10 @@ class MultilevelClustering(SphereEstimator):
         return averaged(log_p)
 
     def perplexity(self, contents: Any, contexts: Any = None, *, seen: Any = None, redraws: int = REDRAWS) -> float:
-        """Return the perplexity per word of new groups; see `score_samples`."""
+        """Return the perplexity per word of new groups: exp of minus the mean log-probability of a word.
+
+        ``contents``, ``contexts``, ``seen`` and ``redraws`` as in `score_samples`.
+        """
         bags, _ = self._tokens("contents", contents)
         log_p = self.score_samples(contents, contexts, seen=seen, redraws=redraws)
         return perplexity(log_p, np.diff(bags.indptr))

@@ -92,13 +92,17 @@ def by_name(contexts: Any) -> Mapping[str, Any]:
 
 
 def check_names(what: str, asked: Mapping[str, Any], known: Any) -> None:
-    """Refuse names that are no contexts."""
+    """Raise ValueError, which calls the parameter ``what``, if ``asked`` names contexts that are not ``known``."""
     if unknown := set(asked) - set(known):
         raise ValueError(f"{what}: expected names of contexts, {sorted(known)}, got {sorted(unknown)}")
 
 
 def kernel_of(name: str, kernel: str, values: Any) -> str:
-    """Return which kernel reads a context."""
+    """Return which kernel reads the context ``name``: "multinomial", "gaussian" or "vmf".
+
+    ``kernel`` "auto" takes counts for sparse ``values`` (J, D) and numbers otherwise. Raises ValueError for unknown
+    kernels.
+    """
     if kernel == "auto":
         return "multinomial" if issparse(values) else "gaussian"
     if kernel not in KERNELS:
@@ -118,7 +122,19 @@ def read_context(
 ) -> Given:
     """Read a context of so many groups, one row each; numbers are kept less their mean.
 
-    ``like``: columns and offset of the context of this name that a model was fitted to.
+    Parameters
+    ----------
+    name, kernel : of the context, as in `kernel_of` but for "auto"
+    values : (J, D) counts or numbers; a row of zeros (counts, directions) or with NaN (numbers) is missing
+    groups : J, the rows expected
+    item : > 0, prior weight of every column of counts
+    temper : >= 0, the power to which the context's likelihood is raised
+    like : columns and offset of the context of this name that a model was fitted to
+
+    Raises
+    ------
+    ValueError
+        If ``temper`` is negative, or there are other numbers of rows or columns than expected.
     """
     if not 0 <= temper < np.inf:
         raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {temper}")

@@ -68,7 +68,10 @@ def vectors(name: str, given: Any) -> Vectors:
 
 
 def check_groups(groups: int, sizes: NDArray[Any], width: int) -> None:
-    """Refuse what nothing can be learnt from: one group, an empty one, one word type."""
+    """Raise ValueError for what nothing can be learnt from: one of ``groups``, an empty one, one word type.
+
+    ``sizes`` (groups,) are their words or vectors, ``width`` is the number of word types or dimensions.
+    """
     if groups < 2:
         raise ValueError(f"contents: expected at least 2 groups, got {groups}")
     if (sizes == 0).any():
@@ -80,7 +83,12 @@ def check_groups(groups: int, sizes: NDArray[Any], width: int) -> None:
 
 
 def contents(kind: str, given: Any, word_prior: float) -> tuple[Content, Rows]:
-    """Read the groups to be fitted; return their tokens, and a direction for every group."""
+    """Read the J groups to be fitted; return their tokens, and a unit row for every group.
+
+    ``kind`` "multinomial" takes ``given`` counts (J, V), for which ``word_prior`` > 0 is the prior weight of every
+    word; else ``given`` are J arrays (N_j, D). Raises ValueError for fewer than two groups, an empty one, or one word
+    type.
+    """
     if kind == "multinomial":
         rows = counts("contents", given)
         check_groups(rows.shape[0], np.asarray(rows.sum(axis=1)), rows.shape[1])
@@ -92,7 +100,11 @@ def contents(kind: str, given: Any, word_prior: float) -> tuple[Content, Rows]:
 
 
 def fresh_tokens(kind: str, name: str, given: Any, width: int) -> tuple[Bags, Vector]:
-    """Read new groups, which may be empty; return their tokens, and their vectors if they are such."""
+    """Read new groups, which may be empty; return their tokens, and their vectors (N, width) if they are such.
+
+    ``kind`` and ``given`` as in `contents`. Raises ValueError, which calls them ``name``, unless they have ``width``
+    words or dimensions.
+    """
     if kind == "multinomial":
         rows = counts(name, given)
         content = word_content(rows)

@@ -114,7 +114,10 @@ class StoryMixture(SphereEstimator, Clusterer):
         self.max_features = max_features
 
     def fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
-        """Forget everything and learn the rows of ``X``, (N, D), in their order; see `partial_fit`."""
+        """Forget everything and learn the rows of ``X``, (N, D), in their order.
+
+        Arguments and errors as in `partial_fit`. After an error the earlier fit is still there.
+        """
         learnt = {name: getattr(self, name) for name in ("_mixture", "_features") if hasattr(self, name)}
         for name in learnt:
             delattr(self, name)
@@ -142,6 +145,8 @@ class StoryMixture(SphereEstimator, Clusterer):
             If a parameter is outside its domain, rows have another number of features than before, are not finite or
             come in parts, times are not finite, not one per row, or given for some batches only, or features have names
             by now (``learn_one``). Nothing is learnt then.
+
+        ``y`` is ignored.
         """
         if hasattr(self, "_features"):
             raise ValueError("partial_fit: expected no named features, but learn_one was called before")

@@ -24,7 +24,8 @@ _BLOCK = 8192  # documents whose scores are held at once
 def melting(x: Rows, mixture: Mixture, *, threads: int = 1) -> float:
     """Inverse temperature at which the scores kappa x'mu_k of a mixture spread by one nat: colder, topics differ.
 
-    1 / sd_ik(kappa x_i'mu_k), within [0.001, 0.3].
+    1 / sd_ik(kappa x_i'mu_k), within [0.001, 0.3], for unit rows ``x`` (N, D) and ``mixture``; rows without direction
+    do not count. ``threads`` share the rows.
     """
     count, total, squares = 0, 0.0, 0.0
     for low in range(0, x.shape[0], _BLOCK):

@@ -83,9 +83,9 @@ def own_concentration(
 ) -> Vector:
     """Estimate a concentration for every topic.
 
-    As `shared_concentration`, topic by topic: ``mle`` kappa_k = A^-1(|S_k| / n_k); ``marginal`` the root of
-    n_k A(kappa) = |S_k| A(kappa |S_k|), the lower limit where |S_k|^2 <= n_k; ``debiased``
-    A^-1( sqrt((|S_k|^2 - q_k) / (n_k^2 - q_k)) ).
+    As `shared_concentration`, topic by topic: ``mle`` kappa_k = A^-1(|S_k| / n_k); ``marginal`` the root of n_k
+    A(kappa) = |S_k| A(kappa |S_k|), the lower limit where |S_k|^2 <= n_k; ``debiased`` A^-1( sqrt((|S_k|^2 - q_k) /
+    (n_k^2 - q_k)) ). Arguments as in `shared_concentration`.
 
     Returns
     -------

@@ -21,9 +21,10 @@ from vmfstream.mixtures.seeding import means_at
 
 
 def axial_seeds(x: Rows, k: int, rng: np.random.Generator, weights: Vector | None = None) -> Floats:
-    """Axes (D, kp) at documents that are far apart, drawn by k-means++ on 1 - cosine^2.
+    """Axes (D, kp) at rows of ``x`` (N, D) that are far apart, drawn with ``rng`` by k-means++ on 1 - cosine^2.
 
-    Documents of fewer than ``k`` axes are drawn once more, whatever their distance.
+    Rows are drawn in proportion to ``weights`` (N,) too. Documents of fewer than ``k`` axes are drawn once more,
+    whatever their distance.
     """
     seeds = cosine_plus_plus(x, k, rng, weights, axial=True)
     if len(seeds) < k:

@@ -47,13 +47,16 @@ class MixtureModel(Protocol[S]):
         ...
 
     def m_step(self, mixture: Mixture, found: Expectation[S], sweep: int) -> Mixture:
-        """Estimate the mixture after the E-step number ``sweep``, from 1, which was under ``mixture``."""
+        """Estimate the mixture after E-step number ``sweep``, from 1, whose result under ``mixture`` is ``found``."""
         ...
 
     def restart(
         self, mixture: Mixture, found: Expectation[S], sweep: int, dead: NDArray[np.int64], rows: NDArray[np.int64]
     ) -> Mixture:
-        """Do the M-step in which the ``dead`` components start again, each from one of the documents ``rows``."""
+        """Do `m_step` so that the ``dead`` components start again, each from one of the documents ``rows``.
+
+        ``mixture``, ``found`` and ``sweep`` are those of `m_step`; ``dead`` and ``rows`` have the same length.
+        """
         ...
 
 

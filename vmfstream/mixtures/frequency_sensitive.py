@@ -187,7 +187,11 @@ def _compete(
 
 
 def scores(d: int, kappa: Vector, score_by: Score) -> tuple[Vector, Vector]:
-    """Slopes and offsets (k,) of the frequency-sensitive scores of clusters with concentrations ``kappa``."""
+    """Slopes and offsets (k,) of the frequency-sensitive scores of clusters with concentrations ``kappa`` (k,) > 0.
+
+    ``d`` is the dimension; ``score_by`` "exact" has the normaliser C_d(kappa), "asymptotic" its limit for large kappa.
+    Raises ValueError for others.
+    """
     if score_by == "exact":
         return kappa, -np.asarray(log_partition(d, kappa))
     if score_by == "asymptotic":
@@ -204,8 +208,16 @@ def default_scale(
 
     exact: (K / N) A^-1(m / 2), for which that holds down to clusters of one document.
     asymptotic: `BELOW_PEAK` of the root (D - 1) / (2 (1 - m)) of the derivative. It holds for clusters of nearly
-    average size only; a smaller concentration favours small clusters whatever their direction, and all documents go
-    to one.
+    average size only; a smaller concentration favours small clusters whatever their direction, and all documents go to
+    one.
+
+    Parameters
+    ----------
+    x : unit rows (N, D)
+    mu : means (D, kp) of the ``k`` clusters
+    score_by : "exact" or "asymptotic", as in `scores`
+    weights : (N,); rows of weight zero do not count
+    threads : of the pass over ``x``
     """
     slope = np.full(k, SHARP)
     nearest = score(x, mu, slope, np.zeros(k), hard=True, threads=threads).loglik / SHARP

@@ -128,7 +128,8 @@ def fit(
 def annealed_start(x: Rows, k: int, rng: np.random.Generator, *, heat: float = ANNEAL, max_iter: int = 50) -> Floats:
     """Responsibilities (N, kp) of annealed EM with a shared concentration: where Bayesian fits and streams start.
 
-    ``heat`` is where annealing starts, as a multiple of the inverse temperature at which topics melt.
+    ``x`` are unit rows (N, D), ``k`` topics start by k-means++ drawn with ``rng``, and EM does at most ``max_iter``
+    steps. ``heat`` > 0 is where annealing starts, as a multiple of the inverse temperature at which topics melt.
     """
     start = start_from(x, k, "k-means++", rng)
     assert not isinstance(start, Mixture)

@@ -34,7 +34,8 @@ def checked(x: Rows, k: int, options: EMOptions, n_init: int) -> EMOptions:
     Raises
     ------
     ValueError
-        Documents, a number of components, weights or a number of starts that no mixture can be fitted with.
+        If ``x`` is no matrix of unit rows (N, D), ``k`` is not between 1 and its rows with direction and weight,
+        ``options`` have wrong weights, or ``n_init`` is below 1.
     """
     if n_init < 1:
         raise ValueError(f"n_init must be at least 1; got {n_init}")
@@ -63,6 +64,6 @@ def check_rows(x: Rows) -> None:
 
 
 def check_one_of(name: str, given: Any, names: tuple[str, ...]) -> None:
-    """Raise ValueError unless ``given`` is one of ``names``."""
+    """Raise ValueError, which calls the argument ``name``, unless ``given`` is one of ``names``."""
     if given not in names:
         raise ValueError(f"{name} must be one of {', '.join(repr(n) for n in names)}; got {given!r}")

@@ -1,4 +1,8 @@
-"""Starts of mixtures: labels by cosine k-means++ and spherical k-means, perturbed means, random responsibilities."""
+"""Starts of mixtures: labels by cosine k-means++ and spherical k-means, perturbed means, random responsibilities.
+
+Functions draw with ``rng`` from unit rows ``x`` (N, D), in proportion to ``weights`` (N,) where there are any, for
+``k`` topics.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,10 @@ VAGUE = 10.0
 
 
 def one_hot(labels: NDArray[np.integer], k: int, dtype: np.typing.DTypeLike = np.float32) -> Floats:
-    """Responsibilities (N, kp) of hard labels; a negative label gives a row of zeros."""
+    """Responsibilities (N, kp) of ``dtype`` for labels (N,); a negative label gives a row of zeros.
+
+    Raises ValueError for a label of ``k`` or more.
+    """
     labels = np.asarray(labels)
     if labels.size and labels.max() >= k:
         raise ValueError(f"labels must be below k = {k}; got {labels.max()}")

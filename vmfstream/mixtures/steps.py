@@ -48,7 +48,10 @@ def e_step(x: Rows, mixture: Mixture, beta: float = 1.0, *, threads: int = 1) ->
 
 
 def labels(x: Rows, mixture: Mixture, *, threads: int = 1) -> NDArray[np.int64]:
-    """Return the topic of the largest score of every row, -1 for rows without direction: the labels of a fit."""
+    """Return the topic of the largest score of every row, (N,), -1 for rows without direction: the labels of a fit.
+
+    ``x`` are unit rows (N, D), scored under ``mixture`` by so many ``threads``.
+    """
     slope, offset = line(mixture)
     k = mixture.k
     found = posterior(x, mixture.mu, np.vstack([offset, slope]), np.zeros(k), np.ones(k), k, threads=threads)
@@ -118,7 +121,7 @@ def estimate(
     estimator: Treatment = "marginal",
     kappa: float | Vector | None = None,
 ) -> Mixture:
-    """Estimate the mixture from sums over documents; see `m_step`.
+    """Estimate the mixture from ``sums`` over documents; ``concentration``, ``estimator`` and ``kappa`` as in `m_step`.
 
     ``otherwise`` (D, kp) gives the directions of topics whose resultant vanishes.
     """

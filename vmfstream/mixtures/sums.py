@@ -73,14 +73,20 @@ def score(
 
 
 def gather(x: Rows, resp: Floats, k: int, threads: int = 1) -> Sums:
-    """Sum documents by responsibilities (N, kp) that are given."""
+    """Sum unit rows ``x`` (N, D) by the weighted responsibilities ``resp`` (N, kp) of ``k`` topics.
+
+    ``threads`` share the rows.
+    """
     nk = resp.sum(axis=0, dtype=np.float64)[:k]
     qk = np.einsum("ik,ik->k", resp, resp, dtype=np.float64)[:k]
     return Sums(accumulate(x, resp, threads=threads), nk, qk)
 
 
 def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDArray[np.int64]) -> None:
-    """Move a few ``rows`` with the weighted responsibilities ``resp`` (rows, kp) wholly to ``topics``, one row each."""
+    """Move a few ``rows`` of ``x`` wholly to ``topics``, one each; ``sums`` are changed in place.
+
+    ``resp`` (rows, kp) are the weighted responsibilities that they have now.
+    """
     documents = dense_rows(x, rows)
     weight = resp.sum(axis=1, dtype=np.float64)
     there = np.zeros_like(resp)

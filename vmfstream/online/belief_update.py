@@ -1,4 +1,7 @@
-"""The belief about the topics' means in the open slice, f = prediction + kappa S: computed, or updated in place."""
+"""The belief about the topics' means in the open slice, f = prediction + kappa S: computed, or updated in place.
+
+Everywhere ``state`` is the state of the tracker and ``settings`` its settings; ``threads`` share the rows of a matrix.
+"""
 
 from __future__ import annotations
 

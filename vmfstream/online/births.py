@@ -54,7 +54,10 @@ class Group:
 
 
 def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
-    """Compute the log-density of documents (N, D) under a topic without documents, (N,), nats relative to uniform."""
+    """Compute the log-density of documents (N, D) under a topic without documents, (N,), nats relative to uniform.
+
+    ``x`` are unit rows, ``anchor`` (D,) is the prior's natural vector, ``kappa`` the concentration of documents.
+    """
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
     return log_density(len(anchor), kappa, norm * norm, np.asarray(x @ anchor, np.float64))
 
@@ -62,7 +65,8 @@ def new_topic_log_density(x: Rows, anchor: Matrix, kappa: float) -> Vector:
 def log_density(d: int, kappa: float, square: Vector | float, dot: Vector, *, pairs: bool = False) -> Vector:
     """Compute log-densities relative to uniform under beliefs of squared length ``square`` and dot products ``dot``.
 
-    [GY14, predictive density of the Bayesian mixture]. For all ``pairs`` of documents with relative error `ROUNDING`.
+    [GY14, predictive density of the Bayesian mixture], in nats; ``d`` is the dimension, ``kappa`` the concentration of
+    documents. For all ``pairs`` of documents with relative error `ROUNDING`.
     """
     joint = np.maximum(square + kappa * kappa + 2.0 * kappa * dot, 0.0)
     alone = log_partition(d, np.sqrt(np.maximum(square, 0.0)))

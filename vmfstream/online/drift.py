@@ -132,7 +132,7 @@ def detect_change(values: Vector, news: Mask, watched: Mask, rules: DriftSetting
 
 
 def with_arrival_gains(life: Lifecycle, new: Sample, rules: DriftSettings) -> Lifecycle:
-    """Add how well documents were explained on arrival; keep the newest ``rules.history``."""
+    """Add to ``life`` how well documents were explained on arrival, ``new``; keep the newest ``rules.history``."""
 
     def newest(old: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
         return np.concatenate([old, more])[-rules.history :]
@@ -148,7 +148,8 @@ def with_arrival_gains(life: Lifecycle, new: Sample, rules: DriftSettings) -> Li
 def with_alarms(state: TrackState, angle: Vector, rules: DriftSettings) -> tuple[TrackState, list[Event]]:
     """Detect that documents of the slice that ends fit otherwise than before: all of them, or worse those of a topic.
 
-    ``angle`` (K,) are the drift angles of this slice in degrees. After an alarm its watch starts again.
+    ``angle`` (K,) are the drift angles of this slice in degrees, and ``rules`` say how unlikely the change must be.
+    After an alarm its watch in the new ``state`` starts again.
     """
     life = state.life
     if life is None:

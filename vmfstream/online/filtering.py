@@ -4,6 +4,9 @@ p_1 = the past's prediction,  h_t = p_t + kappa S_t,  p_{t+1} = conv(h_t);  beli
 
 A slice without documents only shortens beliefs. Its statistics are None, and in a row of such slices nothing but the
 lengths is computed, so that a long silence costs little.
+
+``state`` is described by its fields; ``stats`` are the sums S_t (D, kp) of the slices of its window, oldest first, None
+for one without documents; ``settings`` hold the grid of persistences.
 """
 
 from __future__ import annotations
@@ -109,7 +112,11 @@ def statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix | No
 
 
 def commit(state: TrackState, s: Matrix | None, n: Vector, settings: TrackerSettings) -> TrackState:
-    """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S)."""
+    """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S).
+
+    ``s`` (D, kp) are the sums of the slice that leaves the window, None if it has no documents, and ``n`` (kp,) its
+    documents by topic.
+    """
 
     def step(j: int) -> Matrix:
         omega = settings.persistences[j]
@@ -123,7 +130,7 @@ def commit(state: TrackState, s: Matrix | None, n: Vector, settings: TrackerSett
 
 
 def rescaled(h: Matrix, norms: Vector, lengths: Vector) -> Matrix:
-    """Give columns of the given ``norms`` new ``lengths``, in place; zero columns stay zero."""
+    """Give the columns of ``h`` (D, kp), of known ``norms``, new ``lengths``, in place; zero columns stay zero."""
     h *= np.divide(lengths, norms, out=np.zeros_like(norms), where=norms > 0.0).astype(h.dtype)
     return h
 

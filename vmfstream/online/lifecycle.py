@@ -46,7 +46,8 @@ def empty_lifecycle(dim: int, k: int) -> Lifecycle:
 def with_arrivals(state: TrackState, x: Rows, belief: Belief, settings: TrackerSettings) -> TrackState:
     """Add documents of the open slice to the samples with their scores under its prediction, before they are learnt.
 
-    What leaves the recent slices enters the control sample, which stays uniform over the documents of the stream.
+    ``x`` are unit rows (N, D) and ``belief`` is the prediction. The samples belong to ``state``, and ``settings`` bound
+    them. What leaves the recent slices enters the control sample, which stays uniform over the documents of the stream.
     """
     life = state.life
     if life is None:
@@ -211,8 +212,8 @@ def active_topics(state: TrackState) -> int:
 def with_dormancy(state: TrackState, n: Vector, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Count the documents ``n`` (K,) of the slice that ends, and decide which topics become dormant or active again.
 
-    A topic becomes dormant when its documents in the last slices are as few as chance makes them with probability
-    ``settings.dormancy.chance``.
+    A topic of ``state`` becomes dormant when its documents in the last slices are as few as chance makes them with
+    probability ``settings.dormancy.chance``.
     """
     life, rules = state.life, settings.dormancy
     if life is None:

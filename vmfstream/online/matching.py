@@ -18,7 +18,7 @@ from vmfstream.records import Event
 
 
 def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    """Replace the window's memberships by those of a refit; topics of a cold fit are matched to the present ones.
+    """Replace the memberships of the window of ``state`` by those of ``fit``; a cold fit's topics are matched first.
 
     Each gets the id of the topic whose documents it holds. Where topics may come and go, one that shares less than
     ``settings.fitting.continuing`` of the documents with its match gets a new id.

@@ -76,7 +76,11 @@ def most_likely_pair(evidence: NDArray[np.float64], eligible: NDArray[np.bool_])
 def merge_pair(
     state: TrackState, pair: tuple[int, int], evidence: NDArray[np.float64], cosine: NDArray[np.float64]
 ) -> tuple[TrackState, list[Event]]:
-    """Of two topics the one that is usually smaller, or newer, flows into the other."""
+    """Let one of two topics of ``state``, the one that is usually smaller, or newer, flow into the other.
+
+    ``pair`` are their columns; the event tells its ``evidence`` in nats and, from ``cosine``, the angle between their
+    means, both (K, K).
+    """
     n, usual = counts(state), np.zeros(state.k) if state.life is None else state.life.reference_share
     into, gone = sorted(pair, key=lambda topic: (-usual[topic], -n[topic]))
     angle = float(np.degrees(np.arccos(cosine[pair])))

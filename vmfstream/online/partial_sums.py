@@ -68,7 +68,10 @@ class Narrow(NamedTuple):
 def slice_progress(
     state: TrackState, lowest_cosine: float, settings: TrackerSettings
 ) -> tuple[TrackState, SliceProgress]:
-    """Return what workers need besides ``state.base``, and the state that takes documents of this ``lowest_cosine``."""
+    """Return what workers need besides ``state.base``, and the state that takes documents of this ``lowest_cosine``.
+
+    ``settings`` are those of the run.
+    """
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine))
     now = current_belief(state, settings)
     words = np.flatnonzero(state.open.s.any(axis=1))
@@ -78,9 +81,10 @@ def slice_progress(
 
 
 def partial_sums(x: Rows, base: Matrix, so_far: SliceProgress, keep: int, threads: int) -> tuple[PartialSums, Scored]:
-    """Score documents (N, D) under the prediction ``base`` (D, kp) and what the slice has gathered, and sum them up.
+    """Score documents under the prediction and what the slice has gathered, and sum them up.
 
-    Memberships are returned of the first ``keep`` documents.
+    ``x`` are unit rows (N, D), ``base`` (D, kp) is the prediction, ``so_far`` is from `slice_progress`. Memberships are
+    returned of the first ``keep`` documents; ``threads`` share the rows.
     """
     narrow = narrowed(x)
     f, _ = learn(base[narrow.words], _rows(so_far, narrow.words), so_far.weight)
@@ -103,7 +107,10 @@ def added(a: PartialSums, b: PartialSums) -> PartialSums:
 
 
 def step_by_sums(state: TrackState, sums: PartialSums, kept: Rows, resp: Matrix) -> TrackState:
-    """Add documents to the open slice by their sums, with the rows (M, D) and memberships (M, kp) of those kept."""
+    """Add documents to the open slice of ``state`` by their ``sums``.
+
+    Of those to be kept, ``kept`` are the unit rows (M, D) and ``resp`` the memberships (M, kp).
+    """
     s = state.open.s.copy()
     s[sums.words] += sums.s
     opened = state.open.extended(s, state.open.n + sums.n, sums.documents, kept, resp)

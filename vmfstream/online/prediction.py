@@ -5,6 +5,9 @@ For a belief vMF(psi, gamma) about a topic's mean and documents vMF(mu, kappa), 
     log p(x) = ell(|gamma psi + kappa x|) - ell(gamma) - ell(kappa),   |.|^2 = gamma^2 + kappa^2 + 2 gamma kappa c,
 
 where ell = log C_D(0) - log C_D and c = x'psi [GY14, predictive density of the Bayesian mixture].
+
+Documents ``x`` are unit rows (N, D), and ``belief`` holds the topics' natural vectors in columns (D, kp); ``threads``
+share the rows.
 """
 
 from __future__ import annotations

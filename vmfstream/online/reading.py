@@ -18,10 +18,10 @@ from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
 
 
 def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
-    """Compute memberships (N, kp) and log-densities (N,) of documents given all that was learnt.
+    """Compute memberships (N, kp) and log-densities (N,) of unit rows ``x`` (N, D) given all that ``state`` has learnt.
 
     Log-densities are in nats relative to the uniform density. Documents without direction have neither: rows of zeros
-    and 0. They are computed in the precision of ``x``.
+    and 0. They are computed in the precision of ``x``. ``settings`` are those that the state was made with.
     """
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     known = current_belief(up_to_date(state), settings)
@@ -34,6 +34,7 @@ def topic_log_densities(state: TrackState, x: Rows, settings: TrackerSettings) -
     """Compute log weight plus log-density of every topic for documents, (N, K), given all that was learnt.
 
     Exact, by N K Bessel functions; their softmax are the memberships, see `vmfstream.bayes.tempering.tempered`.
+    Arguments as in `memberships`.
     """
     known = current_belief(up_to_date(state), settings)
     return topic_densities(x, known.f, known.gamma, known.kappa) + known.log_weights
@@ -45,7 +46,8 @@ def predictive_log_likelihood(
     """Compute the log-density of documents of the open slice under the prediction made before it began.
 
     In nats relative to the uniform density, (documents with a direction,) [predictive density of the next slice, GY14
-    Section 4]. ``base`` (D, kp) replaces the natural vectors of the leading prediction.
+    Section 4]. ``state``, ``x`` and ``settings`` as in `memberships`; ``base`` (D, kp) replaces the natural vectors of
+    the leading prediction.
     """
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     loglik, label = score(x, predicted_belief(state, settings, base), threads=settings.threads)
@@ -56,13 +58,14 @@ def novelty(state: TrackState, x: Rows, info: StepInfo) -> NDArray[np.float64]:
     """Compute by how many nats a topic without documents explains documents better than all known topics, (N,).
 
     First-story detection: above 0 the known topics are no help. ``info`` is what `vmfstream.online.tracker.step`
-    returned for ``x``; documents without direction have 0. Costs one product with one vector more than scoring.
+    returned for the unit rows ``x`` (N, D) and ``state`` the state after it; documents without direction have 0. Costs
+    one product with one vector more than scoring.
     """
     return novelty_of(x, state.anchor, state.kappa, info)
 
 
 def novelty_of(x: Rows, anchor: Matrix, kappa: float, info: StepInfo) -> NDArray[np.float64]:
-    """Do as `novelty` with a state's anchor (D,) and concentration only."""
+    """Do as `novelty` for ``x`` and ``info``, with a state's ``anchor`` (D,) and concentration ``kappa`` only."""
     return np.where(info.label >= 0, new_topic_log_density(x, anchor, kappa) - info.loglik, 0.0)
 
 

@@ -95,6 +95,7 @@ def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, 
 
     Parameters
     ----------
+    state : the state of the tracker, for ids, weights and concentration.
     before : (D, kp) natural vectors of the slice before; None leaves the drift angles NaN.
     f : (D, kp) natural vectors of the slice.
     n : (kp,) its documents per topic.

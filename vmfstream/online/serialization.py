@@ -56,6 +56,7 @@ def from_arrays(
     open_part, slice_part : the two parts.
     window : rows (N, D) of the slices of the window, oldest first.
     kept : (N, D) the kept rows of the open slice.
+    settings : those that the state was made with.
     """
     kp = len(slice_part["n"])
     splits = np.cumsum(slice_part["window.sizes"])[:-1]

@@ -61,7 +61,8 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
 def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tuple[TrackState, SliceResult]:
     """Learn the concentration, commit what leaves the window, refit it, predict the next slice.
 
-    ``predicted`` is passed on to the result.
+    ``state`` has the slice still open; ``predicted`` in nats per document is passed on to the result. ``settings`` as
+    in `judge`.
     """
     ending = state.open
     resp = np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in ending.kept]])

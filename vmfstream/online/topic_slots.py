@@ -33,7 +33,10 @@ _BLOCK = 2048  # rows of a matrix that are looked at in double precision at once
 
 
 def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.int64]) -> TrackState:
-    """Let topic j stand where topic ``columns[j]`` stood, or be new where that is -1; ``ids`` are tsuccessors."""
+    """Let topic j stand where topic ``columns[j]`` of ``state`` stood, or be new where that is -1.
+
+    ``ids`` (K,) are those of the topics afterwards.
+    """
     kp = padded(len(columns))
     wide = np.append(columns, np.full(kp - len(columns), -1))
     as_they_are = kp == state.kp and np.array_equal(columns[: state.k], np.arange(state.k))
@@ -87,7 +90,10 @@ def _put_columns(a: Matrix, columns: NDArray[np.int64], first: int, out: Matrix)
 
 
 def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
-    """Add a topic that holds the given documents: in the window by memberships, before it as a past of its own."""
+    """Add a topic to ``state`` that holds ``members``: in the window by memberships, before it as a past of its own.
+
+    ``settings`` give the persistences under which that past is filtered.
+    """
     k, before = state.k, state.past
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
     window = []
@@ -118,7 +124,7 @@ def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) ->
 
 
 def with_topics_merged(state: TrackState, gone: int, into: int) -> TrackState:
-    """Add one topic's documents and past to another's; its column goes."""
+    """Add the documents and past of topic ``gone`` of ``state`` to those of ``into``; its column goes."""
 
     def sum_up(a: NDArray[Any]) -> NDArray[Any]:
         out = a.copy()
@@ -140,7 +146,7 @@ def with_topics_merged(state: TrackState, gone: int, into: int) -> TrackState:
 
 
 def without_topic(state: TrackState, gone: int, successor: int) -> TrackState:
-    """Forget a topic's past; the documents that it has in the window go to its successor."""
+    """Forget the past of topic ``gone`` of ``state``; its documents in the window go to its ``successor``."""
     past = state.past
     if past is not None:
         past = tuple(np.where(np.arange(state.kp) == gone, np.float32(0.0), h) for h in past)

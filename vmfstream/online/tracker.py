@@ -39,6 +39,7 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
 
     Parameters
     ----------
+    settings : those of the run, which say how many topics.
     slices : closed slices, as (slice number, unit rows (N, D)); may be empty.
     open_slice : number of the slice that goes on.
     open_rows : (N, D) the documents that it already has, possibly none.
@@ -84,12 +85,12 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
 
 
 def step(state: TrackState, x: Rows, settings: TrackerSettings, *, donate: bool = False) -> tuple[TrackState, StepInfo]:
-    """Score a batch of unit rows (N, D) under the current belief, then add it to the open slice.
+    """Score a batch ``x`` of unit rows (N, D) under the current belief, then add it to the open slice of ``state``.
 
-    Makes one pass over the non-zeros. With ``donate`` the buffers of the given state are given away and reused: nothing
-    of the size of the vocabulary is copied, and the given state must not be used afterwards (its open slice and belief
-    raise RuntimeError). Without, two matrices of that size are copied. The belief of a state from donated steps may
-    lack the last fifth of the slice's documents where batches hold most words; see
+    Makes one pass over the non-zeros; ``settings`` are those of `init`. With ``donate`` the buffers of the given state
+    are given away and reused: nothing of the size of the vocabulary is copied, and the given state must not be used
+    afterwards (its open slice and belief raise RuntimeError). Without, two matrices of that size are copied. The belief
+    of a state from donated steps may lack the last fifth of the slice's documents where batches hold most words; see
     `vmfstream.online.belief_update.refreshed`.
     """
     if rows_of(x) == 0:
@@ -122,6 +123,7 @@ def end_slice(
 
     Parameters
     ----------
+    state, settings : the state and the settings of the run.
     regrow : called once, after the slice was judged in the old vocabulary; None keeps the vocabulary.
     """
     state, predicted = judge(state, settings)

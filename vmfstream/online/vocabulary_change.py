@@ -35,8 +35,9 @@ def regrown(
     """Move the state to a new vocabulary.
 
     ``columns[j]`` is the old column of new column j, or -1 where it is new; ``window`` and ``kept`` are the same
-    documents in the new encoding. Directions are padded with zeros; every concentration is solved again from its
-    dimension-free counterpart (a mean resultant length or an expected cosine), since kappa grows like D.
+    documents in the new encoding; ``settings`` are those of the run. Directions are padded with zeros; every
+    concentration is solved again from its dimension-free counterpart (a mean resultant length or an expected cosine),
+    since kappa grows like D.
     """
     new = len(columns)
     n, kept_parts = state.open.n, state.open.kept

@@ -3,6 +3,10 @@
 A forward filter keeps the topics of its first documents, and labels in high dimension freeze where they are. So the
 documents of the last slices are refitted together at the end of a slice: from where they are, by restarted annealing,
 and, while nothing has left the window, by fits from nothing. The largest bound wins.
+
+Functions fit unit rows ``x`` (N, D) of all slices together, or ``xs``, those of each slice, oldest first, under
+``settings`` and a persistence ``omega`` in (0, 1). ``k`` is the number of topics, ``starts`` how often a fit begins
+anew; ``rng`` draws.
 """
 
 from __future__ import annotations

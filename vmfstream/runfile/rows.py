@@ -20,12 +20,12 @@ _UNCERTAIN = ("share_low", "share_high", "radius")
 
 
 def check_order(epoch: int, last: int | None, where: str) -> None:
-    """Refuse an epoch that does not follow the last one; a new store begins with epoch 0 or 1.
+    """Refuse an ``epoch`` that does not follow the ``last`` one; a new store begins with epoch 0 or 1.
 
     Raises
     ------
     InputError
-        If ``epoch`` is already stored or leaves a gap; the message names both numbers.
+        If ``epoch`` is already stored or leaves a gap; the message names the store, ``where``, and both numbers.
     """
     if last is None:
         if epoch not in (0, 1):

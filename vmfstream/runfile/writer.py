@@ -206,7 +206,7 @@ def _drop_sampled(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int])
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
-    """Add rows to a table, in the open transaction."""
+    """Add the rows of ``frame`` to a ``table`` over ``connection``, in the open transaction."""
     connection.register("incoming", frame)
     names = ", ".join(frame)
     connection.execute(f"insert into {table} ({names}) select {names} from incoming")

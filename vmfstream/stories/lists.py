@@ -2,6 +2,9 @@
 
 A list takes a block of 2^k places and moves to one twice as long when it is full. Blocks that are given back wait in a
 list for each length and are taken again before the pool is used further.
+
+``lists`` hold of each list where it starts, its length and its room, (slots,); ``pool`` holds the entries, ``key`` and
+``value``. ``i`` is the number of a list.
 """
 
 from __future__ import annotations

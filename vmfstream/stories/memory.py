@@ -60,7 +60,10 @@ class Memory(NamedTuple):
 
 
 def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
-    """Return the memory of a mixture without stories."""
+    """Return the memory of a mixture without stories: room for ``slots`` of them and for ``columns`` columns.
+
+    ``dense`` keeps sums of rows as arrays instead of lists.
+    """
     counters = np.zeros(N_COUNTERS, np.int64)
     counters[[OLDEST, NEWEST]] = -1
     return Memory(

@@ -1,4 +1,8 @@
-"""The passes over documents, compiled: the story of each, and what it changes."""
+"""The passes over documents, compiled: the story of each, and what it changes.
+
+``memory`` is what the mixture remembers, changed in place where documents are learnt; ``model`` are its settings as
+numbers; ``documents`` are rows with their times. ``labels`` (N,) are filled with ids of stories, -1 for rows of zeros.
+"""
 
 from __future__ import annotations
 
@@ -273,6 +277,8 @@ def learn_rows(memory, model, documents, begin, labels, retired):  # type: ignor
     """Give documents from ``begin`` on their stories, one after the other, and learn them.
 
     Returns how many are done, why no more are, and how many places the pool lacks.
+
+    ``retired`` is filled with the stories that ended meanwhile.
     """
     dense = memory.dense.shape[1] > 0
     counters, clock = memory.counters, memory.clock

@@ -1,6 +1,8 @@
 """Find the words of ASCII texts many bytes at a time; read eight bytes as one number.
 
 After an edit, delete ``__pycache__`` (see `vmfstream.directional.intrinsics`).
+
+Emitted functions get numba's ``typingctx`` first, which calls leave out.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ def _lowered(typingctx, text, position):  # type: ignore[no-untyped-def]
 
 @emitted
 def eight(typingctx, text, position):  # type: ignore[no-untyped-def]
-    """Return the eight bytes from ``position`` on as one number, the first the highest."""
+    """Return the eight bytes of ``text`` from ``position`` on as one number, the first the highest."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         number = ir.IntType(64)
@@ -95,7 +97,7 @@ def copy(source, begin, end, target, place):  # type: ignore[no-untyped-def]
 
 @emitted
 def fetch(typingctx, numbers, position):  # type: ignore[no-untyped-def]
-    """Have the processor bring an element of an array of numbers near, without waiting for it."""
+    """Have the processor bring the element at ``position`` of an array of numbers near, without waiting for it."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         emit_prefetch(
@@ -108,7 +110,10 @@ def fetch(typingctx, numbers, position):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def last_eight(text, stop, length):  # type: ignore[no-untyped-def]
-    """Return the last bytes of a word of at least one byte that stops before ``stop``, eight at most, as one number."""
+    """Return the last bytes, eight at most, of a word of ``length`` >= 1 bytes of ``text`` that stops before ``stop``.
+
+    They are one number.
+    """
     last = eight(text, stop - 8)
     return last if length >= 8 else last & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
 
@@ -119,6 +124,9 @@ def ascii_words(text, i, end, shortest, longest, keep_numbers, begins, stops):  
 
     Return their number, or -1 for a text with other characters than ASCII. The last byte must be a line
     break. What lies up to a block behind is lowered too.
+
+    Words have ``shortest`` to ``longest`` letters; numbers are words with ``keep_numbers``. ``begins`` and ``stops``
+    are filled.
     """
     found = _runs(text, i, end, begins, stops)
     if found < 0:

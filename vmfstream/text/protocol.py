@@ -74,7 +74,10 @@ class TopicNaming(Protocol):
     """Describes topics and documents by words."""
 
     def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: Matrix) -> None:
-        """Take the documents of a slice that ends, with memberships ``resp`` (N, >= K) in the topics ``ids`` (K,)."""
+        """Take the documents of slice ``index``, which ends, to name its topics by them.
+
+        ``parts`` are their counts, batch by batch, with memberships ``resp`` (N, >= K) in the topics ``ids`` (K,).
+        """
         ...
 
     def words(self, m: Matrix, top: int, k: int, at: Place | None = None) -> TopWords:

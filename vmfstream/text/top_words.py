@@ -13,12 +13,15 @@ from vmfstream.text.protocol import TopWords
 
 
 def strongest_words(m: NDArray[np.float32], top: int, k: int, named: Callable[[list[int]], list[str]]) -> TopWords:
-    """Return the ``top`` rows of largest positive weight of each of the first ``k`` columns of ``m`` by their names."""
+    """Return the ``top`` rows of largest positive weight of each of the first ``k`` columns of ``m`` by their names.
+
+    ``named`` turns rows into names.
+    """
     return [list(zip(named(chosen), values.tolist(), strict=True)) for chosen, values in filled(*strongest(m, top, k))]
 
 
 def check_matrix(m: NDArray[np.float32], dim: int, k: int) -> None:
-    """Refuse a matrix that is not (dim, k or more)."""
+    """Raise ValueError if ``m`` is not (dim, k or more)."""
     if m.ndim != 2 or m.shape[0] != dim or m.shape[1] < k:
         raise ValueError(f"expected m of shape ({dim}, {k} or more), got {m.shape}")
 
@@ -32,7 +35,10 @@ def filled(rows: NDArray[np.int64], weights: NDArray[Any]) -> Iterator[tuple[lis
 
 @njit(cache=True, nogil=True)
 def strongest(m, top, k):  # type: ignore[no-untyped-def]
-    """Rows of the ``top`` largest positive entries of the first ``k`` columns, largest first, -1 where fewer."""
+    """Rows of the ``top`` largest positive entries of the first ``k`` columns of ``m``, -1 where fewer.
+
+    Largest first; their weights besides.
+    """
     rows = np.full((k, top), -1, dtype=np.int64)
     weights = np.zeros((k, top), dtype=m.dtype)
     if top == 0:

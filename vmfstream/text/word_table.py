@@ -55,7 +55,10 @@ def slot_of(slots, key):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def find_first(slots, slot, key, length):  # type: ignore[no-untyped-def]
-    """Id of a word of at most eight bytes if it is in the slot where its search begins, or -1."""
+    """Id of a word of at most eight bytes if it is in the slot where its search begins, or -1.
+
+    ``slots`` are those of the table, ``slot`` is the word's, ``key`` its bytes as a number and ``length`` how many.
+    """
     entry = slots[2 * slot + 1]
     found = slots[2 * slot] == key and entry >> _HALF == np.uint64(length) and length <= 8
     return np.int64(entry & _LOW) - 1 if found else np.int64(-1)

@@ -39,7 +39,10 @@ class ManualSource:
         return self.closed and self.empty
 
     def add(self, texts: Iterable[str], times: Sequence[datetime], ids: Sequence[str] | None) -> None:
-        """Add texts to be read; without ``ids`` each is numbered."""
+        """Add ``texts`` to be read, with one time each in ``times``; without ``ids`` each is numbered.
+
+        Raises ValueError if there are more texts than times or the reverse.
+        """
         for i, (text, time) in enumerate(zip(texts, times, strict=True)):
             value = {"id": str(self._count) if ids is None else str(ids[i]), "text": text}
             self._waiting.append(Message(PART, self._count, value, time))

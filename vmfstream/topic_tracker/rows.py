@@ -20,7 +20,10 @@ def closed_slices(commits: Sequence[Commit]) -> list[SliceReport]:
 
 
 def rows_of_topics(commits: Sequence[Commit], *, smoothed: bool, words: int) -> list[dict[str, Any]]:
-    """Return one row per topic and closed slice, filtered or smoothed, with at most ``words`` words each."""
+    """Return one row per topic and closed slice of ``commits``, filtered or ``smoothed``.
+
+    Each has at most ``words`` words.
+    """
     reports = closed_slices(commits)
     labels = {report.slice.index: report.slice.label for report in reports}
     if smoothed:

@@ -308,7 +308,7 @@ class TopicTracker:
     def trajectory(
         self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
     ) -> list[dict[str, Any]]:
-        """Return the rows of `topics` for one topic, oldest first.
+        """Return the rows of one ``topic``, an id, oldest first; other arguments as in `topics`.
 
         Raises
         ------

@@ -148,7 +148,10 @@ def blank(size: Size, name: ThemeName) -> dict[str, Any]:
 
 
 def filled(figure: dict[str, Any], frame: CompareFrame, name: ThemeName) -> dict[str, Any]:
-    """Return a blank figure with the words of a frame; ``compare.js`` does the same for the page."""
+    """Return a blank figure with the words of a ``frame``; ``compare.js`` does the same for the page.
+
+    ``figure`` is from `blank`; ``name`` is that of the theme.
+    """
     colours = theme(name)
     meta = figure["layout"]["meta"]
     kept, weights, words = figure["data"]

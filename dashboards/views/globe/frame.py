@@ -103,7 +103,10 @@ def globe_frame(rows: RunRows, selection: Selection) -> GlobeFrame:
 
 
 def moved(start: Floats, east: Floats, north: Floats) -> Floats:
-    """Return the points reached from unit vectors by going so many degrees east and north, along great circles."""
+    """Return the points reached from unit vectors ``start`` (N, 3) by great circles, (N, 3).
+
+    They go so many degrees ``east`` and ``north``, both (N,).
+    """
     to_east, to_north = _compass(start)
     way = np.radians(east)[..., None] * to_east + np.radians(north)[..., None] * to_north
     far = np.linalg.norm(way, axis=-1, keepdims=True)

@@ -55,7 +55,8 @@ def _computed(rows: RunRows) -> dict[int, Floats]:
 def mean_degrees(angles: AngleFrame, sketches: SketchFrame, topics: Ints) -> Floats:
     """Return the mean angle of each pair of topics over the slices in which both live, shape (T, T).
 
-    Pairs that were never active together get the angle between the sketches of their life-long means.
+    ``angles`` and ``sketches`` are those of a run file, ``topics`` (T,) ids in order. Pairs that were never active
+    together get the angle between the sketches of their life-long means.
     """
     count = topics.size
     a, b = (np.searchsorted(topics, ids) for ids in (angles.topic, angles.other))

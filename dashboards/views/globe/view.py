@@ -124,7 +124,10 @@ def globe_styles(colours: Theme) -> list[dict[str, Any]]:
 
 
 def globe_layout(width: int, name: ThemeName, middle: Floats) -> dict[str, Any]:
-    """Return the empty globe, seen from above a place, and its scale."""
+    """Return the empty globe, seen from above the unit vector ``middle`` (3,), and its scale.
+
+    ``width`` in pixels is also the height; ``name`` is that of the theme.
+    """
     colours = theme(name)
     grid = {"showgrid": True, "gridcolor": colours.rule, "gridwidth": 1, "dtick": 30}
     lon, lat = lon_lat(middle)

@@ -20,7 +20,10 @@ _HEAD = 26
 
 
 def draw_health(frame: HealthFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout; the height follows the number of rows, whatever the size says."""
+    """Return data and layout of a ``frame``; the height follows the number of rows, whatever ``size`` says.
+
+    ``name`` is that of the theme.
+    """
     colours = theme(name)
     phone = size.width <= PHONE
     slices = len(frame.labels)

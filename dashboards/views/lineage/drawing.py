@@ -44,7 +44,10 @@ class _Curve(NamedTuple):
 
 
 def lineage_drawing(frame: LineageFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the lineage; the height follows the number of lanes, whatever the size says."""
+    """Return data and layout of a ``frame``; the height follows the number of lanes, whatever ``size`` says.
+
+    ``name`` is that of the theme.
+    """
     return _Drawing(frame, size, name).drawn()
 
 

@@ -90,11 +90,11 @@ def topic_events(rows: RunRows, history: History) -> tuple[TopicEvent, ...]:
 
 
 def lineage_frame(rows: RunRows, history: History, selected: int | None, all_topics: bool) -> LineageFrame:
-    """Choose the topics and give them lanes.
+    """Choose the topics of ``history``, a reading of ``rows``, and give them lanes.
 
     Without ``all_topics`` these are the 26 with the highest share, all that came out of another or went into one since
-    topics were found, and the selected one, unless that leaves out no more than six. Lives that were over within three
-    slices are left out unless they have relatives.
+    topics were found, and the ``selected`` one, unless that leaves out no more than six. Lives that were over within
+    three slices are left out unless they have relatives.
     """
     events = topic_events(rows, history)
     spans = {t: span for t in range(history.topic.size) if (span := lifetime(history, t)) is not None}
@@ -138,9 +138,10 @@ def lineage_frame(rows: RunRows, history: History, selected: int | None, all_top
 
 
 def thickness(history: History, least: float, most: float) -> Floats:
-    """Return the thickness of every life in every slice, by the square root of its share, shape (S, T).
+    """Return the thickness of every life of ``history`` in every slice, by the square root of its share, shape (S, T).
 
-    The share that is drawn thickest is a power of 1.25, so that the scale seldom changes while slices are added.
+    It lies between ``least`` and ``most``. The share that is drawn thickest is a power of 1.25, so that the scale
+    seldom changes while slices are added.
     """
     share = np.clip(np.nan_to_num(history.share), 0.0, None)
     largest = max(float(share.max(initial=0.0)), 1e-12)

@@ -44,7 +44,10 @@ def drawn(degrees: Floats, shares: Floats) -> Bools:
 
 
 def neighbour_traces(frame: NeighboursFrame, width: int, name: ThemeName) -> list[dict[str, Any]]:
-    """Return, from the back to the front, first angles, trail, dots, and texts; the page moves them by their names."""
+    """Return, from the back to the front, first angles, trail, dots, and texts; the page moves them by their names.
+
+    ``frame`` is drawn in a square of ``width`` pixels; ``name`` is that of the theme.
+    """
     colours = theme(name)
     scale = width * _DISC / 2 / frame.rim
     own = colours.slot(max(frame.topic, 0))
@@ -99,7 +102,10 @@ def neighbour_traces(frame: NeighboursFrame, width: int, name: ThemeName) -> lis
 
 
 def neighbour_layout(frame: NeighboursFrame, width: int, name: ThemeName) -> dict[str, Any]:
-    """Return the layout: rings each 15 degrees, the rim stronger; ``meta`` holds what the page needs to move dots."""
+    """Return the layout: rings each 15 degrees, the rim stronger; ``meta`` holds what the page needs to move dots.
+
+    Arguments as in `neighbour_traces`.
+    """
     colours = theme(name)
     reach = frame.rim / _DISC
     rings = np.arange(RING, frame.rim + 1, RING).tolist() if frame.topic >= 0 else []

@@ -148,9 +148,10 @@ def neighbours_frame(rows: RunRows, selection: Selection) -> NeighboursFrame:
 
 
 def past_of(rows: RunRows, history: History, topic: int, most: int) -> Past:
-    """Return the drift between all dates of a topic and at most ``most`` of its past slices, from its sketches.
+    """Return the drift between all dates of a ``topic`` and at most ``most`` of its past slices, from its sketches.
 
-    Slices of the warm-up are left out: the topic with this number may be another one there.
+    ``history`` is a reading of ``rows``. Slices of the warm-up are left out: the topic with this number may be another
+    one there.
     """
     sketch = sketch_of(rows, history, topic)
     known = np.flatnonzero(~np.isnan(sketch).any(axis=1) & history.settled()) if sketch.size else np.empty(0, np.int64)

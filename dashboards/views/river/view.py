@@ -79,7 +79,7 @@ def paleness(history: History) -> Ints:
 
 
 def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
-    """Place the words of the moment into the bands for a drawing of this size."""
+    """Place the words of the moment into the ``bands`` of a ``frame`` for a drawing of this ``size``."""
     history = frame.history
     if bands.x.size == 0:
         return []
@@ -166,7 +166,10 @@ def _fill(tone: Ints, bands: Bands, x: Floats, tones: tuple[str, ...]) -> dict[s
 
 
 def label_trace(placed: list[Label], frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return the trace that writes labels; ``customdata`` holds the topic of each."""
+    """Return the trace that writes the labels ``placed`` by `labels`; ``customdata`` holds the topic of each.
+
+    ``frame``, ``bands`` and ``size`` are those they were placed for; ``name`` is that of the theme.
+    """
     history = frame.history
     scale = _pixels(bands, size) if bands.x.size else 1.0
     width = max(history.index.size - 1, 1) / (size.width - 2 * INSET)

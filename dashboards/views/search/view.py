@@ -121,7 +121,10 @@ def distances(word: str, others: Sequence[str]) -> Ints:
 
 
 def nearest(word: str, others: Sequence[str], top: int = 5) -> list[str]:
-    """Return the ``top`` words that are spelt most alike, in the order of the alphabet where it is a draw."""
+    """Return the ``top`` words of ``others`` that are spelt most like ``word``.
+
+    They are in the order of the alphabet where it is a draw.
+    """
     far = distances(word, others)
     return [others[k] for k in sorted(range(len(others)), key=lambda k: (int(far[k]), others[k]))[:top]]
 
@@ -261,7 +264,10 @@ def _range(slices: int) -> list[float]:
 
 
 def search_layout(frame: SearchFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return axis and room for the rows of a frame."""
+    """Return axis and room for the rows of a ``frame``.
+
+    Of ``size`` in pixels only the width counts; ``name`` is that of the theme.
+    """
     history = frame.history
     phone = size.width <= PHONE
     left = _LEFT_PHONE if phone else _LEFT

@@ -70,7 +70,10 @@ def trees(rows: RunRows, history: History) -> list[tuple[int, int]]:
 
 
 def read_tree(rows: RunRows, history: History, snapshot: int, made: int) -> TreeFrame:
-    """Read a tree as the snapshot found it."""
+    """Read a tree as the snapshot of number ``snapshot`` in ``rows`` found it.
+
+    ``made`` is the row of ``history`` at which it was taken.
+    """
     nodes, words = rows.snapshot_topics(snapshot), rows.snapshot_words(snapshot, 4 * WORDS)
     place = {topic: k for k, topic in enumerate(river_order(rows))}
     order, parent = _depth_first(nodes, place)

@@ -66,7 +66,12 @@ class WordsFrame:
 
 
 def rail(frame: WordsFrame, columns: Ints, y: float, high: float, colours: Theme, wide: float) -> list[dict[str, Any]]:
-    """Return the bar of certainty (strong colour: high) and hollow rings where there were no documents."""
+    """Return the bar of certainty (strong colour: high) and hollow rings where there were no documents.
+
+    ``columns`` are the slices of ``frame`` that are drawn; the bar lies at height ``y`` of the other axis and is
+    ``high`` thick there. Columns have gaps if ``wide``, their share of the room, is below 1. ``colours`` are those of
+    the theme.
+    """
     full = frame.n[columns] > 0
     level = np.clip(np.nan_to_num(frame.certainty[columns]), 0.0, 1.0)
     steps = np.where(full, np.clip(np.rint(STRIP_STEPS * level), 1, STRIP_STEPS), 0).astype(np.uint8)
@@ -123,7 +128,11 @@ def words_layout(
     meta: dict[str, Any],
     rows: list[float],
 ) -> dict[str, Any]:
-    """Return the layout of rank chart or heatmap; ``meta`` holds what a page needs to find slices and words again."""
+    """Return the layout of rank chart or heatmap; ``meta`` holds what a page needs to find slices and words again.
+
+    ``frame`` is drawn at the width of ``size`` and ``height`` pixels, from ``x0`` to ``x1`` and over the range ``rows``
+    of the other axis, empty if there is none; ``name`` is that of the theme.
+    """
     return {
         "template": template(name),
         "width": size.width,

@@ -22,7 +22,7 @@ _ROW_BOTH = 27
 
 
 def heatmap(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the heatmap."""
+    """Return data and layout of the heatmap of ``frame`` at the width of ``size``; ``name`` is that of the theme."""
     colours = theme(name)
     slot = colours.slot(frame.topic)
     slices = len(frame.labels)

@@ -26,7 +26,7 @@ _LONGEST_BAR, _BESIDE = 0.4, 0.012  # of the column
 
 
 def rank_chart(frame: WordsFrame, size: Size, name: ThemeName) -> dict[str, Any]:
-    """Return data and layout of the rank chart."""
+    """Return data and layout of the rank chart of ``frame`` at the width of ``size``; ``name`` is that of the theme."""
     colours = theme(name)
     slot = colours.slot(frame.topic)
     columns = rank_chart_columns(len(frame.labels), size.width)

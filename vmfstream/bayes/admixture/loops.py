@@ -31,7 +31,8 @@ def digamma(x: float) -> float:
 def relative_scores(dots: Any, slope: Any, offset: Any, best: Any, likeness: Any) -> None:
     """Turn dot products (V, kp) in place into scores less the largest of their row; write it, and exp of the others.
 
-    The score of a topic is slope_k dots_vk + offset_k. ``likeness`` is 0 in padded columns.
+    The score of a topic is slope_k dots_vk + offset_k, with ``dots`` (V, kp), ``slope`` and ``offset`` (k,). Written
+    are the largest scores ``best`` (V,) and ``likeness`` (V, kp), which is 0 in padded columns.
     """
     k = len(slope)
     row = np.empty(k)
@@ -206,10 +207,13 @@ def visit(
     """Renew the Dirichlet posteriors ``phi`` (N, k) of all documents and sum their responsibilities.
 
     p_vk ~ exp(E[log theta_k] + score_vk) and phi_k = alpha + sum_v c_v p_vk in turn, until phi changes by less than
-    ``tol`` a vector or ``sweeps`` are done, and once more for the sums: ``mass`` (V, kp) of c p and ``qk`` (k,) of
-    c p^2. These steps do not let go of a topic that has part of a document, however small alpha is; so where one topic
+    ``tol`` a vector or ``sweeps`` are done, and once more for the sums: ``mass`` (V, kp) of c p and ``qk`` (k,) of c
+    p^2. These steps do not let go of a topic that has part of a document, however small alpha is; so where one topic
     alone gives a larger bound, they begin again from there. ``bound`` (N,) is what each document adds to the lower
     bound with these p and the phi made of them.
+
+    Document i holds the vectors ``indices`` and ``counts`` from ``indptr[i]`` to ``indptr[i + 1]``; their ``scores``,
+    ``likeness`` and ``best`` are from `relative_scores`. ``alpha`` > 0 is the prior of a topic.
     """
     k, kp = phi.shape[1], scores.shape[1]
     room = np.empty(kp), np.empty(kp), np.empty(kp), np.empty(kp), np.empty(kp)

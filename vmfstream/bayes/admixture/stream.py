@@ -83,7 +83,10 @@ def learned(
 
 
 def batches(x: Rows, bags: csr_array, size: int) -> Iterator[tuple[Rows, csr_array]]:
-    """Cut documents into batches of ``size``, each with the vectors that it holds."""
+    """Cut documents into batches of ``size``, each with the vectors that it holds.
+
+    ``x`` are V unit rows and ``bags`` (N, V) say how often each document holds them.
+    """
     for low in range(0, bags.shape[0], size):
         batch = bags[low : low + size]
         used, columns = np.unique(batch.indices, return_inverse=True)
@@ -97,7 +100,7 @@ def averaged(visit: Visit) -> tuple[Averages, int]:
 
 
 def mixed(old: Averages, new: Averages, e: float) -> Averages:
-    """Weigh averages by 1 - e and e, and their squares accordingly."""
+    """Weigh averages ``old`` by 1 - e and ``new`` by e, and their squares accordingly."""
     a, b = scaled(old.sums, 1 - e), scaled(new.sums, e)
     sums = Sums(a.s + b.s, a.nk + b.nk, a.qk + b.qk)
     return Averages(sums, (1 - e) * old.log_theta + e * new.log_theta)

@@ -101,7 +101,10 @@ def visited(
 
 
 def summed(x: Rows, mass: Vector, k: int, qk: Vector) -> Sums:
-    """Sum vectors by their ``mass`` (V, kp)."""
+    """Sum unit rows ``x`` (V, D) by their ``mass`` (V, kp) in ``k`` topics.
+
+    ``qk`` (k,) are the sums of squares, which are known.
+    """
     return Sums(accumulate(x, mass.astype(x.dtype)), mass.sum(axis=0)[:k], qk)
 
 

@@ -1,6 +1,9 @@
 """Steps of a state-space model for natural vectors (D, kp): predict, update by a slice, join past and future.
 
 Each passes once over the matrices; column norms and products come with it, in double precision.
+
+``b`` (D,) is the anchor's natural vector, ``p`` (D, kp) the predictions and ``s`` (D, kp) the sums of a slice, in which
+``weight`` (kp,) are the concentrations, zero in padded columns. Lengths and norms are of columns.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from vmfstream.directional.bessel import conv_concentration
 
 
 def per_column(value: ArrayLike, kp: int, k: int) -> Vector:
-    """Spread a number, or one for each of ``k`` topics, over kp columns, zero in the padding."""
+    """Spread ``value``, a number or one for each of ``k`` topics, over kp columns, zero in the padding."""
     out = np.zeros(kp)
     out[:k] = value
     return out
@@ -26,7 +29,7 @@ def shrunk(h: Floats, norms: Vector, omega: float) -> Floats:
 
 
 def resized(h: Floats, norms: Vector, lengths: Vector) -> Floats:
-    """Give columns of the given ``norms`` new ``lengths``; zero columns stay zero."""
+    """Give columns of ``h`` (D, kp), whose ``norms`` are known, new ``lengths``; zero columns stay zero."""
     factor = np.divide(lengths, norms, out=np.zeros_like(norms), where=norms > 0).astype(h.dtype)
     scaled: Floats = _scaled(h, factor)
     return scaled
@@ -114,7 +117,10 @@ def learn_anchored(b: Floats, p: Floats, s: Floats, weight: Vector) -> tuple[Flo
 
 @njit(cache=True)
 def smoothed_belief(b: Floats, p: Floats, s: Floats, back: Floats, weight: Vector) -> tuple[Floats, Vector, Vector]:
-    """Return the smoothed natural vectors B + p + kappa S + b, their column norms and inner products with S."""
+    """Return the smoothed natural vectors B + p + kappa S + b, their column norms and inner products with S.
+
+    ``back`` (D, kp) is the message from later slices, b.
+    """
     out = np.empty_like(p)
     square, cross = np.zeros(p.shape[1]), np.zeros(p.shape[1])
     for i in range(p.shape[0]):

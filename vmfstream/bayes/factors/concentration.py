@@ -201,8 +201,8 @@ def bounding_factor(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior) -> Ka
 def sampled_factor(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior, rng: np.random.Generator) -> KappaFactor:
     """Estimate the moments of the coordinate-optimal factor from draws, by random-walk Metropolis on u = log kappa.
 
-    Parameters and shapes as in `quadrature_factor`, which this approaches as draws grow. ``kl`` is that of the normal
-    with the moments of the draws: the bound is approximate and noisy, and must not decide when to stop.
+    Parameters and shapes as in `quadrature_factor`, which this approaches as draws of ``rng`` grow. ``kl`` is that of
+    the normal with the moments of the draws: the bound is approximate and noisy, and must not decide when to stop.
 
     References
     ----------
@@ -238,7 +238,10 @@ def mode_kappa(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior) -> Vector:
 
 
 def kappa_quantiles(d: int, n: ArrayLike, t: ArrayLike, prior: KappaPrior, levels: ArrayLike) -> Vector:
-    """Quantiles of the coordinate-optimal factor, (g, number of ``levels``); see `quadrature_factor`."""
+    """Quantiles of the coordinate-optimal factor, (g, number of ``levels``), at ``levels`` in (0, 1).
+
+    Other arguments as in `quadrature_factor`.
+    """
     n, t = np.atleast_1d(np.asarray(n, np.float64)), np.atleast_1d(np.asarray(t, np.float64))
     cells = [_located(d, float(a), float(b), prior) for a, b in zip(n, t, strict=True)]
     return np.array([np.exp(grid_quantiles(u, f, levels)) for u, f in cells])

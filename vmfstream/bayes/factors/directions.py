@@ -13,7 +13,11 @@ from vmfstream.mixtures.columns import column_dots, column_norms
 
 
 def natural_vectors(b: Floats, s: Floats, kappa: ArrayLike, k: int) -> tuple[Floats, Vector]:
-    """Return f_k = b_k + kappa_k S_k, (D, kp), and the lengths gamma, (k,); padded columns stay zero."""
+    """Return f_k = b_k + kappa_k S_k, (D, kp), and the lengths gamma, (k,); padded columns stay zero.
+
+    ``b`` is (D,) for all topics or (D, kp), ``s`` (D, kp) are sums of documents, ``kappa`` is a number or one per
+    topic, (k,).
+    """
     f = np.zeros_like(s)
     f[:, :k] = s[:, :k] * np.asarray(kappa, np.float64).astype(s.dtype) + (b[:, None] if b.ndim == 1 else b[:, :k])
     return f, column_norms(f)[:k]
@@ -25,12 +29,15 @@ def shrinkage(d: int, gamma: Vector) -> Vector:
 
 
 def expected_cosines(f: Floats, gamma: Vector, s: Floats) -> Vector:
-    """Return S_k'E[mu_k], (k,)."""
+    """Return S_k'E[mu_k], (k,), of sums ``s`` (D, kp) under beliefs ``f`` (D, kp) of lengths ``gamma`` (k,)."""
     return column_dots(f, s)[: len(gamma)] * shrinkage(f.shape[0], gamma)
 
 
 def directions_divergence(f: Floats, gamma: Vector, prior: Prior) -> float:
-    """sum_k KL(vMF(psi_k, gamma_k) || vMF with natural vector b_k)."""
+    """sum_k KL(vMF(psi_k, gamma_k) || vMF with natural vector b_k), in nats.
+
+    ``f`` (D, kp) are the beliefs' natural vectors, of lengths ``gamma`` (k,), and b_k those of the ``prior``.
+    """
     k = len(gamma)
     b = prior.b if prior.b.ndim == 2 else np.broadcast_to(prior.b[:, None], f.shape)
     c0 = np.broadcast_to(prior.c0, f.shape[1])[:k]

@@ -44,7 +44,7 @@ class KappaModel:
         return per_topic.sum(keepdims=True) if self.concentration == "shared" else per_topic
 
     def factor(self, d: int, n: Vector, t: Vector) -> KappaFactor:
-        """q(kappa) given documents ``n`` (k,) and T = S'E[mu] (k,) of the topics."""
+        """q(kappa) given documents ``n`` (k,) and T = S'E[mu] ``t`` (k,) of the topics, in ``d`` dimensions."""
         n_total, t_total = self.n_seen + self.grouped(n), self.t_seen + self.grouped(t)
         if not isinstance(self.rule, str):
             return point_factor(d, np.broadcast_to(np.asarray(self.rule, np.float64), n_total.shape))
@@ -55,7 +55,10 @@ class KappaModel:
         return float((factor.kl + self.n_seen * factor.ell - self.t_seen * factor.mean).sum())
 
     def learned(self, d: int, n: Vector, t: Vector, factor: KappaFactor) -> tuple[KappaModel, KappaFactor]:
-        """Learn the prior, unless topics left out of the estimate would lose more than the others gain."""
+        """Learn the prior, unless topics left out of the estimate would lose more than the others gain.
+
+        ``d``, ``n`` and ``t`` as in `factor`; ``factor`` is what it returned for them.
+        """
         if self.prior is None:
             return self, factor
         after = replace(self, prior=learned_kappa_prior(factor, n, self.prior))

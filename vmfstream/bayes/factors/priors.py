@@ -72,7 +72,10 @@ def moment_prior(
 
 
 def moment_kappa_prior(x: Rows, resp: Floats, k: int) -> KappaPrior:
-    """Prior of log kappa centred at the pooled, debiased concentration of a partition (0.2 as the cosine if none)."""
+    """Prior of log kappa centred at the pooled, debiased concentration of a partition (0.2 as the cosine if none).
+
+    ``x`` are unit rows (N, D) and ``resp`` (N, kp) their responsibilities in ``k`` topics.
+    """
     resp = masked(x, resp)
     within = _debiased(accumulate(x, resp), resp, k)
     return KappaPrior(float(np.log(inv_bessel_ratio(x.shape[1], min(within, R_MAX) or 0.2))), LOG_KAPPA_SD**2)

@@ -1,4 +1,8 @@
-"""The factor of the labels: responsibilities of the topics for each document, in the E-step of a mixture."""
+"""The factor of the labels: responsibilities of the topics for each document, in the E-step of a mixture.
+
+``x`` are unit rows (N, D). Beliefs about the topics' means are natural vectors ``f`` (D, kp) of lengths ``gamma`` (k,),
+that about the concentration is ``kappa``, and ``log_weights`` (k,) are E[log pi].
+"""
 
 from __future__ import annotations
 
@@ -51,6 +55,8 @@ def assigned(
     x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, assignment: Assignment = "soft"
 ) -> tuple[Floats, float]:
     """E-step, soft (see `responsibilities`) or hard (all to the best topic), and what it adds to the bound.
+
+    ``assignment`` is "soft" or "hard".
 
     Returns
     -------

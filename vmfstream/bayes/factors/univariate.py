@@ -51,7 +51,10 @@ class ConcentrationTarget:
 
 
 def metropolis(target: ConcentrationTarget, u: float, step: float, draws: int, rng: np.random.Generator) -> Vector:
-    """Draw from ``target`` by random-walk Metropolis from ``u``, with normal steps of deviation ``step``; (draws,)."""
+    """Draw from ``target`` by random-walk Metropolis from ``u``, with normal steps of deviation ``step``; (draws,).
+
+    ``rng`` gives ``draws`` steps, of which none is left out.
+    """
     moves, tests = step * rng.standard_normal(draws), np.log(rng.random(draws))
     out: Vector = _walk(u, moves, tests, *target.numbers)
     return out
@@ -59,7 +62,7 @@ def metropolis(target: ConcentrationTarget, u: float, step: float, draws: int, r
 
 @njit(cache=True)
 def resultant(kappa: float, square: float, cross: float, c0: float) -> float:
-    """|kappa S + b| from |S|^2, S'b and |b|."""
+    """|kappa S + b| from ``square`` |S|^2, ``cross`` S'b and ``c0`` |b|."""
     return float(np.sqrt(max(kappa * (kappa * square + 2 * cross) + c0 * c0, 0.0)))
 
 
@@ -124,7 +127,7 @@ def located_grid(exponent: Callable[[Vector], Vector], low: float, high: float) 
 
 
 def grid_quantiles(u: Vector, f: Vector, levels: ArrayLike) -> Vector:
-    """Quantiles of the density exp(f), up to a constant, given on the even grid ``u``."""
+    """Quantiles at ``levels`` in (0, 1) of the density exp(f), up to a constant, given on the even grid ``u``."""
     fine = np.linspace(u[0], u[-1], REFINED * len(u))
     mass = CubicSpline(u, np.exp(f - f.max())).antiderivative()(fine)
     return np.asarray(np.interp(np.asarray(levels, np.float64) * mass[-1], np.maximum.accumulate(mass), fine))

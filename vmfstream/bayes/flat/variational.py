@@ -173,6 +173,9 @@ def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prio
     """Evidence lower bound of any state, in nats relative to the uniform density of all documents with a direction.
 
     sum_ik resp_ik (score_ik - log resp_ik) - KL(Dir) - sum_k KL(vMF_k) - KL(kappa)
+
+    ``x`` are unit rows (N, D) with responsibilities ``resp`` (N, kp); ``f`` (D, kp), ``rho`` (k,) and ``kappa`` are the
+    factors of directions, weights and concentration; ``prior`` is theirs.
     """
     k = len(rho)
     gamma = column_norms(f)[:k]
@@ -182,7 +185,10 @@ def elbo(x: Rows, resp: Floats, f: Floats, rho: Vector, kappa: KappaFactor, prio
 
 
 def divergence(f: Floats, gamma: Vector, rho: Vector, kappa: KappaFactor, prior: Prior) -> float:
-    """Kullback-Leibler divergence of the posterior of weights, directions and concentration from the prior."""
+    """Kullback-Leibler divergence, in nats, of the posterior of weights, directions and concentration from the prior.
+
+    ``f`` (D, kp) of lengths ``gamma`` (k,), ``rho`` (k,) and ``kappa`` as in `elbo`.
+    """
     return dirichlet_divergence(rho, prior.alpha) + directions_divergence(f, gamma, prior) + float(kappa.kl.sum())
 
 

@@ -5,6 +5,9 @@
 Natural vectors of all nodes are the columns of one matrix (D, np), the leaves first, the root, which holds b, last. Two
 schemes give the posterior: ``meanfield``, a factor for every node, and ``messages``, vMF messages up and down the tree,
 exact but for the step of a message through a branch, which keeps its expected direction and the vMF form.
+
+``tree`` has k leaves; ``b`` (D,) is the root's vector, ``s`` (D, kp) are sums of the leaves' documents, and ``kappa``
+(n,) the expected concentrations of all nodes. Directions of the nodes are ``now`` or ``old``.
 """
 
 from __future__ import annotations
@@ -43,7 +46,8 @@ class Branches:
 def renewed(tree: Tree, old: Branches | None, b: Floats, s: Floats, kappa: Vector, scheme: Scheme) -> Branches:
     """Renew all directions given the documents' sums ``s`` (D, kp) and the expected concentrations ``kappa`` (n,).
 
-    kappa_root is 1, since the root's column is b. Without ``old`` directions, mean field starts from messages.
+    kappa_root is 1, since the root's column is b. ``scheme`` is one of two. Without ``old`` directions, mean field
+    starts from messages.
 
     Mean field goes from the leaves upward and downward again:
 
@@ -52,7 +56,7 @@ def renewed(tree: Tree, old: Branches | None, b: Floats, s: Floats, kappa: Vecto
 
     Messages do so exactly once, whatever the directions were:
 
-        up        R_leaf = kappa S,  R_n = sum_c conv(R_c; kappa_n)
+        up    R_leaf = kappa S,  R_n = sum_c conv(R_c; kappa_n)
         down      R_c += conv(R_pa - conv(R_c; kappa_pa); kappa_pa)
 
     References
@@ -67,7 +71,9 @@ def renewed(tree: Tree, old: Branches | None, b: Floats, s: Floats, kappa: Vecto
 def evidence(tree: Tree, now: Branches, b: Floats, s: Floats, kappa: Vector, inner: KappaFactor) -> float:
     """What directions and the documents' sums add to the bound, the partition functions of the leaves left out.
 
-    sum_k kappa_k S_k'E[mu_k] + sum_n ( kappa_pa E[mu_pa'mu_n] - E[ell(kappa_pa)] ) + entropy
+    sum_k kappa_k S_k'E[mu_k] + sum_n ( kappa_pa E[mu_pa'mu_n] - E[ell(kappa_pa)] ) + entropy, in nats.
+
+    ``inner`` is the factor of the concentrations of inner nodes.
     """
     d, k = len(b), tree.k
     ell = np.zeros(tree.n)

@@ -5,6 +5,9 @@
 
 The concentration of a leaf says how close its documents are, that of a node above how close its children are, so each
 depth has its own prior. A tree of depth one is the flat mixture.
+
+Documents ``x`` are unit rows (N, D) and belong to the leaves of ``tree``; ``prior`` is that of all parameters,
+``state`` their posterior, ``scheme`` how directions are renewed (see `vmfstream.bayes.hierarchical.node_directions`).
 """
 
 from __future__ import annotations
@@ -147,6 +150,7 @@ def fit_hierarchy(
     tree : Tree
     rng : numpy.random.Generator
     kappa, concentration : rule of the leaves' concentrations, and one for all leaves or one each
+    alpha : float > 0, Dirichlet prior of a leaf's weight
     starts : int >= 1
     scheme, learn, max_iter, tol : see `fit_tree`
     """
@@ -163,7 +167,10 @@ def fit_hierarchy(
 
 
 def started(x: Rows, resp0: Floats, tree: Tree, prior: TreePrior, scheme: Scheme) -> TreeState:
-    """Return a state from initial responsibilities: the ``marginal`` concentration, inner nodes at their priors."""
+    """Return a state from initial responsibilities: the ``marginal`` concentration, inner nodes at their priors.
+
+    Raises ValueError unless ``resp0`` is (N, kp).
+    """
     d, k = x.shape[1], tree.k
     if resp0.shape != (x.shape[0], padded(k)):
         raise ValueError(f"resp0 must have the shape {(x.shape[0], padded(k))}; got {resp0.shape}")

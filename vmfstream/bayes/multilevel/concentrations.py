@@ -26,7 +26,10 @@ class Laws(NamedTuple):
 
 
 def resampled(level: float, n: float, parts: int, law: Gamma, rng: np.random.Generator) -> float:
-    """Draw the concentration of a Dirichlet process that put ``n`` things into ``parts`` (Escobar and West 1995)."""
+    """Draw the concentration of a Dirichlet process that put ``n`` things into ``parts`` (Escobar and West 1995).
+
+    ``level`` > 0 is the one so far, ``law`` shape and rate of its Gamma prior; ``rng`` draws.
+    """
     shape, rate = law
     rate -= np.log(rng.beta(level + 1.0, n))
     below = rng.random() * (shape + parts - 1.0 + n * rate) > shape + parts - 1.0
@@ -34,7 +37,11 @@ def resampled(level: float, n: float, parts: int, law: Gamma, rng: np.random.Gen
 
 
 def drawn_kappa(law: Vector, count: Vector, square: Vector, cross: Vector, rng: np.random.Generator) -> float:
-    """Draw a shared concentration given the sums of its blocks, mean directions integrated out."""
+    """Draw with ``rng`` a shared concentration given the sums of its blocks, mean directions integrated out.
+
+    Each block has ``count`` rows, and of their sum S the squared length ``square`` and the product ``cross`` = S'b, all
+    of the same shape; ``law`` holds dimension, the concentration so far and |b|.
+    """
     held = count > 0
     if not held.any():
         return float(law[1])

@@ -57,7 +57,8 @@ def vector_content(
 ) -> Content:
     """Unit vectors (T, D) as tokens, those of group j from ``indptr[j]`` to ``indptr[j + 1]``.
 
-    ``kappa`` starts at that of a mean resultant length of one half.
+    ``kappa`` starts at that of a mean resultant length of one half; ``c0`` > 0 is the length of the prior's natural
+    vector.
     """
     x = np.ascontiguousarray(vectors, np.float64)
     b = prior_direction(x.sum(axis=0), c0)
@@ -74,6 +75,9 @@ def _content(
 
 
 def empty_topics(kind: int, law: Vector, width: int, slots: int) -> tuple[Vector, ...]:
-    """Sums of topics without tokens: the last six fields of a `Content`."""
+    """Sums of topics without tokens: the last six fields of a `Content`.
+
+    ``kind``, ``law`` and ``width`` are those of its tokens, words or vectors; ``slots`` is the number of topics.
+    """
     norm = np.full(slots, 1.0 / law[1] if kind == WORD else float(ell(law[0], law[2])))
     return np.zeros(slots), np.zeros((width, slots)), norm, np.zeros(slots), np.zeros(slots), np.zeros(slots)

@@ -7,6 +7,8 @@ of its cluster is
 * Gaussian with a normal-gamma prior: Student's t, each column for itself;
 * Dirichlet-multinomial: the ratio of two Dirichlet normalisers for the whole bag;
 * von Mises-Fisher: exp(-ell(kappa) - ell(|kappa S + b|) + ell(|kappa (S + x) + b|)), relative to uniform.
+
+``temper`` >= 0 is the power to which the likelihood of a context is raised.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class Context(NamedTuple):
 
 
 def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None, temper: float = 1.0) -> Context:
-    """Numbers of every group, (J, W), rows with NaN missing; the prior mean is 0, so give them centred.
+    """Numbers of every group, ``values`` (J, W), rows with NaN missing; the prior mean is 0, so give them centred.
 
     ``prior``: strength, shape and rate of the normal-gamma law; by default `STRENGTH`, `SHAPE` and `RATE` times the
     variance.
@@ -78,7 +80,10 @@ def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None,
 
 
 def bag(counts: csr_array, *, item: float = ITEM, temper: float = 1.0) -> Context:
-    """Counts of items of every group, (J, W); empty rows are missing. The order of items is part of the density."""
+    """Counts of items of every group, (J, W); empty rows are missing. The order of items is part of the density.
+
+    ``counts`` are whole numbers; ``item`` > 0 is the Dirichlet parameter of every item.
+    """
     rows = csr_array(counts, dtype=np.float64, copy=True)
     rows.eliminate_zeros()
     own = np.column_stack([rows.sum(axis=1), np.zeros(rows.shape[0])])
@@ -89,7 +94,8 @@ def bag(counts: csr_array, *, item: float = ITEM, temper: float = 1.0) -> Contex
 def direction(rows: Rows, *, kappa: float | None = None, c0: float = VAGUE, temper: float = 1.0) -> Context:
     """Unit vectors of every group, (J, W); rows of zeros are missing. The prior of a mean lies about that of all rows.
 
-    ``kappa`` starts at that of a mean resultant length of one half.
+    ``kappa`` starts at that of a mean resultant length of one half; ``c0`` > 0 is the length of the prior's natural
+    vector.
     """
     x = csr_array(rows, dtype=np.float64, copy=True)
     x.eliminate_zeros()
@@ -131,7 +137,7 @@ def concentration_range(d: float) -> tuple[float, float]:
 
 @njit(cache=True)
 def shift(context: Context, j: int, k: int, sign: float) -> None:
-    """Let group j join cluster k (``sign`` 1) or leave it (-1)."""
+    """Let group j join cluster k (``sign`` 1) of a ``context`` or leave it (-1)."""
     first, last = context.indptr[j], context.indptr[j + 1]
     if first == last:
         return
@@ -154,7 +160,10 @@ def shift(context: Context, j: int, k: int, sign: float) -> None:
 
 @njit(cache=True)
 def predictive(context: Context, j: int, k: int) -> float:
-    """Tempered log-density of the row of group j given the members of cluster k, to which j does not belong."""
+    """Tempered log-density of the row of group j given the members of cluster k, to which j does not belong.
+
+    It is that of one ``context``, in nats; 0 for a group without a row.
+    """
     first, last = context.indptr[j], context.indptr[j + 1]
     if first == last:
         return 0.0
@@ -210,7 +219,10 @@ def log_marginals(context: Context) -> float:
 
 @njit(cache=True)
 def normal_gamma(law: Vector, n: float, total: float, squares: float) -> float:
-    """Log-density of n numbers with this sum and sum of squares, mean and precision integrated out."""
+    """Log-density of n numbers with this ``total`` and sum of ``squares``, mean and precision integrated out.
+
+    ``law`` holds strength, shape and rate of the normal-gamma law from place 1 on.
+    """
     if n == 0:
         return 0.0
     strength, shape = law[1] + n, law[2] + 0.5 * n

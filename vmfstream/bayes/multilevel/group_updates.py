@@ -2,6 +2,10 @@
 
 Slots without members are zero everywhere; the first of them stands for a new cluster or topic. A sweep that finds none
 stops and says where, so that the caller can make room and let it go on: no draw is lost or repeated.
+
+``groups`` and ``content`` are changed in place; ``contexts`` are those of all kernels, ``levels`` the concentrations
+and the share of new topics, ``rng`` draws. ``held`` lists the topics of one group, and ``number`` (mc,) counts its
+tokens in each.
 """
 
 from __future__ import annotations
@@ -90,7 +94,8 @@ def score_group(
 ) -> None:
     """Write log P(z_j = k | rest), up to a constant, for every slot; j belongs to none, -inf in all free but the first.
 
-    [MC2] section 3.2: Chinese restaurant, contexts, and the topics of the tokens with tau_k integrated out.
+    [MC2] section 3.2: Chinese restaurant, contexts, and the topics of the tokens with tau_k integrated out. ``score``
+    is (kc,).
     """
     new, size = True, number[held].sum()
     opened = np.empty(len(held))

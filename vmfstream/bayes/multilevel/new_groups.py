@@ -111,10 +111,11 @@ def _followed(k: int, tokens: Indices, like: Vector, known: Known, steps: int, r
 
 @njit(cache=True)
 def settle_groups(indptr: Indices, tokens: Indices, like: Vector, known: Known, odds: Vector, rng: Any) -> Vector:
-    """Return p(topic of one more token | tokens), (J, M + 1), averaged over `ROUNDS` draws; see `score_groups`.
+    """Return p(topic of one more token | tokens), (J, M + 1), averaged over `ROUNDS` draws.
 
-    Here clusters and topics are walked over together: what speaks for a cluster is then the same in all of them, while
-    estimates of p(tokens) err the further downwards the less is known of the weights of a cluster's topics.
+    Arguments as in `score_groups`. Here clusters and topics are walked over together: what speaks for a cluster is then
+    the same in all of them, while estimates of p(tokens) err the further downwards the less is known of the weights of
+    a cluster's topics.
     """
     everything = np.ones(like.shape[1])
     topics = np.zeros((len(odds), like.shape[1]))
@@ -139,7 +140,11 @@ def settle_groups(indptr: Indices, tokens: Indices, like: Vector, known: Known, 
 
 @njit(cache=True)
 def mixed_likelihoods(indptr: Indices, tokens: Indices, like: Vector, topics: Vector) -> Vector:
-    """Return sum_i log sum_m p(m) p(token i | m), (J,), for weights of topics (J, M + 1)."""
+    """Return sum_i log sum_m p(m) p(token i | m), (J,), for weights ``topics`` of topics (J, M + 1).
+
+    The tokens of group j are ``tokens`` from ``indptr[j]`` to ``indptr[j + 1]``, rows of the likelihoods ``like`` (, M
+    + 1).
+    """
     out = np.zeros(len(topics))
     for j in range(len(topics)):
         for i in range(indptr[j], indptr[j + 1]):

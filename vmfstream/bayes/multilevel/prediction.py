@@ -1,4 +1,8 @@
-"""Predictions from a draw of the multilevel sampler: new groups, and contexts of clusters and topics."""
+"""Predictions from a draw of the multilevel sampler: new groups, and contexts of clusters and topics.
+
+``draw`` is from the posterior; ``bags`` are tokens of J groups, rows of ``like`` (, M + 1), their likelihoods under
+each topic; ``odds`` (J, K + 1) are from `cluster_odds`; ``rng`` draws.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +83,7 @@ def cluster_scores(
 ) -> Vector:
     """Estimate log p(tokens of a group, z_j = k), (J, K + 1), up to the constant of ``odds``; see `log_probabilities`.
 
-    -inf stands for clusters of small odds.
+    -inf stands for clusters of small odds. ``steps`` is how many earlier tokens get a new topic after each.
     """
     group = np.repeat(np.arange(len(odds)), np.diff(bags.indptr))
     tokens = bags.tokens[np.lexsort((rng.random(len(group)), group))]
@@ -92,7 +96,7 @@ def memberships(draw: Draw, like: Vector, bags: Bags, odds: Vector, rng: np.rand
 
 
 def further(like: Vector, bags: Bags, topics: Vector) -> Vector:
-    """Return sum_i log p(token i), (J,), of tokens that are independent given the weights of `memberships`."""
+    """Return sum_i log p(token i), (J,), of tokens that are independent given weights ``topics`` from `memberships`."""
     return np.asarray(mixed_likelihoods(bags.indptr, bags.tokens, like, topics))
 
 

@@ -1,6 +1,8 @@
 """Compiled Gibbs updates of the topic of every token, and of the numbers of tables.
 
 Free slots are as in `vmfstream.bayes.multilevel.group_updates`.
+
+Arguments are those of `vmfstream.bayes.multilevel.group_updates`: ``groups``, ``content``, ``levels``, ``rng``.
 """
 
 from __future__ import annotations
@@ -144,7 +146,11 @@ def move_token(i: int, m: int, content: Content, sign: float) -> None:
 def weigh_token(
     i: int, of: Vector, content: Content, levels: Vector, free: int, weight: Vector, cosine: Vector
 ) -> None:
-    """Write P(l_i = m | rest), up to a constant; i belongs to no topic and ``free`` stands for a new one."""
+    """Write P(l_i = m | rest), up to a constant; i belongs to no topic and ``free`` stands for a new one.
+
+    ``of`` (mc,) are the tokens by topic of the cluster; ``weight`` (mc,) is written, and for vectors ``cosine`` (mc,)
+    too.
+    """
     if content.kind == WORD:
         row = content.sums[content.words[i]]
         _weigh_word(of, content.share, row, content.norm, levels[SPREAD], content.law[0], weight)

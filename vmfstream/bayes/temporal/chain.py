@@ -151,7 +151,11 @@ def _weights(kappa: ArrayLike, kp: int) -> Vector:
 
 
 def message(stats: Sequence[Floats], weight: Vector, omega: float, b: Floats) -> Floats:
-    """Carry the backward message ``b`` of the last of ``stats`` to the slice before the first of them."""
+    """Carry the backward message ``b`` (D, kp) of the last of ``stats`` to the slice before the first of them.
+
+    ``stats`` are sums (D, kp) of slices, ``weight`` (kp,) the concentrations in them, ``omega`` the persistence in (0,
+    1).
+    """
     for s in reversed(stats):
         b = shrunk(*learn(b, s, weight), omega)
     return b

@@ -89,7 +89,10 @@ def label_step(xs: Sequence[Rows], state: ChainState) -> ChainState:
 
 
 def with_labels(xs: Sequence[Rows], state: ChainState, resps: list[Floats]) -> ChainState:
-    """Set responsibilities, and the statistics that belong to them."""
+    """Set responsibilities, and the statistics that belong to them.
+
+    ``resps`` are those of the rows ``xs`` of each slice, (N_t, kp); the rest of ``state`` stays.
+    """
     k = state.gamma.shape[1]
     counts = np.array([r.sum(axis=0, dtype=np.float64)[:k] for r in resps])
     return replace(state, resps=resps, stats=[accumulate(x, r) for x, r in zip(xs, resps, strict=True)], counts=counts)
@@ -129,7 +132,10 @@ def kappa_step(state: ChainState, model: KappaModel) -> ChainState:
 
 
 def bound(state: ChainState, links: Links, model: KappaModel) -> float:
-    """Evidence lower bound of any state, in nats relative to the uniform density of all documents with a direction."""
+    """Evidence lower bound of ``state``, in nats relative to the uniform density of all documents with a direction.
+
+    ``links`` are those between slices, ``model`` that of the concentrations.
+    """
     d, k = links.b.shape[0], state.gamma.shape[1]
     scores = state.kappa.mean * _cosines(state) + state.counts * (state.proportions.expected_log - state.kappa.ell)
     entropy = sum(float(entr(r.astype(np.float64)).sum()) for r in state.resps)
@@ -152,10 +158,10 @@ def started(
     kappa0: KappaFactor | None,
     proportions: Proportions,
 ) -> ChainState:
-    """Return a state with directions ``f``.
+    """Return a state with directions ``f``, (D, kp) for each slice ``xs`` of unit rows, and ``proportions``.
 
-    Without responsibilities these are those of the E-step under all the rest; without concentrations there is one,
-    the ``marginal`` estimate under the responsibilities.
+    Without responsibilities ``resps`` these are those of the E-step under all the rest; without concentrations
+    ``kappa0`` there is one, the ``marginal`` estimate under the responsibilities.
 
     Raises
     ------
@@ -184,8 +190,8 @@ def learned(
 ) -> tuple[ChainState, Links, KappaModel]:
     """Set the hyperparameters named in ``learn`` to where the bound is largest; c0 between slices stays as given.
 
-    alpha of static weights, direction and length of the prior of the first slice (common to all topics), and the prior
-    of the log concentrations.
+    ``state``, ``links`` and ``model`` as in `bound`. Learnt are alpha of static weights, direction and length of the
+    prior of the first slice (common to all topics), and the prior of the log concentrations.
     """
     d, k = links.b.shape[0], state.gamma.shape[1]
     weights = state.proportions

@@ -196,7 +196,11 @@ def smoother_sweep(xs: Sequence[Rows], state: SmootherState, model: SmootherMode
 
 
 def last_belief(stats: Sequence[Floats], kappa: KappaFactor, h0: Floats, omega: float, k: int) -> Floats:
-    """Belief after the last slice without the anchor, (D, kp): the filter, keeping one matrix."""
+    """Belief after the last slice without the anchor, (D, kp): the filter, keeping one matrix.
+
+    ``stats`` are the sums (D, kp) of the slices, ``kappa`` the factor of their concentrations, ``h0`` (D, kp) the
+    belief before them, ``omega`` the persistence in (0, 1), ``k`` the number of topics.
+    """
     columns = per_column(kappa.mean, h0.shape[1], k)
     h, norms = h0, None
     for s in stats:

@@ -105,7 +105,9 @@ def admit(
 
     Parameters
     ----------
+    columns : slices and digests of ids of the messages.
     open_slice : number of the open slice; not used for slices of N documents.
+    slicing : how the stream is cut.
     documents : documents to learn after which no more are taken, >= 1.
     characters : sum of ``lengths`` of learnt documents at which no more are taken, >= 1.
     lengths : characters of each message, needed with ``characters``.
@@ -137,7 +139,11 @@ def admit(
 def separated(
     records: Sequence[Document | Rejected], decision: NDArray[np.int8], slicing: Slicing, open_slice: int
 ) -> tuple[list[Document], list[Rejected]]:
-    """Return the documents to learn and the rejected messages, each in their order."""
+    """Return the documents to learn and the rejected messages, each in their order.
+
+    ``decision`` (N,) is a `Decision` for each of ``records``. ``slicing`` and ``open_slice`` tell by how many slices a
+    document is too far ahead.
+    """
     documents: list[Document] = []
     rejected: list[Rejected] = []
     for record, what in zip(records, decision.tolist(), strict=True):

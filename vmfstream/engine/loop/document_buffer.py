@@ -38,7 +38,7 @@ def times_of(kept: Sequence[KeptDocument]) -> NDArray[np.datetime64]:
 
 
 def kept_documents(ids: Sequence[str], titles: Sequence[str], times: NDArray[np.datetime64]) -> list[KeptDocument]:
-    """Rebuild what was stored column by column."""
+    """Rebuild what was stored column by column: ``ids``, ``titles`` and ``times`` of the same length."""
     return [KeptDocument(*row) for row in zip(ids, titles, times.astype(np.int64).tolist(), strict=True)]
 
 
@@ -70,7 +70,11 @@ class DocumentBuffer:
             self.kept += kept
 
     def end_slice(self, index: int, encoder: CountStorage, window: Sequence[int] | None) -> list[KeptDocument]:
-        """Close the open slice and keep only the closed ones in ``window``, None for all; return its documents."""
+        """Close the open slice, number ``index``, and return its documents.
+
+        Of the closed slices only those in ``window`` are kept, all if it is None. ``encoder`` is the one that counted
+        them.
+        """
         if window is None or index in window:
             self.window.append((index, encoder.concat(self.open)))
         if window is not None:
@@ -105,7 +109,10 @@ class DocumentBuffer:
 
     @classmethod
     def from_arrays(cls, open_part: Arrays, slice_part: Arrays, encoder: CountStorage) -> DocumentBuffer:
-        """Rebuild from both parts."""
+        """Rebuild from ``open_part`` and ``slice_part``, what `open_arrays` and `slice_arrays` returned.
+
+        ``encoder`` is one like that which counted the documents.
+        """
         buffer = cls()
         for i, index in enumerate(slice_part["held.slices"]):
             buffer.window.append((int(index), encoder.counts_from(_named(slice_part, f"held.{i}."))))

@@ -35,7 +35,7 @@ class Batches(Protocol):
         ...
 
     def next_epoch(self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool]) -> Epoch:
-        """Read and learn one epoch; ``report`` its progress, and end it early once ``stop()`` is true."""
+        """Let ``state`` learn one epoch; ``report`` its progress, and end it early once ``stop()`` is true."""
         ...
 
     def slice_ended(self, open_slice: int) -> None:

@@ -77,6 +77,7 @@ def learn_batch(
 
     Parameters
     ----------
+    documents, encoder : what is learnt, and what counts and encodes it.
     score : what scores the documents; None while the model has not begun.
     keep : so many of the first documents are kept.
     sampling : which documents may join the sample.

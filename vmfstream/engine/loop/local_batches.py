@@ -66,7 +66,10 @@ class LocalBatches:
             report(epoch)
 
     def batch(self, state: EngineState, epoch: Epoch, stop: Callable[[], bool]) -> list[Document]:
-        """Take messages until a batch is full or the epoch is over; return its documents."""
+        """Take messages until a batch is full or the epoch is over; return its documents.
+
+        The position in ``state`` moves on, and ``epoch`` counts what was taken; ``stop()`` ends the epoch early.
+        """
         settings, position, slicing = self._settings, state.position, self._settings.slices
         documents: list[Document] = []
         characters = settings.batch_characters

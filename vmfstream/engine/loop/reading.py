@@ -48,12 +48,15 @@ class Reader(Protocol):
 
 
 def reader(source: Source, codec: Codec, most: int, ahead: int) -> Reader:
-    """Read at most so many messages at once, and up to ``ahead`` bytes of them before they are asked for."""
+    """Read from ``source`` at most ``most`` messages at once and let ``codec`` decode them.
+
+    A thread reads up to ``ahead`` bytes of them before they are asked for; with 0 there is none.
+    """
     return ReadAhead(source, codec, min(most, CHUNK), ahead) if ahead else DirectReader(source, codec, most)
 
 
 class DirectReader:
-    """Reads in the calling thread."""
+    """Reads from ``source`` in the calling thread, at most ``most`` messages at once, which ``codec`` decodes."""
 
     def __init__(self, source: Source, codec: Codec, most: int) -> None:
         self._source, self._codec, self._most = source, codec, most

@@ -16,7 +16,10 @@ from vmfstream.text.encoders import TopicNaming
 
 
 def topic_rows(view: TopicView, encoder: TopicNaming, words: int, *, geometry: bool = False) -> TopicRows:
-    """Return topics with their words; with ``geometry`` also intervals, angles and sketches of their means."""
+    """Return the topics of a ``view`` as rows; with ``geometry`` also intervals, angles and sketches of their means.
+
+    ``encoder`` names each by at most ``words`` words.
+    """
     dim = len(view.f)
     k = len(view.ids)
     total = view.n.sum()
@@ -54,7 +57,10 @@ def _directions(view: TopicView) -> Matrix:
 
 
 def representative(closed: SliceSummary, kept: Sequence[KeptDocument], per_topic: int) -> Representative | None:
-    """Return the documents of each topic nearest to its mean, among those that were kept."""
+    """Return the documents of each topic nearest to its mean, at most ``per_topic``, among those that were ``kept``.
+
+    ``closed`` has the memberships of these documents; None if there are none.
+    """
     if not len(closed.resp):
         return None
     label = closed.resp.argmax(axis=1)

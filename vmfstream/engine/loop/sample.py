@@ -65,7 +65,7 @@ class Candidates:
 
     @classmethod
     def among(cls, documents: Sequence[Document], counts: Counted, wanted: Sampling) -> Candidates:
-        """Return the documents that may join the sample."""
+        """Return the ``documents`` that may join the sample as ``wanted``, with those of their ``counts``."""
         parts = [document.part for document in documents]
         offsets = np.array([document.offset for document in documents], np.int64)
         keys = position_keys(parts, offsets, wanted.seed)
@@ -187,7 +187,10 @@ class Sampler:
 
 
 def position_keys(parts: Sequence[str], offsets: NDArray[np.int64], seed: int) -> Keys:
-    """Return hashes of documents' positions, uniform over 64 bits."""
+    """Return hashes (N,) of documents' positions, uniform over 64 bits.
+
+    A position is a part of ``parts`` and an offset of ``offsets``; another ``seed`` gives other hashes.
+    """
     codes = {name: crc32(name.encode("utf-8", "surrogatepass")) for name in set(parts)}
     part = np.array([codes[name] for name in parts], np.uint64)
     mixed = mixed64(offsets.astype(np.uint64)) ^ (part << np.uint64(32))

@@ -184,7 +184,7 @@ class EngineState:
         return open_part | of_epoch, slice_part
 
     def restore(self, open_part: Arrays, slice_part: Arrays, offsets: Mapping[str, int]) -> None:
-        """Continue from stored arrays."""
+        """Continue from ``open_part`` and ``slice_part``, what `arrays` returned, and from ``offsets`` by part."""
         position = self.position
         index, position.in_slice, self._announced, position.documents, position.rejected = (
             int(v) for v in open_part["engine.counters"]
@@ -216,7 +216,8 @@ class EngineState:
 def restore_model(encoder: Encoder, model: Model, open_part: Arrays, slice_part: Arrays) -> DocumentBuffer:
     """Let an encoder and a model continue from stored arrays; return the documents that were kept.
 
-    What follows is the same to the last bit as if nothing had been stored.
+    ``open_part`` and ``slice_part`` are from `EngineState.arrays`. What follows is the same to the last bit as if
+    nothing had been stored.
     """
     encoder.restore({k.removeprefix(_ENCODER): a for k, a in open_part.items() if k.startswith(_ENCODER)})
     buffer = DocumentBuffer.from_arrays(open_part, slice_part, encoder)

@@ -72,7 +72,10 @@ class Writer:
         self._open, self._waiting = None, []
 
     def write(self, commit: Commit, written: Callable[[], None], stop: Callable[[], bool], *, urgent: bool) -> None:
-        """Commit after earlier epochs, and at once if ``urgent``; `settle` calls ``written`` when it is done."""
+        """Write ``commit`` after earlier epochs, and at once if ``urgent``; `settle` calls ``written`` when it is done.
+
+        A store that is locked is tried again until ``stop()`` is true; then StoreLocked is raised.
+        """
         self._waiting.append(Task(commit, written))
         if len(self._waiting) > MAX_EPOCHS or sum(task.bytes for task in self._waiting) > MAX_BYTES:
             self._wait(stop)

@@ -93,14 +93,17 @@ class Delivery:
 
 
 def closed_slices(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:
-    """Yield (key, JSON) of closed slices and of events, by epoch."""
+    """Yield (key, JSON) of closed slices and of events, by epoch, of the epochs after ``after`` and up to ``upto``.
+
+    ``reader`` reads the run file.
+    """
     slices = [one for one in reader.closed_after(after) if one.epoch <= upto]
     for epoch in sorted({one.epoch for one in slices}):
         yield epoch, [message for one in slices if one.epoch == epoch for message in _slice_messages(one)]
 
 
 def rejected_messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, int, str]]]]:
-    """Yield (part, offset, reason) of rejected messages, by epoch."""
+    """Yield (part, offset, reason) of rejected messages, by epoch; arguments as in `closed_slices`."""
     frame: RejectedFrame = reader.rejected_after(after)
     rows = list(zip(frame.epoch.tolist(), frame.part, frame.offset.tolist(), frame.reason, strict=True))
     for epoch in sorted({row[0] for row in rows if row[0] <= upto}):

@@ -137,7 +137,16 @@ def _summary(slicing: Slicing, one: DecodedRange) -> RangeSummary:
 def learn_block(
     block: Sequence[DecodedRange], decisions: Sequence[RangeDecision], task: SliceTask, epoch: EpochTask
 ) -> BlockResult:
-    """Learn the admitted documents of a block range by range, and sum the results."""
+    """Learn the admitted documents of a ``block`` range by range, and sum the results.
+
+    ``decisions`` has one entry per range; ``task`` and ``epoch`` are what stays the same during the slice and the
+    epoch.
+
+    Raises
+    ------
+    InputError
+        If a range has other messages than were decided about, since somebody deleted some.
+    """
     encoder = task.encoder()
     encoder.restore(task.encoder_state)
     score = None if task.prediction is None else _scorer(task.prediction, epoch.so_far)

@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 
 
 def check_versions(wanted: Mapping[str, str], found: Mapping[str, str], who: str) -> None:
-    """Refuse a process whose libraries differ from the driver's.
+    """Refuse the process ``who`` if its versions of libraries, ``found``, are not those ``wanted``.
 
     Raises
     ------

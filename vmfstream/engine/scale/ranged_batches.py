@@ -310,7 +310,8 @@ def apportioned(total: int, sizes: Sequence[int]) -> list[int]:
 def planned(extents: Sequence[Range], budget: int, size: int) -> list[Range]:
     """Return the ranges of an epoch of at most ``budget`` messages, part by part, each of at most ``size`` messages.
 
-    Every part gives in proportion to what it holds, so that all are read to their ends at the same time.
+    ``extents`` are what the parts hold, one each. Every part gives in proportion to that, so that all are read to their
+    ends at the same time.
     """
     out = []
     for extent, share in zip(extents, apportioned(budget, [len(e) for e in extents]), strict=True):

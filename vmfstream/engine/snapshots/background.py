@@ -83,11 +83,10 @@ class BackgroundSnapshots:
 
 @contextmanager
 def background_snapshots(observe: Observer, path: Path, every: int, kinds: Sequence[str] = ()) -> Iterator[Observer]:
-    """Yield an observer that calls ``observe`` and takes snapshots, none if ``every`` is 0.
+    """Yield an observer that calls ``observe`` and takes snapshots of the run file ``path``, none if ``every`` is 0.
 
-    At the end of the run it waits for the last snapshot.
-
-    If the run ends by an error the snapshot that is being taken is stopped.
+    One is taken every ``every`` slices, of these ``kinds``, all if none is named. At the end of the run it waits for
+    the last snapshot. If the run ends by an error the snapshot that is being taken is stopped.
     """
     if not every:
         yield observe

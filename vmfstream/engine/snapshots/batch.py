@@ -152,7 +152,7 @@ def gather(stored: Stored) -> Material:
 
 
 def fitted(material: Material, kinds: Sequence[Kind], rng: np.random.Generator) -> list[Found]:
-    """Fit each kind, all from the best of the annealed starts of the mixture."""
+    """Fit each of ``kinds`` to ``material``, all from the best of the annealed starts of the mixture; ``rng`` draws."""
     x, k = stack(list(material.xs), material.state.dim), material.k
     fits = []
     for resp in annealed_starts(x, k, rng, STARTS):
