@@ -99,6 +99,11 @@ def words(
     topic : int
     form : {"auto", "ranks", "heatmap", "both"}
         Rank chart, heatmap of weights, heatmap of both readings; by default a rank chart up to 14 slices.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or there is no such topic.
     """
     return _drawn(_rows(log), "words", Size(width, 0), theme, reading, topic, form=current_name(form))
 
@@ -124,6 +129,11 @@ def compare(
         Names of slices; by default the newest and the topic's first.
     other_topic : int, optional
         Compare with this topic at ``date`` instead.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or there is no such topic or date.
     """
     rows = _rows(log)
     history = history_of(rows, reading)
@@ -150,6 +160,11 @@ def neighbours(
     topic : int
     date : str, optional
         Name of a slice; by default the newest.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or there is no such topic or date.
     """
     rows = _rows(log)
     place = slice_called(history_of(rows, reading), date)
@@ -204,7 +219,7 @@ def search(
     width: int = _WIDTH,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draw where a word lives: a row per topic that has it; other parameters as in `river`."""
+    """Draw where a ``word`` lives: a row per topic that has it; other parameters as in `river`."""
     return _drawn(_rows(log), "search", Size(width, 560), theme, reading, topic, word=word)
 
 

@@ -41,7 +41,7 @@ class Partition:
         self._times = self._sizes = np.zeros(0, np.int64)
 
     def add(self, records: RecordColumns, now: int, text: bool, max_bytes: int) -> None:
-        """Add records to the buffer; their times are made non-decreasing and at most ``now``.
+        """Add ``records`` to the buffer; their times are made non-decreasing and at most ``now``.
 
         ``now`` is in milliseconds since 1970. ``text`` and ``max_bytes`` are those of `RecordColumns.messages`.
         """

@@ -16,7 +16,7 @@ def em_width(text: str, bold: bool = False) -> float:
 
 
 def shortened(text: str, longest: float, bold: bool = False) -> str:
-    """Cut text with an ellipsis so that it is at most ``longest`` font sizes wide; at least one character stays.
+    """Cut ``text`` with an ellipsis so that it is at most ``longest`` font sizes wide; at least one character stays.
 
     Letters are wider if they are ``bold``.
     """

@@ -194,7 +194,7 @@ def slice_called(history: History, label: str | None) -> int | None:
 
 
 def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int, str]]:
-    """Choose the slices whose labels are written below an axis of ``width`` pixels, one per ``least`` pixels at most.
+    """Choose the slices whose ``labels`` are written below an axis, one per ``least`` of its ``width`` pixels at most.
 
     Where every slice fits, all are named; otherwise the first slice of each year is, by its year alone, every second,
     fifth, tenth of them, or several slices of each year if there is room; slices without years are thinned by counting

@@ -219,7 +219,7 @@ def _temporal(k: int, method: str, seed: int) -> Any:
 
 
 def next_year_once(data: str, method: str, k: int, year: int, seed: int) -> Result:
-    """Fit all documents before a year and score those of the year."""
+    """Fit all documents before a ``year`` and score those of the year."""
     documents = dated(data)
     past, ahead = documents.years < year, documents.years == year
     x = documents.x[past]

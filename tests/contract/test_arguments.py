@@ -1,8 +1,8 @@
 """Public functions with three or more arguments say in their docstrings what each argument is.
 
 An argument is named in the function's docstring, in that of its class if it makes one, or in that of a function to
-which it refers by "as in `name`". Arguments that all functions of a file share stand in the file's docstring, between
-double backticks.
+which it refers by "as in `name`": in a list of parameters, or between double backticks, which formulas need not have.
+Arguments that all functions of a file share stand in the file's docstring.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("vmfstream", "connectors", "dashboards", "replay")
 COMMANDS = ROOT / "vmfstream" / "cli"  # their options say it themselves, see test_docs
 MANY = 3
+SYMBOL = 2  # most letters of a name that a formula explains
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -41,16 +42,23 @@ def functions(body: list[ast.stmt], place: str, of_class: str = "") -> Iterator[
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from functions(node.body, f"{place} {node.name}", ast.get_docstring(node) or "")
         elif isinstance(node, Function) and (node.name == "__init__" or not node.name.startswith("_")):
-            said = (ast.get_docstring(node) or "") + (of_class if node.name == "__init__" else "")
+            said = (ast.get_docstring(node) or "") + (f"\n{of_class}" if node.name == "__init__" else "")
             yield Public(f"{place} {node.name}", node.name, arguments(node), said)
+
+
+def names(argument: str, said: str) -> bool:
+    """Tell whether a docstring names an argument."""
+    if len(argument) <= SYMBOL and re.search(rf"(?<!\w){argument}(?!\w)", said):
+        return True
+    quoted = rf"``[^`]*(?<!\w){argument}(?!\w)[^`]*``"
+    listed = rf"(^|; )\s*([\w*]+, )*\**{argument}(, [\w*]+)*( : |$)"
+    return re.search(f"{quoted}|{listed}", said, re.MULTILINE) is not None
 
 
 def unsaid(one: Public, shared: str, others: dict[str, str]) -> list[str]:
     """Return the arguments of a function that are nowhere explained."""
-    said = one.said + "".join(others.get(name, "") for name in re.findall(r"as in `+(\w+)`", one.said))
-    return [
-        name for name in one.arguments if not re.search(rf"(?<!\w){name}(?!\w)", said) and f"``{name}``" not in shared
-    ]
+    said = "\n".join([one.said, *(others.get(name, "") for name in re.findall(r"as in `+(\w+)`", one.said))])
+    return [name for name in one.arguments if not names(name, said) and f"``{name}``" not in shared]
 
 
 def test_every_argument_is_explained() -> None:

@@ -10,6 +10,8 @@ some words ahead of the one it works on, so that it is at hand when its turn com
 After an edit, delete ``__pycache__`` (see `vmfstream.directional.intrinsics`).
 
 Emitted functions get numba's ``typingctx`` first, which calls leave out.
+
+A document's words are ``indices`` and ``data`` from ``start`` to ``stop``; the topics are those from ``column`` on.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ def _word(context: Any, builder: Any, kind: Any, value: Any, position: Any) -> A
 def dot_block(typingctx, indices, data, start, stop, m, column, width, out):  # type: ignore[no-untyped-def]
     """out[column : column + width] = sum_j data[j] m[indices[j], column : column + width], start <= j < stop.
 
-    ``width`` is one of `WIDTHS`; every one has a loop of its own.
+    ``m`` is (D, kp) and ``out`` (kp,). ``width`` is one of `WIDTHS`; every one has a loop of its own.
     """
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]

@@ -61,7 +61,8 @@ def kl(d: int, kappa: float, other: float, cosine: float) -> float:
     """Return KL(W(mu, kappa) || W(mu0, other)) in nats, with the cosine mu'mu0 in [-1, 1].
 
     kappa g - other (g cosine^2 + (1 - g)(1 - cosine^2) / (d - 1)) - log M(kappa) + log M(other): across its axis the
-    distribution spreads evenly over d - 1 dimensions.
+    distribution spreads evenly over d - 1 dimensions. The dimension ``d``, the concentrations ``kappa`` and ``other``
+    and ``cosine`` are broadcast.
 
     Raises
     ------

@@ -223,6 +223,11 @@ class MultilevelClustering(SphereEstimator):
         redraws : int >= 0, tokens whose topics are drawn anew after each; more of them make the estimate closer; not
             needed with ``seen``
 
+        Raises
+        ------
+        ValueError
+            Contents, contexts or ``seen`` of another width or number of groups than expected.
+
         References
         ----------
         Buntine 2009, Estimating likelihoods for topic models.
@@ -288,6 +293,11 @@ class MultilevelClustering(SphereEstimator):
         feature_names : sequence of V str, names of words (or of coordinates)
         items : names of the items of bags, by the name of the context
         top : int, most groups, topics, words of each, and items
+
+        Raises
+        ------
+        ValueError
+            Not one of ``feature_names`` for each word.
 
         References
         ----------

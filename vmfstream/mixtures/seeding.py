@@ -24,7 +24,7 @@ VAGUE = 10.0
 
 
 def one_hot(labels: NDArray[np.integer], k: int, dtype: np.typing.DTypeLike = np.float32) -> Floats:
-    """Responsibilities (N, kp) of ``dtype`` for labels (N,); a negative label gives a row of zeros.
+    """Responsibilities (N, kp) of ``dtype`` for ``labels`` (N,); a negative label gives a row of zeros.
 
     Raises ValueError for a label of ``k`` or more.
     """
@@ -65,6 +65,11 @@ def start_from(
     rng : numpy.random.Generator
     weights : (N,) float64, how often each row was seen; once by default
     threads : int
+
+    Raises
+    ------
+    ValueError
+        An unknown name, or responsibilities or a mixture of another shape.
     """
     if isinstance(init, Mixture):
         if init.k != k or init.mu.shape != (x.shape[1], padded(k)):
@@ -114,6 +119,8 @@ def perturbed_means(
 ) -> Floats:
     """Mean directions (D, kp) near the mean of all documents: normalise(m + step g_k), g_k random unit vectors.
 
+    ``step`` > 0 is the length of what is added to the unit vector m.
+
     References
     ----------
     [BDGS05] section 7.
@@ -158,6 +165,11 @@ def seed_labels(
     Returns
     -------
     (N,) int64, -1 for rows without direction.
+
+    Raises
+    ------
+    ValueError
+        ``k`` is not between 1 and the number of rows with a direction.
     """
     rows = int(directed(x).sum())
     if not 1 <= k <= rows:

@@ -75,6 +75,7 @@ def update(
     f : (D, kp), overwritten.
     gamma : (kp,) lengths of its columns before.
     base, s : (D, kp), the prediction for the slice and the statistics of the slice.
+    kappa : concentration of documents around the means.
     words : rows of S that have changed since; None for any.
     """
     squares = np.zeros((threads, len(gamma)))

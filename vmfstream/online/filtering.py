@@ -33,7 +33,7 @@ def is_first_slice(state: TrackState) -> bool:
 def run(
     state: TrackState, stats: Sequence[Matrix | None], grid: int, settings: TrackerSettings
 ) -> tuple[Matrix | None, Matrix, Matrix]:
-    """Run the filter from the committed past over slice statistics under one persistence of the grid.
+    """Run the filter from the committed past over slice statistics under one persistence, number ``grid`` of the grid.
 
     Returns the belief of the last slice but one, anchor included (None if there is no such slice), the data part h of
     the last one, and the prediction p for the slice after it. Only these are held, however long the window is.

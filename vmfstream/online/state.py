@@ -112,7 +112,7 @@ class Sample:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, name: str, dim: int) -> Sample:
-        """Rebuild, bit for bit, what `arrays` made under ``name``, of rows with ``dim`` columns."""
+        """Rebuild, bit for bit, what the method ``arrays`` made under ``name``, of rows with ``dim`` columns."""
         columns = [arrays[f"{name}.{f.name}"] for f in fields(cls)[1:]]
         if f"{name}.x" in arrays:
             return cls(arrays[f"{name}.x"], *columns)

@@ -32,7 +32,7 @@ from vmfstream.online.state import (
 def regrown(
     state: TrackState, columns: NDArray[np.int32], window: Sequence[Rows], kept: Rows, settings: TrackerSettings
 ) -> TrackState:
-    """Move the state to a new vocabulary.
+    """Move ``state`` to a new vocabulary.
 
     ``columns[j]`` is the old column of new column j, or -1 where it is new; ``window`` and ``kept`` are the same
     documents in the new encoding; ``settings`` are those of the run. Directions are padded with zeros; every

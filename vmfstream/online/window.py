@@ -63,7 +63,7 @@ def static_fits(
 def from_static(
     xs: Sequence[Rows], fit: variational.FlatFit, prior: Prior, settings: TrackerSettings, omega: float
 ) -> Refit:
-    """Link a static fit over slices by the smoother, with its prior as the anchor."""
+    """Link a static ``fit`` over slices by the smoother, with its ``prior`` as the anchor."""
     k = len(fit.rho)
     anchor = np.asarray(prior.b, np.float32)
     splits = np.cumsum([rows_of(part) for part in xs])[:-1]
@@ -82,7 +82,7 @@ def from_static(
 
 
 def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
-    """Choose among the candidates for the window of a state.
+    """Choose among the candidates for the window of ``state``.
 
     While nothing is committed: continue, and cold fits; a cold fit with more topics wins at once, since bounds compare
     only at equal K. Afterwards: continue, and restarted annealing.

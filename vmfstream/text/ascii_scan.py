@@ -97,7 +97,7 @@ def copy(source, begin, end, target, place):  # type: ignore[no-untyped-def]
 
 @emitted
 def fetch(typingctx, numbers, position):  # type: ignore[no-untyped-def]
-    """Have the processor bring the element at ``position`` of an array of numbers near, without waiting for it."""
+    """Have the processor bring the element at ``position`` of the array ``numbers`` near, without waiting for it."""
 
     def emit(context, builder, signature, args):  # type: ignore[no-untyped-def]
         emit_prefetch(

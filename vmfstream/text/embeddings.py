@@ -123,7 +123,7 @@ class WordVectors:
         )
 
     def rebag(self, counts: csr_array, terms: Sequence[str], *, missing: int = 20) -> WordBags:
-        """Turn counts of ``terms`` (N, number of terms) into counts of the words that have a vector.
+        """Turn ``counts`` of ``terms`` (N, number of terms) into counts of the words that have a vector.
 
         ``missing`` is how many of the commonest words without a vector are named.
 

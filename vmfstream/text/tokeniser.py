@@ -62,6 +62,11 @@ class Tokeniser:
     keep_numbers : bool
         Keep words without any letter, such as "1996".
 
+    Raises
+    ------
+    ValueError
+        If the lengths are not 1 <= min_length <= max_length.
+
     Examples
     --------
     >>> Tokeniser().tokens("Don't panic: Peter's U-boat, 1943; l'été à 東京都")

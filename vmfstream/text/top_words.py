@@ -21,7 +21,7 @@ def strongest_words(m: NDArray[np.float32], top: int, k: int, named: Callable[[l
 
 
 def check_matrix(m: NDArray[np.float32], dim: int, k: int) -> None:
-    """Raise ValueError if ``m`` is not (dim, k or more)."""
+    """Raise ValueError if ``m`` is not (``dim``, ``k`` or more)."""
     if m.ndim != 2 or m.shape[0] != dim or m.shape[1] < k:
         raise ValueError(f"expected m of shape ({dim}, {k} or more), got {m.shape}")
 

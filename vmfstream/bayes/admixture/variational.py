@@ -219,6 +219,11 @@ def best_fit(
         which are the only start
     n_init : int >= 1
     options : of `fit`
+
+    Raises
+    ------
+    ValueError
+        ``n_init`` is below 1, or ``init`` names no responsibilities.
     """
     law: Law | None = None
     best: AdmixtureFit | None = None

@@ -24,7 +24,10 @@ def per_column(value: ArrayLike, kp: int, k: int) -> Vector:
 
 
 def shrunk(h: Floats, norms: Vector, omega: float) -> Floats:
-    """Return A^-1( A(|h|) omega ) h / |h| for columns of the given ``norms``; zero columns stay zero."""
+    """Return A^-1( A(|h|) omega ) h / |h| for columns of the given ``norms``; zero columns stay zero.
+
+    ``h`` is (D, kp) and ``omega`` the persistence in (0, 1).
+    """
     return resized(h, norms, conv_concentration(h.shape[0], norms, omega))
 
 
@@ -74,7 +77,11 @@ def learn(p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector]:
 def linked(
     before: Floats, pull: Vector, s: Floats, weight: Vector, after: Floats, push: Vector
 ) -> tuple[Floats, Vector]:
-    """Return pull before + weight S + push after, the factors per column, and the column norms."""
+    """Return pull before + weight S + push after, and the column norms.
+
+    ``before`` and ``after`` (D, kp) are the neighbouring slices' directions; ``pull``, ``weight`` and ``push`` (kp,)
+    are factors of columns.
+    """
     h = np.empty_like(s)
     square = np.zeros(s.shape[1])
     for i in range(s.shape[0]):

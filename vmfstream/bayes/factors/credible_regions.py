@@ -24,8 +24,8 @@ def central(mass: float) -> Vector:
 def share_intervals(n: ArrayLike, alpha: float = 1.0, mass: float = 0.95) -> Vector:
     """Central credible intervals (k, 2) of the shares of topics with ``n`` (k,) documents, under Dir(alpha + n).
 
-    Each holds the probability ``mass`` in (0, 1). A share alone has the distribution Beta(alpha + n_k, sum of the
-    others').
+    ``alpha`` > 0 is the prior of a topic; each interval holds the probability ``mass`` in (0, 1). A share alone has the
+    distribution Beta(alpha + n_k, sum of the others').
     """
     rho = np.asarray(n, np.float64) + alpha
     return np.asarray(betaincinv(rho[:, None], (rho.sum() - rho)[:, None], central(mass)))

@@ -25,7 +25,8 @@ Assignment: TypeAlias = Literal["soft", "hard"]
 def products(weight: Any, likelihood: Any, out: Any) -> float:
     """out = weight likelihood, topic by topic; return the sum.
 
-    The order of the sum is left to the compiler, so that it runs in registers.
+    ``weight``, ``likelihood`` and ``out`` are (k,). The order of the sum is left to the compiler, so that it runs in
+    registers.
     """
     total = 0.0
     for t in range(len(out)):
@@ -38,6 +39,8 @@ def responsibilities(
     x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, beta: float = 1.0
 ) -> tuple[Floats, Vector]:
     """E-step: softmax_k( beta (E[log pi_k] + E[kappa] x_i'E[mu_k] - E[ell(kappa)]) ), E[mu_k] = A(gamma_k) psi_k.
+
+    ``beta`` > 0 is the inverse temperature.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def metropolis(target: ConcentrationTarget, u: float, step: float, draws: int, r
 
 @njit(cache=True)
 def resultant(kappa: float, square: float, cross: float, c0: float) -> float:
-    """|kappa S + b| from ``square`` |S|^2, ``cross`` S'b and ``c0`` |b|."""
+    """|kappa S + b| for a concentration ``kappa``, from ``square`` |S|^2, ``cross`` S'b and ``c0`` |b|."""
     return float(np.sqrt(max(kappa * (kappa * square + 2 * cross) + c0 * c0, 0.0)))
 
 
@@ -114,7 +114,8 @@ def _walk(
 def located_grid(exponent: Callable[[Vector], Vector], low: float, high: float) -> tuple[Vector, Vector]:
     """Find where exp(exponent) has its mass between ``low`` and ``high``: return a grid there and its exponents.
 
-    The exponent may have two peaks (narrow prior, distant data): the first scan has to see both.
+    ``exponent`` maps points (n,) to log-densities up to a constant. It may have two peaks (narrow prior, distant data):
+    the first scan has to see both.
     """
     while True:
         u = np.linspace(low, high, GRID)

@@ -55,7 +55,7 @@ def word_content(counts: csr_array, b: float = WORD_PRIOR) -> Content:
 def vector_content(
     vectors: Vector, indptr: NDArray[np.integer[Any]], *, kappa: float | None = None, c0: float = VAGUE
 ) -> Content:
-    """Unit vectors (T, D) as tokens, those of group j from ``indptr[j]`` to ``indptr[j + 1]``.
+    """Unit ``vectors`` (T, D) as tokens, those of group j from ``indptr[j]`` to ``indptr[j + 1]``.
 
     ``kappa`` starts at that of a mean resultant length of one half; ``c0`` > 0 is the length of the prior's natural
     vector.

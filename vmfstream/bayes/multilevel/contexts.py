@@ -92,7 +92,7 @@ def bag(counts: csr_array, *, item: float = ITEM, temper: float = 1.0) -> Contex
 
 
 def direction(rows: Rows, *, kappa: float | None = None, c0: float = VAGUE, temper: float = 1.0) -> Context:
-    """Unit vectors of every group, (J, W); rows of zeros are missing. The prior of a mean lies about that of all rows.
+    """Unit ``rows`` of every group, (J, W); rows of zeros are missing. The prior of a mean lies about that of all rows.
 
     ``kappa`` starts at that of a mean resultant length of one half; ``c0`` > 0 is the length of the prior's natural
     vector.

@@ -50,8 +50,8 @@ def vectors_given_topics(draw: Draw, vectors: Vector) -> tuple[Vector, Vector]:
 def cluster_odds(draw: Draw, fresh: Sequence[Context | None], groups: int) -> Vector:
     """log p(z_j = k | contexts of the group), (J, K + 1), up to a constant, before any of its tokens is seen.
 
-    ``fresh``: for every context of the draw that of the new groups, made by the same kernel, or None for those not
-    known; empty if the draw knows none.
+    ``groups`` is J. ``fresh``: for every context of the draw that of the new groups, made by the same kernel, or None
+    for those not known; empty if the draw knows none.
     """
     odds = np.tile(np.log(np.append(draw.members, draw.alpha)), (groups, 1))
     for known, rows in zip(draw.contexts, fresh, strict=False):

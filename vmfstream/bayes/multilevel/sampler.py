@@ -152,7 +152,7 @@ class Chain(SamplerState):
 
 
 def fit(chain: Chain, *, draws: int = 10, burn_in: int = 100, thin: int = 10) -> tuple[list[Draw], NDArray[np.float64]]:
-    """Run a chain and keep every ``thin``-th state after ``burn_in`` sweeps.
+    """Run a ``chain`` and keep every ``thin``-th state after ``burn_in`` sweeps.
 
     Returns
     -------

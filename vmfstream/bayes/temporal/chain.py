@@ -85,6 +85,11 @@ def backward(stats: Sequence[Floats], kappa: ArrayLike, omega: float, lag: int |
     Returns
     -------
     list of (D, kp) natural vectors. Cost O(D K T) in full, O(D K T lag) with a lag.
+
+    Raises
+    ------
+    ValueError
+        A negative ``lag``.
     """
     if lag is not None and lag < 0:
         raise ValueError(f"lag must be at least 0; got {lag}")

@@ -117,6 +117,11 @@ def filter_fit(
     memory : float in (0, 1], factor on the statistics of kappa per slice; 1 for one concentration at all times
     max_iter, tol : per slice, see `vmfstream.bayes.temporal.meanfield.fit_chain`
 
+    Raises
+    ------
+    ValueError
+        No document of the first slice has a direction.
+
     References
     ----------
     [GY14] section 3.3 (the model); inference by assumed density instead of mean field over the slices.

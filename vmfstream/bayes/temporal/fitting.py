@@ -137,6 +137,11 @@ def evolve(
     rng : numpy.random.Generator
     starts : int, annealed starts, of which the largest bound wins
 
+    Raises
+    ------
+    ValueError
+        Fewer rows with a direction than topics where topics are looked for.
+
     References
     ----------
     [GY14] section 3.3.

@@ -42,7 +42,10 @@ class MostNovel:
         topic: NDArray[np.int64],
         scored: NDArray[np.bool_],
     ) -> None:
-        """Add documents with their novelty (N,) and topic ids (N,); only those that are ``scored`` (N,) count."""
+        """Add ``documents`` with their ``novelty`` (N,) in nats and the ids of their topics, ``topic`` (N,).
+
+        Only those that are ``scored`` (N,) count.
+        """
         rows = np.flatnonzero(scored)
         rows = rows[np.argsort(-novelty[rows], kind="stable")[: self.most]]
         self._take(novelty[rows], topic[rows], [KeptDocument.of(documents[i]) for i in rows.tolist()])

@@ -214,7 +214,7 @@ class EngineState:
 
 
 def restore_model(encoder: Encoder, model: Model, open_part: Arrays, slice_part: Arrays) -> DocumentBuffer:
-    """Let an encoder and a model continue from stored arrays; return the documents that were kept.
+    """Let ``encoder`` and ``model`` continue from stored arrays; return the documents that were kept.
 
     ``open_part`` and ``slice_part`` are from `EngineState.arrays`. What follows is the same to the last bit as if
     nothing had been stored.
