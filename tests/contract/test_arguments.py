@@ -50,9 +50,9 @@ def names(argument: str, said: str) -> bool:
     """Tell whether a docstring names an argument."""
     if len(argument) <= SYMBOL and re.search(rf"(?<!\w){argument}(?!\w)", said):
         return True
-    quoted = rf"``[^`]*(?<!\w){argument}(?!\w)[^`]*``"
+    quoted = " ".join(re.findall(r"``([^`]+)``", said))
     listed = rf"(^|; )\s*([\w*]+, )*\**{argument}(, [\w*]+)*( : |$)"
-    return re.search(f"{quoted}|{listed}", said, re.MULTILINE) is not None
+    return bool(re.search(rf"(?<!\w){argument}(?!\w)", quoted) or re.search(listed, said, re.MULTILINE))
 
 
 def unsaid(one: Public, shared: str, others: dict[str, str]) -> list[str]:
