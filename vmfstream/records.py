@@ -57,7 +57,11 @@ class Message:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A decoded document; ``text`` or ``vector`` is set, ``time`` is an aware datetime in UTC."""
+    """A decoded document; ``text`` or ``vector`` (D,) is set, ``time`` is an aware datetime in UTC.
+
+    ``part`` and ``offset`` are where its message stands in the source. Of documents with the same ``id`` only the first
+    of the recent ones counts. ``meta`` holds other fields that were asked for.
+    """
 
     part: str
     offset: int
@@ -88,7 +92,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """An interval of calendar time, ``[begins, ends)``, or N documents in a row (then both times are None)."""
+    """An interval of calendar time, ``[begins, ends)``, or N documents in a row (then both times are None).
+
+    ``index`` is its number, one more than that of the interval before; ``label`` is what users read, such as "2024-05".
+    """
 
     index: int
     label: str
@@ -109,6 +116,8 @@ class TopicRows:
     topic with a probability of 95 %, and ``radius`` the degrees about its mean within which the true one lies with as
     much. ``angles`` (K, K) holds the degrees between the means, and ``sketches`` (K, 512) int8 each mean as few numbers
     whose cosines are nearly those of the means, whatever the vocabulary was when they were made.
+
+    ``n`` are documents, of which a topic may have a part; ``words`` are the strongest of each topic with their weights.
     """
 
     topic: NDArray[np.int64]
@@ -130,7 +139,10 @@ class TopicRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Representative:
-    """Documents most representative of a topic in a slice, parallel lists, best first within a topic."""
+    """Documents most representative of a topic in a slice, parallel lists, best first within a topic.
+
+    ``topic`` is the id of a topic and ``rank`` counts its documents from 1; ``score`` is the cosine with its mean.
+    """
 
     topic: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -192,6 +204,9 @@ class EpochReport:
     ``prequential`` is the prequential log-likelihood: the mean log-density per document before the update, in nats
     relative to the uniform density (NaN while there is no model). ``oov_rate`` is the out-of-vocabulary rate, the share
     of words without a column. ``lag`` counts the messages that waited in the source, None if it cannot say.
+
+    ``n`` documents were learnt, of which ``late`` belong to earlier slices and ``empty`` have no direction;
+    ``rejected`` counts messages, ``seconds`` is what learning took.
     """
 
     epoch: int
@@ -259,7 +274,10 @@ class Sampled:
 class Commit:
     """Everything that an epoch writes; all of it becomes visible at once or nothing does.
 
-    ``open_state`` belongs to every epoch, ``slice_state`` to those that closed a slice; both are needed to resume.
+    ``open_state`` belongs to every epoch, ``slice_state`` to those that closed a slice; both are needed to resume, as
+    is ``position``, the next offset of every part. ``closed`` are slices that ended, ``smoothed`` those that have their
+    smoothed topics now, ``rejected`` messages that are no documents, ``sampled`` what changed in the sample;
+    ``finished`` tells that the source has ended.
     """
 
     epoch: EpochReport

@@ -204,7 +204,7 @@ def lineage_sentence(
 ) -> str:
     """Summarize the events of all topics for screen readers, or say why there are none.
 
-    ``labels`` name the slices, ``topics`` and ``tried`` count topics and those of the warm-up, ``happened`` counts
+    ``labels`` name the slices, ``topics`` and ``tried`` count topics that stayed and those replaced during the warm-up, ``happened`` counts
     events by kind; ``may_change`` tells whether topics could come and go.
     """
     events = [
