@@ -204,8 +204,8 @@ def lineage_sentence(
 ) -> str:
     """Summarize the events of all topics for screen readers, or say why there are none.
 
-    ``labels`` name the slices, ``topics`` and ``tried`` count topics that stayed and those replaced during the warm-up, ``happened`` counts
-    events by kind; ``may_change`` tells whether topics could come and go.
+    ``labels`` name the slices. ``topics`` and ``tried`` count topics that stayed and those replaced during the warm-up,
+    ``happened`` counts events by kind; ``may_change`` tells whether topics could come and go.
     """
     events = [
         count(happened[kind], one, many)
