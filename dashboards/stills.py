@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,9 +85,10 @@ def write_still(
     word: str | None = None,
     date: str | None = None,
     other: str | None = None,
-    then: bool = False,
+    filtered: bool = False,
+    then: bool | None = None,
 ) -> int:
-    """Write one view of a log as a picture and return its bytes.
+    """Write one view of a run file as a picture and return its size in bytes.
 
     Parameters
     ----------
@@ -103,18 +105,23 @@ def write_still(
         What the view is about; views of one topic take the one the page opens with.
     date, other : str, optional
         Names of slices.
+    filtered : bool
+        Draw filtered topics, not smoothed ones.
     then : bool
-        As known then, instead of in hindsight where there is any.
+        Deprecated: the former name of ``filtered``.
 
     Raises
     ------
     InputError, MissingExtra
         See `still`; InputError too for a date that the log does not have.
     """
+    if then is not None:
+        warnings.warn("then=... is deprecated, use filtered=...", DeprecationWarning, stacklevel=2)
+        filtered = then
     what = current_name(what)
     form, millimetres = format_of(target, kind), parse_width(width)
     rows = CachedRows(Reader(Path(log)))
-    history = history_of(rows, "then" if then else "hindsight")
+    history = history_of(rows, "filtered" if filtered else "smoothed")
     if topic is None and what not in _WHOLE:
         topic = initial_topic(history)
     chosen = Selection(
@@ -190,7 +197,7 @@ def source(rows: RunRows, what: str, selection: Selection) -> list[str]:
     if what not in _WHOLE and selection.topic is not None:
         parts.append(texts.PAGE["topic"].replace("{topic}", str(selection.topic)))
     parts.append(phrases.span(history.labels))
-    parts.append(texts.PAGE["then" if what == "health" else history.reading])
+    parts.append(texts.PAGE["filtered" if what == "health" else history.reading])
     if meta.get("version"):
         parts.append(f"vmfstream {clean(meta['version'])}")
     return parts

@@ -230,7 +230,7 @@ function updateGlobeNote(all, drawn, moving) {
   if (missing) sentences.push(messages.globeMissing);
   else if (!all) sentences.push(format(messages.globeNone, { date: page.labels[state.slice] }));
   else {
-    if (state.reading === "then") sentences.push(messages.globeThen);
+    if (state.reading === "filtered") sentences.push(messages.globeFiltered);
     if (!moving) sentences.push(format(messages.globeFirst, { date: page.labels[state.slice] }));
     if (all > drawn) sentences.push(format(messages.globeRest, { n: all - drawn }));
   }

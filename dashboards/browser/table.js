@@ -37,7 +37,7 @@ function topicRow(topic, bare) {
     documents: number(reading.documents[index], 0),
     share: number(reading.share[index], 4),
     drift: value === 255 ? null : number(value * turned.unit, 0),
-    "last drift": state.reading === "hindsight" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null,
+    "last drift": state.reading === "smoothed" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null,
     certainty: number(reading.certainty[index], 2),
     begun: page.labels[firstSlice] ?? "",
     ended: lastSlice < sliceCount - 1 ? (page.labels[lastSlice] ?? "") : "",

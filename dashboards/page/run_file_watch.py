@@ -56,7 +56,7 @@ class RunFileCopy:
 
     def plan(self) -> PagePlan:
         """Return what a page gets of this log: everything, for large run files fewer words and documents."""
-        rows = self.rows.word_codes("then").rank.size
+        rows = self.rows.word_codes("filtered").rank.size
         return PagePlan() if rows <= _MANY_WORDS else _SMALLER
 
     def opening(self) -> tuple[str, str]:
@@ -186,7 +186,7 @@ class RunFileWatch:
 
 
 def stamp_of(pulse: RunStatus) -> str:
-    """Return a key that changes only with closed slices, their hindsight or batch fits."""
+    """Return a key that changes only with closed slices, smoothed topics or batch fits."""
     return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
 
 

@@ -31,7 +31,7 @@ class History:
 
     Parameters
     ----------
-    reading : {"then", "hindsight"}
+    reading : {"filtered", "smoothed"}
     index, n, warm_up : arrays of shape (S,)
         Slice numbers without gaps, documents, and whether topic numbers could still change their meaning.
     labels : tuple of S str
@@ -84,8 +84,8 @@ class History:
         return [self.vocabulary[w] for w in self.word[s, t, :top] if w != NO_WORD]
 
     def settled(self) -> Bools:
-        """Return the slices whose topic numbers are final in this reading (all of them in hindsight)."""
-        return ~self.warm_up if self.reading == "then" else np.ones(self.index.size, dtype=np.bool_)
+        """Return the slices whose topic numbers are final in this reading (all of them if smoothed)."""
+        return ~self.warm_up if self.reading == "filtered" else np.ones(self.index.size, dtype=np.bool_)
 
     def provisional(self) -> Bools:
         """Return the topics that exist only in slices of the warm-up, shape (T,)."""
@@ -108,17 +108,17 @@ class History:
 def read_history(rows: RunRows, reading: Reading) -> History:
     """Read one reading of the run file.
 
-    In hindsight, slices that no smoothing has reached yet are shown as known then; without any hindsight this is the
-    reading as known then under its own name.
+    In the smoothed reading, slices that were not smoothed yet are filtered ones. Without any smoothed slice this is the
+    filtered reading, under its own name.
     """
-    if reading == "hindsight" and not rows.has_hindsight():
-        reading = "then"
+    if reading == "smoothed" and not rows.has_smoothed():
+        reading = "filtered"
     slices = rows.slices()
     index, labels, n, warm_up = _calendar(slices)
-    topics, words = rows.topics("then"), rows.word_codes("then")
+    topics, words = rows.topics("filtered"), rows.word_codes("filtered")
     parts = [(topics, words, np.ones(index.size, dtype=np.bool_))]
-    if reading == "hindsight":
-        late, late_words = rows.topics("hindsight"), rows.word_codes("hindsight")
+    if reading == "smoothed":
+        late, late_words = rows.topics("smoothed"), rows.word_codes("smoothed")
         reached = np.isin(index, late.slice)
         parts = [(topics, words, ~reached), (late, late_words, reached)]
 

@@ -22,7 +22,7 @@ PRIVATE = (
     "foretells",
     "foretold",
     "heldout",
-    "hindsight",
+    "smoothed",
     "parted",
     "settling",
     "temper",

@@ -26,7 +26,7 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return the blank figures, and one per reading and topic with nothing but its angles, while these are few."""
     slices = rows.slices().slice.size
     pairs = lived(rows, topics)
-    few = len(pairs) * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("then").slice.size > 0
+    few = len(pairs) * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("filtered").slice.size > 0
     turned = [f"compare/{reading}/{topic}" for reading, topic in pairs] if few else []
     return [f"compare/{kind}" for kind in _SIZES] + turned
 

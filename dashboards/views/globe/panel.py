@@ -46,7 +46,7 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
 
 def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return styles without points, and in ``meta`` where every topic stands at every date."""
-    chosen = Selection(reading="then" if key == "globe/then" else "hindsight")
+    chosen = Selection(reading="filtered" if key == "globe/filtered" else "smoothed")
     frame = GlobeView().frame(rows, chosen)
     lon, lat = lon_lat(frame.place)
     turned = as_bytes(frame.turned)

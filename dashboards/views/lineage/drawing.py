@@ -295,7 +295,7 @@ class _Drawing:
         """Return the curve of a split or merge: its colour slot, its path, its middle and its event."""
         child, parent = self.frame.lines[link.child], self.frame.lines[link.parent]
         step = max(1.0, 14 * self.per_pixel)
-        # where its rows end or begin: in hindsight that is not the slice in which the tracker noticed
+        # where its rows end or begin: smoothed, that is not the slice in which the tracker noticed
         x0, x1 = (child.last, child.last + step) if link.inwards else (child.first - step, child.first)
         y0, y1 = (child.lane, parent.lane) if link.inwards else (parent.lane, child.lane)
         x = 0.5 * (x0 + x1)

@@ -28,7 +28,7 @@ def test_a_run_writes_a_log_that_show_reads(run: Run, good: Path, tmp_path: Path
     found = {frozenset(row["words"][:3]) for row in rows}
     assert all(any(words <= set(s.split()) for s in SUBJECTS) for words in found)
     topic = rows[0]["topic"]
-    code, out, _ = run("show", log, "--topic", topic, "--hindsight")
+    code, out, _ = run("show", log, "--topic", topic, "--smoothed")
     assert code == 0
     assert "2004" in out
 

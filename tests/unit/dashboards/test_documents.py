@@ -16,9 +16,9 @@ from vmfstream.dashboards.views.table import PANEL, turned_since_first
 
 def test_turned_is_the_angle_to_the_first_date() -> None:
     rows = CachedRows(gazette())
-    history = history_of(rows, "hindsight")
+    history = history_of(rows, "smoothed")
     turned = turned_since_first(rows, history)
-    sketches = rows.sketches("hindsight", 21)  # born in slice 19
+    sketches = rows.sketches("smoothed", 21)  # born in slice 19
     first, last = sketches.numbers[0], sketches.numbers[-1]
     true = np.degrees(np.arccos(first @ last / np.linalg.norm(first) / np.linalg.norm(last)))
     t = history.position(21)
@@ -29,7 +29,7 @@ def test_turned_is_the_angle_to_the_first_date() -> None:
 
 def test_as_known_then_turning_begins_after_settling() -> None:
     rows = CachedRows(gazette(slices=8, topics=3, settling=3))
-    turned = turned_since_first(rows, history_of(rows, "then"))
+    turned = turned_since_first(rows, history_of(rows, "filtered"))
     assert np.isnan(turned[:3]).all()
     assert turned[3] == pytest.approx(np.zeros(3), abs=0.05)
 
@@ -37,13 +37,13 @@ def test_as_known_then_turning_begins_after_settling() -> None:
 def test_columns_have_a_place_for_every_topic_and_date() -> None:
     rows = CachedRows(gazette(slices=6, topics=4))
     assert PANEL.columns is not None
-    found = PANEL.columns(rows, history_of(rows, "hindsight"))
-    assert set(found) == {"hindsight", "then"}
-    turned = turned_since_first(rows, history_of(rows, "then"))
-    shown = found["then"]["turned"].reshape(6, 4) * found["then"]["unit"]
+    found = PANEL.columns(rows, history_of(rows, "smoothed"))
+    assert set(found) == {"smoothed", "filtered"}
+    turned = turned_since_first(rows, history_of(rows, "filtered"))
+    shown = found["filtered"]["turned"].reshape(6, 4) * found["filtered"]["unit"]
     known = ~np.isnan(turned)
     np.testing.assert_allclose(shown[known], turned[known], atol=0.26)
-    assert (found["then"]["turned"].reshape(6, 4)[~known] == 255).all()
+    assert (found["filtered"]["turned"].reshape(6, 4)[~known] == 255).all()
 
 
 def test_a_log_without_sketches_has_a_table_all_the_same() -> None:
@@ -51,8 +51,8 @@ def test_a_log_without_sketches_has_a_table_all_the_same() -> None:
     rows.sketch_frames.clear()
     assert PANEL.columns is not None
     snapshot = CachedRows(rows)
-    found = PANEL.columns(snapshot, history_of(snapshot, "hindsight"))
-    assert (found["then"]["turned"] == 255).all()
+    found = PANEL.columns(snapshot, history_of(snapshot, "smoothed"))
+    assert (found["filtered"]["turned"] == 255).all()
 
 
 def test_heads_are_buttons_in_plain_words() -> None:

@@ -213,7 +213,7 @@ def test_odd_values_are_red_dots_and_have_a_mark() -> None:
     assert "usual 1,000" in {note.text for note in figure.layout.annotations}
     values = next(t for t in figure.data if t.name == "values")
     assert ((np.array(values.y) >= 0) & (np.array(values.y) <= 8) | np.isnan(values.y)).all()
-    told = columns(rows, history_of(rows, "then"))
+    told = columns(rows, history_of(rows, "filtered"))
     assert told["rows"][0] == {
         "name": "Documents",
         "odd": [SLICES - 1],

@@ -102,7 +102,7 @@ def test_shares_and_directions_have_their_intervals(tmp_path: Path) -> None:
     engine(years(sizes), RunFile(tmp_path / "run.duckdb")).run()
     reader = Reader(tmp_path / "run.duckdb")
     dimension = dict(zip(reader.slices().slice.tolist(), [24, 24, 24], strict=True))
-    for reading in ("then", "hindsight"):
+    for reading in ("filtered", "smoothed"):
         topics, sure = reader.topics(reading), reader.uncertainty(reading)
         np.testing.assert_array_equal(sure.slice, topics.slice)
         assert ((sure.share_low < topics.share) & (topics.share < sure.share_high)).all()

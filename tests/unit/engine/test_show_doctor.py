@@ -60,7 +60,7 @@ def test_an_unknown_topic_names_the_known(log: Path) -> None:
         one_topic(log, 17, words=5, smoothed=False)
 
 
-def test_a_log_without_hindsight_says_so(tmp_path: Path) -> None:
+def test_a_log_without_smoothed_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     RunFile(path)
     assert newest_topics(path, words=5, smoothed=False) == []
