@@ -84,8 +84,8 @@ _NONE = frozenset({"other", "lag", "epoch", "parent"})
 F = TypeVar("F")
 
 
-class HeldRows(ABC):
-    """A log whose tables are held whole: a question for some of the rows is answered by leaving out the others."""
+class RowsInMemory(ABC):
+    """Rows whose tables are in memory: a query for some of the rows leaves out the others."""
 
     @abstractmethod
     def whole(self, kind: type[F], reading: Reading | None = None) -> F:
@@ -168,8 +168,8 @@ def empty(kind: type[F]) -> F:
     return kind(**{f.name: _column(None, "", f.name, str(f.type), 0) for f in fields(kind)})  # type: ignore[arg-type]
 
 
-class TableRows(HeldRows):
-    """A log as tables.
+class TableRows(RowsInMemory):
+    """A run as tables.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def format_of(path: Path, given: str | None = None) -> Format:
 
 
 def write_still(
-    log: str | os.PathLike[str],
+    run_file: str | os.PathLike[str],
     target: Path,
     what: str,
     *,
@@ -92,7 +92,7 @@ def write_still(
 
     Parameters
     ----------
-    log : path of a log
+    run_file : path of a run file
     target : Path
         The picture; an existing file is replaced.
     what : str
@@ -113,14 +113,14 @@ def write_still(
     Raises
     ------
     InputError, MissingExtra
-        See `still`; InputError too for a date that the log does not have.
+        See `still`; InputError too for a date that the run file does not have.
     """
     if then is not None:
         warnings.warn("then=... is deprecated, use filtered=...", DeprecationWarning, stacklevel=2)
         filtered = then
     what = current_name(what)
     form, millimetres = format_of(target, kind), parse_width(width)
-    rows = CachedRows(Reader(Path(log)))
+    rows = CachedRows(Reader(Path(run_file)))
     history = history_of(rows, "filtered" if filtered else "smoothed")
     if topic is None and what not in _WHOLE:
         topic = initial_topic(history)
@@ -170,9 +170,9 @@ def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0
     rows = rows if isinstance(rows, CachedRows) else CachedRows(rows)
     history = history_of(rows, selection.reading)
     if not history.labels:
-        raise InputError("the log has no closed slice: there is nothing to draw yet")
+        raise InputError("the run file has no closed slice: there is nothing to draw yet")
     if selection.topic is not None and history.position(selection.topic) is None:
-        raise InputError(f"there is no topic {selection.topic} in this log")
+        raise InputError(f"there is no topic {selection.topic} in this run file")
     view = VIEWS[what]()
     pixels = round(width * _PIXELS_PER_MM)
     high = pixels if what in _SQUARE else round(pixels * _SHAPE.get(what, 0.6))

@@ -56,10 +56,10 @@ function drawTopic() {
       format(messages.of, { n: top.filter((word) => !first.has(word[0])).length, all: top.length }),
       format(messages.newSince, { date: page.labels[from] }),
     ]);
-  const turned = page.table[state.reading];
-  const far = turned.turned[index] ?? 255;
+  const known = page.table[state.reading];
+  const far = known.drift[index] ?? 255;
   if (slice > from && far !== 255)
-    facts.push([Math.round(far * turned.unit) + "°", format(messages.lastStep, { date: page.labels[from] })]);
+    facts.push([Math.round(far * known.unit) + "°", format(messages.lastStep, { date: page.labels[from] })]);
   const judged = !(state.reading === "filtered" && (page.warm_up[slice] || page.warm_up[slice - 1]));
   if (state.reading === "smoothed") {
     const drift = reading.drift_angle[index];

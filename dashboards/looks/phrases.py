@@ -152,7 +152,7 @@ def warm_up_sentence(labels: Sequence[str]) -> str:
     )
 
 
-def no_log(name: str) -> str:
+def no_run_file(name: str) -> str:
     """Return the message for a run that has not begun."""
     return f"There is no run file {name} yet. The page appears when the run begins."
 

@@ -105,12 +105,12 @@ PAGE: Mapping[str, str] = {
     "changed": "What changed, {span}",
     "changedSince": "What changed since your last visit, {span}",
     "unchanged": "No notable change.",
-    "turned": "drift of {turn}°",
+    "driftOf": "drift of {turn}°",
     "apart": "{turn}° apart",
     "compareDates": (
-        "Its strongest words in {left} and in {right}{turned}. Lines join words in both; grey: only before; +: new."
+        "Its strongest words in {left} and in {right}{drift}. Lines join words in both; grey: only before; +: new."
     ),
-    "compareTopics": "The strongest words of two topics{turned}. Lines join words in both.",
+    "compareTopics": "The strongest words of two topics{drift}. Lines join words in both.",
     "goneAndNew": "No longer since {left}: {gone}. New in {right}: {entered}.",
     "ownWords": "Only {left}: {gone}. Only {right}: {entered}.",
     "nothing": "nothing",

@@ -15,7 +15,7 @@ from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import Reading
 
 UNKNOWN = 255
-"""An angle in a column of bytes that the log does not hold."""
+"""An angle in a column of bytes that the run file does not hold."""
 
 _STEPS = 254
 

@@ -167,7 +167,7 @@ def history_of(rows: RunRows, reading: Reading) -> History:
 
 
 def topics_of(rows: RunRows) -> Ints:
-    """Return the ids of the topics of all readings of a log, in ascending order."""
+    """Return the ids of the topics of all readings of a run file, in ascending order."""
     return np.unique(np.concatenate([history_of(rows, reading).topic for reading in readings_of(rows)]))
 
 
@@ -189,7 +189,7 @@ def slice_called(history: History, label: str | None) -> int | None:
         return None
     if label not in history.labels:
         known = f"{history.labels[0]} to {history.labels[-1]}" if history.labels else "none yet"
-        raise InputError(f"there is no date {label!r} in this log; dates are {known}")
+        raise InputError(f"there is no date {label!r} in this run file; dates are {known}")
     return history.labels.index(label)
 
 
@@ -233,7 +233,7 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
 
 
 def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
-    """Return slice numbers without gaps; slices that the log does not hold are empty ones."""
+    """Return slice numbers without gaps; slices that the run file does not hold are empty ones."""
     if not frame.slice.size:
         return np.empty(0, np.int64), (), np.empty(0, np.int64), np.empty(0, np.bool_)
     index = np.arange(int(frame.slice.min()), int(frame.slice.max()) + 1)

@@ -108,7 +108,7 @@ def test_former_names_work_and_warn(log: Path) -> None:
 def test_dates_are_names(log: Path) -> None:
     heads = [note.text for note in plot.compare(log, 1, "1997 Q1", "1996 Q3").layout.annotations]
     assert (heads[0], heads[2]) == ("1996 Q3", "1997 Q1")
-    with pytest.raises(InputError, match="no date '2031' in this log; dates are 1996 Q1 to 1997 Q2"):
+    with pytest.raises(InputError, match="no date '2031' in this run file; dates are 1996 Q1 to 1997 Q2"):
         plot.compare(log, 1, "2031")
 
 
@@ -185,10 +185,8 @@ def test_former_names_of_tables_and_columns_are_understood() -> None:
     with pytest.warns(DeprecationWarning, match="is now called '(oov_rate|prequential)'"):
         epochs = rows.epochs()
     assert (epochs.oov_rate.tolist(), epochs.prequential.tolist()) == ([0.5], [9.0])
-    both = {name: old["topics"][name] * 2 for name in ("slice", "topic", "share")} | {"n": [2.0, 3.0]}
-    rows = TableRows(
-        {"slices": old["slices"], "words": old["words"], "topics": both | {"reading": ["then", "hindsight"]}}
-    )
+    both = {"slice": [3, 3], "topic": [7, 7], "n": [2.0, 3.0], "reading": ["then", "hindsight"]}
+    rows = TableRows({"slices": {"slice": [3]}, "words": old["words"], "topics": both})
     with pytest.warns(DeprecationWarning, match="is now called '(filtered|smoothed)'"):
         assert (rows.topics("filtered").n.tolist(), rows.topics("smoothed").n.tolist()) == ([2.0], [3.0])
 

@@ -203,7 +203,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def predict(self, X: Any, *, offsets: ArrayLike | None = None, counts: Any = None) -> NDArray[np.int64]:
         """Return the largest topic of every document, (N,) int64, -1 for documents without vectors."""
         found = self._visit(X, offsets, counts)[0]
-        return labels_of(found.phi, ~found.held)
+        return labels_of(found.phi, ~found.has_direction)
 
     def score_samples(
         self,
@@ -226,7 +226,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def score(self, X: Any, y: object = None, *, offsets: ArrayLike | None = None, counts: Any = None) -> float:
         """Return the mean of ``score_samples`` over the documents that have vectors."""
         found = self._visit(X, offsets, counts)[0]
-        return float(found.bound[found.held].mean()) if found.held.any() else 0.0
+        return float(found.bound[found.has_direction].mean()) if found.has_direction.any() else 0.0
 
     @property
     def _n_features_out(self) -> int:

@@ -158,7 +158,7 @@ class SequentialMixture:
             self._memory = self._memory._replace(postings=more_lists(self._memory.postings, room))
         self._columns = columns
 
-    def held_columns(self) -> NDArray[np.bool_]:
+    def columns_in_use(self) -> NDArray[np.bool_]:
         """Tell which columns a living story holds, (D,); for sparse rows."""
         return np.asarray(self._memory.postings.length[: self._columns] > 0)
 

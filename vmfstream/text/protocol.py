@@ -86,11 +86,11 @@ class CountStorage(Protocol):
 class TopicNaming(Protocol):
     """Describes topics and documents by words."""
 
-    def unknown(self, counts: Counted) -> tuple[int, int]:
+    def out_of_vocabulary(self, counts: Counted) -> tuple[int, int]:
         """Return the number of words without a column, and the number of all words: the out-of-vocabulary rate."""
         ...
 
-    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: Matrix) -> None:
+    def observe_slice(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: Matrix) -> None:
         """Take the documents of a slice that ends, with memberships ``resp`` (N, >= K) in the topics ``ids`` (K,)."""
         ...
 

@@ -183,8 +183,8 @@ class _Drawing:
         flowed = {link.child for _, link in self.frame.links if link.inwards}
         for k, line in enumerate(self.frame.lines):
             rows = np.arange(line.first, line.last + 1)
-            told = rows[settled[rows]] if settled[rows].any() else rows
-            first = _fitted(history, int(told[0]), line.t, 0.6 * self.wide)
+            named = rows[settled[rows]] if settled[rows].any() else rows
+            first = _fitted(history, int(named[0]), line.t, 0.6 * self.wide)
             alive = line.last == newest
             x = self._beside_marks(line, first, marks)
             fits = x + em_width(first) * _TEXT * self.per_pixel < line.last or line.first == line.last == 0
@@ -195,7 +195,7 @@ class _Drawing:
             away = 0.0 if alive else max(10.0, (0.45 / self.per_pixel if k in flowed else 0.0)) * self.per_pixel
             place = self.range[1] if alive else line.last + away
             room = self._free_after(line, place)
-            last = _fitted(history, line.last if alive or fits else int(told[0]), line.t, max(room, _LEAST_ROOM))
+            last = _fitted(history, line.last if alive or fits else int(named[0]), line.t, max(room, _LEAST_ROOM))
             if alive:
                 beside.append((place, line.lane, last, self.colours.text))
             elif (last != first or not fits) and room >= _LEAST_ROOM:

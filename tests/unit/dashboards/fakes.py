@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.unit.dashboards.stories import TITLES, lagged, stories, track
-from vmfstream.dashboards.dataframes import F, HeldRows, empty
+from vmfstream.dashboards.dataframes import F, RowsInMemory, empty
 from vmfstream.runfile.queries import (
     AngleFrame,
     EpochFrame,
@@ -33,7 +33,7 @@ _ENDS = {7: 21, 20: 20, 27: 24}
 
 
 @dataclass(frozen=True)
-class FakeRows(HeldRows):
+class FakeRows(RowsInMemory):
     """Frames as the reader would give them."""
 
     slice_frame: SliceFrame

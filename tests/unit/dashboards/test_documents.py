@@ -11,27 +11,27 @@ from vmfstream.dashboards.page.data import parts_of
 from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
-from vmfstream.dashboards.views.table import PANEL, turned_since_first
+from vmfstream.dashboards.views.table import PANEL, drift_since_first
 
 
 def test_turned_is_the_angle_to_the_first_date() -> None:
     rows = CachedRows(gazette())
     history = history_of(rows, "smoothed")
-    turned = turned_since_first(rows, history)
+    drift = drift_since_first(rows, history)
     sketches = rows.sketches("smoothed", 21)  # born in slice 19
     first, last = sketches.numbers[0], sketches.numbers[-1]
     true = np.degrees(np.arccos(first @ last / np.linalg.norm(first) / np.linalg.norm(last)))
     t = history.position(21)
-    assert turned[29, t] == pytest.approx(true, abs=0.05)
-    assert turned[19, t] == pytest.approx(0.0, abs=0.05)
-    assert np.isnan(turned[:19, t]).all()
+    assert drift[29, t] == pytest.approx(true, abs=0.05)
+    assert drift[19, t] == pytest.approx(0.0, abs=0.05)
+    assert np.isnan(drift[:19, t]).all()
 
 
 def test_as_known_then_turning_begins_after_settling() -> None:
     rows = CachedRows(gazette(slices=8, topics=3, settling=3))
-    turned = turned_since_first(rows, history_of(rows, "filtered"))
-    assert np.isnan(turned[:3]).all()
-    assert turned[3] == pytest.approx(np.zeros(3), abs=0.05)
+    drift = drift_since_first(rows, history_of(rows, "filtered"))
+    assert np.isnan(drift[:3]).all()
+    assert drift[3] == pytest.approx(np.zeros(3), abs=0.05)
 
 
 def test_columns_have_a_place_for_every_topic_and_date() -> None:
@@ -39,11 +39,11 @@ def test_columns_have_a_place_for_every_topic_and_date() -> None:
     assert PANEL.columns is not None
     found = PANEL.columns(rows, history_of(rows, "smoothed"))
     assert set(found) == {"smoothed", "filtered"}
-    turned = turned_since_first(rows, history_of(rows, "filtered"))
-    shown = found["filtered"]["turned"].reshape(6, 4) * found["filtered"]["unit"]
-    known = ~np.isnan(turned)
-    np.testing.assert_allclose(shown[known], turned[known], atol=0.26)
-    assert (found["filtered"]["turned"].reshape(6, 4)[~known] == 255).all()
+    drift = drift_since_first(rows, history_of(rows, "filtered"))
+    shown = found["filtered"]["drift"].reshape(6, 4) * found["filtered"]["unit"]
+    known = ~np.isnan(drift)
+    np.testing.assert_allclose(shown[known], drift[known], atol=0.26)
+    assert (found["filtered"]["drift"].reshape(6, 4)[~known] == 255).all()
 
 
 def test_a_log_without_sketches_has_a_table_all_the_same() -> None:
@@ -52,7 +52,7 @@ def test_a_log_without_sketches_has_a_table_all_the_same() -> None:
     assert PANEL.columns is not None
     snapshot = CachedRows(rows)
     found = PANEL.columns(snapshot, history_of(snapshot, "smoothed"))
-    assert (found["filtered"]["turned"] == 255).all()
+    assert (found["filtered"]["drift"] == 255).all()
 
 
 def test_heads_are_buttons_in_plain_words() -> None:

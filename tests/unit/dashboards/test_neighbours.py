@@ -241,9 +241,8 @@ def test_every_chart_is_drawn_to_its_own_rim() -> None:
 
 
 def test_a_long_past_is_thinned_to_few_bytes() -> None:
-    meta = neighbours.draw(CachedRows(gazette(slices=500, topics=2, stored=8)), "neighbours/filtered/1")["layout"][
-        "meta"
-    ]
+    rows = CachedRows(gazette(slices=500, topics=2, stored=8))
+    meta = neighbours.draw(rows, "neighbours/filtered/1")["layout"]["meta"]
     assert meta["at"][0] == 2
     assert meta["at"][-1] == 499
     assert 12 <= meta["at"].size <= 40

@@ -108,7 +108,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
 
 def test_dates_are_names_of_slices(tmp_path: Path) -> None:
     log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
-    with pytest.raises(InputError, match="no date '1850' in this log; dates are 1996 Q1 to 1996 Q4"):
+    with pytest.raises(InputError, match="no date '1850' in this run file; dates are 1996 Q1 to 1996 Q4"):
         write_still(log, tmp_path / "a.svg", "compare", date="1850")
 
 

@@ -1,4 +1,4 @@
-"""What every view must withstand, whatever the log holds."""
+"""What every view must withstand, whatever the run file holds."""
 
 from __future__ import annotations
 

@@ -82,7 +82,11 @@ def test_slices_and_events_as_json(log: Path) -> None:
     ]
     assert slices[0]["begins"] == "2001-01-01T00:00:00"
     assert slices[0]["predicted"] is None  # nothing was predicted of the first; JSON has no NaN
-    assert {"topic", "share", "n", "words"} <= set(slices[1]["topics"][0])
+    first = slices[1]["topics"][0]
+    assert {"topic", "share", "n", "words"} <= set(first)
+    assert first["drift_angle"] > 0
+    assert [first["speed"], first["speed_error"]] == [first["drift_angle"], first["drift_angle_error"]]
+    assert [one["settling"] for one in slices] == [one["warm_up"] for one in slices] != [None, None]
     assert [one["kind"] for one in told if one["type"] == "event"][:3] == ["started"] * 3
     assert {key for messages in kept.values() for key, _ in messages} >= {"slice 2001", "started 2001 0"}
     send.close()

@@ -155,6 +155,16 @@ def _same_types(empty: object, full: object) -> None:
         assert type(none) is type(some) is np.ndarray
 
 
+def test_former_names_of_readings_work_and_warn(reader: Reader) -> None:
+    readings: dict[str, Reading] = {"then": "filtered", "hindsight": "smoothed"}
+    for former, reading in readings.items():
+        with pytest.warns(DeprecationWarning, match=f"'{former}' is now called '{reading}'"):
+            topics = reader.topics(former)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(topics.n, reader.topics(reading).n)
+    with pytest.warns(DeprecationWarning, match="has_smoothed"):
+        assert reader.has_hindsight()
+
+
 def test_an_unknown_reading_is_refused(reader: Reader) -> None:
     with pytest.raises(ValueError, match="reading must be one of 'filtered', 'smoothed', got 'now'"):
         reader.topics("now")  # type: ignore[arg-type]

@@ -73,9 +73,10 @@ class Evolution:
     """Beliefs about all slices so far, and what is needed to go on.
 
     ``f`` natural vectors (D, kp) per slice, anchor included, as the inference gives them; ``gains`` what the documents
-    of each slice added to them, kappa S_t (smoother only); ``h0`` (D, kp) the prediction for the first slice; ``anchor``
-    (D,); ``weights`` (T, k); ``kappa`` q(kappa); ``resps`` (N_t, kp) of the slices of the last call; ``state`` what is predicted for the slice after the last; ``scores`` the mean log predictive density per
-    document for each of `PERSISTENCES` if that was chosen.
+    of each slice added to them, kappa S_t (smoother only); ``h0`` (D, kp) the prediction for the first slice;
+    ``anchor`` (D,); ``weights`` (T, k); ``kappa`` q(kappa); ``resps`` (N_t, kp) of the slices of the last call;
+    ``state`` what is predicted for the slice after the last; ``scores`` the mean log predictive density per document
+    for each of `PERSISTENCES` if that was chosen.
     """
 
     options: EvolutionOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vmfstream.bayes.predictive import topic_densities
-from vmfstream.bayes.tempering import fitted_temper
+from vmfstream.bayes.tempering import fitted_inverse_temperature
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.results import SliceResult
 
@@ -33,4 +33,4 @@ def arrival_temperature(result: SliceResult) -> float:
         return float("nan")
     rows = known[:: -(-len(known) // MOST_DOCUMENTS)]
     scores = topic_densities(x[rows], belief.f, belief.gamma, belief.kappa) + belief.log_weights
-    return 1.0 / fitted_temper(scores, found[rows])
+    return 1.0 / fitted_inverse_temperature(scores, found[rows])
