@@ -22,7 +22,7 @@ PRIVATE = (
     "foretells",
     "foretold",
     "heldout",
-    "smoothed",
+    "hindsight",
     "parted",
     "settling",
     "temper",

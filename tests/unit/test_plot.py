@@ -70,13 +70,13 @@ def tabled(tables: dict[str, pd.DataFrame]) -> CachedRows:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_logs_and_tables_give_the_same_figure(name: str, read: CachedRows, tabled: CachedRows) -> None:
+def test_run_files_and_tables_give_the_same_figure(name: str, read: CachedRows, tabled: CachedRows) -> None:
     figure = CALLS[name](read)
     assert figure.data or figure.layout.annotations  # the tree says that there is none
     assert CALLS[name](tabled).to_json() == figure.to_json()
 
 
-def test_a_log_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: dict[str, pd.DataFrame]) -> None:
+def test_a_run_file_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: dict[str, pd.DataFrame]) -> None:
     expected = plot.words(read, 2).to_json()
     for given in (log, str(log), Reader(log), tables, TableRows(tables, {"title": "x"})):
         assert plot.words(given, 2).to_json() == expected
@@ -138,7 +138,7 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
         tracker.save(path)
 
 
-def test_rows_stand_in_the_order_of_the_log(log: Path, tables: dict[str, pd.DataFrame]) -> None:
+def test_rows_stand_in_the_order_of_the_run_file(log: Path, tables: dict[str, pd.DataFrame]) -> None:
     reader, rows = Reader(log), TableRows(tables)
     for one, two in (
         (reader.words("filtered"), rows.words("filtered")),

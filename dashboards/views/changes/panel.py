@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from vmfstream.dashboards.views.changes.sentences import Change, what_changed
-
 from vmfstream.dashboards.looks import phrases
 from vmfstream.dashboards.panels import PageParts, Panel
 from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
+from vmfstream.dashboards.views.changes.sentences import Change, what_changed
 from vmfstream.runfile.queries import Reading
 
 _VISITS = 12

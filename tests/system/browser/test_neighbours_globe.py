@@ -72,7 +72,7 @@ def point_at(page: Any, place: tuple[int, int], click: bool = False) -> None:
 
 
 @pytest.mark.parametrize("state", ["#t=2", "#t=5&d=2000-Q1&r=filtered", "#t=20&d=2003-Q2"])
-def test_radii_on_the_page_are_the_angles_of_the_log(visit: Open, rows: CachedRows, state: str) -> None:
+def test_radii_on_the_page_are_the_angles_of_the_run_file(visit: Open, rows: CachedRows, state: str) -> None:
     page = visit(state)
     said = dict(part.split("=") for part in state[1:].split("&"))
     date = history_of(rows, "filtered").labels.index(said.get("d", "2003-Q2").replace("-", " "))
@@ -151,7 +151,7 @@ def sphere(found: dict[str, Any]) -> NDArray[np.float64]:
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
 
 
-def test_dots_and_rings_of_the_globe_stand_where_the_log_says(visit: Open, rows: CachedRows) -> None:
+def test_dots_and_rings_of_the_globe_stand_where_the_run_file_says(visit: Open, rows: CachedRows) -> None:
     page = visit("#t=2&tab=globe&d=2001-Q3")
     assert until(page, "document.querySelector('#globe .plot').data")
     frame = globe_frame(rows, Selection(date=history_of(rows, "filtered").labels.index("2001 Q3"), reading="smoothed"))

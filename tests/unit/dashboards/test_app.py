@@ -90,7 +90,7 @@ def test_figures_come_by_key(kept: Path) -> None:
     assert figure["arrays"]
 
 
-def test_a_poll_opens_the_log_only_after_a_change(log: Path) -> None:
+def test_a_poll_opens_the_run_file_only_after_a_change(log: Path) -> None:
     watch = RunFileWatch(log)
     first = watch.poll()
     assert (first["finished"], first["slice"], first["open"], first["writing"]) == (True, 4, None, False)
@@ -126,7 +126,7 @@ def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     assert watch.state("unknown") is two
 
 
-def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
+def test_missing_broken_and_busy_run_files_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
     log = tmp_path / "run.duckdb"
     watch = RunFileWatch(log)
     assert "no run file run.duckdb yet" in watch.poll()["problem"]
@@ -143,7 +143,7 @@ def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, k
     assert (after["busy"], after["problem"], after["slice"]) == (None, "", 4)
 
 
-def test_a_log_between_two_formats_is_being_brought_up_to_date(log: Path) -> None:
+def test_a_run_file_between_two_formats_is_being_brought_up_to_date(log: Path) -> None:
     watch = RunFileWatch(log)
     watch.poll()
     with connected(log, read_only=False, timeout=1.0) as connection:
@@ -153,7 +153,7 @@ def test_a_log_between_two_formats_is_being_brought_up_to_date(log: Path) -> Non
     assert said["slice"] == 4  # what was known stays
 
 
-def test_the_log_is_only_read(log: Path) -> None:
+def test_the_run_file_is_only_read(log: Path) -> None:
     before = log.read_bytes()
     client = create_app(log).server.test_client()
     client.get("/")

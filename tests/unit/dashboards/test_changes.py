@@ -89,7 +89,7 @@ def story(
     )
 
 
-def told(rows: FakeRows, reading: Reading = "filtered", since: int | None = None) -> list[str]:
+def sentences(rows: FakeRows, reading: Reading = "filtered", since: int | None = None) -> list[str]:
     return [str(change) for change in what_changed(CachedRows(rows), reading, since).changes]
 
 
@@ -123,24 +123,24 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
     ],
 )
 def test_an_event_is_a_sentence(event: TopicEvent, said: str) -> None:
-    assert told(story(STEADY, WORDS, (event,))) == [said]
+    assert sentences(story(STEADY, WORDS, (event,))) == [said]
 
 
 def test_an_alarm_says_whether_the_turn_was_the_fastest_ever() -> None:
     alarm = (19, "drift", 0, -1, 21.4)
     fast = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4})
-    assert told(fast) == [f"court supreme judge drifted faster than ever before in {LAST}: 21° in one step."]
+    assert sentences(fast) == [f"court supreme judge drifted faster than ever before in {LAST}: 21° in one step."]
     faster_once = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4, (7, 0): 30.0})
-    assert told(faster_once) == [
+    assert sentences(faster_once) == [
         f"Drift alarm for court supreme judge in {LAST}: its words changed by 21° in one step."
     ]
 
 
 def test_smoothed_an_alarm_needs_a_large_drift() -> None:
     alarm = (18, "drift", 0, -1, 21.4)
-    assert told(story(STEADY, WORDS, (alarm,)), "smoothed") == []
+    assert sentences(story(STEADY, WORDS, (alarm,)), "smoothed") == []
     turned = story(STEADY, WORDS, (alarm,), speed={(17, 0): 9.0})
-    assert told(turned, "smoothed", since=15) == [
+    assert sentences(turned, "smoothed", since=15) == [
         "court supreme judge drifted faster than ever before in 2000 Q2: 9° in one step."
     ]
 
@@ -154,7 +154,7 @@ def test_a_silence_that_later_documents_filled_is_none_smoothed() -> None:
 
 def test_growth_and_fall_are_measured_against_the_time_before() -> None:
     grown = [[40.0] * 18 + [80.0] * 2, [160.0] * 18 + [120.0] * 2]
-    assert told(story(grown, WORDS)) == [
+    assert sentences(story(grown, WORDS)) == [
         f"court supreme judge grew most: from 20 % of all documents in 2000 Q1–2000 Q2 to 40 % in {BEFORE}–{LAST}.",
         f"iraq baghdad war shrank most: from 80 % of all documents in 2000 Q1–2000 Q2 to 60 % in {BEFORE}–{LAST}.",
     ]
@@ -162,13 +162,13 @@ def test_growth_and_fall_are_measured_against_the_time_before() -> None:
 
 def test_what_chance_can_do_is_not_told() -> None:
     wobble = [[40.0] * 18 + [44.0] * 2, [160.0] * 18 + [156.0] * 2]
-    assert told(story(wobble, WORDS)) == []
+    assert sentences(story(wobble, WORDS)) == []
 
 
 def test_fewer_than_ten_documents_are_not_worth_a_sentence() -> None:
     few, enough = [[0.0] * 18 + [4.0, 5.0], [160.0] * 20], [[0.0] * 18 + [5.0, 5.0], [160.0] * 20]
-    assert not any("grew" in line for line in told(story(few, WORDS)))
-    assert any("court supreme judge grew most" in line for line in told(story(enough, WORDS)))
+    assert not any("grew" in line for line in sentences(story(few, WORDS)))
+    assert any("court supreme judge grew most" in line for line in sentences(story(enough, WORDS)))
 
 
 def test_new_words_were_never_among_the_eight_strongest() -> None:
@@ -179,16 +179,16 @@ def test_new_words_were_never_among_the_eight_strongest() -> None:
         (3, 0): ["margin", *old[:7]],
     }
     rows = story([[40.0] * 20], {0: old}, later_words=later)
-    assert told(rows, since=18) == [f"New among the strongest words of old0 old1 old2 since {BEFORE}: svm, old8."]
-    assert told(rows, since=19) == [f"New among the strongest words of svm old0 old1 since {LAST}: old8."]
+    assert sentences(rows, since=18) == [f"New among the strongest words of old0 old1 old2 since {BEFORE}: svm, old8."]
+    assert sentences(rows, since=19) == [f"New among the strongest words of svm old0 old1 since {LAST}: old8."]
 
 
 def test_settling_slices_have_no_say_as_known_then() -> None:
     later = {(19, 0): ["svm", "court", "supreme"]}
     events = ((19, "born", 2, -1, 41.0),)
     rows = story(STEADY, WORDS, events, later_words=later, settling=20)
-    assert told(rows) == []
-    assert len(told(rows, "smoothed")) == 2
+    assert sentences(rows) == []
+    assert len(sentences(rows, "smoothed")) == 2
 
 
 def test_births_come_first_and_other_topics_before_the_same_again() -> None:
@@ -199,7 +199,7 @@ def test_births_come_first_and_other_topics_before_the_same_again() -> None:
     assert [c.topic for c in found] == [2, 1, 0, 2, 0]
 
 
-def test_a_kind_that_was_told_of_often_gives_way() -> None:
+def test_a_kind_that_was_named_often_gives_way() -> None:
     events = (*((19, "born", t, -1, 41.0) for t in (0, 1, 2)), (19, "surprise", -1, -1, 2.0))
     found = what_changed(CachedRows(story(STEADY, WORDS, events)), "filtered").changes
     assert [c.kind for c in found] == ["born", "born", "surprise", "born"]
@@ -207,28 +207,28 @@ def test_a_kind_that_was_told_of_often_gives_way() -> None:
 
 def test_new_words_of_fewer_than_ten_documents_are_not_told() -> None:
     later = {(18, 0): ["svm", "court", "supreme"], (19, 0): ["svm", "court", "supreme"]}
-    for n, told_of in ((4.5, False), (5.0, True)):
+    for n, is_named in ((4.5, False), (5.0, True)):
         rows = story([[5.0] * 18 + [n] * 2, [60.0] * SLICES], WORDS, later_words=later)
-        assert any(": svm." in line for line in told(rows)) == told_of
+        assert any(": svm." in line for line in sentences(rows)) == is_named
 
 
 def test_an_end_long_after_the_last_row_is_not_told() -> None:
     gone = [[40.0] * 10 + [np.nan] * 10, *STEADY[1:]]
-    for silent, told_of in ((9.0, True), (3.0, False)):
-        lines = told(story(gone, WORDS, ((19, "ended", 0, -1, silent),)))
-        assert any("ended in" in line for line in lines) == told_of
+    for silent, is_named in ((9.0, True), (3.0, False)):
+        lines = sentences(story(gone, WORDS, ((19, "ended", 0, -1, silent),)))
+        assert any("ended in" in line for line in lines) == is_named
 
 
 def test_at_most_six_sentences() -> None:
     events = tuple((19, "born", t, -1, 41.0 + t) for t in (0, 1, 2) for _ in range(4))
-    assert len(told(story(STEADY, WORDS, events))) == MOST
+    assert len(sentences(story(STEADY, WORDS, events))) == MOST
 
 
 def test_a_quiet_time_is_widened_until_three_sentences_are_found() -> None:
     events = ((5, "born", 2, -1, 41.0), (12, "born", 0, -1, 3.0), (19, "dormant", 1, -1, 1.0))
     changes = what_changed(CachedRows(story(STEADY, WORDS, events)), "filtered")
     assert (changes.first, changes.last, len(changes.changes)) == (4, 19, 3)
-    assert told(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war became dormant in {LAST}."]
+    assert sentences(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war became dormant in {LAST}."]
 
 
 def test_a_merger_leads_to_the_survivor() -> None:
@@ -237,7 +237,7 @@ def test_a_merger_leads_to_the_survivor() -> None:
 
 
 def test_one_slice_or_none_have_nothing_to_tell() -> None:
-    assert told(gazette(slices=1, topics=3, settling=0)) == []
+    assert sentences(gazette(slices=1, topics=3, settling=0)) == []
 
 
 def test_words_with_marks_of_ours_stay_words() -> None:

@@ -27,7 +27,7 @@ def test_turned_is_the_angle_to_the_first_date() -> None:
     assert np.isnan(drift[:19, t]).all()
 
 
-def test_as_known_then_turning_begins_after_settling() -> None:
+def test_filtered_drift_begins_after_the_warm_up() -> None:
     rows = CachedRows(gazette(slices=8, topics=3, settling=3))
     drift = drift_since_first(rows, history_of(rows, "filtered"))
     assert np.isnan(drift[:3]).all()
@@ -46,7 +46,7 @@ def test_columns_have_a_place_for_every_topic_and_date() -> None:
     assert (found["filtered"]["drift"].reshape(6, 4)[~known] == 255).all()
 
 
-def test_a_log_without_sketches_has_a_table_all_the_same() -> None:
+def test_a_run_file_without_sketches_has_a_table_all_the_same() -> None:
     rows = gazette(slices=6, topics=4)
     rows.sketch_frames.clear()
     assert PANEL.columns is not None

@@ -42,7 +42,7 @@ def test_thirty_by_thirty_stays_under_eight_megabytes() -> None:
     assert report.dropped == ()
 
 
-def test_same_log_same_bytes(tmp_path: Path) -> None:
+def test_the_same_run_file_gives_the_same_bytes(tmp_path: Path) -> None:
     log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
     one, two = tmp_path / "one.html", tmp_path / "two.html"
     export_page(log, one)
@@ -53,7 +53,7 @@ def test_same_log_same_bytes(tmp_path: Path) -> None:
     assert "Harbour Gazette" in two.read_text(encoding="utf-8")
 
 
-def test_a_log_gives_the_page_of_its_rows(tmp_path: Path) -> None:
+def test_a_run_file_gives_the_page_of_its_rows(tmp_path: Path) -> None:
     rows = gazette(slices=5, topics=4)
     log = write_log(tmp_path / "run.duckdb", rows)
     export_page(log, tmp_path / "page.html")
@@ -71,7 +71,7 @@ def test_nothing_is_asked_of_the_network(page: str) -> None:
 
 
 @pytest.mark.parametrize("name", all_but(LOGS, "300 topics"))
-def test_every_log_gives_a_page(name: str) -> None:
+def test_every_run_file_gives_a_page(name: str) -> None:
     rows = LOGS[name]()
     parser = _Parser()
     parser.feed(unpacked(build_page(rows)[0]))
@@ -147,7 +147,7 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
 
 
 @pytest.mark.parametrize("opening", ["documents", "share"])
-def test_large_logs_lose_parts_in_the_stated_order_and_say_so(opening: str) -> None:
+def test_large_run_files_lose_parts_in_the_stated_order_and_say_so(opening: str) -> None:
     rows = gazette(slices=12, topics=8)
     if opening == "share":
         rows.slice_frame.n[-1] *= 40

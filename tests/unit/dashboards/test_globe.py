@@ -242,7 +242,7 @@ def test_of_many_topics_the_sixty_largest_are_drawn() -> None:
     assert 5 < len(named["text"]) <= 16
 
 
-def test_a_log_without_sketches_has_no_globe() -> None:
+def test_a_run_file_without_sketches_has_no_globe() -> None:
     rows = CachedRows(replace(gazette(slices=5, topics=4), sketch_frames={}))
     frame = globe_frame(rows, Selection(reading="smoothed"))
     assert frame.topics.size == 0

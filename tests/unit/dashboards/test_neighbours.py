@@ -260,7 +260,7 @@ def test_edges() -> None:
     assert unsettled["past-3"]["x"].size == 0
 
 
-def test_a_log_without_angles_shows_none() -> None:
+def test_a_run_file_without_angles_shows_none() -> None:
     rows = CachedRows(replace(gazette(slices=5, topics=4), sketch_frames={}))
     frame = NeighboursView().frame(rows, Selection(topic=1, reading="smoothed"))
     assert np.isnan(frame.degrees).all()

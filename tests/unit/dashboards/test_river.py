@@ -213,7 +213,7 @@ def test_smoothed_paleness_compares_all_topics() -> None:
     assert tone[3:-1][fast].mean() < tone[3:-1][slow].mean() - 2
 
 
-def test_paleness_as_known_then_judges_a_topic_by_itself() -> None:
+def test_filtered_paleness_judges_a_topic_by_itself() -> None:
     rows = gazette(slices=12, topics=2, settling=2)
     then = rows.topic_frames["filtered"]
     then.drift_angle[:] = np.where(then.topic == 0, 10.0, 30.0)  # one topic always turns three times as much

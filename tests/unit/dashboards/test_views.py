@@ -58,7 +58,7 @@ def rows(request: pytest.FixtureRequest) -> CachedRows:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_view_draws_every_log(name: str, rows: CachedRows) -> None:
+def test_every_view_draws_every_run_file(name: str, rows: CachedRows) -> None:
     view = VIEWS[name]()
     for reading in ("filtered", "smoothed"):
         for form in ("auto", "ranks", "both") if name == "words" else ("auto",):

@@ -72,7 +72,7 @@ def test_none_are_kept_if_none_are_wanted() -> None:
     assert most.close() is None
 
 
-def test_first_stories_are_in_the_log(tmp_path: Path) -> None:
+def test_first_stories_are_in_the_run_file(tmp_path: Path) -> None:
     engine(stream(), RunFile(tmp_path / "run.duckdb"), novel_documents=4).run()
     frame = Reader(tmp_path / "run.duckdb").novel()
     assert frame.slice.tolist() == [2002] * 4 + [2003] * 4

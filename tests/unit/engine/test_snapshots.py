@@ -220,7 +220,7 @@ def test_no_topics(tmp_path: Path) -> None:
         take_snapshots(log.path)
 
 
-def test_no_log(tmp_path: Path) -> None:
+def test_no_run_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no run file"):
         take_snapshots(tmp_path / "none.duckdb")
     with pytest.raises(InputError, match="no run file"):

@@ -248,7 +248,10 @@ def test_temperatures_are_the_inverses_of_former_tempers() -> None:
             former = model(**settings, tempers={"context": temper}).fit(documents(), Y)
         np.testing.assert_array_equal(found.trace_, former.trace_)
         assert found.trace_[-1, 0] != model(**settings).fit(documents(), Y).trace_[-1, 0]
-    with pytest.warns(DeprecationWarning), pytest.raises(ValueError, match="tempers: expected a number of at least 0"):
+    with (
+        pytest.warns(DeprecationWarning, match="use temperatures"),
+        pytest.raises(ValueError, match="tempers: expected a number of at least 0"),
+    ):
         model(**settings, tempers={"context": -1.0}).fit(documents(), Y)
 
 

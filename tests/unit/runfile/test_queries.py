@@ -135,7 +135,7 @@ def test_rejected_messages(reader: Reader) -> None:
     assert reader.rejections().reasons == {"not JSON": 2}
 
 
-def test_a_log_without_epochs_has_frames_without_rows(tmp_path: Path, reader: Reader) -> None:
+def test_a_run_file_without_epochs_has_frames_without_rows(tmp_path: Path, reader: Reader) -> None:
     empty = Reader(RunFile(tmp_path / "empty.duckdb").path)
     assert empty.newest() == Newest(epoch=-1, slice=None, finished=False)
     assert not empty.has_smoothed()
@@ -170,7 +170,7 @@ def test_an_unknown_reading_is_refused(reader: Reader) -> None:
         reader.topics("now")  # type: ignore[arg-type]
 
 
-def test_says_when_the_log_went_away(reader: Reader) -> None:
+def test_says_when_the_run_file_went_away(reader: Reader) -> None:
     reader.path.unlink()
     with pytest.raises(InputError, match="there is no run file at"):
         reader.slices()

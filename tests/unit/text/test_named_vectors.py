@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from tests.unit.engine.documents import SUBJECTS, document, engine, told
+from tests.unit.engine.documents import SUBJECTS, committed, document, engine
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.engine import Progress
@@ -191,7 +191,7 @@ def test_a_run_that_crashes_after_every_epoch_is_the_same() -> None:
         begun = parts.commits[-1].epoch if parts.commits else Progress(0, "", 0, 0, 0.0, False)
         with contextlib.suppress(KeyboardInterrupt):
             engine(source, parts, encoder=encoder(), **given).run(crash)
-    assert told(parts) == told(whole)
+    assert committed(parts) == committed(whole)
 
 
 def test_snapshots_of_vectors_have_words(tmp_path: Path) -> None:
