@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vmfstream.dashboards.view import View
+from vmfstream.runfile.queries import OLD_READINGS
 
 if TYPE_CHECKING:
     from vmfstream.dashboards.panels import Panel
@@ -38,8 +39,14 @@ VIEWS: dict[str, Callable[[], View[Any]]] = {
 }
 """All views that draw a figure, by name, in the order of the page; a view is imported when it is made."""
 
-OLD_NAMES: Mapping[str, str] = {"rays": "neighbours", "lines": "lineage", "ladder": "ranks", "strips": "heatmap"}
-"""Former names of views and of forms of the words, accepted with a warning for one version."""
+OLD_NAMES: Mapping[str, str] = {
+    "rays": "neighbours",
+    "lines": "lineage",
+    "ladder": "ranks",
+    "strips": "heatmap",
+    **OLD_READINGS,
+}
+"""Former names of views, forms of the words and readings, accepted with a warning for one version."""
 
 PANELS: dict[str, str] = {
     "river": "river.panel",
@@ -62,7 +69,7 @@ TABS = ("lineage", "globe", "tree", "search", "health", "table")
 
 
 def current_name(name: str) -> str:
-    """Return the current name of a view or form, with a DeprecationWarning for one that was renamed."""
+    """Return the current name of a view, form or reading, with a DeprecationWarning for one that was renamed."""
     if name in OLD_NAMES:
         warnings.warn(f"{name!r} is now called {OLD_NAMES[name]!r}", DeprecationWarning, stacklevel=3)
     return OLD_NAMES.get(name, name)

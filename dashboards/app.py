@@ -1,7 +1,8 @@
 """The live page: the HTML, script and data of the exported file, kept up to date by Dash callbacks.
 
-The page comes with the newest state of the log in it. From then on three callbacks serve it: ``newest`` every two
-seconds (one look at the log for all pages), ``news`` when the page wants a newer state, ``answer`` for figures by key.
+The page comes with the newest state of the run file in it. From then on three callbacks serve it: ``newest`` every two
+seconds (one look at the run file for all pages), ``news`` when the page wants a newer state, ``answer`` for figures by
+key.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ _MOST_FIGURES = 20
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def create_app(log: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str, ...] = ()) -> Dash:
-    """Return the Dash application of a log.
+def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str, ...] = ()) -> Dash:
+    """Return the Dash application of a run file.
 
     Parameters
     ----------
-    log : path or RunFileWatch
-        A log that need not exist yet.
+    run_file : path or RunFileWatch
+        A run file that need not exist yet.
     hosts : tuple of str
         Names under which pages may ask; others are refused, so that no page of a stranger can read along by pointing a
         name of its own at this machine. Empty: any name.
@@ -67,7 +68,7 @@ def create_app(log: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str, ...
     except ImportError:
         raise InputError("the live page needs Dash: pip install 'vmfstream[dash]'") from None
 
-    watch = log if isinstance(log, RunFileWatch) else RunFileWatch(log)
+    watch = run_file if isinstance(run_file, RunFileWatch) else RunFileWatch(run_file)
 
     class LivePage(dash.Dash):
         """Dash with our own page around it."""
@@ -104,8 +105,8 @@ def create_app(log: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str, ...
         return _answer(watch, asked)
 
     for store, function in (("newest", "polled"), ("news", "arrived"), ("answer", "answered")):
-        told = ClientsideFunction("page", function)
-        app.clientside_callback(told, Input(store, "data"), prevent_initial_call=True)  # type: ignore[no-untyped-call]
+        callback = ClientsideFunction("page", function)
+        app.clientside_callback(callback, Input(store, "data"), prevent_initial_call=True)  # type: ignore[no-untyped-call]
     _serve_around(app.server, hosts)
     return app
 
@@ -114,13 +115,13 @@ def _page(watch: RunFileWatch, scripts: str) -> str:
     """Return the page with the newest state and its first figures in it, or one that waits for them."""
     state = watch.newest()
     data, figures = ("null", "{}") if state is None else state.opening()
-    held = (
+    page_scripts = (
         f'<script type="application/json" id="data">{data}</script>\n'
         f'<script type="application/json" id="figures">{figures}</script>\n'
     )
     if state is None:
-        return waiting(texts.TITLE, watch.poll()["said"], "", held + scripts, live=True)
-    return page(parts_of(state.rows, state.plan(), live=True), "", held + scripts)
+        return waiting(texts.TITLE, watch.poll()["said"], "", page_scripts + scripts, live=True)
+    return page(parts_of(state.rows, state.plan(), live=True), "", page_scripts + scripts)
 
 
 def _answer(watch: RunFileWatch, asked: dict[str, Any]) -> dict[str, Any]:
@@ -156,11 +157,11 @@ def _serve_around(server: Any, hosts: tuple[str, ...]) -> None:
 
 
 class Server:
-    """The live page of a log at an address of this machine.
+    """The live page of a run file at an address of this machine.
 
     Parameters
     ----------
-    log : path
+    run_file : path
     host : str
     port : int
         0 for any free one.
@@ -171,9 +172,9 @@ class Server:
         If Dash is not installed or the address is taken.
     """
 
-    def __init__(self, log: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8050) -> None:
+    def __init__(self, run_file: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8050) -> None:
         local = host in _LOCAL
-        app = create_app(log, _LOCAL if local else ())
+        app = create_app(run_file, _LOCAL if local else ())
         from werkzeug.serving import make_server
 
         # a request line for every poll tells nobody anything
@@ -199,13 +200,13 @@ class Server:
         self._server.shutdown()
 
 
-def serve(log: Path, host: str, port: int, *, show: bool = False, tell: Any = print) -> None:
-    """Serve the live page of ``log`` until Ctrl-C or SIGTERM; with ``show`` open it in the browser.
+def serve(run_file: Path, host: str, port: int, *, show: bool = False, tell: Any = print) -> None:
+    """Serve the live page of ``run_file`` until Ctrl-C or SIGTERM; with ``show`` open it in the browser.
 
     ``host`` and ``port`` are where it listens, 0 for any free port; ``tell`` is called with a sentence that names the
     address. Raises InputError as `beside` does.
     """
-    server = Server(log, host, port)
+    server = Server(run_file, host, port)
     for number in (signal.SIGINT, signal.SIGTERM):  # what was started in the background ignores Ctrl-C unless told
         signal.signal(number, lambda *_: threading.Thread(target=server.stop, daemon=True).start())
     tell(f"dashboard: {server.url} (Ctrl-C ends it)")
@@ -215,8 +216,8 @@ def serve(log: Path, host: str, port: int, *, show: bool = False, tell: Any = pr
 
 
 @contextmanager
-def beside(log: Path, host: str = "127.0.0.1", port: int = 8050) -> Iterator[str]:
-    """Serve the live page of ``log`` from a process of its own while the body runs, and yield its address.
+def beside(run_file: Path, host: str = "127.0.0.1", port: int = 8050) -> Iterator[str]:
+    """Serve the live page of ``run_file`` from a process of its own while the body runs, and yield its address.
 
     ``host`` and ``port`` are where it listens.
 
@@ -227,7 +228,7 @@ def beside(log: Path, host: str = "127.0.0.1", port: int = 8050) -> Iterator[str
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_serve_beside, args=(log, host, port, there), daemon=True)
+    process = context.Process(target=_serve_beside, args=(run_file, host, port, there), daemon=True)
     process.start()
     there.close()
     try:
@@ -246,11 +247,11 @@ def beside(log: Path, host: str = "127.0.0.1", port: int = 8050) -> Iterator[str
             process.kill()
 
 
-def _serve_beside(log: Path, host: str, port: int, parent: Any) -> None:
+def _serve_beside(run_file: Path, host: str, port: int, parent: Any) -> None:
     """Serve until the other end of the pipe is closed, also if the process that holds it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the run ends first, and then closes the pipe
     try:
-        server = Server(log, host, port)
+        server = Server(run_file, host, port)
     except InputError as error:
         parent.send(error)
         return

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import (
+    OLD_READINGS,
     SKETCH_SIZE,
     AngleFrame,
     EpochFrame,
@@ -83,8 +84,8 @@ _NONE = frozenset({"other", "lag", "epoch", "parent"})
 F = TypeVar("F")
 
 
-class HeldRows(ABC):
-    """A log whose tables are held whole: a question for some of the rows is answered by leaving out the others."""
+class RowsInMemory(ABC):
+    """Rows whose tables are in memory: a query for some of the rows leaves out the others."""
 
     @abstractmethod
     def whole(self, kind: type[F], reading: Reading | None = None) -> F:
@@ -157,9 +158,9 @@ class HeldRows(ABC):
         frame = self.whole(SnapshotWordFrame)
         return kept(frame, (frame.rank <= top) & _of(frame.snapshot, snapshot))
 
-    def has_hindsight(self) -> bool:
-        """Tell whether there are topics in hindsight."""
-        return bool(self.topics("hindsight").slice.size)
+    def has_smoothed(self) -> bool:
+        """Tell whether there are smoothed topics."""
+        return bool(self.topics("smoothed").slice.size)
 
 
 def empty(kind: type[F]) -> F:
@@ -167,15 +168,15 @@ def empty(kind: type[F]) -> F:
     return kind(**{f.name: _column(None, "", f.name, str(f.type), 0) for f in fields(kind)})  # type: ignore[arg-type]
 
 
-class TableRows(HeldRows):
-    """A log as tables.
+class TableRows(RowsInMemory):
+    """A run as tables.
 
     Parameters
     ----------
     tables : mapping of str to table
         By the names in ``TABLES``; ``slices``, ``topics`` and ``words`` are needed. A table is anything that gives a
         column for its name: a DataFrame, a dict of sequences. ``topics``, ``words``, ``angles`` and ``sketches`` may
-        have a column ``reading`` with ``then`` or ``hindsight``; without it all rows are as known then. Numbers that a
+        have a column ``reading`` with ``filtered`` or ``smoothed``; without it all rows are filtered. Numbers that a
         table does not have are unknown.
     settings : mapping of str to str, optional
         Of the run, such as ``title``.
@@ -217,13 +218,22 @@ class TableRows(HeldRows):
         }
         frame = kind(**columns)
         if reading is not None:
-            told = np.asarray(table["reading"]) if "reading" in names else np.full(rows, "then")
-            frame = kept(frame, told == reading)
+            readings = _readings(table["reading"]) if "reading" in names else np.full(rows, "filtered")
+            frame = kept(frame, readings == reading)
         return kept(frame, np.lexsort(tuple(getattr(frame, key) for key in reversed(order))))
 
 
 def _names(table: Any) -> list[str]:
     return [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
+
+
+def _readings(column: Any) -> NDArray[np.object_]:
+    """Return the readings of rows; former names become those in use today."""
+    readings = np.array(column, np.object_)
+    for old in OLD_READINGS:
+        if (readings == old).any():
+            readings[readings == old] = _today(old, OLD_READINGS, "reading")
+    return readings
 
 
 def _today(name: str, old: Mapping[str, str], where: str) -> str:

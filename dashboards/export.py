@@ -83,7 +83,7 @@ def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
             break
     if size > REFUSED_MB * _MB:
         raise InputError(
-            f"the page would be {size / _MB:.1f} MB, more than {REFUSED_MB:.0f} MB: log fewer topics or longer slices"
+            f"the page would be {size / _MB:.1f} MB, more than {REFUSED_MB:.0f} MB: use fewer topics or longer slices"
         )
     return text, ExportReport(bytes=size, dropped=plan.dropped)
 

@@ -27,8 +27,8 @@ class PageParts:
         The reading that the page opens with.
     meta : mapping of str to str
         Settings of the run.
-    hindsight, many, live : bool
-        Whether there is a reading in hindsight, more topics than the river draws, and a server.
+    smoothed, many, live : bool
+        Whether there are smoothed topics, more topics than the river draws, and a server.
     measures : sequence of str
         What thickness can mean.
     dropped : sequence of str
@@ -38,7 +38,7 @@ class PageParts:
     rows: RunRows
     history: History
     meta: Mapping[str, str]
-    hindsight: bool
+    smoothed: bool
     many: bool
     measures: Sequence[str]
     dropped: Sequence[str]

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +75,7 @@ def format_of(path: Path, given: str | None = None) -> Format:
 
 
 def write_still(
-    log: str | os.PathLike[str],
+    run_file: str | os.PathLike[str],
     target: Path,
     what: str,
     *,
@@ -84,13 +85,14 @@ def write_still(
     word: str | None = None,
     date: str | None = None,
     other: str | None = None,
-    then: bool = False,
+    filtered: bool = False,
+    then: bool | None = None,
 ) -> int:
-    """Write one view of a log as a picture and return its bytes.
+    """Write one view of a run file as a picture and return its size in bytes.
 
     Parameters
     ----------
-    log : path of a log
+    run_file : path of a run file
     target : Path
         The picture; an existing file is replaced.
     what : str
@@ -103,18 +105,23 @@ def write_still(
         What the view is about; views of one topic take the one the page opens with.
     date, other : str, optional
         Names of slices.
+    filtered : bool
+        Draw filtered topics, not smoothed ones.
     then : bool
-        As known then, instead of in hindsight where there is any.
+        Deprecated: the former name of ``filtered``.
 
     Raises
     ------
     InputError, MissingExtra
-        See `still`; InputError too for a date that the log does not have.
+        See `still`; InputError too for a date that the run file does not have.
     """
+    if then is not None:
+        warnings.warn("then=... is deprecated, use filtered=...", DeprecationWarning, stacklevel=2)
+        filtered = then
     what = current_name(what)
     form, millimetres = format_of(target, kind), parse_width(width)
-    rows = CachedRows(Reader(Path(log)))
-    history = history_of(rows, "then" if then else "hindsight")
+    rows = CachedRows(Reader(Path(run_file)))
+    history = history_of(rows, "filtered" if filtered else "smoothed")
     if topic is None and what not in _WHOLE:
         topic = initial_topic(history)
     chosen = Selection(
@@ -163,9 +170,9 @@ def printed(rows: RunRows, what: str, selection: Selection, width: float = 170.0
     rows = rows if isinstance(rows, CachedRows) else CachedRows(rows)
     history = history_of(rows, selection.reading)
     if not history.labels:
-        raise InputError("the log has no closed slice: there is nothing to draw yet")
+        raise InputError("the run file has no closed slice: there is nothing to draw yet")
     if selection.topic is not None and history.position(selection.topic) is None:
-        raise InputError(f"there is no topic {selection.topic} in this log")
+        raise InputError(f"there is no topic {selection.topic} in this run file")
     view = VIEWS[what]()
     pixels = round(width * _PIXELS_PER_MM)
     high = pixels if what in _SQUARE else round(pixels * _SHAPE.get(what, 0.6))
@@ -193,7 +200,7 @@ def source(rows: RunRows, what: str, selection: Selection) -> list[str]:
     if what not in _WHOLE and selection.topic is not None:
         parts.append(texts.PAGE["topic"].replace("{topic}", str(selection.topic)))
     parts.append(phrases.span(history.labels))
-    parts.append(texts.PAGE["then" if what == "health" else history.reading])
+    parts.append(texts.PAGE["filtered" if what == "health" else history.reading])
     if meta.get("version"):
         parts.append(f"vmfstream {clean(meta['version'])}")
     return parts

@@ -44,7 +44,7 @@ class Selection:
     word: str | None = None
     other: int | None = None
     other_topic: int | None = None
-    reading: Reading = "then"
+    reading: Reading = "filtered"
     measure: Measure = "documents"
     form: Form = "auto"
     all_topics: bool = False

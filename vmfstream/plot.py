@@ -1,7 +1,7 @@
 """The views of the dashboard as plotly figures, for notebooks.
 
-``log`` is the path of a log, a ``vmfstream.runfile.queries.Reader``, a ``TopicTracker`` that has read something, or a
-mapping of tables such as pandas DataFrames (see `vmfstream.dashboards.dataframes.TableRows`).
+``run`` is the path of a run file, a ``vmfstream.runfile.queries.Reader``, a ``TopicTracker`` that has read something,
+or a mapping of tables such as pandas DataFrames (see `vmfstream.dashboards.dataframes.TableRows`).
 
 Examples
 --------
@@ -21,9 +21,10 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 from vmfstream.dashboards import VIEWS, current_name
 from vmfstream.dashboards.dataframes import TableRows
@@ -39,18 +40,37 @@ from vmfstream.topic_tracker.tracker import TopicTracker
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Log: TypeAlias = str | os.PathLike[str] | RunRows | TopicTracker | Mapping[str, Any]
+Run: TypeAlias = str | os.PathLike[str] | RunRows | TopicTracker | Mapping[str, Any]
+
+P = ParamSpec("P")
 
 _WIDTH = 900
 
 
+def _former_names(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Let a function take the former names of ``run``, readings and forms, with a warning."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **named: P.kwargs) -> Figure:
+        if "log" in named:
+            warnings.warn("log=... is deprecated, use run=...", DeprecationWarning, stacklevel=2)
+            named["run"] = named.pop("log")
+        for name in ("reading", "form"):
+            if name in named:
+                named[name] = current_name(str(named[name]))
+        return draw(*args, **named)
+
+    return drawn
+
+
+@_former_names
 def river(
-    log: Log,
+    run: Run,
     *,
     topic: int | None = None,
     measure: Measure | None = None,
     all_topics: bool = False,
-    reading: Reading = "hindsight",
+    reading: Reading = "smoothed",
     width: int = _WIDTH,
     height: int = 420,
     theme: ThemeName = "light",
@@ -59,15 +79,15 @@ def river(
 
     Parameters
     ----------
-    log : see the module
+    run : see the module
     topic : int, optional
         The one to bring out.
     measure : {"documents", "share"}, optional
-        What thickness means; by default what shows more of this log.
+        What thickness means; by default what shows more of this run.
     all_topics : bool
         Draw all topics by themselves, not only the forty largest.
-    reading : {"then", "hindsight"}
-        As known then, or using later documents too.
+    reading : {"filtered", "smoothed"}
+        As known when each slice closed, or using later documents too.
     width, height : int
         In pixels; labels are fitted to them.
     theme : {"light", "dark"}
@@ -75,19 +95,20 @@ def river(
     Raises
     ------
     InputError
-        If the log cannot be read, or there is no such topic or date.
+        If the run cannot be read, or there is no such topic or date.
     """
-    rows = _rows(log)
+    rows = _rows(run)
     chosen = measure or initial_measure(history_of(rows, reading))
     return _drawn(rows, "river", Size(width, height), theme, reading, topic, measure=chosen, all_topics=all_topics)
 
 
+@_former_names
 def words(
-    log: Log,
+    run: Run,
     topic: int,
     *,
     form: Form = "auto",
-    reading: Reading = "hindsight",
+    reading: Reading = "smoothed",
     width: int = _WIDTH,
     theme: ThemeName = "light",
 ) -> Figure:
@@ -95,7 +116,7 @@ def words(
 
     Parameters
     ----------
-    log, reading, width, theme : see `river`
+    run, reading, width, theme : see `river`
     topic : int
     form : {"auto", "ranks", "heatmap", "both"}
         Rank chart, heatmap of weights, heatmap of both readings; by default a rank chart up to 14 slices.
@@ -105,17 +126,18 @@ def words(
     InputError
         If the log cannot be read, or there is no such topic.
     """
-    return _drawn(_rows(log), "words", Size(width, 0), theme, reading, topic, form=current_name(form))
+    return _drawn(_rows(run), "words", Size(width, 0), theme, reading, topic, form=form)
 
 
+@_former_names
 def compare(
-    log: Log,
+    run: Run,
     topic: int,
     date: str | None = None,
     other: str | None = None,
     *,
     other_topic: int | None = None,
-    reading: Reading = "hindsight",
+    reading: Reading = "smoothed",
     width: int = 640,
     theme: ThemeName = "light",
 ) -> Figure:
@@ -123,7 +145,7 @@ def compare(
 
     Parameters
     ----------
-    log, reading, width, theme : see `river`
+    run, reading, width, theme : see `river`
     topic : int
     date, other : str, optional
         Names of slices; by default the newest and the topic's first.
@@ -135,20 +157,21 @@ def compare(
     InputError
         If the log cannot be read, or there is no such topic or date.
     """
-    rows = _rows(log)
+    rows = _rows(run)
     history = history_of(rows, reading)
     if other_topic is not None and history.position(other_topic) is None:
-        raise InputError(f"there is no topic {other_topic} in this log")
+        raise InputError(f"there is no topic {other_topic} in this run")
     places = {"date": slice_called(history, date), "other": slice_called(history, other)}
     return _drawn(rows, "compare", Size(width, 0), theme, reading, topic, other_topic=other_topic, **places)
 
 
+@_former_names
 def neighbours(
-    log: Log,
+    run: Run,
     topic: int,
     date: str | None = None,
     *,
-    reading: Reading = "hindsight",
+    reading: Reading = "smoothed",
     width: int = 560,
     theme: ThemeName = "light",
 ) -> Figure:
@@ -156,7 +179,7 @@ def neighbours(
 
     Parameters
     ----------
-    log, reading, width, theme : see `river`
+    run, reading, width, theme : see `river`
     topic : int
     date : str, optional
         Name of a slice; by default the newest.
@@ -166,7 +189,7 @@ def neighbours(
     InputError
         If the log cannot be read, or there is no such topic or date.
     """
-    rows = _rows(log)
+    rows = _rows(run)
     place = slice_called(history_of(rows, reading), date)
     return _drawn(rows, "neighbours", Size(width, width), theme, reading, topic, date=place)
 
@@ -177,83 +200,88 @@ def seen_from_here(*args: Any, **named: Any) -> Figure:
     return neighbours(*args, **named)
 
 
+@_former_names
 def globe(
-    log: Log,
+    run: Run,
     date: str | None = None,
     *,
     topic: int | None = None,
-    reading: Reading = "hindsight",
+    reading: Reading = "smoothed",
     width: int = 640,
     theme: ThemeName = "light",
 ) -> Figure:
     """Draw all topics on a sphere with their trails; parameters as in `neighbours`."""
-    rows = _rows(log)
+    rows = _rows(run)
     place = slice_called(history_of(rows, reading), date)
     return _drawn(rows, "globe", Size(width, width), theme, reading, topic, date=place)
 
 
+@_former_names
 def lineage(
-    log: Log,
+    run: Run,
     *,
     topic: int | None = None,
     all_topics: bool = False,
-    reading: Reading = "hindsight",
+    reading: Reading = "smoothed",
     width: int = _WIDTH,
     theme: ThemeName = "light",
 ) -> Figure:
     """Draw where topics came from and where they went; parameters as in `river`."""
-    return _drawn(_rows(log), "lineage", Size(width, 600), theme, reading, topic, all_topics=all_topics)
+    return _drawn(_rows(run), "lineage", Size(width, 600), theme, reading, topic, all_topics=all_topics)
 
 
-def tree(log: Log, *, reading: Reading = "hindsight", width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
+@_former_names
+def tree(run: Run, *, reading: Reading = "smoothed", width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
     """Draw the newest hierarchy of topics as a treemap; parameters as in `river`."""
-    return _drawn(_rows(log), "tree", Size(width, 520), theme, reading, None)
+    return _drawn(_rows(run), "tree", Size(width, 520), theme, reading, None)
 
 
+@_former_names
 def search(
-    log: Log,
+    run: Run,
     word: str,
     *,
     topic: int | None = None,
-    reading: Reading = "hindsight",
+    reading: Reading = "smoothed",
     width: int = _WIDTH,
     theme: ThemeName = "light",
 ) -> Figure:
     """Draw where a ``word`` lives: a row per topic that has it; other parameters as in `river`."""
-    return _drawn(_rows(log), "search", Size(width, 560), theme, reading, topic, word=word)
+    return _drawn(_rows(run), "search", Size(width, 560), theme, reading, topic, word=word)
 
 
-def health(log: Log, *, width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
+@_former_names
+def health(run: Run, *, width: int = _WIDTH, theme: ThemeName = "light") -> Figure:
     """Draw what the tracker read and how well it did, slice by slice; parameters as in `river`."""
-    return _drawn(_rows(log), "health", Size(width, 0), theme, "then", None)
+    return _drawn(_rows(run), "health", Size(width, 0), theme, "filtered", None)
 
 
 def _drawn(
     rows: RunRows, name: str, size: Size, theme: ThemeName, reading: Reading, topic: int | None, **chosen: Any
 ) -> Figure:
     if topic is not None and history_of(rows, reading).position(topic) is None:
-        raise InputError(f"there is no topic {topic} in this log")
+        raise InputError(f"there is no topic {topic} in this run")
     view = VIEWS[name]()
     return view.figure(view.frame(rows, Selection(topic=topic, reading=reading, **chosen)), size, theme)
 
 
-def _rows(log: Log) -> CachedRows:
-    """Return the rows of a log, whatever it is given as."""
-    if isinstance(log, CachedRows):
-        return log
-    if isinstance(log, str | os.PathLike):
-        return CachedRows(Reader(Path(log)))
-    if isinstance(log, TopicTracker):
-        return _of_tracker(log)
-    if isinstance(log, Mapping):
-        return CachedRows(TableRows(log))
-    if not hasattr(log, "topics"):
-        raise InputError(f"log: expected a path, a Reader, a TopicTracker or tables, got {type(log).__name__}")
-    return CachedRows(log)
+def _rows(run: Run) -> CachedRows:
+    """Return the rows of a run, whatever it is given as."""
+    if isinstance(run, CachedRows):
+        return run
+    if isinstance(run, str | os.PathLike):
+        return CachedRows(Reader(Path(run)))
+    if isinstance(run, TopicTracker):
+        return _of_tracker(run)
+    if isinstance(run, Mapping):
+        return CachedRows(TableRows(run))
+    if not hasattr(run, "topics"):
+        raise InputError(f"run: expected a path, a Reader, a TopicTracker or tables, got {type(run).__name__}")
+    return CachedRows(run)
 
 
 def _of_tracker(tracker: TopicTracker) -> CachedRows:
-    """Return a tracker's rows, read from a log that lives as long as they do."""
+    """Return a tracker's rows, read from a run file that lives as long as they do."""
     folder = tempfile.mkdtemp(prefix="vmfstream")
     path = Path(folder) / "run.duckdb"
     tracker.save(path)

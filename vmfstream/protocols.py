@@ -57,7 +57,7 @@ class Live(Protocol):
         ...
 
     def committed(self, position: Position) -> None:
-        """Be told what was committed, for monitoring only."""
+        """Receive what was committed, for monitoring only."""
         ...
 
 

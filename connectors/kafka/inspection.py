@@ -51,15 +51,15 @@ def offset_ranges(address: TopicAddress, options: ClientOptions, topics: Mapping
     return {f"{tp.topic}:{tp.partition}": OffsetRange(oldest[tp], newest[tp]) for tp in parts}
 
 
-def lag(held: Mapping[str, OffsetRange], position: Position) -> tuple[int, int]:
+def lag(ranges: Mapping[str, OffsetRange], position: Position) -> tuple[int, int]:
     """Return how many messages are to be read after a position, and how many were deleted unread."""
-    waiting = sum(one.next - max(position.get(part, one.oldest), one.oldest) for part, one in held.items())
-    gone = sum(max(one.oldest - position.get(part, one.oldest), 0) for part, one in held.items())
+    waiting = sum(one.next - max(position.get(part, one.oldest), one.oldest) for part, one in ranges.items())
+    gone = sum(max(one.oldest - position.get(part, one.oldest), 0) for part, one in ranges.items())
     return waiting, gone
 
 
 def newest_message(
-    address: TopicAddress, options: ClientOptions, codec: Codec, held: Mapping[str, OffsetRange]
+    address: TopicAddress, options: ClientOptions, codec: Codec, ranges: Mapping[str, OffsetRange]
 ) -> Document | Rejected | None:
     """Read and decode the newest message of one partition; None if there is no message.
 
@@ -76,10 +76,10 @@ def newest_message(
     InputError
         If the cluster cannot be read.
     """
-    newest = {part: one.next - 1 for part, one in held.items() if one.next > one.oldest}
+    newest = {part: one.next - 1 for part, one in ranges.items() if one.next > one.oldest}
     if not newest:
         return None
-    ends = {part: one.next for part, one in held.items()} | newest
+    ends = {part: one.next for part, one in ranges.items()} | newest
     with closing(KafkaSource(address.url, options=options, on_gap="latest")) as source:
         source.seek(ends)
         messages: list[Message] = list(source.poll(1, _WAIT))

@@ -5,16 +5,20 @@ import { systemTheme, themeStore } from "./dom.js";
 import { format } from "./format.js";
 import { isLive, state } from "./state.js";
 
+// links of earlier versions have former names of views, forms and readings
+const currentName = (name) => page.former[name] ?? name;
+
 export function readAddress() {
   const params = new URLSearchParams(isLive ? location.search : location.hash.slice(1));
   const sentences = [];
   Object.assign(state, defaults);
-  if (["then", "hindsight"].includes(params.get("r")))
-    readings[params.get("r")] ? (state.reading = params.get("r")) : sentences.push(messages.noHindsight);
+  const reading = currentName(params.get("r"));
+  if (["filtered", "smoothed"].includes(reading))
+    readings[reading] ? (state.reading = reading) : sentences.push(messages.noSmoothed);
   if (page.measures.includes(params.get("m"))) state.measure = params.get("m");
-  const form = page.former[params.get("v")] ?? params.get("v");
-  const tab = page.former[params.get("tab")] ?? params.get("tab");
-  if (["ranks", "heatmap", "both"].includes(form) && (form !== "both" || readings.hindsight)) state.form = form;
+  const form = currentName(params.get("v"));
+  const tab = currentName(params.get("tab"));
+  if (["ranks", "heatmap", "both"].includes(form) && (form !== "both" || readings.smoothed)) state.form = form;
   if (page.tabs.includes(tab)) state.tab = tab;
   if (params.has("all") && page.many) state.all = true;
   const date = params.get("d");

@@ -29,14 +29,14 @@ function comparedSides() {
 // the angle between the two, in words, or empty where the run file does not hold it
 async function angleText({ topics, sides: [a, b] }) {
   const inWords = (degrees) =>
-    Number.isNaN(degrees) ? "" : format(topics ? messages.apart : messages.turned, { turn: Math.round(degrees) });
+    Number.isNaN(degrees) ? "" : format(topics ? messages.apart : messages.driftOf, { turn: Math.round(degrees) });
   if (topics) {
     const rays = (await figureOf(`neighbours/${state.reading}/${a.topic}`))?.layout.meta;
     return inWords(rays ? angleTo(a.slice, rays.others.indexOf(b.topic), rays) : NaN);
   }
   if (a.slice === b.slice) return inWords(0);
   const known = await figureOf(`compare/${state.reading}/${a.topic}`);
-  const value = known?.turned[(b.slice * (b.slice - 1)) / 2 + a.slice] ?? 255;
+  const value = known?.drift[(b.slice * (b.slice - 1)) / 2 + a.slice] ?? 255;
   return inWords(value === 255 ? NaN : value * known.unit);
 }
 
@@ -61,7 +61,7 @@ async function drawCompare() {
       right: both.sides[1].label,
       gone: without(left, right),
       entered: without(right, left),
-      turned: angle && ", " + angle,
+      drift: angle && ", " + angle,
     };
     $("#compare-caption").textContent = format(both.topics ? messages.compareTopics : messages.compareDates, names);
     $("#compare-words").textContent = format(both.topics ? messages.ownWords : messages.goneAndNew, names);

@@ -137,7 +137,7 @@ export const driftText = (ratio) =>
         : messages.usual;
 export const toAddress = (label) => label.replace(/\s+/g, "-");
 export const sliceOfAddress = (label) => page.labels.findIndex((known) => toAddress(known) === label);
-export const isAfterWarmUp = (reading, slice) => reading !== readings.then || !page.warm_up[slice];
+export const isAfterWarmUp = (reading, slice) => reading !== readings.filtered || !page.warm_up[slice];
 
 // the strongest words of a topic, none of which begins with the first four letters of another
 export function distinctWords(slice, topic, top) {

@@ -10,7 +10,7 @@ import { select } from "./selection.js";
 import { hasAny, state, views } from "./state.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
-const globe = { element: $("#globe"), fig: null, hits: [], turned: null };
+const globe = { element: $("#globe"), fig: null, hits: [], rotation: null };
 const GLOBE = { largest: 60, named: 16, dot: 0.14, smallest: 7, biggest: 0.06, widths: [1, 2, 3.2] };
 const RADIANS = Math.PI / 180;
 const toVector = (lon, lat) => [
@@ -75,7 +75,7 @@ function stretchPath(path, least) {
 }
 
 function topicsOnGlobe() {
-  const { topics, lon, lat, turned, unit, scale, back } = globe.fig.layout.meta;
+  const { topics, lon, lat, drift, unit, scale, back } = globe.fig.layout.meta;
   const positionAt = (slice, k) =>
     lat[slice][k] === -32768 ? null : toVector(lon[slice][k] / 100, lat[slice][k] / 100);
   const found = [];
@@ -91,7 +91,7 @@ function topicsOnGlobe() {
         from.push(slice);
       }
     }
-    const turn = turned[state.slice][k] * unit;
+    const turn = drift[state.slice][k] * unit;
     found.push({
       topic,
       at: here,
@@ -107,7 +107,7 @@ function topicsOnGlobe() {
 // the visible side of the sphere, in plotly's own projection
 function visibleSphere() {
   const plot = globe.element.querySelector(".plot");
-  const { lon, lat } = globe.turned;
+  const { lon, lat } = globe.rotation;
   const size = globe.element.clientWidth;
   const radius = size * (0.5 - globe.fig.layout.meta.pad);
   const away = toVector(lon, lat);
@@ -230,7 +230,7 @@ function updateGlobeNote(all, drawn, moving) {
   if (missing) sentences.push(messages.globeMissing);
   else if (!all) sentences.push(format(messages.globeNone, { date: page.labels[state.slice] }));
   else {
-    if (state.reading === "then") sentences.push(messages.globeThen);
+    if (state.reading === "filtered") sentences.push(messages.globeFiltered);
     if (!moving) sentences.push(format(messages.globeFirst, { date: page.labels[state.slice] }));
     if (all > drawn) sentences.push(format(messages.globeRest, { n: all - drawn }));
   }
@@ -238,7 +238,7 @@ function updateGlobeNote(all, drawn, moving) {
 }
 
 function rotateTo(lon, lat) {
-  globe.turned = { lon: ((lon + 540) % 360) - 180, lat: Math.max(-80, Math.min(80, lat)) };
+  globe.rotation = { lon: ((lon + 540) % 360) - 180, lat: Math.max(-80, Math.min(80, lat)) };
   drawGlobe();
 }
 
@@ -306,11 +306,11 @@ views.globe = {
     const mayTurn = hasAny(changed, "topic") && !globe.still;
     return showFigure("globe", `globe/${state.reading}`, async (fig) => {
       globe.fig = fig;
-      globe.turned ??= fig.layout.geo.projection.rotation;
+      globe.rotation ??= fig.layout.geo.projection.rotation;
       const at = mayTurn && topicsOnGlobe().find((dot) => dot.topic === own)?.at;
       if (at && visibleSphere().front(at) < 0.3) {
         const [lon, lat] = toLonLat(at);
-        globe.turned = { lon, lat: Math.max(-60, Math.min(60, lat)) };
+        globe.rotation = { lon, lat: Math.max(-60, Math.min(60, lat)) };
       }
       await drawGlobe();
       if (globe.wired) return;

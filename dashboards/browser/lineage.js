@@ -78,13 +78,13 @@ function eventSentence([slice, kind, topic, other, count]) {
       b: other,
       n: count ?? "?",
       periods: page.period + (count === 1 ? "" : "s"),
-    }) + hindsightRemark(slice, kind, topic, other)
+    }) + smoothedRemark(slice, kind, topic, other)
   );
 }
 
-// in hindsight a topic may have begun or ended before the tracker detected it
-function hindsightRemark(slice, kind, topic, other) {
-  if (state.reading === "then") return "";
+// a smoothed topic may have begun or ended before the tracker detected it
+function smoothedRemark(slice, kind, topic, other) {
+  if (state.reading === "filtered") return "";
   const [first, last] = lifespan(kind === "split" ? other : topic);
   if (["born", "split"].includes(kind) && first < slice) return format(messages.sinceAt, { date: page.labels[first] });
   return kind === "merged" && last < slice - 1 ? format(messages.untilAt, { date: page.labels[last] }) : "";

@@ -48,7 +48,7 @@ function onPoll(news) {
   $("#pill").textContent =
     more > 0
       ? format(messages.newSlices, { n: more, periods: page.period + (more === 1 ? "" : "s") })
-      : format(messages.newHindsight, { date: page.labels[sliceCount - 1] });
+      : format(messages.newSmoothed, { date: page.labels[sliceCount - 1] });
 }
 
 function requestNewest() {

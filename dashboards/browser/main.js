@@ -28,7 +28,7 @@ const switchTheme = () => {
   select({ theme });
 };
 const switchReading = () => {
-  if (readings.hindsight) select({ reading: state.reading === "then" ? "hindsight" : "then" });
+  if (readings.smoothed) select({ reading: state.reading === "filtered" ? "smoothed" : "filtered" });
 };
 const switchComparison = () =>
   select({ otherTopic: null, otherSlice: !isComparing() ? (session.mark ?? Math.max(0, state.slice - 1)) : null });

@@ -246,7 +246,7 @@ function updateNeighboursNote(slice, dots, past, rest) {
   if (others.length && !angles.some((row) => row.some((value) => value !== 255)))
     sentences.push(messages.neighboursMissing);
   else {
-    if (state.reading === "then") sentences.push(messages.neighboursThen);
+    if (state.reading === "filtered") sentences.push(messages.neighboursFiltered);
     if (!dots) sentences.push(messages.neighboursAlone);
     if (!past)
       sentences.push(isAfterWarmUp(currentReading(), slice) ? messages.neighboursNoPast : messages.neighboursWarmUp);

@@ -34,7 +34,7 @@ function drawRiver(changed) {
     measure: state.measure === "share" ? messages.thicknessShare : messages.thicknessDocuments,
   });
   if ($("#scope")) $("#scope").hidden = isPhone(width);
-  $("#warm-up").hidden = state.reading !== "then" || !$("#warm-up").textContent;
+  $("#warm-up").hidden = state.reading !== "filtered" || !$("#warm-up").textContent;
   return showFigure(
     "river",
     `river/${state.reading}/${state.measure}/${isPhone(width) ? "phone" : state.all ? "all" : "wide"}`,
@@ -167,9 +167,9 @@ function riverTooltip(slice, topic) {
       share: percent(currentReading().share[index] || 0),
     }),
   ];
-  if (known > 0 && drift >= 0 && !(state.reading === "then" && page.warm_up[known]))
+  if (known > 0 && drift >= 0 && !(state.reading === "filtered" && page.warm_up[known]))
     lines.push(
-      format(state.reading === "hindsight" ? messages.hoverTurn : messages.hoverTurnThen, {
+      format(state.reading === "smoothed" ? messages.hoverTurn : messages.hoverTurnFiltered, {
         turn: Math.round(drift),
         date: before,
         usual: driftText(driftRatio(known, topic)),

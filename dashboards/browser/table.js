@@ -23,8 +23,8 @@ function topicRow(topic, bare) {
   const slice = nearestActive(state.slice, topic);
   const reading = currentReading();
   const index = cellIndex(slice, topic);
-  const turned = page.table[state.reading];
-  const value = turned.turned[index] ?? 255;
+  const known = page.table[state.reading];
+  const value = known.drift[index] ?? 255;
   const number = (x, digits) => (x >= 0 ? Number(x.toFixed(digits)) : null);
   const text = (at) =>
     topWords(at, topic, bare ? 8 : 5)
@@ -36,8 +36,8 @@ function topicRow(topic, bare) {
     first: text(firstSlice),
     documents: number(reading.documents[index], 0),
     share: number(reading.share[index], 4),
-    drift: value === 255 ? null : number(value * turned.unit, 0),
-    "last drift": state.reading === "hindsight" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null,
+    drift: value === 255 ? null : number(value * known.unit, 0),
+    "last drift": state.reading === "smoothed" && slice > firstSlice ? number(reading.drift_angle[index], 0) : null,
     certainty: number(reading.certainty[index], 2),
     begun: page.labels[firstSlice] ?? "",
     ended: lastSlice < sliceCount - 1 ? (page.labels[lastSlice] ?? "") : "",

@@ -31,7 +31,7 @@ function drawTopic() {
   const facts = [];
   colourSwatch($("#topic .swatch"), state.topic);
   name.textContent = topicName(slice, state.topic);
-  const unsure = state.reading === "then" && page.warm_up[state.slice];
+  const unsure = state.reading === "filtered" && page.warm_up[state.slice];
   stateNote.hidden = !unsure && state.slice >= firstSlice && state.slice <= lastSlice;
   stateNote.textContent =
     state.slice < firstSlice
@@ -48,7 +48,7 @@ function drawTopic() {
     }),
   ]);
   let from = firstSlice;
-  while (state.reading === "then" && page.warm_up[from] && from < slice) from++;
+  while (state.reading === "filtered" && page.warm_up[from] && from < slice) from++;
   const first = new Set(topWords(from, state.topic, 8).map((word) => word[0]));
   const top = topWords(slice, state.topic, 8);
   if (slice > from)
@@ -56,12 +56,12 @@ function drawTopic() {
       format(messages.of, { n: top.filter((word) => !first.has(word[0])).length, all: top.length }),
       format(messages.newSince, { date: page.labels[from] }),
     ]);
-  const turned = page.table[state.reading];
-  const far = turned.turned[index] ?? 255;
+  const known = page.table[state.reading];
+  const far = known.drift[index] ?? 255;
   if (slice > from && far !== 255)
-    facts.push([Math.round(far * turned.unit) + "°", format(messages.lastStep, { date: page.labels[from] })]);
-  const judged = !(state.reading === "then" && (page.warm_up[slice] || page.warm_up[slice - 1]));
-  if (state.reading === "hindsight") {
+    facts.push([Math.round(far * known.unit) + "°", format(messages.lastStep, { date: page.labels[from] })]);
+  const judged = !(state.reading === "filtered" && (page.warm_up[slice] || page.warm_up[slice - 1]));
+  if (state.reading === "smoothed") {
     const drift = reading.drift_angle[index];
     if (slice > firstSlice && drift >= 0)
       facts.push([Math.round(drift) + "°", format(messages.lastStep, { date: page.labels[slice - 1] })]);

@@ -119,12 +119,12 @@ function wordTooltip(slice, word) {
           weight: topWords(slice, state.topic)[found][1].toFixed(2),
         }).replace(":  ", ": ");
   const first = firstAmongStrongest(currentReading(), state.topic, word);
-  const two = readings.hindsight && readings.then;
-  const asKnownThen = two && firstAmongStrongest(readings.then, state.topic, word);
-  const inHindsight = two && firstAmongStrongest(readings.hindsight, state.topic, word);
+  const two = readings.smoothed && readings.filtered;
+  const filtered = two && firstAmongStrongest(readings.filtered, state.topic, word);
+  const smoothed = two && firstAmongStrongest(readings.smoothed, state.topic, word);
   lines.push(
-    asKnownThen && inHindsight
-      ? format(messages.wordSinceBoth, { then: asKnownThen, hindsight: inHindsight })
+    filtered && smoothed
+      ? format(messages.wordSinceBoth, { filtered, smoothed })
       : first
         ? format(messages.wordSince, { date: first, reading: messages[state.reading] })
         : format(messages.wordNever, { reading: messages[state.reading] }),

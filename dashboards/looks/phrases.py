@@ -26,9 +26,9 @@ _SETTINGS: Mapping[str, str] = {
 
 # sentences about changes; what stands between asterisks are words of topics
 _CHANGES: Mapping[str, str] = {
-    "born": "New in {date}: *{words}*, {documents}{hindsight}.",
-    "split": "*{words}* split off from *{other}* in {date}, {documents}{hindsight}.",
-    "merged": "*{words}* merged into *{other}* in {date}{hindsight}, {turn} apart.",
+    "born": "New in {date}: *{words}*, {documents}{smoothed}.",
+    "split": "*{words}* split off from *{other}* in {date}, {documents}{smoothed}.",
+    "merged": "*{words}* merged into *{other}* in {date}{smoothed}, {turn} apart.",
     "ended": "*{words}* ended in {date}, after {silent} with hardly any documents.",
     "dormant": "*{words}* became dormant in {date}.",
     "woken": "*{words}* became active again in {date}, {documents}.",
@@ -158,7 +158,7 @@ def warm_up_sentence(labels: Sequence[str]) -> str:
     )
 
 
-def no_log(name: str) -> str:
+def no_run_file(name: str) -> str:
     """Return the message for a run that has not begun."""
     return f"There is no run file {name} yet. The page appears when the run begins."
 
@@ -168,7 +168,7 @@ def migrating() -> str:
     return "The run file is being migrated. If this message stays, continue its run once."
 
 
-def no_hindsight() -> str:
+def no_smoothed() -> str:
     """Return why the switch of readings is off, and what to do."""
     return "Not computed for this run file; vmfstream replay computes it at its end."
 

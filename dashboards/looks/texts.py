@@ -34,8 +34,8 @@ MORE = "More views"
 
 # templates that the page's script fills in for the selected date
 PAGE: Mapping[str, str] = {
-    "then": "as known then",
-    "hindsight": "in hindsight",
+    "filtered": "as known then",
+    "smoothed": "in hindsight",
     "river": (
         "One band per topic. Thickness: {measure}. Words: characteristic of that date. "
         "Strong colour: the topic’s words changed quickly; pale: they hardly changed."
@@ -62,7 +62,7 @@ PAGE: Mapping[str, str] = {
     "ended": "ended in {date}",
     "hoverCount": "{date}: {n} documents, {share} of all",
     "hoverTurn": "drift of {turn}° since {date}, {usual}",
-    "hoverTurnThen": "drift since {date}: {usual}",
+    "hoverTurnFiltered": "drift since {date}: {usual}",
     "usual": "about its median",
     "faster": "{times} times its median",
     "slower": "below its median",
@@ -71,7 +71,7 @@ PAGE: Mapping[str, str] = {
     "wordAt": "{word} in {date}: {rank} strongest word, weight {weight}",
     "wordBlank": "{word} in {date}: not among the stored words",
     "wordSince": "among the eight strongest since {date} {reading}",
-    "wordSinceBoth": "among the eight strongest since {then} as known then, {hindsight} in hindsight",
+    "wordSinceBoth": "among the eight strongest since {filtered} as known then, {smoothed} in hindsight",
     "wordNever": "never among the eight strongest {reading}",
     "wordOften": "among the twenty strongest in {n} of {all} {periods}",
     "certaintyAt": "{date}: certainty of the words {share} ({level})",
@@ -83,11 +83,11 @@ PAGE: Mapping[str, str] = {
     "speak": "{date}. {words}. {n} documents.",
     "unknownTopic": "There is no topic {topic} in this run file; showing topic {other}.",
     "replacedTopic": (
-        "There is no topic {topic} in hindsight: it was replaced during the warm-up of the tracker. "
+        "There is no topic {topic} in hindsight (smoothed): it was replaced during the warm-up of the tracker. "
         "Showing topic {other}."
     ),
     "unknownDate": "There is no date {date} in this run file; showing {other}.",
-    "noHindsight": "This run file has no reading in hindsight (smoothed).",
+    "noSmoothed": "This run file has no reading in hindsight (smoothed).",
     "warmUpAt": (
         "In {date} the tracker was still in its warm-up: as known then (filtered), the topic with this number and "
         "colour may be replaced by another one later."
@@ -100,17 +100,17 @@ PAGE: Mapping[str, str] = {
     "silent": "no answer since {time}",
     "recorded": "replay, recorded {date}",
     "newSlices": "{n} new {periods}: show",
-    "newHindsight": "hindsight updated to {date}: show",
+    "newSmoothed": "smoothed (in hindsight) up to {date}: show",
     "soFar": "{date} so far: {n} documents",
     "changed": "What changed, {span}",
     "changedSince": "What changed since your last visit, {span}",
     "unchanged": "No notable change.",
-    "turned": "drift of {turn}°",
+    "driftOf": "drift of {turn}°",
     "apart": "{turn}° apart",
     "compareDates": (
-        "Its strongest words in {left} and in {right}{turned}. Lines join words in both; grey: only before; +: new."
+        "Its strongest words in {left} and in {right}{drift}. Lines join words in both; grey: only before; +: new."
     ),
-    "compareTopics": "The strongest words of two topics{turned}. Lines join words in both.",
+    "compareTopics": "The strongest words of two topics{drift}. Lines join words in both.",
     "goneAndNew": "No longer since {left}: {gone}. New in {right}: {entered}.",
     "ownWords": "Only {left}: {gone}. Only {right}: {entered}.",
     "nothing": "nothing",
@@ -176,13 +176,13 @@ PAGE: Mapping[str, str] = {
         "From a small ring to its dot: how far a topic drifted in the last {n} {periods}, to scale. Distances between "
         "topics are approximate. Drag to rotate the globe, click a topic to select it."
     ),
-    "globeThen": "As known then (filtered), drift also includes the uncertainty of the words.",
+    "globeFiltered": "As known then (filtered), drift also includes the uncertainty of the words.",
     "globeRest": "{n} smaller topics are not drawn.",
     "globeNone": "In {date} the tracker was in its warm-up; as known then, topics have no position yet.",
     "globeFirst": "No trails: {date} is the first date.",
     "globeMissing": "This run file holds no positions of topics. Replay the documents to compute them.",
     "globeTurned": "drift of {turn}° since {date}",
-    "neighboursThen": "As known then (filtered), angles also include the uncertainty of the words.",
+    "neighboursFiltered": "As known then (filtered), angles also include the uncertainty of the words.",
     "neighboursRest": "{n} more topics were active; the 40 nearest and the 20 largest are drawn.",
     "neighboursAlone": "No other topic was active at this date.",
     "neighboursNoPast": "No trail: this topic has no earlier date.",
@@ -226,7 +226,7 @@ KEYS: Sequence[tuple[str, str]] = (
     ("Home End", "first and newest date"),
     ("space", "play or pause"),
     ("↑ ↓", "previous and next topic"),
-    ("h", "as known then or in hindsight"),
+    ("h", "as known then (filtered) or in hindsight (smoothed)"),
     ("s", "documents or share"),
     ("m", "mark the date"),
     ("c", "compare with the marked date, or with the one before"),

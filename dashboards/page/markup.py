@@ -148,11 +148,11 @@ def _tabs(parts: PageParts) -> str:
 
 
 def _readings(parts: PageParts) -> str:
-    off = ' title="smoothed"' if parts.hindsight else f' disabled title="{for_html(phrases.no_hindsight())}"'
+    off = ' title="smoothed"' if parts.smoothed else f' disabled title="{for_html(phrases.no_smoothed())}"'
     return (
         '<div class="switch" role="group" aria-label="Reading" id="reading">'
-        f'<button data-value="then" title="filtered">{texts.PAGE["then"]}</button>'
-        f'<button data-value="hindsight"{off}>{texts.PAGE["hindsight"]}</button></div>'
+        f'<button data-value="filtered" title="filtered">{texts.PAGE["filtered"]}</button>'
+        f'<button data-value="smoothed"{off}>{texts.PAGE["smoothed"]}</button></div>'
     )
 
 

@@ -40,12 +40,12 @@ _SMALLER = PagePlan(
 class RunFileCopy:
     """Copy of a run file at one time, removed with the object; figures are drawn on first use."""
 
-    def __init__(self, log: Path, layout: StableLayout | None = None) -> None:
+    def __init__(self, run_file: Path, layout: StableLayout | None = None) -> None:
         folder = tempfile.mkdtemp(prefix="vmfstream-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._lock = threading.RLock()
-        copy = Path(folder) / "log.duckdb"
-        Reader(log, timeout=_COPY_PATIENCE).copy(copy)
+        copy = Path(folder) / "run.duckdb"
+        Reader(run_file, timeout=_COPY_PATIENCE).copy(copy)
         reader = Reader(copy)
         self.stamp = stamp_of(reader.status())
         self.rows = CachedRows(reader, layout)
@@ -55,8 +55,8 @@ class RunFileCopy:
         self._opening: tuple[str, str] | None = None
 
     def plan(self) -> PagePlan:
-        """Return what a page gets of this log: everything, for large run files fewer words and documents."""
-        rows = self.rows.word_codes("then").rank.size
+        """Return what a page gets of this run file: everything, for large run files fewer words and documents."""
+        rows = self.rows.word_codes("filtered").rank.size
         return PagePlan() if rows <= _MANY_WORDS else _SMALLER
 
     def opening(self) -> tuple[str, str]:
@@ -107,12 +107,12 @@ class RunFileWatch:
 
     Parameters
     ----------
-    log : path of the run file
+    run_file : path of the run file
         It need not exist yet.
     """
 
-    def __init__(self, log: str | os.PathLike[str]) -> None:
-        self.log = Path(log).expanduser().resolve()
+    def __init__(self, run_file: str | os.PathLike[str]) -> None:
+        self.run_file = Path(run_file).expanduser().resolve()
         self.looks = 0  # how often the file was opened, for measurements
         self._lock = threading.RLock()
         self._seen: tuple[object, ...] | None = None
@@ -150,18 +150,18 @@ class RunFileWatch:
             self._refresh()
             pulse = self._found.pulse
             wanted = "" if pulse is None or pulse.slice is None else stamp_of(pulse)
-            held = self._states[-1] if self._states else None
-            if wanted and (held is None or held.stamp != wanted) and time.monotonic() >= self._next:
+            state = self._states[-1] if self._states else None
+            if wanted and (state is None or state.stamp != wanted) and time.monotonic() >= self._next:
                 began = time.monotonic()
                 try:
-                    held = RunFileCopy(self.log, self._layout)
+                    state = RunFileCopy(self.run_file, self._layout)
                 except VmfstreamError as error:
                     self._found = _failed(self._found, error)
                 else:
-                    self._states = [*self._states[-1:], held]
+                    self._states = [*self._states[-1:], state]
                 now = time.monotonic()
                 self._next = now + max(_APART, _APART_TIMES * (now - began))
-            return held
+            return state
 
     def state(self, stamp: str) -> RunFileCopy | None:
         """Return the state that a page shows, or the newest if that one is gone."""
@@ -170,15 +170,15 @@ class RunFileWatch:
         return found or self.newest()
 
     def _refresh(self) -> None:
-        seen = _signature(self.log)
+        seen = _signature(self.run_file)
         if seen is not None and seen == self._seen:
             return
         if seen is None:
-            self._found, self._seen = PollResult(problem=phrases.no_log(self.log.name)), None
+            self._found, self._seen = PollResult(problem=phrases.no_run_file(self.run_file.name)), None
             return
         self.looks += 1
         try:
-            self._reader = self._reader or Reader(self.log, timeout=_PATIENCE)
+            self._reader = self._reader or Reader(self.run_file, timeout=_PATIENCE)
             self._found = PollResult(self._reader.status(), self._reader.open_slice())
             self._seen = seen
         except VmfstreamError as error:
@@ -186,7 +186,7 @@ class RunFileWatch:
 
 
 def stamp_of(pulse: RunStatus) -> str:
-    """Return a key that changes only with closed slices, their hindsight or batch fits."""
+    """Return a key that changes only with closed slices, smoothed topics or batch fits."""
     return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
 
 
@@ -198,15 +198,15 @@ def _failed(look: PollResult, error: VmfstreamError) -> PollResult:
     return PollResult(look.pulse, look.open, problem, None)
 
 
-def _signature(log: Path) -> tuple[object, ...] | None:
+def _signature(run_file: Path) -> tuple[object, ...] | None:
     """Return what differs after every commit: sizes and times of the file and its journal."""
     found: list[object] = []
-    for path in (log, log.with_name(log.name + ".wal")):
+    for path in (run_file, run_file.with_name(run_file.name + ".wal")):
         try:
             at = path.stat()
             found += [at.st_mtime_ns, at.st_size, at.st_ino]
         except OSError:
-            if path == log:
+            if path == run_file:
                 return None
     return tuple(found)
 

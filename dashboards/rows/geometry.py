@@ -1,6 +1,6 @@
 """Angles between topics and sketches of their means as arrays over the slices and topics of a history.
 
-In hindsight, slices that no smoothing has reached yet count as known then, as in the history itself.
+In the smoothed reading, slices that were not smoothed yet count as filtered, as in the history itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import Reading
 
 UNKNOWN = 255
-"""An angle in a column of bytes that the log does not hold."""
+"""An angle in a column of bytes that the run file does not hold."""
 
 _STEPS = 254
 
@@ -87,10 +87,10 @@ def unit(rows: Floats) -> Floats:
 
 def _parts(rows: RunRows, history: History) -> list[tuple[Reading, Bools]]:
     """Return the readings of which a history is made, each with the slices that are taken from it."""
-    if history.reading == "then":
-        return [("then", np.ones(history.index.size, dtype=np.bool_))]
-    reached = np.isin(history.index, rows.topics("hindsight").slice)
-    return [("hindsight", reached)] if reached.all() else [("then", ~reached), ("hindsight", reached)]
+    if history.reading == "filtered":
+        return [("filtered", np.ones(history.index.size, dtype=np.bool_))]
+    reached = np.isin(history.index, rows.topics("smoothed").slice)
+    return [("smoothed", reached)] if reached.all() else [("filtered", ~reached), ("smoothed", reached)]
 
 
 def _places(history: History, used: Bools, slices: Ints, *topics: Ints) -> tuple[Ints, tuple[Ints, ...], Bools]:

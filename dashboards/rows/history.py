@@ -31,7 +31,7 @@ class History:
 
     Parameters
     ----------
-    reading : {"then", "hindsight"}
+    reading : {"filtered", "smoothed"}
     index, n, warm_up : arrays of shape (S,)
         Slice numbers without gaps, documents, and whether topic numbers could still change their meaning.
     labels : tuple of S str
@@ -84,8 +84,8 @@ class History:
         return [self.vocabulary[w] for w in self.word[s, t, :top] if w != NO_WORD]
 
     def settled(self) -> Bools:
-        """Return the slices whose topic numbers are final in this reading (all of them in hindsight)."""
-        return ~self.warm_up if self.reading == "then" else np.ones(self.index.size, dtype=np.bool_)
+        """Return the slices whose topic numbers are final in this reading (all of them if smoothed)."""
+        return ~self.warm_up if self.reading == "filtered" else np.ones(self.index.size, dtype=np.bool_)
 
     def provisional(self) -> Bools:
         """Return the topics that exist only in slices of the warm-up, shape (T,)."""
@@ -108,17 +108,17 @@ class History:
 def read_history(rows: RunRows, reading: Reading) -> History:
     """Read one reading of the run file.
 
-    In hindsight, slices that no smoothing has reached yet are shown as known then; without any hindsight this is the
-    reading as known then under its own name.
+    In the smoothed reading, slices that were not smoothed yet are filtered ones. Without any smoothed slice this is the
+    filtered reading, under its own name.
     """
-    if reading == "hindsight" and not rows.has_hindsight():
-        reading = "then"
+    if reading == "smoothed" and not rows.has_smoothed():
+        reading = "filtered"
     slices = rows.slices()
     index, labels, n, warm_up = _calendar(slices)
-    topics, words = rows.topics("then"), rows.word_codes("then")
+    topics, words = rows.topics("filtered"), rows.word_codes("filtered")
     parts = [(topics, words, np.ones(index.size, dtype=np.bool_))]
-    if reading == "hindsight":
-        late, late_words = rows.topics("hindsight"), rows.word_codes("hindsight")
+    if reading == "smoothed":
+        late, late_words = rows.topics("smoothed"), rows.word_codes("smoothed")
         reached = np.isin(index, late.slice)
         parts = [(topics, words, ~reached), (late, late_words, reached)]
 
@@ -167,7 +167,7 @@ def history_of(rows: RunRows, reading: Reading) -> History:
 
 
 def topics_of(rows: RunRows) -> Ints:
-    """Return the ids of the topics of all readings of a log, in ascending order."""
+    """Return the ids of the topics of all readings of a run file, in ascending order."""
     return np.unique(np.concatenate([history_of(rows, reading).topic for reading in readings_of(rows)]))
 
 
@@ -189,7 +189,7 @@ def slice_called(history: History, label: str | None) -> int | None:
         return None
     if label not in history.labels:
         known = f"{history.labels[0]} to {history.labels[-1]}" if history.labels else "none yet"
-        raise InputError(f"there is no date {label!r} in this log; dates are {known}")
+        raise InputError(f"there is no date {label!r} in this run file; dates are {known}")
     return history.labels.index(label)
 
 
@@ -233,7 +233,7 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
 
 
 def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:
-    """Return slice numbers without gaps; slices that the log does not hold are empty ones."""
+    """Return slice numbers without gaps; slices that the run file does not hold are empty ones."""
     if not frame.slice.size:
         return np.empty(0, np.int64), (), np.empty(0, np.int64), np.empty(0, np.bool_)
     index = np.arange(int(frame.slice.min()), int(frame.slice.max()) + 1)

@@ -18,7 +18,7 @@ def initial_topic(history: History) -> int | None:
         return None
     recent = slice(-max(2, -(-slices // 10)), None)
     alive = history.alive()
-    drift = history.drift_angle if history.reading == "hindsight" else history.drift_angle / history.usual_drift_angle()
+    drift = history.drift_angle if history.reading == "smoothed" else history.drift_angle / history.usual_drift_angle()
     turn = np.nan_to_num(np.where(alive, drift, 0.0))[recent].sum(axis=0)
     documents = np.nan_to_num(np.where(alive, history.documents, 0.0))[recent].sum(axis=0)
     score = np.where(alive[-1] | ~alive[-1].any(), turn * np.sqrt(documents), -1.0)

@@ -56,8 +56,8 @@ class RunRows(Protocol):
         """Return the events of topics."""
         ...
 
-    def has_hindsight(self) -> bool:
-        """Tell whether the reading in hindsight exists."""
+    def has_smoothed(self) -> bool:
+        """Tell whether there are smoothed topics."""
         ...
 
     def angles(self, reading: Reading, topic: int | None = None) -> AngleFrame:
@@ -118,7 +118,7 @@ class CachedRows:
     word_codes = _once(RunRows.word_codes)
     representative = _once(RunRows.representative)
     events = _once(RunRows.events)
-    has_hindsight = _once(RunRows.has_hindsight)
+    has_smoothed = _once(RunRows.has_smoothed)
     angles = _once(RunRows.angles)
     sketches = _once(RunRows.sketches)
     epochs = _once(RunRows.epochs)
@@ -142,9 +142,9 @@ def once(rows: RunRows, key: Hashable, compute: Callable[[], R]) -> R:
 
 def readings_of(rows: RunRows) -> tuple[Reading, ...]:
     """Return the readings that a run file holds, the initial one of a page first."""
-    return ("hindsight", "then") if rows.has_hindsight() else ("then",)
+    return ("smoothed", "filtered") if rows.has_smoothed() else ("filtered",)
 
 
 def reading_called(name: str) -> Reading:
     """Return the reading that a key of a figure names."""
-    return "hindsight" if name == "hindsight" else "then"
+    return "smoothed" if name == "smoothed" else "filtered"

@@ -50,21 +50,21 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     topics = topics_of(rows)
     for reading in readings_of(rows):
         own = history_of(rows, reading)
-        turned = np.full((history.index.size, topics.size), np.nan)
-        turned[:, np.searchsorted(topics, own.topic)] = turned_since_first(rows, own)
-        known = as_bytes(turned)
-        out[reading] = {"unit": known.unit, "turned": known.values.ravel()}
+        drift = np.full((history.index.size, topics.size), np.nan)
+        drift[:, np.searchsorted(topics, own.topic)] = drift_since_first(rows, own)
+        known = as_bytes(drift)
+        out[reading] = {"unit": known.unit, "drift": known.values.ravel()}
     return out
 
 
-def turned_since_first(rows: RunRows, history: History) -> Floats:
+def drift_since_first(rows: RunRows, history: History) -> Floats:
     """Return the degrees between each topic's mean and its first settled one, shape (S, T), NaN where unknown."""
     sketches = all_sketches(rows, history)
     there = ~np.isnan(sketches).any(axis=2) & history.settled()[:, None]
     first = np.argmax(there, axis=0)
     cosine = np.einsum("std,td->st", sketches, sketches[first, np.arange(history.topic.size)])
-    turned = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0, dtype=np.float64)))
-    out: Floats = np.where(there.any(axis=0) & (np.arange(history.index.size)[:, None] >= first), turned, np.nan)
+    drift = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0, dtype=np.float64)))
+    out: Floats = np.where(there.any(axis=0) & (np.arange(history.index.size)[:, None] >= first), drift, np.nan)
     return out
 
 

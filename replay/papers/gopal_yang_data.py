@@ -112,12 +112,12 @@ class Collection:
         import duckdb
 
         file = str(need_data(self.files[0] if len(self.files) == 1 else self.files[1]))
-        held = duckdb.read_parquet(file).filter(self.where)
-        years = held.project("CAST(timestamp AS BIGINT) AS year").fetchnumpy()["year"]
+        table = duckdb.read_parquet(file).filter(self.where)
+        years = table.project("CAST(timestamp AS BIGINT) AS year").fetchnumpy()["year"]
         if len(self.files) > 1:
             terms = tuple(need_data(self.files[2]).read_text(encoding="utf-8").split())
             return csr_array(load_npz(need_data(self.files[0]))), terms, np.asarray(years)
-        texts = held.project(f"coalesce({self.corpus.columns.text}, '') AS text").fetchnumpy()["text"]
+        texts = table.project(f"coalesce({self.corpus.columns.text}, '') AS text").fetchnumpy()["text"]
         counts, terms = datasets.count_words(texts, self.corpus.stop_words)
         return counts, terms, np.asarray(years)
 

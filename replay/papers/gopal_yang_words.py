@@ -35,11 +35,11 @@ def topic_once(
 
     documents = dated(data)
     model = fitted(TemporalVMFMixture(k, persistence=persistence, random_state=seed), documents.x, documents.years)
-    told = sum(
+    matches = sum(
         model.means_[model.slices_ == int(year)][:, :, np.isin(documents.terms, words)].sum(axis=(0, 2))
         for year, words in wanted.items()
     )
-    means = model.means_[:, int(np.argmax(told))]
+    means = model.means_[:, int(np.argmax(matches))]
     best = np.unique(np.argsort(-means, axis=1)[:, :top])
     return {
         "years": model.slices_.tolist(),

@@ -96,8 +96,8 @@ def vectors(name: str) -> WordVectors:
 @lru_cache(maxsize=1)
 def bags(data: str, source: str) -> tuple[csr_array, Coverage]:
     """Return the documents of a collection as counts of the words that have a vector, and how many words have."""
-    held = collection(data)
-    found = vectors(source).rebag(held.counts, held.terms)
+    data_set = collection(data)
+    found = vectors(source).rebag(data_set.counts, data_set.terms)
     return found.counts, found.coverage
 
 
@@ -122,12 +122,12 @@ def lda_proportions(data: str, source: str, seed: int) -> Rows:
     """Proportions of topics by latent Dirichlet allocation of the training documents."""
     from sklearn.decomposition import LatentDirichletAllocation
 
-    held = collection(data)
+    data_set = collection(data)
     model = LatentDirichletAllocation(
         LDA_TOPICS, learning_method="online", batch_size=256, max_iter=LDA_PASSES, random_state=seed
     )
-    model.fit(held.counts[held.train])
-    proportions: Rows = model.transform(held.counts)
+    model.fit(data_set.counts[data_set.train])
+    proportions: Rows = model.transform(data_set.counts)
     return proportions
 
 
@@ -140,25 +140,25 @@ def mean_vectors(data: str, source: str, seed: int) -> Rows:
 
 def admixture_proportions(data: str, source: str, seed: int) -> Rows:
     """Proportions of the topics of all classes together, learnt from the training documents of each by itself."""
-    held, (counts, _) = collection(data), bags(data, source)
+    data_set, (counts, _) = collection(data), bags(data, source)
     rows, _ = unit_rows(vectors(source).vectors)
     rng = np.random.default_rng(seed)
     words = directed_bags(rows, counts)
     parts = [
-        best_fit(rows, csr_array(words[held.train & (held.y == label)]), TOPICS[data], rng, alpha=ALPHA).topics
-        for label in range(held.y.max() + 1)
+        best_fit(rows, csr_array(words[data_set.train & (data_set.y == label)]), TOPICS[data], rng, alpha=ALPHA).topics
+        for label in range(data_set.y.max() + 1)
     ]
-    return _proportions(rows, words, held.train, joined(parts))
+    return _proportions(rows, words, data_set.train, joined(parts))
 
 
 def single_admixture_proportions(data: str, source: str, seed: int) -> Rows:
     """Proportions of as many topics, learnt from all training documents without their classes."""
-    held, (counts, _) = collection(data), bags(data, source)
+    data_set, (counts, _) = collection(data), bags(data, source)
     rows, _ = unit_rows(vectors(source).vectors)
     words = directed_bags(rows, counts)
-    k = TOPICS[data] * (int(held.y.max()) + 1)
-    found = best_fit(rows, csr_array(words[held.train]), k, np.random.default_rng(seed), alpha=ALPHA)
-    return _proportions(rows, words, held.train, found.topics)
+    k = TOPICS[data] * (int(data_set.y.max()) + 1)
+    found = best_fit(rows, csr_array(words[data_set.train]), k, np.random.default_rng(seed), alpha=ALPHA)
+    return _proportions(rows, words, data_set.train, found.topics)
 
 
 def _proportions(rows: Rows, words: csr_array, train: NDArray[np.bool_], topics: Topics) -> NDArray[np.float64]:
@@ -166,7 +166,7 @@ def _proportions(rows: Rows, words: csr_array, train: NDArray[np.bool_], topics:
     known, alpha = csr_array(words[train]), ALPHA
     for _ in range(ALPHA_STEPS):
         found = visited(rows, known, topics, alpha)
-        alpha = best_alpha(topics.k, float(log_proportions(found.phi[found.held]).mean()), alpha)
+        alpha = best_alpha(topics.k, float(log_proportions(found.phi[found.has_direction]).mean()), alpha)
     phi = visited(rows, words, topics, alpha).phi
     return np.asarray(phi / phi.sum(axis=1, keepdims=True))
 
@@ -191,11 +191,12 @@ def classify_once(data: str, method: str, source: str, seed: int) -> Result:
 
     ``method`` is a name in `METHODS`.
     """
-    held = collection(data)
+    data_set = collection(data)
     begun = time.perf_counter()
     features = METHODS[method](data, source, seed)
     seconds = time.perf_counter() - begun
-    result = scores(features, held.y, held.train, seed) | {"seconds": seconds, "test": int((~held.train).sum())}
+    test = int((~data_set.train).sum())
+    result = scores(features, data_set.y, data_set.train, seed) | {"seconds": seconds, "test": test}
     if method not in OF_VECTORS:
         return result
     _, coverage = bags(data, source)

@@ -149,7 +149,7 @@ def views(log: Path) -> None:
     for name in PANELS:
         counted = Counted(Reader(log))
         rows: Any = CachedRows(counted)
-        history = history_of(rows, "hindsight")
+        history = history_of(rows, "smoothed")
         common, waited = counted.queries, counted.seconds
         one, table = panel(name), ArrayTable()
         began = time.perf_counter()

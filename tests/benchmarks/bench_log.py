@@ -70,7 +70,7 @@ def main() -> None:
             reader.newest()
             newest = time.perf_counter() - begun
             begun = time.perf_counter()
-            reader.words("then")
+            reader.words("filtered")
             words = time.perf_counter() - begun
             line = {
                 "bench": "log",

@@ -47,7 +47,7 @@ def test_appending_slices_changes_no_filtered_row() -> None:
         same(before.topics, after.topics)
 
 
-def test_hindsight_does_change() -> None:
+def test_smoothed_topics_do_change() -> None:
     """Guards the test above: the smoothed rows of the same slices must feel the future."""
 
     def last(log: MemoryStore) -> dict[int, TopicRows]:

@@ -61,7 +61,7 @@ class Story:
         return [[word for word, _ in row.words[row.topic.tolist().index(topic)][:top]] for row in rows if row]
 
 
-def told(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
+def story_of(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
     """Follow a planted stream."""
     truth: list[int] = []
     found: list[int] = []
@@ -82,7 +82,7 @@ def told(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
 
 @pytest.fixture(scope="module")
 def story() -> Story:
-    return told(TRACK)
+    return story_of(TRACK)
 
 
 def planted(name: str) -> TopicTruth:
@@ -99,7 +99,7 @@ def test_truth_is_recovered_on_arrival(story: Story) -> None:
 
 def test_without_the_link_between_slices_nothing_is_recovered() -> None:
     """Guards the bound above."""
-    story = told(TrackerSettings(topics=16, threads=1, window=400, persistences=(0.0,)))
+    story = story_of(TrackerSettings(topics=16, threads=1, window=400, persistences=(0.0,)))
     assert recovery(story.truth, story.found).nmi < 0.2
 
 
@@ -156,7 +156,7 @@ def test_a_seasonal_story_comes_back_under_its_id(story: Story) -> None:
 @pytest.fixture(scope="module", params=SEEDS)
 def life(request: pytest.FixtureRequest) -> Story:
     """The same stories, other documents for every seed; topics may come and go."""
-    return told(LIVING, replace(STREAM, seed=request.param))
+    return story_of(LIVING, replace(STREAM, seed=request.param))
 
 
 def test_topics_that_live_recover_the_truth(life: Story) -> None:
@@ -180,14 +180,14 @@ def test_late_stories_get_topics_of_their_own(life: Story) -> None:
         assert np.mean(life.found[after] == life.topic_of(late)) > 0.85
 
 
-def test_stories_that_end_are_told_as_sleep(life: Story) -> None:
-    asleep = {
+def test_stories_that_end_are_reported_as_dormant(life: Story) -> None:
+    dormant = {
         (event.topic, t) for t, report in enumerate(life.closed) for event in report.events if event.kind == "dormant"
     }
     for name in ("harbour strike", "museum theft"):
         dead = planted(name)
         assert dead.death is not None
-        slept = [t for topic, t in asleep if topic == life.topic_of(dead)]
+        slept = [t for topic, t in dormant if topic == life.topic_of(dead)]
         assert slept
         assert dead.death <= min(slept) <= dead.death + 2
 

@@ -173,7 +173,7 @@ def test_simulated_sets_have_the_parameters_of_the_paper() -> None:
     assert (datasets.big_mix(6, n=100, d=20).x[0] != datasets.big_mix(5, n=100, d=20).x[0]).all()
 
 
-def test_a_missing_set_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_set_is_reported_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "data_folders", lambda: (tmp_path,))
     for load, file in ((datasets.classic3, "classic3/counts.npz"), (datasets.twenty_newsgroups, "docs.parquet")):
         with pytest.raises(InputError) as caught:

@@ -23,7 +23,7 @@ from vmfstream.runfile.queries import Reader
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "river": lambda log: plot.river(log, topic=1),
-    "river of shares": lambda log: plot.river(log, measure="share", reading="then", theme="dark"),
+    "river of shares": lambda log: plot.river(log, measure="share", reading="filtered", theme="dark"),
     "words": lambda log: plot.words(log, 1),
     "both readings": lambda log: plot.words(log, 1, form="both"),
     "compare dates": lambda log: plot.compare(log, 1, "1997 Q1", "1996 Q2"),
@@ -49,7 +49,7 @@ def tables(log: Path) -> dict[str, pd.DataFrame]:
     plain = ("slices", "representative", "events", "epochs", "snapshots", "snapshot_topics", "snapshot_words")
     out = {name: _table(getattr(reader, name)()) for name in plain}
     for name in ("topics", "words", "angles", "sketches"):
-        both = [_table(getattr(reader, name)(r)).assign(reading=r) for r in ("then", "hindsight")]
+        both = [_table(getattr(reader, name)(r)).assign(reading=r) for r in ("filtered", "smoothed")]
         out[name] = pd.concat(both)
     return {name: table if name == "events" else table.iloc[::-1] for name, table in out.items()}
 
@@ -70,13 +70,13 @@ def tabled(tables: dict[str, pd.DataFrame]) -> CachedRows:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_logs_and_tables_give_the_same_figure(name: str, read: CachedRows, tabled: CachedRows) -> None:
+def test_run_files_and_tables_give_the_same_figure(name: str, read: CachedRows, tabled: CachedRows) -> None:
     figure = CALLS[name](read)
     assert figure.data or figure.layout.annotations  # the tree says that there is none
     assert CALLS[name](tabled).to_json() == figure.to_json()
 
 
-def test_a_log_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: dict[str, pd.DataFrame]) -> None:
+def test_a_run_file_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: dict[str, pd.DataFrame]) -> None:
     expected = plot.words(read, 2).to_json()
     for given in (log, str(log), Reader(log), tables, TableRows(tables, {"title": "x"})):
         assert plot.words(given, 2).to_json() == expected
@@ -85,9 +85,9 @@ def test_a_log_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: di
 def test_figures_are_those_of_the_views(log: Path) -> None:
     rows = CachedRows(Reader(log))
     view = VIEWS["words"]()
-    frame = view.frame(rows, Selection(topic=2, reading="then", form="heatmap"))
+    frame = view.frame(rows, Selection(topic=2, reading="filtered", form="heatmap"))
     expected = view.figure(frame, Size(500, 0), "dark").to_json()
-    assert plot.words(log, 2, form="heatmap", reading="then", width=500, theme="dark").to_json() == expected
+    assert plot.words(log, 2, form="heatmap", reading="filtered", width=500, theme="dark").to_json() == expected
 
 
 def test_former_names_work_and_warn(log: Path) -> None:
@@ -97,12 +97,18 @@ def test_former_names_work_and_warn(log: Path) -> None:
     with pytest.warns(DeprecationWarning, match="'ladder' is now called 'ranks'"):
         former = plot.words(log, 1, form="ladder")  # type: ignore[arg-type]
     assert former.to_json() == plot.words(log, 1, form="ranks").to_json()
+    with pytest.warns(DeprecationWarning, match="'then' is now called 'filtered'"):
+        former = plot.words(log, 1, reading="then")  # type: ignore[arg-type]
+    assert former.to_json() == plot.words(log, 1, reading="filtered").to_json()
+    with pytest.warns(DeprecationWarning, match=r"use run=\.\.\."):
+        former = plot.words(log=log, topic=1)  # type: ignore[call-arg]
+    assert former.to_json() == plot.words(log, 1).to_json()
 
 
 def test_dates_are_names(log: Path) -> None:
     heads = [note.text for note in plot.compare(log, 1, "1997 Q1", "1996 Q3").layout.annotations]
     assert (heads[0], heads[2]) == ("1996 Q3", "1997 Q1")
-    with pytest.raises(InputError, match="no date '2031' in this log; dates are 1996 Q1 to 1997 Q2"):
+    with pytest.raises(InputError, match="no date '2031' in this run file; dates are 1996 Q1 to 1997 Q2"):
         plot.compare(log, 1, "2031")
 
 
@@ -132,9 +138,12 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
         tracker.save(path)
 
 
-def test_rows_stand_in_the_order_of_the_log(log: Path, tables: dict[str, pd.DataFrame]) -> None:
+def test_rows_stand_in_the_order_of_the_run_file(log: Path, tables: dict[str, pd.DataFrame]) -> None:
     reader, rows = Reader(log), TableRows(tables)
-    for one, two in ((reader.words("then"), rows.words("then")), (reader.representative(1), rows.representative(1))):
+    for one, two in (
+        (reader.words("filtered"), rows.words("filtered")),
+        (reader.representative(1), rows.representative(1)),
+    ):
         for field in fields(one):
             np.testing.assert_array_equal(getattr(one, field.name), getattr(two, field.name))
 
@@ -146,10 +155,10 @@ def test_little_is_enough() -> None:
         "words": {"slice": [3, 4], "topic": [7, 7], "rank": [1, 1], "word": ["cat", "dog"], "weight": [1.0, 1.0]},
     }
     rows = TableRows(few)
-    assert not rows.has_hindsight()
+    assert not rows.has_smoothed()
     assert rows.slices().warm_up.tolist() == [False, False]
-    assert np.isnan(rows.topics("then").certainty).all()
-    assert (rows.angles("then").slice.size, rows.sketches("then").numbers.shape[0]) == (0, 0)
+    assert np.isnan(rows.topics("filtered").certainty).all()
+    assert (rows.angles("filtered").slice.size, rows.sketches("filtered").numbers.shape[0]) == (0, 0)
     heads = [note.text for note in plot.compare(few, 7).layout.annotations]
     assert heads == ["a", "", "b"]
     for draw in (plot.river, plot.lineage, plot.health):
@@ -171,11 +180,15 @@ def test_former_names_of_tables_and_columns_are_understood() -> None:
     with pytest.warns(DeprecationWarning, match="'settling' is now called 'warm_up'"):
         assert rows.slices().warm_up.tolist() == [True]
     with pytest.warns(DeprecationWarning, match="is now called 'drift_angle"):
-        topics = rows.topics("then")
+        topics = rows.topics("filtered")
     assert (topics.drift_angle.tolist(), topics.drift_angle_error.tolist()) == ([5.0], [1.0])
     with pytest.warns(DeprecationWarning, match="is now called '(oov_rate|prequential)'"):
         epochs = rows.epochs()
     assert (epochs.oov_rate.tolist(), epochs.prequential.tolist()) == ([0.5], [9.0])
+    both = {"slice": [3, 3], "topic": [7, 7], "n": [2.0, 3.0], "reading": ["then", "hindsight"]}
+    rows = TableRows({"slices": {"slice": [3]}, "words": old["words"], "topics": both})
+    with pytest.warns(DeprecationWarning, match="is now called '(filtered|smoothed)'"):
+        assert (rows.topics("filtered").n.tolist(), rows.topics("smoothed").n.tolist()) == ([2.0], [3.0])
 
 
 def test_times_of_pandas_are_times() -> None:
@@ -202,10 +215,10 @@ def test_tables_are_checked(change: dict[str, Any], said: str | None) -> None:
     good = {"slices": {"slice": [0], "n": [1]}, "topics": {"slice": [0], "topic": [0]}, "words": {"slice": []}}
     given = {name: table for name, table in (good | change).items() if table is not None}
     if said is None:
-        assert TableRows(given).words("then").word.tolist() == [""]
+        assert TableRows(given).words("filtered").word.tolist() == [""]
         return
     with pytest.raises(InputError, match=said):
-        TableRows(given).topics("then")
+        TableRows(given).topics("filtered")
 
 
 def test_every_table_is_a_frame_of_the_reader() -> None:

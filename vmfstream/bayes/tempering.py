@@ -26,7 +26,7 @@ def tempered(scores: Vector, beta: float = 1.0) -> Vector:
     return np.asarray(softmax(beta * np.asarray(scores, np.float64), axis=1))
 
 
-def fitted_temper(scores: Vector, labels: NDArray[np.integer]) -> float:
+def fitted_inverse_temperature(scores: Vector, labels: NDArray[np.integer]) -> float:
     """Inverse temperature under which known topics of documents are likeliest, between 1e-4 and 10.
 
     Parameters

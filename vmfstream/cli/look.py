@@ -105,7 +105,7 @@ def export(
         word=word,
         date=date,
         other=other,
-        then=filtered or then,
+        filtered=filtered or then,
     )
     typer.echo(f"{still}: {target.resolve()} ({size / 1e3:.0f} kB)")
 

@@ -62,9 +62,9 @@ def one_topic(run_file: Path, topic: int, words: int, smoothed: bool) -> list[di
 
 def _open(run_file: Path, smoothed: bool) -> tuple[Reader, Reading]:
     reader = Reader(run_file)
-    if smoothed and not reader.has_hindsight():
+    if smoothed and not reader.has_smoothed():
         raise InputError(f"{run_file}: no slice has been smoothed yet; leave --smoothed out")
-    return reader, "hindsight" if smoothed else "then"
+    return reader, "smoothed" if smoothed else "filtered"
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:

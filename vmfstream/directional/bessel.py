@@ -28,7 +28,7 @@ R_MAX = 0.9999
 """Largest mean resultant length that is turned into a concentration: a cap on kappa that does not depend on d."""
 
 R_MIN = 1e-6
-"""Smallest mean resultant length that is told from zero."""
+"""Smallest mean resultant length that differs from zero."""
 
 
 class VmfTerms(NamedTuple):

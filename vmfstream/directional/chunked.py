@@ -43,12 +43,12 @@ def blocks(parts: int, workers: int) -> list[slice]:
     return [slice(low, min(low + size, parts)) for low in range(0, parts, size)]
 
 
-def along_the_tree(merge: Callable[[T, T], T], parts: Sequence[T]) -> T:
+def tree_reduce(merge: Callable[[T, T], T], parts: Sequence[T]) -> T:
     """Merge neighbours, then neighbours of the results, until one is left.
 
     Examples
     --------
-    >>> along_the_tree("({}{})".format, "abcde")
+    >>> tree_reduce("({}{})".format, "abcde")
     '(((ab)(cd))e)'
     """
     level = list(parts)
@@ -162,13 +162,13 @@ class ChunkedRows(ChunkedMatrix):
         if not found:
             m, *rest, threads, threshold = given
             return kernels.posterior_accumulate(self._none(), m, *rest, threads=threads, threshold=threshold)
-        total: Pass = along_the_tree(_joined, found)
+        total: Pass = tree_reduce(_joined, found)
         return total
 
     def accumulate(self, resp: NDArray[Any], threads: int) -> NDArray[Any]:
         """Return sums (D, kp) weighted by ``resp`` (N, kp), which is sent to the workers."""
         found = self._each(_accumulated, threads, [resp])
-        return along_the_tree(np.add, found) if found else np.zeros((self.shape[1], resp.shape[1]), self.dtype)
+        return tree_reduce(np.add, found) if found else np.zeros((self.shape[1], resp.shape[1]), self.dtype)
 
     def _each(self, function: Callable[..., Any], given: Any, per_row: Sequence[NDArray[Any]]) -> list[Any]:
         """Apply a function of rows, ``given`` and per-row values to blocks of parts; join the results of each block."""
@@ -228,7 +228,7 @@ class _Transposed:
         self._x = x
 
     def __matmul__(self, vector: NDArray[Any]) -> NDArray[Any]:
-        return along_the_tree(np.add, self._x._each(_weighted, None, [vector]))
+        return tree_reduce(np.add, self._x._each(_weighted, None, [vector]))
 
 
 def _unit(matrix: Any) -> Rows:
@@ -254,10 +254,10 @@ def _in_block(function: Callable[..., Any], ranges: Sequence[tuple[Any, int, int
         del rows
     first = found[0]
     if isinstance(first, Pass):
-        return along_the_tree(_joined, found)
+        return tree_reduce(_joined, found)
     if isinstance(first, Responsibilities):
         return Responsibilities(*(np.concatenate(column) for column in zip(*found, strict=True)))
-    return along_the_tree(np.add, found) if function in (_accumulated, _weighted) else np.concatenate(found)
+    return tree_reduce(np.add, found) if function in (_accumulated, _weighted) else np.concatenate(found)
 
 
 def _picked(view: tuple[Any, int, int], rows: NDArray[np.int64]) -> Rows:

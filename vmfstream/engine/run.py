@@ -108,7 +108,7 @@ class RunSettings:
         try:
             of_tracker = TrackerSettings().with_text(rules)
         except ValueError as error:
-            raise InputError(f"the log holds a rule that cannot be read: {error}") from error
+            raise InputError(f"the run file holds a rule that cannot be read: {error}") from error
         return cls(**{name: _read(stored[name], type(default)) for name, default in known.items()}, rules=of_tracker)
 
     def _rules(self) -> dict[str, str]:
@@ -183,13 +183,14 @@ def agree(wanted: RunSettings, stored: Mapping[str, str]) -> RunSettings:
         was, now = getattr(old, f.name), getattr(wanted, f.name)
         if f.name not in _MAY_DIFFER and was != now:
             raise InputError(
-                f"this log was begun with {f.name} = {was!r} and cannot be continued with {now!r}; choose another --out"
+                f"this run file was begun with {f.name} = {was!r} and cannot be continued with {now!r}; "
+                "choose another --out"
             )
     usual, begun = RunSettings()._rules(), old._rules()
     for name, now_text in wanted._rules().items():
         if now_text not in (usual[name], begun[name]):
             raise InputError(
-                f"this log was begun with {_RULE}{name} = {begun[name]} and cannot be continued with {now_text}; "
+                f"this run file was begun with {_RULE}{name} = {begun[name]} and cannot be continued with {now_text}; "
                 "choose another --out"
             )
     return old

@@ -213,7 +213,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         Arguments as in `fit`.
         """
         found = self._visit(X, offsets, counts)[0]
-        return labels_of(found.phi, ~found.held)
+        return labels_of(found.phi, ~found.has_direction)
 
     def score_samples(
         self,
@@ -240,7 +240,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         Arguments as in `fit`.
         """
         found = self._visit(X, offsets, counts)[0]
-        return float(found.bound[found.held].mean()) if found.held.any() else 0.0
+        return float(found.bound[found.has_direction].mean()) if found.has_direction.any() else 0.0
 
     @property
     def _n_features_out(self) -> int:

@@ -32,18 +32,18 @@ class NamedFeatures:
         """Columns used so far, at least 2."""
         return max(2, self._width)
 
-    def number(self, document: Mapping[Any, float], held: Callable[[], NDArray[np.bool_]]) -> None:
+    def number(self, document: Mapping[Any, float], in_use: Callable[[], NDArray[np.bool_]]) -> None:
         """Give new features columns, in an order that does not depend on that of the document.
 
         Parameters
         ----------
         document : mapping
-        held : callable
+        in_use : callable
             Tells which columns are held, (width,); asked when there is no column left.
         """
         new = sorted((name for name in document if name not in self._columns), key=repr)
         if self._width + len(new) > self.most and len(self._free) < len(new) and self._columns:
-            self._release(held(), document)
+            self._release(in_use(), document)
         for name in new:
             if self._free:
                 self._columns[name] = self._free.pop()
@@ -51,11 +51,11 @@ class NamedFeatures:
                 self._columns[name] = self._width
                 self._width += 1
 
-    def _release(self, held: NDArray[np.bool_], document: Mapping[Any, float]) -> None:
+    def _release(self, in_use: NDArray[np.bool_], document: Mapping[Any, float]) -> None:
         gone = [
             name
             for name, column in self._columns.items()
-            if name not in document and not (column < len(held) and held[column])
+            if name not in document and not (column < len(in_use) and in_use[column])
         ]
         self._free += [self._columns.pop(name) for name in gone]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -29,7 +30,7 @@ from vmfstream.bayes.multilevel.sampler_state import Draw
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators import multilevel_input as read
 from vmfstream.estimators.base import SphereEstimator
-from vmfstream.estimators.multilevel_contexts import Named
+from vmfstream.estimators.multilevel_contexts import Named, powers_of
 from vmfstream.estimators.parameters import Choice, Domain, Either, Nothing, Number, Whole
 from vmfstream.metrics import perplexity
 from vmfstream.mixtures.columns import directed
@@ -49,9 +50,11 @@ class MultilevelClustering(SphereEstimator):
     kernels : {"auto", "gaussian", "multinomial", "vmf"}, or mapping from names of contexts to these
         Numbers with unknown mean and variance, bags of items, or directions; "auto" takes sparse matrices for bags and
         everything else for numbers.
-    tempers : mapping of str to float, optional
-        Powers to which the factors of contexts are raised, 1 if not named; below 1 where a rich context drowns the
-        content.
+    temperatures : mapping of str to float > 0, optional
+        Temperatures of the factors of contexts, 1 if not named: a factor is raised to the power 1 / temperature. Above
+        1 where a rich context drowns the content; infinite to leave a context out.
+    tempers : mapping of str to float >= 0, optional
+        Deprecated: the inverses of ``temperatures``.
     word_prior, item_prior : float > 0
         Dirichlet parameter of every word of a topic, and of every item of a bag.
     alpha_prior, spread_prior, eta_prior : (shape, rate)
@@ -117,6 +120,7 @@ class MultilevelClustering(SphereEstimator):
         content: str = "multinomial",
         kernels: str | Mapping[str, str] = "auto",
         *,
+        temperatures: Mapping[str, float] | None = None,
         tempers: Mapping[str, float] | None = None,
         word_prior: float = 0.1,
         item_prior: float = 0.1,
@@ -134,6 +138,7 @@ class MultilevelClustering(SphereEstimator):
     ) -> None:
         self.content = content
         self.kernels = kernels
+        self.temperatures = temperatures
         self.tempers = tempers
         self.word_prior = word_prior
         self.item_prior = item_prior
@@ -161,7 +166,8 @@ class MultilevelClustering(SphereEstimator):
         Raises
         ------
         ValueError
-            Fewer than two groups, an empty one, one word type, or contexts of another length, type or kernel.
+            Fewer than two groups, an empty one, one word type, or contexts of another length, type or kernel, or a
+            temperature that is not above 0.
 
         ``y`` is ignored.
         """
@@ -170,7 +176,10 @@ class MultilevelClustering(SphereEstimator):
         rng = self._rng()
         given, rows = read.contents(self.content, contents, self.word_prior)
         groups = rows.shape[0]
-        self._named = Named(contexts, groups, self.kernels, self.tempers or {}, self.item_prior)
+        if self.tempers is not None:
+            warnings.warn("tempers is deprecated, use temperatures (1 / temper)", DeprecationWarning, stacklevel=2)
+        powers = powers_of(contexts, self.temperatures, self.tempers)
+        self._named = Named(contexts, groups, self.kernels, powers, self.item_prior)
         self.context_names_ = self._named.names
         best = -np.inf
         for _ in range(self.n_init):

@@ -33,7 +33,7 @@ class Named:
     contexts : mapping from names to arrays with J rows, one such array, or None
     groups : int, J
     asked : kernel of every context, or mapping from names to kernels
-    tempers : powers of their factors by name, 1 if not named
+    powers : of their factors by name, 1 if not named
     item : Dirichlet parameter of the items of bags
 
     Raises
@@ -43,15 +43,14 @@ class Named:
     """
 
     def __init__(
-        self, contexts: Any, groups: int, asked: str | Mapping[str, str], tempers: Mapping[str, float], item: float
+        self, contexts: Any, groups: int, asked: str | Mapping[str, str], powers: Mapping[str, float], item: float
     ) -> None:
         given = by_name(contexts)
         of = dict(asked) if isinstance(asked, Mapping) else dict.fromkeys(given, asked)
         check_names("kernels", of, given)
-        check_names("tempers", tempers, given)
         self.kernels = {name: kernel_of(name, of.get(name, "auto"), given[name]) for name in given}
         self.given = {
-            name: read_context(name, kernel, given[name], groups, item=item, temper=float(tempers.get(name, 1.0)))
+            name: read_context(name, kernel, given[name], groups, item=item, power=powers.get(name, 1.0))
             for name, kernel in self.kernels.items()
         }
 
@@ -97,6 +96,26 @@ def check_names(what: str, asked: Mapping[str, Any], known: Any) -> None:
         raise ValueError(f"{what}: expected names of contexts, {sorted(known)}, got {sorted(unknown)}")
 
 
+def powers_of(
+    contexts: Any, temperatures: Mapping[str, float] | None, tempers: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Return the powers of the factors of contexts: the inverses of their temperatures, or former ``tempers`` as given.
+
+    Raises
+    ------
+    ValueError
+        For names that are no contexts, temperatures that are not above 0, or powers that are negative or infinite.
+    """
+    what, given = ("temperatures", temperatures or {}) if tempers is None else ("tempers", tempers)
+    check_names(what, given, by_name(contexts))
+    for name, value in given.items():
+        if tempers is None and not value > 0:
+            raise ValueError(f"temperatures: expected a number above 0 for {name!r}, got {value}")
+        if tempers is not None and not 0 <= value < np.inf:
+            raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {value}")
+    return {name: 1.0 / value if tempers is None else float(value) for name, value in given.items()}
+
+
 def kernel_of(name: str, kernel: str, values: Any) -> str:
     """Return which kernel reads the context ``name``: "multinomial", "gaussian" or "vmf".
 
@@ -117,7 +136,7 @@ def read_context(
     groups: int,
     *,
     item: float = kernels.ITEM,
-    temper: float = 1.0,
+    power: float = 1.0,
     like: tuple[int, Vector | None] | None = None,
 ) -> Given:
     """Read a context of so many groups, one row each; numbers are kept less their mean.
@@ -136,19 +155,17 @@ def read_context(
     ValueError
         If ``temper`` is negative, or there are other numbers of rows or columns than expected.
     """
-    if not 0 <= temper < np.inf:
-        raise ValueError(f"tempers: expected a number of at least 0 for {name!r}, got {temper}")
     rows = counts(name, values) if kernel == "multinomial" else numbers(name, values)
     if rows.shape[0] != groups:
         raise ValueError(f"{name}: expected a row for each of {groups} groups, got {rows.shape[0]}")
     if like is not None and rows.shape[1] != like[0]:
         raise ValueError(f"{name}: expected {like[0]} columns, got {rows.shape[1]}")
     if kernel == "multinomial":
-        return Given(kernels.bag(rows, item=item, temper=temper), None)
+        return Given(kernels.bag(rows, item=item, power=power), None)
     if kernel == "vmf":
-        return Given(kernels.direction(unit_rows(rows)[0], temper=temper), None)
+        return Given(kernels.direction(unit_rows(rows)[0], power=power), None)
     offset = like[1] if like is not None else None
     if offset is None:
         held = np.isfinite(rows).all(axis=1)
         offset = rows[held].mean(axis=0) if held.any() else np.zeros(rows.shape[1])
-    return Given(kernels.gaussian(rows - offset, temper=temper), offset)
+    return Given(kernels.gaussian(rows - offset, power=power), offset)

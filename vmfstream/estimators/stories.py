@@ -181,7 +181,7 @@ class StoryMixture(SphereEstimator, Clusterer):
             self._check_parameters()
             self._mixture = self._begun(2, dense=False)
             self._features = NamedFeatures(self.max_features)
-        self._features.number(document, self._mixture.held_columns)
+        self._features.number(document, self._mixture.columns_in_use)
         self._mixture.widen(self._features.width)
         self._learn(self._mixture, self._features.row(document), None if time is None else [time])
 

@@ -66,13 +66,13 @@ def add_lag(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def add_evidence(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let an event say what speaks for it."""
+    """Add the evidence of an event."""
     connection.execute("alter table event add column evidence double")
     connection.execute("alter table event add column chance double")
 
 
 def add_geometry(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep the angles between topics and a sketch of each mean at the end of a slice, and how sure a speed is."""
+    """Keep the angles between topics and a sketch of each mean at a slice end, and the error of a drift angle."""
     for table in ("topic", "filtered", "smoothed"):
         connection.execute(f"alter table {table} add column speed_error double")
     for reading in ("filtered", "smoothed"):
@@ -122,7 +122,7 @@ def add_uncertainty(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def add_temper(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let a slice say how far memberships on arrival are to be believed."""
+    """Add the inverse temperature of topic probabilities on arrival to slices."""
     connection.execute("alter table slice add column temper double")
 
 

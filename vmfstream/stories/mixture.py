@@ -158,7 +158,7 @@ class SequentialMixture:
             self._memory = self._memory._replace(postings=more_lists(self._memory.postings, room))
         self._columns = columns
 
-    def held_columns(self) -> NDArray[np.bool_]:
+    def columns_in_use(self) -> NDArray[np.bool_]:
         """Tell which columns a living story holds, (D,); for sparse rows."""
         return np.asarray(self._memory.postings.length[: self._columns] > 0)
 
@@ -195,9 +195,9 @@ class SequentialMixture:
             elif reason == NEEDS_POOL:
                 self._memory = self._memory._replace(pool=wider_pool(self._memory.pool, need))
             elif reason == NEEDS_RETIRED:
-                handed.append(self._told(retired))
+                handed.append(self._retired(retired))
                 retired = _retired_places(4 * len(retired.ids))
-        handed.append(self._told(retired))
+        handed.append(self._retired(retired))
         return Learnt(labels, Retired(*(np.concatenate(parts) for parts in zip(*handed, strict=True))))
 
     def predict(self, rows: Rows, times: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -336,7 +336,7 @@ class SequentialMixture:
         values = np.require(sparse.data, requirements="W")  # read-only arrays would be compiled for anew
         return Documents(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values, since)
 
-    def _told(self, retired: RetiredArrays) -> Retired:
+    def _retired(self, retired: RetiredArrays) -> Retired:
         number, origin = int(retired.number[0]), self._memory.clock[1]
         return Retired(
             retired.ids[:number],

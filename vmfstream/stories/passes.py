@@ -21,7 +21,7 @@ DONE, NEEDS_SLOTS, NEEDS_POOL, NEEDS_RETIRED = range(4)
 """Why a pass came back: all is done, or arrays must grow before the next document."""
 
 TOP_WORDS = 20
-"""Words that are told of a retired story."""
+"""Number of words that describe a retired story."""
 
 _MARGIN = 1e-9  # by which a bound may miss the score that it bounds, relative: rounding
 

@@ -1,4 +1,4 @@
-"""What a sequential mixture is told, and the constants of its formulas."""
+"""Settings of a sequential mixture, and the constants of its formulas."""
 
 from __future__ import annotations
 

@@ -108,7 +108,9 @@ class NamedVectorEncoder(VectorEncoder):
         self._by_topic = _moved(self._by_topic, growth.columns)
         return replace(Growth.none(self.dim), terms=growth.terms)
 
-    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Any], resp: NDArray[np.float32]) -> None:
+    def observe_slice(
+        self, index: int, ids: NDArray[np.int64], parts: Sequence[Any], resp: NDArray[np.float32]
+    ) -> None:
         """Count the words of a slice by the topics of its documents, and name the topics."""
         fresh = self.by_topic(self.concat(parts), resp[:, : len(ids)])
         before = np.zeros_like(fresh)
@@ -128,10 +130,10 @@ class NamedVectorEncoder(VectorEncoder):
         """How often each word of the vocabulary is in the documents of each topic, (K, V), by memberships (N, K)."""
         counts, column = documents.counts, self.vocabulary.column
         known = np.where(counts.terms < column.size, column[np.minimum(counts.terms, max(column.size - 1, 0))], -1)
-        held = known >= 0
-        row = np.repeat(np.arange(len(counts)), np.diff(counts.indptr))[held]
+        present = known >= 0
+        row = np.repeat(np.arange(len(counts)), np.diff(counts.indptr))[present]
         shape = (len(counts), len(self.vocabulary))
-        x = csr_array((counts.counts[held].astype(np.float32), (row, known[held])), shape=shape)
+        x = csr_array((counts.counts[present].astype(np.float32), (row, known[present])), shape=shape)
         return np.asarray((x.T @ resp).T, np.float32)
 
     def class_words(self, counts: NDArray[np.float32], top: int) -> TopWords:

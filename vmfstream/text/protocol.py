@@ -45,7 +45,7 @@ class DocumentEncoder(Protocol):
         """Return the documents as (N, dim) float32 unit rows; zero rows for those without a direction."""
         ...
 
-    def unknown(self, counts: Counted) -> tuple[int, int]:
+    def out_of_vocabulary(self, counts: Counted) -> tuple[int, int]:
         """Return the number of words without a column, and the number of all words: the out-of-vocabulary rate."""
         ...
 
@@ -73,7 +73,7 @@ class CountStorage(Protocol):
 class TopicNaming(Protocol):
     """Describes topics and documents by words."""
 
-    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: Matrix) -> None:
+    def observe_slice(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: Matrix) -> None:
         """Take the documents of slice ``index``, which ends, to name its topics by them.
 
         ``parts`` are their counts, batch by batch, with memberships ``resp`` (N, >= K) in the topics ``ids`` (K,).

@@ -120,7 +120,7 @@ class TextEncoder:
         x.has_canonical_format = True
         return x
 
-    def unknown(self, counts: Counts) -> tuple[int, int]:
+    def out_of_vocabulary(self, counts: Counts) -> tuple[int, int]:
         """How many words, stop words aside, have no column, and how many words there are."""
         total = int(counts.tokens.sum(dtype=np.int64))
         return total - int(_known(counts.terms, counts.counts, self.vocabulary.column)), total
@@ -129,7 +129,9 @@ class TextEncoder:
         """End the open slice: document frequencies, columns and idf are brought up to date."""
         return self.vocabulary.close_slice()
 
-    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]) -> None:
+    def observe_slice(
+        self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]
+    ) -> None:
         """Do nothing: words are read from the means."""
 
     def words(self, m: NDArray[np.float32], top: int, k: int, at: Place | None = None) -> TopWords:
@@ -218,11 +220,11 @@ def _encode(indptr, terms, counts, column, idf):  # type: ignore[no-untyped-def]
             while marked != 0:
                 group = g << 6 | lowest_bit(marked)
                 marked &= marked - 1
-                held = columns[group]
+                bits = columns[group]
                 columns[group] = 0
-                while held != 0:
-                    c = group << 6 | lowest_bit(held)
-                    held &= held - 1
+                while bits != 0:
+                    c = group << 6 | lowest_bit(bits)
+                    bits &= bits - 1
                     indices[position] = c
                     data[position] = weights[place[c]] * scale
                     position += 1

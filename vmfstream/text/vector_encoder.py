@@ -120,7 +120,7 @@ class VectorEncoder:
         """Return (N, dim) float32 rows of unit length; zero rows stay zero."""
         return unit_rows(counts.values)[0]
 
-    def unknown(self, counts: Vectors) -> tuple[int, int]:
+    def out_of_vocabulary(self, counts: Vectors) -> tuple[int, int]:
         """Return (0, numbers): every dimension has its column."""
         return 0, counts.values.size
 
@@ -128,7 +128,9 @@ class VectorEncoder:
         """Return that nothing changed."""
         return Growth.none(self._dim)
 
-    def told(self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]) -> None:
+    def observe_slice(
+        self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]
+    ) -> None:
         """Do nothing: dimensions are read from the means."""
 
     def words(self, m: NDArray[np.float32], top: int, k: int, at: Place | None = None) -> TopWords:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes.tempering import fitted_temper, tempered
+from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
 from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.models.tracker import TrackerModel
@@ -212,9 +212,9 @@ class TopicTracker:
             temperature = self.temperature
         if not temperature > 0.0:
             raise ValueError(f"temperature: expected a number above 0, got {temperature}")
-        state, x, held = self._encoded(texts)
-        found = np.zeros((len(held), state.k))
-        found[held] = tempered(topic_log_densities(state, x[held], self._track), 1.0 / temperature)
+        state, x, known = self._encoded(texts)
+        found = np.zeros((len(known), state.k))
+        found[known] = tempered(topic_log_densities(state, x[known], self._track), 1.0 / temperature)
         return found
 
     @property
@@ -253,15 +253,15 @@ class TopicTracker:
         InputError
             If a topic is not active, topics are not one per text, or there are no topics yet.
         """
-        state, x, held = self._encoded(texts)
+        state, x, known = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
         unknown = sorted({int(topic) for topic in topics} - set(place))
         if unknown:
             raise InputError(f"topics: expected numbers of active ones, got {', '.join(map(str, unknown))}")
         labels = np.array([place[int(topic)] for topic in topics], np.int64)
-        if len(labels) != len(held):
-            raise InputError(f"topics: expected one per text ({len(held)}), got {len(labels)}")
-        return 1.0 / fitted_temper(topic_log_densities(state, x[held], self._track), labels[held])
+        if len(labels) != len(known):
+            raise InputError(f"topics: expected one per text ({len(known)}), got {len(labels)}")
+        return 1.0 / fitted_inverse_temperature(topic_log_densities(state, x[known], self._track), labels[known])
 
     def fit_temper(self, texts: Sequence[str], topics: Sequence[int]) -> float:
         """Deprecated: the inverse of `fit_temperature`."""
@@ -273,10 +273,10 @@ class TopicTracker:
 
         A text above 0 is novel: no known topic explains it as well. Texts without a known word have 0.
         """
-        state, x, held = self._encoded(texts)
-        found = np.zeros(len(held))
-        density = np.logaddexp.reduce(topic_log_densities(state, x[held], self._track), axis=1)
-        found[held] = new_topic_log_density(x[held], state.anchor, state.kappa) - density
+        state, x, known = self._encoded(texts)
+        found = np.zeros(len(known))
+        density = np.logaddexp.reduce(topic_log_densities(state, x[known], self._track), axis=1)
+        found[known] = new_topic_log_density(x[known], state.anchor, state.kappa) - density
         return found
 
     def finish(self) -> None:

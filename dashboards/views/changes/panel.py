@@ -26,10 +26,11 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
 def _lists(rows: RunRows, reading: Reading, history: History) -> dict[str, Any]:
     lately = what_changed(rows, reading)
     last = history.index.size - 1
-    told = [lately, *(what_changed(rows, reading, since) for since in range(max(1, last + 1 - _VISITS), last + 1))]
+    visits = range(max(1, last + 1 - _VISITS), last + 1)
+    all_changes = [lately, *(what_changed(rows, reading, since) for since in visits)]
     place: dict[Change, int] = {}
     lists: dict[str, Any] = {}
-    for changes in told:
+    for changes in all_changes:
         picks = [place.setdefault(change, len(place)) for change in changes.changes]
         span = phrases.span(history.labels[changes.first : changes.last + 1])
         lists["lately" if changes is lately else str(changes.first)] = [span, picks]

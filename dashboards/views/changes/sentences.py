@@ -83,7 +83,7 @@ def what_changed(rows: RunRows, reading: Reading, since: int | None = None) -> C
     Parameters
     ----------
     rows : RunRows
-    reading : {"then", "hindsight"}
+    reading : {"filtered", "smoothed"}
         Events are those detected at the time; words, shares and drift are those of the reading.
     since : int, optional
         Position of the first slice to cover; by default the last tenth of the slices, more if little changed.
@@ -132,20 +132,20 @@ def _events(events: EventFrame, history: History, first: int) -> Iterator[Change
 
 
 def _born(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    return _change("born", history, at, topic, documents=_recent(value), hindsight=_since(history, at, topic))
+    return _change("born", history, at, topic, documents=_recent(value), smoothed=_since(history, at, topic))
 
 
 def _split(history: History, at: int, topic: int, other: int, value: float) -> Change:
     parent = " ".join(_words(history, at, topic))
     since = _since(history, at, other)
-    return _change("split", history, at, other, other=parent, documents=_recent(value), hindsight=since)
+    return _change("split", history, at, other, other=parent, documents=_recent(value), smoothed=since)
 
 
 def _merged(history: History, at: int, topic: int, other: int, value: float) -> Change:
     survivor = " ".join(_words(history, at, other))
-    life = _life_in_hindsight(history, topic)
+    life = _smoothed_life(history, topic)
     until = phrases.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
-    change = _change("merged", history, at, topic, other=survivor, turn=_degrees(value), hindsight=until)
+    change = _change("merged", history, at, topic, other=survivor, turn=_degrees(value), smoothed=until)
     return replace(change, topic=other, size=max(change.size, _size(history, at, other)))
 
 
@@ -165,9 +165,9 @@ def _dormant(history: History, at: int, topic: int, other: int, value: float) ->
 
 
 def _speaks(history: History, at: int, topic: int) -> bool:
-    """Return whether a dormant topic has documents in hindsight, when later documents changed assignments."""
+    """Return whether a dormant topic has smoothed documents, when later documents changed assignments."""
     t = history.position(topic)
-    return history.reading == "hindsight" and t is not None and bool(history.documents[at, t] >= ENOUGH)
+    return history.reading == "smoothed" and t is not None and bool(history.documents[at, t] >= ENOUGH)
 
 
 def _woken(history: History, at: int, topic: int, other: int, value: float) -> Change:
@@ -180,13 +180,13 @@ def _surprise(history: History, at: int, topic: int, other: int, value: float) -
 
 
 def _drift(history: History, at: int, topic: int, other: int, value: float) -> Change | None:
-    """Return the sentence on a drift alarm; in hindsight only if the drift was above the topic's median about then."""
+    """Return the sentence on a drift alarm; smoothed, only if the drift was above the topic's median near that date."""
     t = history.position(topic)
     if t is None:
         return None
     steps = np.where(history.settled(), history.drift_angle[:, t], np.nan)
     turn = value
-    if history.reading == "hindsight":
+    if history.reading == "smoothed":
         near = steps[max(at - 1, 0) : at + 2]
         usual = history.usual_drift_angle()[t]
         if np.isnan(near).all() or not np.nanmax(near) > usual:
@@ -305,15 +305,15 @@ def _seen(history: History, at: int, topic: int) -> int | None:
 
 
 def _since(history: History, at: int, topic: int) -> str:
-    """Return since when a topic exists in hindsight, if that is before it was detected."""
-    life = _life_in_hindsight(history, topic)
+    """Return since when a smoothed topic exists, if that is before it was detected."""
+    life = _smoothed_life(history, topic)
     return phrases.since(history.labels[life[0]]) if life and life[0] < at else ""
 
 
-def _life_in_hindsight(history: History, topic: int) -> tuple[int, int] | None:
-    """Return the first and the last row of a topic in hindsight, None in the other reading."""
+def _smoothed_life(history: History, topic: int) -> tuple[int, int] | None:
+    """Return the first and the last row of a smoothed topic, None if filtered."""
     t = history.position(topic)
-    return lifetime(history, t) if t is not None and history.reading == "hindsight" else None
+    return lifetime(history, t) if t is not None and history.reading == "smoothed" else None
 
 
 def _recent(value: float) -> str:

@@ -26,9 +26,9 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
     """Return the blank figures, and one per reading and topic with nothing but its angles, while these are few."""
     slices = rows.slices().slice.size
     pairs = lived(rows, topics)
-    few = len(pairs) * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("then").slice.size > 0
-    turned = [f"compare/{reading}/{topic}" for reading, topic in pairs] if few else []
-    return [f"compare/{kind}" for kind in _SIZES] + turned
+    few = len(pairs) * slices**2 / 2 <= _MOST_ANGLES and rows.sketches("filtered").slice.size > 0
+    drift = [f"compare/{reading}/{topic}" for reading, topic in pairs] if few else []
+    return [f"compare/{kind}" for kind in _SIZES] + drift
 
 
 def draw(rows: RunRows, key: str) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
     history = history_of(rows, reading_called(reading))
     sketch = sketch_of(rows, history, int(topic[0]))
     between = np.degrees(np.arccos(np.clip(sketch @ sketch.T, -1.0, 1.0)))
-    turned = as_bytes(between[np.tril_indices(history.index.size, -1)])
-    return {"data": [], "layout": {}, "unit": turned.unit, "turned": turned.values}
+    drift = as_bytes(between[np.tril_indices(history.index.size, -1)])
+    return {"data": [], "layout": {}, "unit": drift.unit, "drift": drift.values}
 
 
 def section(parts: PageParts) -> str:

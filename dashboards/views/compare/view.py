@@ -36,7 +36,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class CompareFrame:
-    """Two lists of words and the angle between the means behind them, None where the log does not hold it."""
+    """Two lists of words and the angle between the means behind them, None where the run file does not hold it."""
 
     left: Side
     right: Side
@@ -230,7 +230,7 @@ def _heads(meta: dict[str, Any], colours: Theme) -> list[dict[str, Any]]:
 
 
 def _headings(frame: CompareFrame) -> tuple[str, str, str]:
-    form = texts.PAGE["apart" if frame.two_topics else "turned"]
+    form = texts.PAGE["apart" if frame.two_topics else "driftOf"]
     said = "" if frame.degrees is None else form.replace("{turn}", f"{frame.degrees:.0f}")
     return frame.left.label, said, frame.right.label
 

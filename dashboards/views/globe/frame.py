@@ -39,10 +39,10 @@ class GlobeFrame:
         Position of the slice shown.
     labels : tuple of S str
     topics : int array of shape (T,)
-        Topics that have a home.
+        Topics that have a position.
     place : float array of shape (S, T, 3)
         Unit vectors, NaN where a topic was not there or in slices of the warm-up.
-    turned : float array of shape (S, T)
+    drift : float array of shape (S, T)
         Degrees between the topic at the date and at the beginning of its trail; 0 without a trail, NaN as ``place``.
     share : float array of shape (T,)
         At the date.
@@ -55,7 +55,7 @@ class GlobeFrame:
     labels: tuple[str, ...]
     topics: Ints
     place: Floats
-    turned: Floats
+    drift: Floats
     share: Floats
     names: tuple[str, ...]
 
@@ -63,7 +63,7 @@ class GlobeFrame:
         """Return the trail of column ``t`` at the date as unit vectors, oldest first, the dot last, shape (P, 3)."""
         known = self.place[max(0, self.date - BACK + 1) : self.date + 1, t]
         known = known[~np.isnan(known[:, 0])]
-        return stretched(known, SCALE * float(self.turned[self.date, t]))
+        return stretched(known, SCALE * float(self.drift[self.date, t]))
 
 
 def globe_frame(rows: RunRows, selection: Selection) -> GlobeFrame:
@@ -75,7 +75,7 @@ def globe_frame(rows: RunRows, selection: Selection) -> GlobeFrame:
     columns = np.flatnonzero([int(topic) in home for topic in history.topic])
     topics = history.topic[columns]
     shape = (history.index.size, topics.size)
-    place, turned = np.full((*shape, 3), np.nan), np.full(shape, np.nan)
+    place, drift = np.full((*shape, 3), np.nan), np.full(shape, np.nan)
     if topics.size:
         sketches = all_sketches(rows, history)[:, columns]
         sketches[~history.settled() if history.settled().any() else slice(0, 0)] = np.nan
@@ -86,7 +86,7 @@ def globe_frame(rows: RunRows, selection: Selection) -> GlobeFrame:
             there = ~np.isnan(own[:, 0])
             if there.any():
                 place[there, t] = _around(own[there], lives, at, t)
-                turned[:, t] = _turned(own, there)
+                drift[:, t] = _drift(own, there)
     shown = history.documents[date, columns] if topics.size else np.empty(0)
     return GlobeFrame(
         topic=selection.topic,
@@ -94,7 +94,7 @@ def globe_frame(rows: RunRows, selection: Selection) -> GlobeFrame:
         labels=history.labels,
         topics=topics,
         place=place,
-        turned=turned,
+        drift=drift,
         share=np.nan_to_num(history.share[date, columns]) if topics.size else np.empty(0),
         names=tuple(
             "" if np.isnan(n) else topic_name(history, date, int(c)) for n, c in zip(shown, columns, strict=True)
@@ -152,7 +152,7 @@ def _around(own: Floats, lives: Floats, at: Floats, t: int) -> Floats:
     return moved(np.broadcast_to(at[t], (len(own), 3)), offset[:, 0], offset[:, 1])
 
 
-def _turned(own: Floats, there: Bools) -> Floats:
+def _drift(own: Floats, there: Bools) -> Floats:
     """Return the degrees between each date and the beginning of its trail, shape (S,)."""
     known = np.flatnonzero(there)
     first = known[np.searchsorted(known, known - BACK + 1)]

@@ -46,17 +46,17 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
 
 def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return styles without points, and in ``meta`` where every topic stands at every date."""
-    chosen = Selection(reading="then" if key == "globe/then" else "hindsight")
+    chosen = Selection(reading="filtered" if key == "globe/filtered" else "smoothed")
     frame = GlobeView().frame(rows, chosen)
     lon, lat = lon_lat(frame.place)
-    turned = as_bytes(frame.turned)
+    drift = as_bytes(frame.drift)
     layout = globe_layout(_SIZE.width, "light", sight(frame))
     layout["meta"] |= {
         "topics": frame.topics.astype(np.int32),
         "lon": _whole(lon),
         "lat": _whole(lat),
-        "turned": turned.values,
-        "unit": turned.unit,
+        "drift": drift.values,
+        "unit": drift.unit,
     }
     return {"data": globe_styles(theme("light")), "layout": layout}
 

@@ -5,9 +5,9 @@ What a map can hold is who is near: angles are replaced by their ranks, and thes
 points on a sphere would have. Misfits of near pairs count most.
 
 The topics of the first slice after the warm-up are laid out together; every later topic is placed among those before
-it, from rows up to the slice of its birth. Such rows never change, so these positions never move. Where
-a run file has a reading in hindsight, the topics of that reading are laid out once more from its angles, starting at
-these positions and rotated back to them: they move when hindsight is computed again, never with a new slice.
+it, from rows up to the slice of its birth. Such rows never change, so these positions never move. Where a run file has
+smoothed topics, these are laid out once more from their angles, starting at these positions and rotated back to them:
+they move when topics are smoothed again, never with a new slice.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def topic_positions(rows: RunRows) -> dict[int, Floats]:
 def _computed(rows: RunRows) -> dict[int, Floats]:
     frame = rows.slices()
     final = frame.slice[~frame.warm_up] if not frame.warm_up.all() else frame.slice
-    angles, sketches = rows.angles("then"), rows.sketches("then")
+    angles, sketches = rows.angles("filtered"), rows.sketches("filtered")
     angles, sketches = kept(angles, np.isin(angles.slice, final)), kept(sketches, np.isin(sketches.slice, final))
     places = _by_birth({}, angles, sketches)
-    if rows.has_hindsight():
-        late_angles, late = rows.angles("hindsight"), rows.sketches("hindsight")
+    if rows.has_smoothed():
+        late_angles, late = rows.angles("smoothed"), rows.sketches("smoothed")
         topics = np.unique(late.topic)
         target = targets(mean_degrees(late_angles, late, topics))
         start = _completed(np.array([places.get(int(t), np.full(3, np.nan)) for t in topics]).reshape(-1, 3), target)

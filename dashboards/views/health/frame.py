@@ -81,7 +81,7 @@ class HealthFrame:
 
 def health_frame(rows: RunRows) -> HealthFrame:
     """Collect the quantities by slice."""
-    history = history_of(rows, "then")
+    history = history_of(rows, "filtered")
     found: list[HealthRow] = []
     missing: list[HealthRow] = []
     for kind, values in _quantities(rows, history):

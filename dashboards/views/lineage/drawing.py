@@ -186,8 +186,8 @@ class _Drawing:
         flowed = {link.child for _, link in self.frame.links if link.inwards}
         for k, line in enumerate(self.frame.lines):
             rows = np.arange(line.first, line.last + 1)
-            told = rows[settled[rows]] if settled[rows].any() else rows
-            first = _fitted(history, int(told[0]), line.t, 0.6 * self.wide)
+            named = rows[settled[rows]] if settled[rows].any() else rows
+            first = _fitted(history, int(named[0]), line.t, 0.6 * self.wide)
             alive = line.last == newest
             x = self._beside_marks(line, first, marks)
             fits = x + em_width(first) * _TEXT * self.per_pixel < line.last or line.first == line.last == 0
@@ -198,7 +198,7 @@ class _Drawing:
             away = 0.0 if alive else max(10.0, (0.45 / self.per_pixel if k in flowed else 0.0)) * self.per_pixel
             place = self.range[1] if alive else line.last + away
             room = self._free_after(line, place)
-            last = _fitted(history, line.last if alive or fits else int(told[0]), line.t, max(room, _LEAST_ROOM))
+            last = _fitted(history, line.last if alive or fits else int(named[0]), line.t, max(room, _LEAST_ROOM))
             if alive:
                 beside.append((place, line.lane, last, self.colours.text))
             elif (last != first or not fits) and room >= _LEAST_ROOM:
@@ -298,7 +298,7 @@ class _Drawing:
         """Return the curve of a split or merge: its colour slot, its path, its middle and its event."""
         child, parent = self.frame.lines[link.child], self.frame.lines[link.parent]
         step = max(1.0, 14 * self.per_pixel)
-        # where its rows end or begin: in hindsight that is not the slice in which the tracker noticed
+        # where its rows end or begin: smoothed, that is not the slice in which the tracker noticed
         x0, x1 = (child.last, child.last + step) if link.inwards else (child.first - step, child.first)
         y0, y1 = (child.lane, parent.lane) if link.inwards else (parent.lane, child.lane)
         x = 0.5 * (x0 + x1)

@@ -56,7 +56,7 @@ class NeighboursFrame:
     Parameters
     ----------
     topic : int
-        Its id; -1 if the log has no topics.
+        Its id; -1 if the run file has no topics.
     date : int
         Position of the slice shown: the date, or the last before it at which the topic was there.
     labels : tuple of S str

@@ -40,7 +40,7 @@ class RiverFrame:
     all_topics : bool
         Draw every topic, however many.
     layout : StableLayout or None
-        What earlier pictures of a growing log looked like.
+        What earlier pictures of a growing run file looked like.
     """
 
     history: History

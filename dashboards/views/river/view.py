@@ -56,14 +56,14 @@ class RiverView(View[RiverFrame]):
 def paleness(history: History) -> Ints:
     """Return the paleness of every topic and slice, 0 (words were changing) to 5 (they stood still), shape (S, T).
 
-    In hindsight the steps are compared with all steps of all topics. As known then a step is mostly noise of
+    Smoothed steps are compared with all steps of all topics. A filtered step is mostly noise of
     estimation, so it is compared with the topic's own usual step; the first slices of a topic get no judgement,
     those of the warm-up are pale.
     """
     steps = len(RIVER_MIX)
     drift = np.where(history.alive(), history.drift_angle, np.nan)
     known = ~np.isnan(drift)
-    if history.reading == "hindsight":
+    if history.reading == "smoothed":
         edges = np.quantile(drift[known], np.arange(1, steps) / steps) if known.any() else np.zeros(steps - 1)
         value = drift
     else:

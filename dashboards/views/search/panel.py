@@ -38,7 +38,7 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
 def draw(rows: RunRows, key: str) -> dict[str, Any]:
     """Return axis and looks without rows: any word may be asked for, and the words are in the page already."""
     size = _SIZES[key.partition("/")[2]]
-    layout = search_layout(SearchView().frame(rows, Selection(reading="hindsight")), size, "light")
+    layout = search_layout(SearchView().frame(rows, Selection(reading="smoothed")), size, "light")
     return {"data": list(search_looks(size, theme("light")).values()), "layout": layout}
 
 

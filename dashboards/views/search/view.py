@@ -144,9 +144,9 @@ def _rows(history: History, code: int) -> Iterator[Row]:
 
 def _peak(row: Row, settled: Bools) -> tuple[int, float]:
     """Return slice and weight of the peak; slices of the warm-up count only if there are no others."""
-    told = row.weight * settled if (row.weight * settled).any() else row.weight
-    s = int(np.argmax(told))
-    return s, float(told[s])
+    strength = row.weight * settled if (row.weight * settled).any() else row.weight
+    s = int(np.argmax(strength))
+    return s, float(strength[s])
 
 
 def search_looks(size: Size, colours: Theme) -> dict[str, dict[str, Any]]:

@@ -21,7 +21,7 @@ _MOST_SNAPSHOTS = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFrame:
-    """One tree, its N nodes in the depth-first order that all trees of a log share.
+    """One tree, its N nodes in the depth-first order that all trees of a run file share.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ def read_tree(rows: RunRows, history: History, snapshot: int, made: int) -> Tree
     at = np.array([number[node] for node in order], dtype=np.int64)
     groups = set(nodes.parent.tolist())
     leaf = np.array([node not in groups for node in order], dtype=np.bool_)
-    told: dict[int, list[str]] = {}
+    words_of: dict[int, list[str]] = {}
     for node, word in zip(words.node.tolist(), words.word, strict=True):
-        told.setdefault(node, []).append(clean(str(word)))
+        words_of.setdefault(node, []).append(clean(str(word)))
     share = np.clip(np.nan_to_num(nodes.share[at]), 0.0, None) * leaf
     return TreeFrame(
         history=history,
@@ -94,7 +94,7 @@ def read_tree(rows: RunRows, history: History, snapshot: int, made: int) -> Tree
         leaf=leaf,
         share=share,
         area=share,
-        words=tuple(tuple(distinct(told.get(node, []), WORDS)) for node in order),
+        words=tuple(tuple(distinct(words_of.get(node, []), WORDS)) for node in order),
     )
 
 

@@ -44,9 +44,9 @@ class WordsView(View[WordsFrame]):
         a, b = int(there[0]), int(there[-1]) + 1
         codes = np.unique(history.word[a:b, t])
         other = None
-        if selection.form == "both" and rows.has_hindsight():
-            # upper half: as known then; lower half: in hindsight
-            history, late = history_of(rows, "then"), history_of(rows, "hindsight")
+        if selection.form == "both" and rows.has_smoothed():
+            # upper half: filtered; lower half: smoothed
+            history, late = history_of(rows, "filtered"), history_of(rows, "smoothed")
             t, u = history.position(int(history.topic[t])) or 0, late.position(int(history.topic[t])) or 0
             names = {history.vocabulary[w] for w in np.unique(history.word[a:b, t]) if w != NO_WORD}
             names |= {late.vocabulary[w] for w in np.unique(late.word[a:b, u]) if w != NO_WORD}

@@ -282,7 +282,7 @@ def test_an_interrupted_table_goes_on(tiny: Dataset, tmp_path: Path, monkeypatch
     assert done.values("NMI", method=fits.MULTINOMIAL)[0] > 0.9
 
 
-def test_an_unknown_table_is_told_the_known_ones(
+def test_an_unknown_table_names_the_known_ones(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["vmfstream", "reproduce", "gopal-yang", "table1"])

@@ -48,7 +48,7 @@ def test_contexts_find_the_four_words() -> None:
     assert found["nmi"] > 0.8 > alone["nmi"]
 
 
-def test_letters_are_told_from_images_of_them() -> None:
+def test_letters_differ_from_images_of_them() -> None:
     contents, numbers, y = letter_images(0, documents=20, tokens=20)
     assert len(contents) == len(numbers) == len(y) == 80
     assert np.square(contents[0]).sum(axis=1) == pytest.approx(1.0)

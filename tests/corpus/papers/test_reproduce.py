@@ -78,14 +78,14 @@ def test_ctrl_c_says_where_to_go_on(
         (("bishop",), "unknown paper 'bishop': known are banerjee"),
     ],
 )
-def test_unknown_names_are_told_the_known_ones(
+def test_unknown_names_list_the_known_ones(
     arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, *arguments) == 1
     assert said in capsys.readouterr().err
 
 
-def test_missing_data_is_told(
+def test_missing_data_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from vmfstream import folders

@@ -136,7 +136,7 @@ def test_the_code_is_that_of_all_folders_below(tmp_path: Path, monkeypatch: pyte
     assert len(digests) == 4  # a command is no part of what results depend on
 
 
-def test_missing_data_is_told_before_anything_is_computed(tmp_path: Path) -> None:
+def test_missing_data_is_reported_before_anything_is_computed(tmp_path: Path) -> None:
     with Workers(tmp_path) as workers, pytest.raises(InputError, match=r"no such/file is not on this machine.*VMFS"):
         workers.run([*tasks(1), *tasks(2, data=("no such/file",))])
     assert not CALLS

@@ -39,7 +39,7 @@ def ended(child: object, path: Path, ends: dict[str, int]) -> None:
     assert stored(path) == ends
 
 
-def test_two_workers_write_the_log_of_one_process(topics: Topics, grid: Grid, tmp_path: Path) -> None:
+def test_two_workers_write_the_run_file_of_one_process(topics: Topics, grid: Grid, tmp_path: Path) -> None:
     topic = topics(3)
     ends = filled(topic, 9000)
     follow_by_workers(str(tmp_path / "here.duckdb"), topic.url, ends, "here", {"slices": "hour"})

@@ -80,7 +80,7 @@ def test_reads_from_the_beginning_and_waits_at_the_end(topics: Topics, opened: O
     assert source.poll(10, 0.0) == []
 
 
-def test_seeks_where_it_is_told(topics: Topics, opened: Opened) -> None:
+def test_seeks_where_it_is_asked_to(topics: Topics, opened: Opened) -> None:
     topic = topics(2)
     topic.fill([{"n": n} for n in range(10)])
     source = opened(topic)
@@ -165,7 +165,7 @@ def test_too_long_messages_are_passed_over(topics: Topics, opened: Opened) -> No
     assert short.oversized is None
 
 
-def test_a_group_is_told_for_monitoring_only(topics: Topics, opened: Opened) -> None:
+def test_a_group_serves_monitoring_only(topics: Topics, opened: Opened) -> None:
     topic = topics(1)
     topic.fill([{"n": n} for n in range(5)])
     source = opened(topic, group="watchers")

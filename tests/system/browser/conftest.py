@@ -27,7 +27,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     rows = {
         "quarters": gazette(),
         "years": gazette(slices=13, topics=8, settling=3),
-        "then": gazette(slices=5, topics=4).without_hindsight(),
+        "filtered": gazette(slices=5, topics=4).without_smoothed(),
         "replaced": replacing(gazette(slices=10, topics=6, settling=5), topic=3, before=4, old=90),
     }
     out = {}

@@ -75,7 +75,7 @@ def rows_saved(page: Any, name: str) -> list[str]:
     return str(js(page, "return window.saved")).lstrip("\ufeff").rstrip("\r\n").split("\r\n")
 
 
-@pytest.mark.parametrize("reading", ["then", "hindsight"])
+@pytest.mark.parametrize("reading", ["filtered", "smoothed"])
 def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, CachedRows], reading: Any) -> None:
     page = visit(f"#r={reading}")
     told = what_changed(logs["gazette"], reading)
@@ -85,11 +85,11 @@ def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, Cac
 
 
 def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, CachedRows]) -> None:
-    page = visit("#r=then")
-    change = what_changed(logs["gazette"], "then").changes[1]
+    page = visit("#r=filtered")
+    change = what_changed(logs["gazette"], "filtered").changes[1]
     click(page, "#changes li:nth-child(2) a")
     assert until(page, f"document.querySelector('#facts div:last-child dt').textContent === 'topic {change.topic}'")
-    assert date(page) == history_of(logs["gazette"], "then").labels[change.at]
+    assert date(page) == history_of(logs["gazette"], "filtered").labels[change.at]
 
 
 def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tm
         chromium.get(server.url)
         assert until(chromium, "document.querySelector('#changes li')")
         assert texts(chromium, "#changes-title") == ["What changed since your last visit, 2002 Q4–2003 Q2"]
-        told = what_changed(rows, "hindsight", since=history_of(rows, "hindsight").labels.index("2002 Q4"))
+        told = what_changed(rows, "smoothed", since=history_of(rows, "smoothed").labels.index("2002 Q4"))
         shown = [line.replace("\u00a0", " ") for line in texts(chromium, "#changes li")]
         assert shown == [str(change) for change in told.changes]
         assert shown
@@ -121,10 +121,10 @@ def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tm
 
 
 def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, CachedRows]) -> None:
-    page = visit("#t=4&d=2002-Q1&o=1997-Q3&r=then")
-    history = history_of(logs["gazette"], "then")
+    page = visit("#t=4&d=2002-Q1&o=1997-Q3&r=filtered")
+    history = history_of(logs["gazette"], "filtered")
     late, early = (history.labels.index(label) for label in ("2002 Q1", "1997 Q3"))
-    frame = CompareView().frame(logs["gazette"], Selection(topic=4, reading="then", date=late, other=early))
+    frame = CompareView().frame(logs["gazette"], Selection(topic=4, reading="filtered", date=late, other=early))
     assert_same(page, frame)
     caption = texts(page, "#compare-caption")[0]
     said = re.match(r"Its strongest words in 1997 Q3 and in 2002 Q1, drift of (\d+)°\. Lines", caption)
@@ -137,8 +137,8 @@ def test_comparing_dates_draws_what_the_view_draws(visit: Open, logs: dict[str, 
 
 def test_comparing_topics_draws_what_the_view_draws(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#t=4&p=9&d=2002-Q1")
-    at = history_of(logs["gazette"], "hindsight").labels.index("2002 Q1")
-    frame = CompareView().frame(logs["gazette"], Selection(topic=4, other_topic=9, date=at, reading="hindsight"))
+    at = history_of(logs["gazette"], "smoothed").labels.index("2002 Q1")
+    frame = CompareView().frame(logs["gazette"], Selection(topic=4, other_topic=9, date=at, reading="smoothed"))
     assert_same(page, frame)
     said = re.match(r"The strongest words of two topics, (\d+)° apart\. Lines", texts(page, "#compare-caption")[0])
     assert said is not None
@@ -187,8 +187,8 @@ def test_what_to_compare_with_is_chosen_from_a_list_or_by_key(visit: Open) -> No
 
 
 def test_documents_say_how_many_were_kept(visit: Open, logs: dict[str, CachedRows]) -> None:
-    page = visit("#t=4&d=2002-Q1&r=then")
-    history = history_of(logs["gazette"], "then")
+    page = visit("#t=4&d=2002-Q1&r=filtered")
+    history = history_of(logs["gazette"], "filtered")
     n = history.documents[history.labels.index("2002 Q1"), 4]
     shown = texts(page, "#documents li")
     assert texts(page, "#documents > p") == [f"{len(shown)} of {n:.0f} stored: the most representative."]
@@ -223,8 +223,8 @@ def test_the_rows_of_health_are_saved_with_marks(visit: Open, logs: dict[str, Ca
 
 
 def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, CachedRows]) -> None:
-    page = visit("#tab=table&r=then")
-    history = history_of(logs["gazette"], "then")
+    page = visit("#tab=table&r=filtered")
+    history = history_of(logs["gazette"], "filtered")
     assert len(texts(page, "#topics tbody tr")) == history.topic.size
     button = page.find_element("css selector", '[data-sort="documents"]')
     button.send_keys("\ue007")
@@ -244,8 +244,8 @@ def test_the_table_sorts_by_keyboard_and_selects(visit: Open, logs: dict[str, Ca
 
 
 def test_the_table_is_that_of_the_date(visit: Open, logs: dict[str, CachedRows]) -> None:
-    page = visit("#tab=table&d=1999-Q1&r=hindsight")
-    history = history_of(logs["gazette"], "hindsight")
+    page = visit("#tab=table&d=1999-Q1&r=smoothed")
+    history = history_of(logs["gazette"], "smoothed")
     s = history.labels.index("1999 Q1")
     cells = "[...r.cells].map((c) => c.textContent)"
     lines = js(page, f"return [...document.querySelectorAll('#topics tbody tr')].map((r) => {cells})")

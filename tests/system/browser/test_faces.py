@@ -105,7 +105,7 @@ def test_search_finds_a_word(visit: Callable[[str], Any]) -> None:
 
 
 def test_the_address_restores_the_state(visit: Callable[[str], Any]) -> None:
-    page = visit("d=1996&t=3&r=then&m=share&v=heatmap&tab=table&th=dark")
+    page = visit("d=1996&t=3&r=filtered&m=share&v=heatmap&tab=table&th=dark")
     assert (date(page), topic(page)) == ("1996", "topic 3")
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
     assert js(page, "return document.querySelector('#panel-table').hidden") is False
@@ -114,9 +114,9 @@ def test_the_address_restores_the_state(visit: Callable[[str], Any]) -> None:
         "return [...document.querySelectorAll('#reading,#measure,#form')].map("
         "s => s.querySelector('[aria-pressed=true]')?.dataset.value)",
     )
-    assert pressed == ["then", "share", "heatmap"]
+    assert pressed == ["filtered", "share", "heatmap"]
     press(page, "ArrowRight")
-    assert "d=1997&t=3&r=then&m=share&v=heatmap&tab=table&th=dark" in js(page, "return location.href")
+    assert "d=1997&t=3&r=filtered&m=share&v=heatmap&tab=table&th=dark" in js(page, "return location.href")
     press(page, "ArrowDown")
     assert topic(page) != "topic 3"
     js(page, "history.back()")
@@ -124,6 +124,7 @@ def test_the_address_restores_the_state(visit: Callable[[str], Any]) -> None:
 
 
 def test_former_names_in_addresses_still_lead_to_their_views(visit: Callable[[str], Any]) -> None:
-    page = visit("v=strips&tab=lines&t=3")
+    page = visit("v=strips&tab=lines&t=3&r=then")
     assert js(page, "return document.querySelector('#panel-lineage').hidden") is False
     assert js(page, "return document.querySelector('#form [aria-pressed=true]').dataset.value") == "heatmap"
+    assert js(page, "return document.querySelector('#reading [aria-pressed=true]').dataset.value") == "filtered"

@@ -116,7 +116,7 @@ def test_all_lives_scroll_under_their_dates(visit: Open) -> None:
     assert dates == js(page, "return document.querySelector('#lineage .plot').layout.xaxis.ticktext")
 
 
-@pytest.mark.parametrize("reading", ["then", "hindsight"])
+@pytest.mark.parametrize("reading", ["filtered", "smoothed"])
 def test_the_search_of_the_page_draws_what_the_view_draws(visit: Open, reading: Any) -> None:
     page = visit(f"#tab=search&w=bubble&r={reading}")
     drawn = soon(
@@ -152,7 +152,7 @@ def test_completion_begins_with_words_of_the_topic_and_typing_finds(visit: Open)
     field = page.find_element(By.ID, "search-word")
     field.send_keys("f")
     options = js(page, "return [...document.querySelectorAll('#search-words option')].map((o) => o.value)")
-    words = gazette(topics=40, stored=24).words("hindsight", topic=6)
+    words = gazette(topics=40, stored=24).words("smoothed", topic=6)
     assert options[0] == next(w for w in words.word[words.slice == 29] if w.startswith("f"))
     assert all(option.startswith("f") for option in options)
     field.send_keys("ootball", Keys.ENTER)
@@ -174,7 +174,7 @@ LABELS = "const t = document.querySelector('#tree .plot').data?.[0]; return t &&
 
 
 def test_the_tree_follows_the_date(visit: Open) -> None:
-    page = visit("#tab=tree&d=2003-Q1&r=then")
+    page = visit("#tab=tree&d=2003-Q1&r=filtered")
     assert soon(page, CELLS) == 10
     title = "return document.querySelector('#tree-title').textContent"
     assert js(page, title).endswith("computed from documents up to 2002 Q1")

@@ -114,7 +114,7 @@ def test_a_page_lives_with_its_run(page: tuple[Any, Tracker]) -> None:
     press(chromium, "End")
     assert until(chromium, shows.format(2005))
 
-    # the end of the run is said, and the hindsight of its last slices only on request
+    # the end of the run is said, and its last smoothed slices only on request
     tracker.end()
     assert until(chromium, "document.querySelector('#badge').textContent.startsWith('finished')")
     assert js(chromium, "return document.querySelectorAll('.failed').length") == 0

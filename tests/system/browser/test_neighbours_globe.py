@@ -71,12 +71,12 @@ def point_at(page: Any, place: tuple[int, int], click: bool = False) -> None:
     chain.perform()
 
 
-@pytest.mark.parametrize("state", ["#t=2", "#t=5&d=2000-Q1&r=then", "#t=20&d=2003-Q2"])
-def test_radii_on_the_page_are_the_angles_of_the_log(visit: Open, rows: CachedRows, state: str) -> None:
+@pytest.mark.parametrize("state", ["#t=2", "#t=5&d=2000-Q1&r=filtered", "#t=20&d=2003-Q2"])
+def test_radii_on_the_page_are_the_angles_of_the_run_file(visit: Open, rows: CachedRows, state: str) -> None:
     page = visit(state)
     said = dict(part.split("=") for part in state[1:].split("&"))
-    date = history_of(rows, "then").labels.index(said.get("d", "2003-Q2").replace("-", " "))
-    chosen = Selection(topic=int(said["t"]), date=date, reading="then" if said.get("r") else "hindsight")
+    date = history_of(rows, "filtered").labels.index(said.get("d", "2003-Q2").replace("-", " "))
+    chosen = Selection(topic=int(said["t"]), date=date, reading="filtered" if said.get("r") else "smoothed")
     frame = neighbours_frame(rows, chosen)
     dots = trace(page, "neighbours", "dots")
     known = ~np.isnan(frame.degrees)
@@ -151,10 +151,10 @@ def sphere(found: dict[str, Any]) -> NDArray[np.float64]:
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
 
 
-def test_dots_and_rings_of_the_globe_stand_where_the_log_says(visit: Open, rows: CachedRows) -> None:
+def test_dots_and_rings_of_the_globe_stand_where_the_run_file_says(visit: Open, rows: CachedRows) -> None:
     page = visit("#t=2&tab=globe&d=2001-Q3")
     assert until(page, "document.querySelector('#globe .plot').data")
-    frame = globe_frame(rows, Selection(date=history_of(rows, "then").labels.index("2001 Q3"), reading="hindsight"))
+    frame = globe_frame(rows, Selection(date=history_of(rows, "filtered").labels.index("2001 Q3"), reading="smoothed"))
     columns = np.flatnonzero(~np.isnan(frame.place[frame.date, :, 0]))
     paths = [frame.trail(int(t)) for t in columns]
     for name, expected in (("dots", [path[-1] for path in paths]), ("rings", [p[0] for p in paths if len(p) > 1])):
@@ -203,7 +203,7 @@ def test_a_topic_behind_the_globe_is_turned_to_the_front(visit: Open) -> None:
 
 
 def test_settling_and_lonely_topics_say_what_is_missing(visit: Open) -> None:
-    page = visit("#t=2&d=1996-Q1&r=then&tab=globe")
+    page = visit("#t=2&d=1996-Q1&r=filtered&tab=globe")
     assert until(page, "document.querySelector('#globe-note').textContent")
     assert "no position yet" in js(page, "return document.querySelector('#globe-note').textContent")
     assert "in its warm-up" in js(page, "return document.querySelector('#neighbours-note').textContent")

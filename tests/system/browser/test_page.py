@@ -161,7 +161,7 @@ def test_theme_toggles_and_follows_the_system(visit: Open) -> None:
 
 
 def test_address_restores_everything(visit: Open) -> None:
-    page = visit("quarters", "#d=1999-Q3&t=4&r=then&m=share&v=ranks&th=dark")
+    page = visit("quarters", "#d=1999-Q3&t=4&r=filtered&m=share&v=ranks&th=dark")
     assert date(page) == "1999 Q3"
     assert topic(page) == "topic 4"
     switches = "#reading,#measure,#form"
@@ -170,10 +170,10 @@ def test_address_restores_everything(visit: Open) -> None:
         f"return [...document.querySelectorAll('{switches}')].map("
         "s => s.querySelector('[aria-pressed=true]').dataset.value)",
     )
-    assert pressed == ["then", "share", "ranks"]
+    assert pressed == ["filtered", "share", "ranks"]
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
     press(page, "ArrowRight")
-    assert address(page) == "#d=1999-Q4&t=4&r=then&m=share&v=ranks&th=dark"
+    assert address(page) == "#d=1999-Q4&t=4&r=filtered&m=share&v=ranks&th=dark"
 
 
 def test_unknown_addresses_fall_back_and_say_so(visit: Open) -> None:
@@ -210,11 +210,11 @@ def test_readings_and_measures_switch(visit: Open) -> None:
     assert "v=both" in address(page)
 
 
-def test_without_hindsight_nothing_can_be_switched_to_it(visit: Open) -> None:
-    page = visit("then", "#r=hindsight")
+def test_without_smoothed_nothing_can_be_switched_to_it(visit: Open) -> None:
+    page = visit("filtered", "#r=smoothed")
     press(page, "h")
-    assert js(page, "return document.querySelector('#reading [aria-pressed=true]').dataset.value") == "then"
-    assert js(page, "return document.querySelector('#reading [data-value=hindsight]').disabled")
+    assert js(page, "return document.querySelector('#reading [aria-pressed=true]').dataset.value") == "filtered"
+    assert js(page, "return document.querySelector('#reading [data-value=smoothed]').disabled")
 
 
 @pytest.mark.parametrize("name", ["quarters", "years"])
@@ -297,8 +297,8 @@ def test_printing_is_light(visit: Open) -> None:
     assert js(page, "return document.documentElement.dataset.theme") == "dark"
 
 
-def test_a_topic_that_hindsight_does_not_know_gives_way(visit: Open) -> None:
-    page = visit("replaced", "#r=then&t=90&d=1996-Q2")
+def test_a_topic_that_was_smoothed_away_gives_way(visit: Open) -> None:
+    page = visit("replaced", "#r=filtered&t=90&d=1996-Q2")
     assert topic(page) == "topic 90"
     assert "1 more in the warm-up" in js(page, "return document.querySelector('#subtitle').textContent")
     press(page, "h")

@@ -16,7 +16,7 @@ from tests.system.cli.given import COMMAND, SUBJECTS, Run, count, lines, write
 from tests.waiting import wait_for
 
 
-def test_a_run_writes_a_log_that_show_reads(run: Run, good: Path, tmp_path: Path) -> None:
+def test_a_run_writes_a_run_file_that_show_reads(run: Run, good: Path, tmp_path: Path) -> None:
     log = tmp_path / "run.duckdb"
     code, out, _ = run("run", good, *COMMAND, "--out", log)
     assert code == 0
@@ -28,7 +28,7 @@ def test_a_run_writes_a_log_that_show_reads(run: Run, good: Path, tmp_path: Path
     found = {frozenset(row["words"][:3]) for row in rows}
     assert all(any(words <= set(s.split()) for s in SUBJECTS) for words in found)
     topic = rows[0]["topic"]
-    code, out, _ = run("show", log, "--topic", topic, "--hindsight")
+    code, out, _ = run("show", log, "--topic", topic, "--smoothed")
     assert code == 0
     assert "2004" in out
 
@@ -44,7 +44,7 @@ def test_the_same_command_again_adds_nothing(run: Run, good: Path, tmp_path: Pat
     assert count(log, "epoch") == before
 
 
-def test_other_settings_cannot_continue_a_log(run: Run, good: Path, tmp_path: Path) -> None:
+def test_other_settings_cannot_continue_a_run_file(run: Run, good: Path, tmp_path: Path) -> None:
     log = tmp_path / "run.duckdb"
     run("run", good, *COMMAND, "--out", log)
     code, _, err = run("run", good, "--slices", "year", "-k", 4, "--out", log)

@@ -43,7 +43,7 @@ def test_corpora_are_listed(run: Run) -> None:
         assert name in out
 
 
-def test_snapshots_of_a_log(run: Run, log: Path) -> None:
+def test_snapshots_of_a_run_file(run: Run, log: Path) -> None:
     code, out, _ = run("snapshot", log, "--kind", "tree", "--kind", "flat")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == ["flat", "tree"]

@@ -103,14 +103,14 @@ def test_unknown_option(run: Run) -> None:
     assert "--colour" in err
 
 
-def test_a_folder_that_cannot_hold_the_log(run: Run, good: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_hold_the_run_file(run: Run, good: Path, tmp_path: Path) -> None:
     for out in (tmp_path / "nowhere" / "run.duckdb", good / "run.duckdb", tmp_path, Path("/proc/run.duckdb")):
         code, _, err = run("run", good, "--out", out)
         assert code == 1
         assert str(out.parent) in err
 
 
-def test_a_log_of_a_newer_version(run: Run, good: Path, log: Path) -> None:
+def test_a_run_file_of_a_newer_version(run: Run, good: Path, log: Path) -> None:
     with duckdb.connect(str(log)) as connection:
         connection.execute("update meta set value = '999' where key = 'format'")
     for command in (("run", good, *COMMAND, "--out", log), ("show", log)):
@@ -119,7 +119,7 @@ def test_a_log_of_a_newer_version(run: Run, good: Path, log: Path) -> None:
         assert "999" in err
 
 
-def test_a_locked_log_names_the_other_process(run: Run, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_run_file_names_the_other_process(run: Run, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from vmfstream.runfile.queries import Reader
 
     monkeypatch.setattr(Reader.__init__, "__defaults__", (0.3,))

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from vmfstream.bayes.tempering import fitted_temper, tempered
+from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
 
 
 def test_a_temper_changes_probabilities_and_not_their_order() -> None:
@@ -23,8 +23,8 @@ def test_the_temper_of_overconfident_scores_is_found() -> None:
     rng = np.random.default_rng(4)
     honest = rng.normal(0, 2, (20_000, 4))
     labels = (rng.gumbel(size=honest.shape) + honest).argmax(axis=1)
-    assert fitted_temper(honest, labels) == pytest.approx(1.0, rel=0.03)
-    assert fitted_temper(50 * honest, labels) == pytest.approx(0.02, rel=0.03)
+    assert fitted_inverse_temperature(honest, labels) == pytest.approx(1.0, rel=0.03)
+    assert fitted_inverse_temperature(50 * honest, labels) == pytest.approx(0.02, rel=0.03)
 
 
 def test_what_no_temper_can_be_fitted_to() -> None:
@@ -32,4 +32,4 @@ def test_what_no_temper_can_be_fitted_to() -> None:
         tempered(np.zeros((2, 2)), 0.0)
     for labels in ([0], [0, 2], [-1, 0]):
         with pytest.raises(ValueError, match="labels"):
-            fitted_temper(np.zeros((2, 2)), np.array(labels))
+            fitted_inverse_temperature(np.zeros((2, 2)), np.array(labels))

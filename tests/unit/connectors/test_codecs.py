@@ -69,7 +69,7 @@ def test_a_null_field_gives_way_to_another_usual_one() -> None:
     assert (document.time.year, document.text) == (1999, "b")
 
 
-def test_takes_only_the_fields_it_was_told() -> None:
+def test_takes_only_the_fields_it_was_given() -> None:
     codec = FieldCodec(id="a", time="b", text="c", title="d", meta=("e", "f"))
     fields = {"a": "A", "b": "2001", "c": "C", "d": "D", "e": [1], "time": "2020", "text": "no"}
     document = accept(fields, codec)

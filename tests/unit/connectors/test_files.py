@@ -90,7 +90,7 @@ def test_reads_file_urls(tmp_path: Path) -> None:
         open_source(url.replace("file://", "file://elsewhere"))
 
 
-def test_unknown_schemes_are_told_what_there_is() -> None:
+def test_unknown_schemes_name_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"gopher: is none of file:, stdin:, kafka:, memory:.* or the name of a file"):
         open_source("gopher://hole/x")
 

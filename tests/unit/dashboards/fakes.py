@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.unit.dashboards.stories import TITLES, lagged, stories, track
-from vmfstream.dashboards.dataframes import F, HeldRows, empty
+from vmfstream.dashboards.dataframes import F, RowsInMemory, empty
 from vmfstream.runfile.queries import (
     AngleFrame,
     EpochFrame,
@@ -33,7 +33,7 @@ _ENDS = {7: 21, 20: 20, 27: 24}
 
 
 @dataclass(frozen=True)
-class FakeRows(HeldRows):
+class FakeRows(RowsInMemory):
     """Frames as the reader would give them."""
 
     slice_frame: SliceFrame
@@ -57,8 +57,8 @@ class FakeRows(HeldRows):
         frames += [held[reading] for name in _BY_READING if reading in (held := getattr(self, name))]
         return next((frame for frame in frames if isinstance(frame, kind)), empty(kind))
 
-    def without_hindsight(self) -> FakeRows:
-        frames: dict[str, Any] = {name: {"then": getattr(self, name)["then"]} for name in _BY_READING}
+    def without_smoothed(self) -> FakeRows:
+        frames: dict[str, Any] = {name: {"filtered": getattr(self, name)["filtered"]} for name in _BY_READING}
         return replace(self, **frames)
 
     def only(self, chosen: Callable[[Any], Any]) -> FakeRows:
@@ -149,7 +149,7 @@ def gazette(
     n = np.nansum(counts, axis=1).astype(np.int64)
 
     tracks = [track(told[t % len(told)], slices, stored, rng) for t in range(topics)]
-    readings: dict[Reading, float] = {"then": 0.16, "hindsight": 0.0}
+    readings: dict[Reading, float] = {"filtered": 0.16, "smoothed": 0.0}
     topic_frames: dict[Reading, TopicFrame] = {}
     word_frames: dict[Reading, WordFrame] = {}
     sketch_frames: dict[Reading, SketchFrame] = {}
@@ -161,7 +161,7 @@ def gazette(
         sketches = np.zeros((*counts.shape, SIZE))
         for t in range(topics):
             vocabulary, weight = tracks[t]
-            seen = weight if reading == "hindsight" else lagged(weight, noise, rng)
+            seen = weight if reading == "smoothed" else lagged(weight, noise, rng)
             seen = seen / np.linalg.norm(seen, axis=1, keepdims=True)
             cosines = np.clip((seen[1:] * seen[:-1]).sum(axis=1), -1, 1)
             both = alive[1:, t] & alive[:-1, t]
@@ -176,7 +176,7 @@ def gazette(
                     if seen[s, w] > 1e-3
                 ]
         certainty = np.clip(
-            0.55 + 0.12 * np.log10(1 + np.nan_to_num(counts)) + (0.08 if reading == "hindsight" else 0.0), 0, 0.99
+            0.55 + 0.12 * np.log10(1 + np.nan_to_num(counts)) + (0.08 if reading == "smoothed" else 0.0), 0, 0.99
         )
         share = counts / np.maximum(n, 1)[:, None]
         topic_frames[reading] = TopicFrame(
@@ -306,7 +306,7 @@ def replacing(rows: FakeRows, topic: int, before: int, old: int) -> FakeRows:
     frames: dict[str, Any] = {}
     for name in _BY_READING:
         held = getattr(rows, name)
-        frames[name] = held | {"then": renamed(held["then"])}
+        frames[name] = held | {"filtered": renamed(held["filtered"])}
     last = rows.event_frame
     one: dict[str, Any] = {
         "slice": before,

@@ -53,7 +53,7 @@ def test_page_and_file_have_one_script_and_the_same_data(kept: Path) -> None:
     assert "data-live" in text
     assert data["labels"] == [f"1996 Q{k}" for k in (1, 2, 3, 4)] + ["1997 Q1"]
     assert data["stamp"]
-    assert set(_json(text, "figures")) >= {"river/hindsight/documents/wide"}
+    assert set(_json(text, "figures")) >= {"river/smoothed/documents/wide"}
     assert "Harbour Gazette" in text
     assert "function redraw(" in text
 
@@ -78,19 +78,19 @@ def test_strange_names_are_refused(kept: Path) -> None:
 
 def test_figures_come_by_key(kept: Path) -> None:
     client = create_app(kept).server.test_client()
-    strange = ["words/then/99/ranks", "river/../../etc/passwd", "", "nothing/1", 7, "x" * 1000]
-    asked = {"id": 3, "stamp": "gone", "keys": ["words/then/0/ranks", *strange]}
+    strange = ["words/filtered/99/ranks", "river/../../etc/passwd", "", "nothing/1", 7, "x" * 1000]
+    asked = {"id": 3, "stamp": "gone", "keys": ["words/filtered/0/ranks", *strange]}
     answer = _call(client, "answer", "ask", asked)
     assert answer["id"] == 3
     figures = answer["figures"]
-    assert {key for key, text in figures.items() if text} == {"words/then/0/ranks"}
+    assert {key for key, text in figures.items() if text} == {"words/filtered/0/ranks"}
     assert len(figures) == 5
-    figure = json.loads(figures["words/then/0/ranks"])
+    figure = json.loads(figures["words/filtered/0/ranks"])
     assert figure["figure"]["data"]
     assert figure["arrays"]
 
 
-def test_a_poll_opens_the_log_only_after_a_change(log: Path) -> None:
+def test_a_poll_opens_the_run_file_only_after_a_change(log: Path) -> None:
     watch = RunFileWatch(log)
     first = watch.poll()
     assert (first["finished"], first["slice"], first["open"], first["writing"]) == (True, 4, None, False)
@@ -126,7 +126,7 @@ def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
     assert watch.state("unknown") is two
 
 
-def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
+def test_missing_broken_and_busy_run_files_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
     log = tmp_path / "run.duckdb"
     watch = RunFileWatch(log)
     assert "no run file run.duckdb yet" in watch.poll()["problem"]
@@ -143,7 +143,7 @@ def test_missing_broken_and_busy_logs_are_said_and_tried_again(tmp_path: Path, k
     assert (after["busy"], after["problem"], after["slice"]) == (None, "", 4)
 
 
-def test_a_log_between_two_formats_is_being_brought_up_to_date(log: Path) -> None:
+def test_a_run_file_between_two_formats_is_being_brought_up_to_date(log: Path) -> None:
     watch = RunFileWatch(log)
     watch.poll()
     with connected(log, read_only=False, timeout=1.0) as connection:
@@ -153,12 +153,12 @@ def test_a_log_between_two_formats_is_being_brought_up_to_date(log: Path) -> Non
     assert said["slice"] == 4  # what was known stays
 
 
-def test_the_log_is_only_read(log: Path) -> None:
+def test_the_run_file_is_only_read(log: Path) -> None:
     before = log.read_bytes()
     client = create_app(log).server.test_client()
     client.get("/")
     hostile = "'; drop table slice; --"
-    _call(client, "answer", "ask", {"id": 1, "stamp": hostile, "keys": [hostile, f"words/then/{hostile}/ranks"]})
+    _call(client, "answer", "ask", {"id": 1, "stamp": hostile, "keys": [hostile, f"words/filtered/{hostile}/ranks"]})
     assert client.post("/", data={"x": 1}).status_code == 405
     assert log.read_bytes() == before
     assert Reader(log).slices().slice.size == 5

@@ -65,8 +65,8 @@ def story(
 
     then = np.array(documents, dtype=np.float64)
     late = then if late_documents is None else np.array(late_documents, dtype=np.float64)
-    topics: dict[Reading, TopicFrame] = {"then": frames(then)[0], "hindsight": frames(late)[0]}
-    named: dict[Reading, WordFrame] = {"then": frames(then)[1], "hindsight": frames(late)[1]}
+    topics: dict[Reading, TopicFrame] = {"filtered": frames(then)[0], "smoothed": frames(late)[0]}
+    named: dict[Reading, WordFrame] = {"filtered": frames(then)[1], "smoothed": frames(late)[1]}
     number = np.array([e[0] for e in events], np.int64)
     none = np.full(len(events), np.nan)
     happened = EventFrame(
@@ -89,7 +89,7 @@ def story(
     )
 
 
-def told(rows: FakeRows, reading: Reading = "then", since: int | None = None) -> list[str]:
+def sentences(rows: FakeRows, reading: Reading = "filtered", since: int | None = None) -> list[str]:
     return [str(change) for change in what_changed(CachedRows(rows), reading, since).changes]
 
 
@@ -123,38 +123,38 @@ LAST, BEFORE = "2000 Q4", "2000 Q3"
     ],
 )
 def test_an_event_is_a_sentence(event: TopicEvent, said: str) -> None:
-    assert told(story(STEADY, WORDS, (event,))) == [said]
+    assert sentences(story(STEADY, WORDS, (event,))) == [said]
 
 
 def test_an_alarm_says_whether_the_turn_was_the_fastest_ever() -> None:
     alarm = (19, "drift", 0, -1, 21.4)
     fast = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4})
-    assert told(fast) == [f"court supreme judge drifted faster than ever before in {LAST}: 21° in one step."]
+    assert sentences(fast) == [f"court supreme judge drifted faster than ever before in {LAST}: 21° in one step."]
     faster_once = story(STEADY, WORDS, (alarm,), speed={(19, 0): 21.4, (7, 0): 30.0})
-    assert told(faster_once) == [
+    assert sentences(faster_once) == [
         f"Drift alarm for court supreme judge in {LAST}: its words changed by 21° in one step."
     ]
 
 
-def test_in_hindsight_an_alarm_needs_a_turn() -> None:
+def test_smoothed_an_alarm_needs_a_large_drift() -> None:
     alarm = (18, "drift", 0, -1, 21.4)
-    assert told(story(STEADY, WORDS, (alarm,)), "hindsight") == []
+    assert sentences(story(STEADY, WORDS, (alarm,)), "smoothed") == []
     turned = story(STEADY, WORDS, (alarm,), speed={(17, 0): 9.0})
-    assert told(turned, "hindsight", since=15) == [
+    assert sentences(turned, "smoothed", since=15) == [
         "court supreme judge drifted faster than ever before in 2000 Q2: 9° in one step."
     ]
 
 
-def test_a_silence_that_later_documents_filled_is_none_in_hindsight() -> None:
+def test_a_silence_that_later_documents_filled_is_none_smoothed() -> None:
     events = ((19, "ended", 0, -1, 3.0), (19, "dormant", 1, -1, 2.0))
     rows = story(STEADY, WORDS, events, late_documents=[[40.0] * 19 + [2.0], *STEADY[1:]])
-    assert [c.kind for c in what_changed(CachedRows(rows), "then").changes] == ["ended", "dormant"]
-    assert [c.kind for c in what_changed(CachedRows(rows), "hindsight").changes] == ["ended", "fallen"]
+    assert [c.kind for c in what_changed(CachedRows(rows), "filtered").changes] == ["ended", "dormant"]
+    assert [c.kind for c in what_changed(CachedRows(rows), "smoothed").changes] == ["ended", "fallen"]
 
 
 def test_growth_and_fall_are_measured_against_the_time_before() -> None:
     grown = [[40.0] * 18 + [80.0] * 2, [160.0] * 18 + [120.0] * 2]
-    assert told(story(grown, WORDS)) == [
+    assert sentences(story(grown, WORDS)) == [
         f"court supreme judge grew most: from 20 % of all documents in 2000 Q1–2000 Q2 to 40 % in {BEFORE}–{LAST}.",
         f"iraq baghdad war shrank most: from 80 % of all documents in 2000 Q1–2000 Q2 to 60 % in {BEFORE}–{LAST}.",
     ]
@@ -162,13 +162,13 @@ def test_growth_and_fall_are_measured_against_the_time_before() -> None:
 
 def test_what_chance_can_do_is_not_told() -> None:
     wobble = [[40.0] * 18 + [44.0] * 2, [160.0] * 18 + [156.0] * 2]
-    assert told(story(wobble, WORDS)) == []
+    assert sentences(story(wobble, WORDS)) == []
 
 
 def test_fewer_than_ten_documents_are_not_worth_a_sentence() -> None:
     few, enough = [[0.0] * 18 + [4.0, 5.0], [160.0] * 20], [[0.0] * 18 + [5.0, 5.0], [160.0] * 20]
-    assert not any("grew" in line for line in told(story(few, WORDS)))
-    assert any("court supreme judge grew most" in line for line in told(story(enough, WORDS)))
+    assert not any("grew" in line for line in sentences(story(few, WORDS)))
+    assert any("court supreme judge grew most" in line for line in sentences(story(enough, WORDS)))
 
 
 def test_new_words_were_never_among_the_eight_strongest() -> None:
@@ -179,65 +179,65 @@ def test_new_words_were_never_among_the_eight_strongest() -> None:
         (3, 0): ["margin", *old[:7]],
     }
     rows = story([[40.0] * 20], {0: old}, later_words=later)
-    assert told(rows, since=18) == [f"New among the strongest words of old0 old1 old2 since {BEFORE}: svm, old8."]
-    assert told(rows, since=19) == [f"New among the strongest words of svm old0 old1 since {LAST}: old8."]
+    assert sentences(rows, since=18) == [f"New among the strongest words of old0 old1 old2 since {BEFORE}: svm, old8."]
+    assert sentences(rows, since=19) == [f"New among the strongest words of svm old0 old1 since {LAST}: old8."]
 
 
 def test_settling_slices_have_no_say_as_known_then() -> None:
     later = {(19, 0): ["svm", "court", "supreme"]}
     events = ((19, "born", 2, -1, 41.0),)
     rows = story(STEADY, WORDS, events, later_words=later, settling=20)
-    assert told(rows) == []
-    assert len(told(rows, "hindsight")) == 2
+    assert sentences(rows) == []
+    assert len(sentences(rows, "smoothed")) == 2
 
 
 def test_births_come_first_and_other_topics_before_the_same_again() -> None:
     later = {(19, 0): ["svm", "court", "supreme"], (19, 2): ["storm", "katrina", "flood"]}
     events = ((19, "dormant", 0, -1, 2.0), (19, "drift", 1, -1, 8.0), (18, "born", 2, -1, 41.0))
-    found = what_changed(CachedRows(story(STEADY, WORDS, events, later_words=later)), "then").changes
+    found = what_changed(CachedRows(story(STEADY, WORDS, events, later_words=later)), "filtered").changes
     assert [c.kind for c in found] == ["born", "drift", "words", "words", "dormant"]
     assert [c.topic for c in found] == [2, 1, 0, 2, 0]
 
 
-def test_a_kind_that_was_told_of_often_gives_way() -> None:
+def test_a_kind_that_was_named_often_gives_way() -> None:
     events = (*((19, "born", t, -1, 41.0) for t in (0, 1, 2)), (19, "surprise", -1, -1, 2.0))
-    found = what_changed(CachedRows(story(STEADY, WORDS, events)), "then").changes
+    found = what_changed(CachedRows(story(STEADY, WORDS, events)), "filtered").changes
     assert [c.kind for c in found] == ["born", "born", "surprise", "born"]
 
 
 def test_new_words_of_fewer_than_ten_documents_are_not_told() -> None:
     later = {(18, 0): ["svm", "court", "supreme"], (19, 0): ["svm", "court", "supreme"]}
-    for n, told_of in ((4.5, False), (5.0, True)):
+    for n, is_named in ((4.5, False), (5.0, True)):
         rows = story([[5.0] * 18 + [n] * 2, [60.0] * SLICES], WORDS, later_words=later)
-        assert any(": svm." in line for line in told(rows)) == told_of
+        assert any(": svm." in line for line in sentences(rows)) == is_named
 
 
 def test_an_end_long_after_the_last_row_is_not_told() -> None:
     gone = [[40.0] * 10 + [np.nan] * 10, *STEADY[1:]]
-    for silent, told_of in ((9.0, True), (3.0, False)):
-        lines = told(story(gone, WORDS, ((19, "ended", 0, -1, silent),)))
-        assert any("ended in" in line for line in lines) == told_of
+    for silent, is_named in ((9.0, True), (3.0, False)):
+        lines = sentences(story(gone, WORDS, ((19, "ended", 0, -1, silent),)))
+        assert any("ended in" in line for line in lines) == is_named
 
 
 def test_at_most_six_sentences() -> None:
     events = tuple((19, "born", t, -1, 41.0 + t) for t in (0, 1, 2) for _ in range(4))
-    assert len(told(story(STEADY, WORDS, events))) == MOST
+    assert len(sentences(story(STEADY, WORDS, events))) == MOST
 
 
 def test_a_quiet_time_is_widened_until_three_sentences_are_found() -> None:
     events = ((5, "born", 2, -1, 41.0), (12, "born", 0, -1, 3.0), (19, "dormant", 1, -1, 1.0))
-    changes = what_changed(CachedRows(story(STEADY, WORDS, events)), "then")
+    changes = what_changed(CachedRows(story(STEADY, WORDS, events)), "filtered")
     assert (changes.first, changes.last, len(changes.changes)) == (4, 19, 3)
-    assert told(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war became dormant in {LAST}."]
+    assert sentences(story(STEADY, WORDS, events), since=13) == [f"iraq baghdad war became dormant in {LAST}."]
 
 
 def test_a_merger_leads_to_the_survivor() -> None:
-    (change,) = what_changed(CachedRows(story(STEADY, WORDS, ((19, "merged", 0, 1, 60.0),))), "then").changes
+    (change,) = what_changed(CachedRows(story(STEADY, WORDS, ((19, "merged", 0, 1, 60.0),))), "filtered").changes
     assert (change.topic, change.at) == (1, 19)
 
 
 def test_one_slice_or_none_have_nothing_to_tell() -> None:
-    assert told(gazette(slices=1, topics=3, settling=0)) == []
+    assert sentences(gazette(slices=1, topics=3, settling=0)) == []
 
 
 def test_words_with_marks_of_ours_stay_words() -> None:
@@ -246,9 +246,9 @@ def test_words_with_marks_of_ours_stay_words() -> None:
 
 def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> None:
     rows = CachedRows(story(STEADY, WORDS, ((19, "born", 2, -1, 41.0), (12, "dormant", 0, -1, 1.0))))
-    found = columns(rows, history_of(rows, "then"))
-    assert set(found) == {"then", "hindsight"}
-    then = found["then"]
+    found = columns(rows, history_of(rows, "filtered"))
+    assert set(found) == {"filtered", "smoothed"}
+    then = found["filtered"]
     born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 recent documents."]]
     silent = [12, 0, "dormant", ["", "court supreme judge", " became dormant in 1999 Q1."]]
     assert sorted(then["rows"]) == [silent, born]
@@ -257,13 +257,13 @@ def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> 
     assert (picked["12"], picked["13"], picked["19"]) == ([born, silent], [born], [born])
     assert then["lists"]["13"][0] == "1999 Q2–2000 Q4"
     assert sorted(map(int, set(then["lists"]) - {"lately"})) == list(range(8, 20))
-    only = CachedRows(gazette(slices=4, topics=2).without_hindsight())
-    assert set(columns(only, history_of(only, "then"))) == {"then"}
+    only = CachedRows(gazette(slices=4, topics=2).without_smoothed())
+    assert set(columns(only, history_of(only, "filtered"))) == {"filtered"}
 
 
 def test_no_sentence_holds_a_word_of_the_model() -> None:
     rows = CachedRows(gazette())
-    for reading in ("then", "hindsight"):
+    for reading in ("filtered", "smoothed"):
         for since in range(1, 30):
             for change in what_changed(rows, reading, since).changes:
                 assert isinstance(change, Change)

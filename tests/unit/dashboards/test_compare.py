@@ -33,8 +33,8 @@ def traces(figure: Any) -> dict[str, Any]:
 
 def test_both_sides_are_the_fourteen_strongest_words() -> None:
     rows = gazette(slices=13, topics=4)
-    found = CompareView().frame(rows, Selection(topic=2, date=9, other=3, reading="hindsight"))
-    words = rows.words("hindsight", 2, WORDS)
+    found = CompareView().frame(rows, Selection(topic=2, date=9, other=3, reading="smoothed"))
+    words = rows.words("smoothed", 2, WORDS)
     for side, s in ((found.left, 3), (found.right, 9)):
         assert side.words == tuple(words.word[words.slice == s])
         assert side.weights == pytest.approx(tuple(words.weight[words.slice == s]))
@@ -61,12 +61,12 @@ def test_dates_without_the_topic_are_its_nearest_ones() -> None:
 
 def test_the_angle_is_that_of_the_means() -> None:
     rows = CachedRows(gazette(slices=13, topics=4))
-    sketches = rows.sketches("hindsight", 2)
+    sketches = rows.sketches("smoothed", 2)
     a, b = sketches.numbers[sketches.slice == 3][0], sketches.numbers[sketches.slice == 9][0]
     true = np.degrees(np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
-    found = CompareView().frame(rows, Selection(topic=2, date=9, other=3, reading="hindsight"))
+    found = CompareView().frame(rows, Selection(topic=2, date=9, other=3, reading="smoothed"))
     assert found.degrees == pytest.approx(true, abs=1e-6)
-    angles = rows.angles("then", 2)
+    angles = rows.angles("filtered", 2)
     expected = angles.degrees[(angles.slice == 9) & (np.minimum(angles.topic, angles.other) == 1)]
     topics = CompareView().frame(rows, Selection(topic=2, date=9, other_topic=1))
     assert topics.degrees == pytest.approx(float(expected[0]))
@@ -130,13 +130,13 @@ def test_the_angles_of_a_page_are_those_of_the_view() -> None:
     assert PANEL.keys is not None
     assert PANEL.draw is not None
     keys = PANEL.keys(rows, [0, 2])
-    expected = ["hindsight/0", "hindsight/2", "then/0", "then/2"]
+    expected = ["smoothed/0", "smoothed/2", "filtered/0", "filtered/2"]
     assert keys == [f"compare/{key}" for key in ("wide", "phone", *expected)]
-    known = PANEL.draw(rows, "compare/then/2")
+    known = PANEL.draw(rows, "compare/filtered/2")
     for later in range(1, 6):
         for earlier in range(later):
             seen = CompareView().frame(rows, Selection(topic=2, date=later, other=earlier))
-            assert known["turned"][later * (later - 1) // 2 + earlier] * known["unit"] == pytest.approx(
+            assert known["drift"][later * (later - 1) // 2 + earlier] * known["unit"] == pytest.approx(
                 seen.degrees, abs=0.26
             )
 

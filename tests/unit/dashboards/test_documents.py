@@ -11,48 +11,48 @@ from vmfstream.dashboards.page.data import parts_of
 from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
-from vmfstream.dashboards.views.table import PANEL, turned_since_first
+from vmfstream.dashboards.views.table import PANEL, drift_since_first
 
 
 def test_turned_is_the_angle_to_the_first_date() -> None:
     rows = CachedRows(gazette())
-    history = history_of(rows, "hindsight")
-    turned = turned_since_first(rows, history)
-    sketches = rows.sketches("hindsight", 21)  # born in slice 19
+    history = history_of(rows, "smoothed")
+    drift = drift_since_first(rows, history)
+    sketches = rows.sketches("smoothed", 21)  # born in slice 19
     first, last = sketches.numbers[0], sketches.numbers[-1]
     true = np.degrees(np.arccos(first @ last / np.linalg.norm(first) / np.linalg.norm(last)))
     t = history.position(21)
-    assert turned[29, t] == pytest.approx(true, abs=0.05)
-    assert turned[19, t] == pytest.approx(0.0, abs=0.05)
-    assert np.isnan(turned[:19, t]).all()
+    assert drift[29, t] == pytest.approx(true, abs=0.05)
+    assert drift[19, t] == pytest.approx(0.0, abs=0.05)
+    assert np.isnan(drift[:19, t]).all()
 
 
-def test_as_known_then_turning_begins_after_settling() -> None:
+def test_filtered_drift_begins_after_the_warm_up() -> None:
     rows = CachedRows(gazette(slices=8, topics=3, settling=3))
-    turned = turned_since_first(rows, history_of(rows, "then"))
-    assert np.isnan(turned[:3]).all()
-    assert turned[3] == pytest.approx(np.zeros(3), abs=0.05)
+    drift = drift_since_first(rows, history_of(rows, "filtered"))
+    assert np.isnan(drift[:3]).all()
+    assert drift[3] == pytest.approx(np.zeros(3), abs=0.05)
 
 
 def test_columns_have_a_place_for_every_topic_and_date() -> None:
     rows = CachedRows(gazette(slices=6, topics=4))
     assert PANEL.columns is not None
-    found = PANEL.columns(rows, history_of(rows, "hindsight"))
-    assert set(found) == {"hindsight", "then"}
-    turned = turned_since_first(rows, history_of(rows, "then"))
-    shown = found["then"]["turned"].reshape(6, 4) * found["then"]["unit"]
-    known = ~np.isnan(turned)
-    np.testing.assert_allclose(shown[known], turned[known], atol=0.26)
-    assert (found["then"]["turned"].reshape(6, 4)[~known] == 255).all()
+    found = PANEL.columns(rows, history_of(rows, "smoothed"))
+    assert set(found) == {"smoothed", "filtered"}
+    drift = drift_since_first(rows, history_of(rows, "filtered"))
+    shown = found["filtered"]["drift"].reshape(6, 4) * found["filtered"]["unit"]
+    known = ~np.isnan(drift)
+    np.testing.assert_allclose(shown[known], drift[known], atol=0.26)
+    assert (found["filtered"]["drift"].reshape(6, 4)[~known] == 255).all()
 
 
-def test_a_log_without_sketches_has_a_table_all_the_same() -> None:
+def test_a_run_file_without_sketches_has_a_table_all_the_same() -> None:
     rows = gazette(slices=6, topics=4)
     rows.sketch_frames.clear()
     assert PANEL.columns is not None
     snapshot = CachedRows(rows)
-    found = PANEL.columns(snapshot, history_of(snapshot, "hindsight"))
-    assert (found["then"]["turned"] == 255).all()
+    found = PANEL.columns(snapshot, history_of(snapshot, "smoothed"))
+    assert (found["filtered"]["drift"] == 255).all()
 
 
 def test_heads_are_buttons_in_plain_words() -> None:

@@ -42,7 +42,7 @@ def test_thirty_by_thirty_stays_under_eight_megabytes() -> None:
     assert report.dropped == ()
 
 
-def test_same_log_same_bytes(tmp_path: Path) -> None:
+def test_the_same_run_file_gives_the_same_bytes(tmp_path: Path) -> None:
     log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
     one, two = tmp_path / "one.html", tmp_path / "two.html"
     export_page(log, one)
@@ -53,7 +53,7 @@ def test_same_log_same_bytes(tmp_path: Path) -> None:
     assert "Harbour Gazette" in two.read_text(encoding="utf-8")
 
 
-def test_a_log_gives_the_page_of_its_rows(tmp_path: Path) -> None:
+def test_a_run_file_gives_the_page_of_its_rows(tmp_path: Path) -> None:
     rows = gazette(slices=5, topics=4)
     log = write_log(tmp_path / "run.duckdb", rows)
     export_page(log, tmp_path / "page.html")
@@ -71,7 +71,7 @@ def test_nothing_is_asked_of_the_network(page: str) -> None:
 
 
 @pytest.mark.parametrize("name", all_but(LOGS, "300 topics"))
-def test_every_log_gives_a_page(name: str) -> None:
+def test_every_run_file_gives_a_page(name: str) -> None:
     rows = LOGS[name]()
     parser = _Parser()
     parser.feed(unpacked(build_page(rows)[0]))
@@ -139,7 +139,7 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
     code += "".join(
         f"messages.{name} " for path in Path(str(folder)).rglob("*.py") for name in _PYTHON.findall(path.read_text())
     )
-    used = set(re.findall(r"\bmessages\.(\w+)", code)) | {"then", "hindsight"}  # messages[state.reading]
+    used = set(re.findall(r"\bmessages\.(\w+)", code)) | {"filtered", "smoothed"}  # messages[state.reading]
     used |= {
         f"{kind}At" for kind in ("born", "ended", "split", "merged", "dormant", "woken", "drift")
     }  # messages[kind + "At"]
@@ -147,7 +147,7 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
 
 
 @pytest.mark.parametrize("opening", ["documents", "share"])
-def test_large_logs_lose_parts_in_the_stated_order_and_say_so(opening: str) -> None:
+def test_large_run_files_lose_parts_in_the_stated_order_and_say_so(opening: str) -> None:
     rows = gazette(slices=12, topics=8)
     if opening == "share":
         rows.slice_frame.n[-1] *= 40
@@ -174,19 +174,19 @@ def test_settings_are_checked(tmp_path: Path) -> None:
 
 def test_opening_topic_turned_lately() -> None:
     rows = gazette(slices=20, topics=6)
-    late = rows.topic_frames["hindsight"]
+    late = rows.topic_frames["smoothed"]
     late.drift_angle[:] = 1.0
     late.n[:] = 50.0
     late.drift_angle[(late.topic == 3) & (late.slice >= 18)] = 20.0
     late.drift_angle[(late.topic == 1) & (late.slice < 10)] = 40.0
-    assert initial_topic(read_history(rows, "hindsight")) == 3
+    assert initial_topic(read_history(rows, "smoothed")) == 3
 
 
 def test_streams_that_grew_open_with_shares() -> None:
     rows = gazette(slices=8, topics=4)
-    assert initial_measure(read_history(rows, "then")) == "documents"
+    assert initial_measure(read_history(rows, "filtered")) == "documents"
     rows.slice_frame.n[-1] *= 5
-    assert initial_measure(read_history(rows, "then")) == "share"
+    assert initial_measure(read_history(rows, "filtered")) == "share"
 
 
 def test_dates_are_shown_as_far_as_they_are_known() -> None:
@@ -196,19 +196,19 @@ def test_dates_are_shown_as_far_as_they_are_known() -> None:
         assert {len(row[3]) for row in _data(build_page(rows)[0])["documents"]} == {length}
 
 
-def test_without_hindsight_the_switch_is_off_and_says_why() -> None:
-    text, _ = build_page(gazette(slices=4, topics=3).without_hindsight())
-    assert re.search(r'<button data-value="hindsight" disabled title="Not computed[^"]+"', text)
-    assert _data(text)["open"]["reading"] == "then"
+def test_without_smoothed_the_switch_is_off_and_says_why() -> None:
+    text, _ = build_page(gazette(slices=4, topics=3).without_smoothed())
+    assert re.search(r'<button data-value="smoothed" disabled title="Not computed[^"]+"', text)
+    assert _data(text)["open"]["reading"] == "filtered"
 
 
 def test_slices_not_yet_smoothed_are_shown_as_known_then() -> None:
     rows = gazette(slices=6, topics=3)
-    late = rows.topic_frames["hindsight"]
+    late = rows.topic_frames["smoothed"]
     late = kept(late, late.slice < 5)
-    cut = replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": late})
-    then, mixed = read_history(cut, "then"), read_history(cut, "hindsight")
-    assert mixed.reading == "hindsight"
+    cut = replace(rows, topic_frames={"filtered": rows.topic_frames["filtered"], "smoothed": late})
+    then, mixed = read_history(cut, "filtered"), read_history(cut, "smoothed")
+    assert mixed.reading == "smoothed"
     assert (mixed.certainty[5] == then.certainty[5]).all()
     assert (mixed.certainty[4] != then.certainty[4]).any()
     assert mixed.strongest(5, 0, 5) == then.strongest(5, 0, 5)

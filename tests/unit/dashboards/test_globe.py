@@ -1,4 +1,4 @@
-"""The globe: near topics live near, no home moves, trails are as long as the words turned."""
+"""The globe: near topics are near, no position moves, trails are as long as the drift."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_homes_show_who_is_near_whom_better_than_chance() -> None:
     rng = np.random.default_rng(0)
     rows = gazette(slices=12, topics=24, settling=0)
     group = rng.normal(size=(6, 512))[np.arange(24) % 6]
-    frame = rows.sketch_frames["hindsight"]
+    frame = rows.sketch_frames["smoothed"]
     numbers = (group + 0.8 * rng.normal(size=(24, 512)))[frame.topic]
     rows = replace(rows, sketch_frames={r: replace(f, numbers=numbers) for r, f in rows.sketch_frames.items()})
     found = topic_positions(rows)
@@ -96,15 +96,15 @@ def test_homes_show_who_is_near_whom_better_than_chance() -> None:
 def test_pairs_that_never_met_are_told_apart_by_their_sketches() -> None:
     rows = gazette(slices=26, topics=24)
     topics = np.array([3, 7, 21])  # 7 ended before 21 was born, both met 3
-    degrees = mean_degrees(rows.angles("hindsight"), rows.sketches("hindsight"), topics)
-    exact = rows.angles("hindsight")
+    degrees = mean_degrees(rows.angles("smoothed"), rows.sketches("smoothed"), topics)
+    exact = rows.angles("smoothed")
     met = (exact.topic == 3) & (exact.other == 21)
     assert degrees[0, 2] == pytest.approx(exact.degrees[met].mean())
-    sketches = all_sketches(rows, history_of(CachedRows(rows), "hindsight"))
+    sketches = all_sketches(rows, history_of(CachedRows(rows), "smoothed"))
     lives = np.nansum(sketches[:, [7, 21]], axis=0).astype(np.float64)
     lives /= np.linalg.norm(lives, axis=1, keepdims=True)
-    together = (rows.angles("hindsight").topic == 7) & (rows.angles("hindsight").other == 21)
-    expected = rows.angles("hindsight").degrees[together].mean() if together.any() else degrees_between(*lives)
+    together = (rows.angles("smoothed").topic == 7) & (rows.angles("smoothed").other == 21)
+    expected = rows.angles("smoothed").degrees[together].mean() if together.any() else degrees_between(*lives)
     assert degrees[1, 2] == pytest.approx(expected, abs=1e-3)
 
 
@@ -118,23 +118,23 @@ def test_near_pairs_fit_better_than_far_ones() -> None:
 
 
 def test_homes_do_not_depend_on_slices_that_were_settling() -> None:
-    rows = gazette(slices=8, topics=7, settling=3).without_hindsight()
-    frame = rows.sketch_frames["then"]
+    rows = gazette(slices=8, topics=7, settling=3).without_smoothed()
+    frame = rows.sketch_frames["filtered"]
     noise = np.random.default_rng(0).normal(size=frame.numbers.shape)
     other = replace(frame, numbers=np.where((frame.slice < 3)[:, None], noise, frame.numbers))
-    known, changed = topic_positions(rows), topic_positions(replace(rows, sketch_frames={"then": other}))
+    known, changed = topic_positions(rows), topic_positions(replace(rows, sketch_frames={"filtered": other}))
     assert len(known) == 7
     for topic, place in known.items():
         np.testing.assert_array_equal(place, changed[topic])
 
 
 def test_no_home_moves_when_slices_are_added() -> None:
-    rows = gazette(slices=26, topics=24).without_hindsight()
-    frame = rows.sketch_frames["then"]
+    rows = gazette(slices=26, topics=24).without_smoothed()
+    frame = rows.sketch_frames["filtered"]
     stay = ~(np.isin(frame.topic, np.arange(2, 13)) & (frame.slice >= 8))  # gone before others are born
     noise = np.random.default_rng(0).normal(size=frame.numbers.shape)
     numbers = np.where(((frame.topic == 21) & (frame.slice > 20))[:, None], noise, frame.numbers)
-    rows = replace(rows, sketch_frames={"then": SketchFrame(frame.slice[stay], frame.topic[stay], numbers[stay])})
+    rows = replace(rows, sketch_frames={"filtered": SketchFrame(frame.slice[stay], frame.topic[stay], numbers[stay])})
     early, middle, later, last = (topic_positions(until(rows, s)) for s in (6, 12, 20, 25))
     assert len(early) < len(middle) < len(later) == len(last)
     for known, more in ((early, middle), (middle, later), (later, last)):
@@ -142,12 +142,12 @@ def test_no_home_moves_when_slices_are_added() -> None:
             np.testing.assert_array_equal(place, more[topic])
 
 
-def test_a_new_slice_moves_no_home_of_a_hindsight_that_was_calculated_before() -> None:
+def test_a_new_slice_moves_no_smoothed_position_computed_before() -> None:
     rows = gazette(slices=26, topics=24)
     before = until(rows, 18)
-    after = replace(rows, topic_frames=rows.topic_frames | {"hindsight": before.topic_frames["hindsight"]})
-    after = replace(after, word_frames=rows.word_frames | {"hindsight": before.word_frames["hindsight"]})
-    after = replace(after, sketch_frames=rows.sketch_frames | {"hindsight": before.sketch_frames["hindsight"]})
+    after = replace(rows, topic_frames=rows.topic_frames | {"smoothed": before.topic_frames["smoothed"]})
+    after = replace(after, word_frames=rows.word_frames | {"smoothed": before.word_frames["smoothed"]})
+    after = replace(after, sketch_frames=rows.sketch_frames | {"smoothed": before.sketch_frames["smoothed"]})
     old, new = topic_positions(before), topic_positions(after)
     assert len(old) < len(new)
     for topic, place in old.items():
@@ -174,7 +174,7 @@ def test_a_stretched_path_keeps_its_end_and_begins_where_it_must(least: float) -
     assert float(degrees_between(still[0], still[-1])) == pytest.approx(least)
 
 
-@pytest.mark.parametrize("reading", ["then", "hindsight"])
+@pytest.mark.parametrize("reading", ["filtered", "smoothed"])
 def test_trails_are_as_long_as_the_words_turned(reading: Any) -> None:
     rows = CachedRows(gazette(slices=26, topics=24))
     frame = globe_frame(rows, Selection(date=22, reading=reading))
@@ -197,13 +197,13 @@ def test_trails_are_as_long_as_the_words_turned(reading: Any) -> None:
 
 def test_topics_stay_near_their_homes_and_move_towards_what_they_approach() -> None:
     rows = gazette(slices=12, topics=4, settling=0)
-    frame = rows.sketch_frames["hindsight"]
+    frame = rows.sketch_frames["smoothed"]
     axes = np.eye(512)[:4]
     part = np.linspace(0.0, 0.6, 12)[frame.slice]
     numbers = axes[frame.topic] + 0.05 * np.eye(512)[5]
     numbers[frame.topic == 0] = (1 - part[frame.topic == 0, None]) * axes[0] + part[frame.topic == 0, None] * axes[2]
     rows = replace(rows, sketch_frames={r: replace(f, numbers=numbers) for r, f in rows.sketch_frames.items()})
-    found = globe_frame(CachedRows(rows), Selection(reading="hindsight"))
+    found = globe_frame(CachedRows(rows), Selection(reading="smoothed"))
     goal = topic_positions(rows)[2]
     assert degrees_between(found.place[-1, 0], goal) < degrees_between(found.place[0, 0], goal) - 5
     np.testing.assert_allclose(found.place[:, 3], np.tile(topic_positions(rows)[3], (12, 1)), atol=1e-6)
@@ -211,7 +211,7 @@ def test_topics_stay_near_their_homes_and_move_towards_what_they_approach() -> N
 
 def test_settling_slices_have_no_place_as_known_then() -> None:
     rows = CachedRows(gazette(slices=10, topics=5, settling=4))
-    then, late = (globe_frame(rows, Selection(reading=reading)) for reading in ("then", "hindsight"))
+    then, late = (globe_frame(rows, Selection(reading=reading)) for reading in ("filtered", "smoothed"))
     assert np.isnan(then.place[:4]).all()
     assert not np.isnan(then.place[4:]).any()
     assert not np.isnan(late.place).any()
@@ -219,21 +219,21 @@ def test_settling_slices_have_no_place_as_known_then() -> None:
 
 def test_the_page_gets_places_in_hundredths_of_degrees() -> None:
     rows = CachedRows(gazette(slices=26, topics=24))
-    drawing = globe.draw(rows, "globe/then")
+    drawing = globe.draw(rows, "globe/filtered")
     meta = drawing["layout"]["meta"]
-    frame = globe_frame(rows, Selection(reading="then"))
+    frame = globe_frame(rows, Selection(reading="filtered"))
     nowhere = np.isnan(frame.place[..., 0])
     np.testing.assert_array_equal(meta["lat"] == -32768, nowhere)
     lon, lat = np.radians(meta["lon"] / 100.0), np.radians(meta["lat"] / 100.0)
     points = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
     assert degrees_between(points, frame.place)[~nowhere].max() < 0.02
-    np.testing.assert_allclose((meta["turned"] * meta["unit"])[~nowhere], frame.turned[~nowhere], atol=0.26)
+    np.testing.assert_allclose((meta["drift"] * meta["unit"])[~nowhere], frame.drift[~nowhere], atol=0.26)
     assert [trace["name"] for trace in drawing["data"]] == ["trail", "rings", "dots", "names"]
 
 
 def test_of_many_topics_the_sixty_largest_are_drawn() -> None:
     rows = CachedRows(gazette(slices=3, topics=90, settling=0, stored=8))
-    frame = globe_frame(rows, Selection(reading="hindsight"))
+    frame = globe_frame(rows, Selection(reading="smoothed"))
     shown = shown_topics(frame)
     assert shown.size == 60
     assert frame.share[shown].min() >= np.delete(frame.share, shown).max()
@@ -242,15 +242,15 @@ def test_of_many_topics_the_sixty_largest_are_drawn() -> None:
     assert 5 < len(named["text"]) <= 16
 
 
-def test_a_log_without_sketches_has_no_globe() -> None:
+def test_a_run_file_without_sketches_has_no_globe() -> None:
     rows = CachedRows(replace(gazette(slices=5, topics=4), sketch_frames={}))
-    frame = globe_frame(rows, Selection(reading="hindsight"))
+    frame = globe_frame(rows, Selection(reading="smoothed"))
     assert frame.topics.size == 0
     GlobeView().figure(frame, Size(640, 640), "light")
 
 
 def test_the_side_in_sight_is_where_most_documents_are() -> None:
-    frame = globe_frame(CachedRows(gazette(slices=6, topics=5, settling=0)), Selection(reading="hindsight"))
+    frame = globe_frame(CachedRows(gazette(slices=6, topics=5, settling=0)), Selection(reading="smoothed"))
     place = np.full_like(frame.place, np.nan)
     place[-1] = [0.0, -1.0, 0.0]
     place[-1, 0] = [0.0, 1.0, 0.0]

@@ -128,7 +128,7 @@ def test_updates_are_put_together_by_slice() -> None:
     assert row(run(lag=[9, 4] * SLICES), "Messages").values[5] == 4.0
 
 
-def test_surprise_is_told_in_usual_spreads() -> None:
+def test_surprise_is_measured_in_usual_spreads() -> None:
     predicted = [50.0 + (s % 5) for s in range(SLICES)]
     predicted[-1] = 40.0
     found = row(run(predicted=predicted), "Surprise")
@@ -190,7 +190,7 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
     )
 
 
-def test_what_the_log_does_not_know_is_named() -> None:
+def test_what_the_run_file_does_not_know_is_named() -> None:
     frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
     assert frame.missing == ("Out-of-vocabulary rate", "Messages waiting")
     assert len(frame.rows) == 6
@@ -213,7 +213,7 @@ def test_odd_values_are_red_dots_and_have_a_mark() -> None:
     assert "usual 1,000" in {note.text for note in figure.layout.annotations}
     values = next(t for t in figure.data if t.name == "values")
     assert ((np.array(values.y) >= 0) & (np.array(values.y) <= 8) | np.isnan(values.y)).all()
-    told = columns(rows, history_of(rows, "then"))
+    told = columns(rows, history_of(rows, "filtered"))
     assert told["rows"][0] == {
         "name": "Documents",
         "odd": [SLICES - 1],

@@ -40,7 +40,7 @@ def with_events(rows: FakeRows, events: Sequence[Event]) -> FakeRows:
 
 
 def lines(rows: FakeRows, **chosen: Any) -> LineageFrame:
-    return LineageView().frame(rows, Selection(**{"reading": "hindsight"} | chosen))
+    return LineageView().frame(rows, Selection(**{"reading": "smoothed"} | chosen))
 
 
 def drawn(frame: LineageFrame, size: Size = WIDE) -> dict[str, Any]:
@@ -117,10 +117,10 @@ def test_a_handful_of_smaller_topics_is_not_left_out() -> None:
 
 def test_lives_over_within_three_slices_are_counted_unless_they_have_relatives_or_are_new() -> None:
     rows = gazette(slices=12, topics=4)
-    keep = rows.topic_frames["hindsight"]
+    keep = rows.topic_frames["smoothed"]
     gone = ((keep.topic == 1) & (keep.slice > 1)) | ((keep.topic == 2) & (keep.slice < 11))
     left = kept(keep, ~gone)
-    short = replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": left})
+    short = replace(rows, topic_frames={"filtered": rows.topic_frames["filtered"], "smoothed": left})
     frame = lines(with_events(short, []))
     assert frame.short == 1
     assert [int(frame.history.topic[line.t]) for line in frame.lines] == [0, 2, 3]
@@ -149,14 +149,14 @@ def test_thickness_has_its_limits() -> None:
 
 def test_lanes_and_thickness_stay_when_a_slice_is_added() -> None:
     rows = gazette(slices=14, topics=12, stored=12)
-    frame = rows.topic_frames["hindsight"]
+    frame = rows.topic_frames["smoothed"]
     share = frame.share.copy()
     smallest = min(range(12), key=lambda topic: share[frame.topic == topic].max())
     share[(frame.slice == 13) & (frame.topic == smallest)] = 1.01 * share.max()
     every = replace(frame, share=share)
     early = kept(every, frame.slice < 13)
     later, before = (
-        lines(replace(rows, topic_frames={"then": rows.topic_frames["then"], "hindsight": which}))
+        lines(replace(rows, topic_frames={"filtered": rows.topic_frames["filtered"], "smoothed": which}))
         for which in (every, early)
     )
     assert [line.lane for line in before.lines] == [line.lane for line in later.lines]
@@ -207,14 +207,14 @@ def test_marks_stand_where_a_life_begins_and_ends_and_near_ones_become_one() -> 
 
 def test_a_line_tells_where_topics_were_still_being_found() -> None:
     rows = gazette(slices=12, topics=4, settling=3)
-    then, late = (drawn(LineageView().frame(rows, Selection(reading=r)))["layout"] for r in ("then", "hindsight"))
+    then, late = (drawn(LineageView().frame(rows, Selection(reading=r)))["layout"] for r in ("filtered", "smoothed"))
     assert [note["x"] for note in then["annotations"]] == [2.5]
     assert late["annotations"] == []
     assert len(then["shapes"]) == len(late["shapes"]) + 1
 
 
 def test_words_at_first_are_those_of_the_first_settled_slice() -> None:
-    frame = LineageView().frame(gazette(slices=12, topics=4, settling=3), Selection(reading="then"))
+    frame = LineageView().frame(gazette(slices=12, topics=4, settling=3), Selection(reading="filtered"))
     text = trace(drawn(frame), "first words")["text"]
     for line, words in zip(frame.lines, text, strict=True):
         assert words == " ".join(distinct(frame.history.strongest(3, line.t, 8), 2))
@@ -256,7 +256,7 @@ def test_columns_hold_what_happened_by_position() -> None:
     events = [(3, "merged", 1, 2, 48.6), (4, "started", 1, -1, np.nan), (5, "ended", 3, -1, np.nan)]
     rows = with_events(gazette(slices=8, topics=4), events)
     snapshot = CachedRows(rows)
-    found = lineage.columns(snapshot, history_of(snapshot, "then"))["then"]
+    found = lineage.columns(snapshot, history_of(snapshot, "filtered"))["filtered"]
     assert found["events"] == [[3, "merged", 1, 2, 49], [5, "ended", 3, -1, None]]
     assert found["summary"].endswith("1 merged into another, 1 ended.")
     assert found["left"] == ""
@@ -264,7 +264,9 @@ def test_columns_hold_what_happened_by_position() -> None:
 
 def test_every_key_is_drawn_and_scope_all_exists_only_where_it_shows_more() -> None:
     few, many = CachedRows(gazette(slices=6, topics=5)), CachedRows(gazette(slices=6, topics=60, stored=10))
-    assert lineage.keys(few, []) == [f"lineage/{r}/top/{w}" for r in ("hindsight", "then") for w in ("wide", "phone")]
+    assert lineage.keys(few, []) == [
+        f"lineage/{r}/top/{w}" for r in ("smoothed", "filtered") for w in ("wide", "phone")
+    ]
     assert len(lineage.keys(many, [])) == 8
     heights = {key: lineage.draw(many, key)["layout"]["height"] for key in lineage.keys(many, [])}
-    assert heights["lineage/then/all/wide"] > heights["lineage/then/top/wide"]
+    assert heights["lineage/filtered/all/wide"] > heights["lineage/filtered/top/wide"]

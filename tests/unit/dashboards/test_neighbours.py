@@ -29,7 +29,7 @@ class TrueRows:
 
     def __init__(self, rows: FakeRows, seed: int = 3, words: int = 900) -> None:
         self._rows = rows
-        slices, topics = rows.slices().slice.size, int(rows.topics("then").topic.max()) + 1
+        slices, topics = rows.slices().slice.size, int(rows.topics("filtered").topic.max()) + 1
         rng = np.random.default_rng(seed)
         home = rng.gamma(0.05, size=(topics, words))
         way = np.cumsum(rng.gamma(0.05, size=(slices, topics, words)), axis=0) * 0.2
@@ -70,7 +70,7 @@ def traces(rows: CachedRows, selection: Selection, size: Size = WIDE) -> dict[st
     return {trace["name"]: trace for trace in view.drawing(view.frame(rows, selection), size, "light")["data"]}
 
 
-@pytest.mark.parametrize("reading", ["then", "hindsight"])
+@pytest.mark.parametrize("reading", ["filtered", "smoothed"])
 def test_radius_is_the_angle_between_the_true_means(reading: Reading) -> None:
     true = TrueRows(gazette(slices=26, topics=24))
     rows = snapshot(true)
@@ -87,11 +87,11 @@ def test_radius_is_the_angle_between_the_true_means(reading: Reading) -> None:
 
 def test_the_own_past_is_as_far_as_the_topic_has_turned() -> None:
     true = TrueRows(gazette(slices=26, topics=6))
-    frame = NeighboursView().frame(snapshot(true), Selection(topic=3, date=20, reading="hindsight"))
+    frame = NeighboursView().frame(snapshot(true), Selection(topic=3, date=20, reading="smoothed"))
     at, degrees = frame.past.seen_from(20)
     assert at.tolist() == list(range(20))
     np.testing.assert_allclose(degrees, [true.angle(20, 3, int(s), 3) for s in at], atol=5.0)
-    points = traces(snapshot(true), Selection(topic=3, date=20, reading="hindsight"), Size(900, 900))
+    points = traces(snapshot(true), Selection(topic=3, date=20, reading="smoothed"), Size(900, 900))
     path = np.concatenate([np.hypot(points[f"past-{k}"]["x"], points[f"past-{k}"]["y"]) for k in range(4)])
     assert path[0] == pytest.approx(degrees[0], abs=1e-3)
     assert path[-1] == 0.0
@@ -100,16 +100,16 @@ def test_the_own_past_is_as_far_as_the_topic_has_turned() -> None:
 
 def test_small_rings_lie_at_the_angle_at_birth() -> None:
     true = TrueRows(gazette(slices=26, topics=24))
-    frame = NeighboursView().frame(snapshot(true), Selection(topic=2, reading="hindsight"))
+    frame = NeighboursView().frame(snapshot(true), Selection(topic=2, reading="smoothed"))
     k = int(np.flatnonzero(frame.others == 20)[0])  # born in slice 9, gone since slice 20
     j = int(np.flatnonzero(frame.others == 5)[0])
-    earlier = NeighboursView().frame(snapshot(true), Selection(topic=2, date=15, reading="hindsight"))
+    earlier = NeighboursView().frame(snapshot(true), Selection(topic=2, date=15, reading="smoothed"))
     assert np.isnan(frame.degrees[k])
     assert earlier.first_degrees[k] == pytest.approx(true.angle(9, 2, 9, 20))
     assert frame.first_degrees[j] == pytest.approx(true.angle(0, 2, 0, 5))
-    then = NeighboursView().frame(snapshot(true), Selection(topic=2, reading="then"))
+    then = NeighboursView().frame(snapshot(true), Selection(topic=2, reading="filtered"))
     assert then.first_degrees[j] == pytest.approx(true.angle(2, 2, 2, 5))  # two slices were settling
-    first = NeighboursView().frame(snapshot(true), Selection(topic=2, date=0, reading="hindsight"))
+    first = NeighboursView().frame(snapshot(true), Selection(topic=2, date=0, reading="smoothed"))
     assert np.isnan(first.first_degrees).all()
 
 
@@ -118,7 +118,7 @@ def test_rays_stay_when_the_date_or_the_reading_changes() -> None:
     frames = [
         NeighboursView().frame(rows, Selection(topic=2, date=date, reading=reading))
         for date in (0, 12, 25)
-        for reading in ("then", "hindsight")
+        for reading in ("filtered", "smoothed")
     ]
     for frame in frames[1:]:
         np.testing.assert_array_equal(frame.others, frames[0].others)
@@ -136,15 +136,15 @@ def test_rays_serve_both_readings() -> None:
     rows = gazette(slices=8, topics=9)
 
     def fewer(frames: Any) -> Any:
-        late = frames["hindsight"]
-        return frames | {"hindsight": kept(late, late.topic != 5)}  # a topic that the smoother found to be none
+        late = frames["smoothed"]
+        return frames | {"smoothed": kept(late, late.topic != 5)}  # a topic that the smoother found to be none
 
     rows = replace(
         rows, **{name: fewer(getattr(rows, name)) for name in ("topic_frames", "word_frames", "sketch_frames")}
     )
     then, late = (
         NeighboursView().frame(CachedRows(rows), Selection(topic=2, reading=reading))
-        for reading in ("then", "hindsight")
+        for reading in ("filtered", "smoothed")
     )
     np.testing.assert_array_equal(then.others, late.others)
     assert 5 in late.others
@@ -194,8 +194,8 @@ def test_of_very_many_topics_the_nearest_and_the_largest_are_drawn() -> None:
 def test_bytes_hold_the_angles_to_the_others_at_all_dates() -> None:
     true = TrueRows(gazette(slices=26, topics=24))
     rows = snapshot(true)
-    alive = ~np.isnan(history_of(rows, "hindsight").documents)
-    meta = neighbours.draw(rows, "neighbours/hindsight/7")["layout"]["meta"]
+    alive = ~np.isnan(history_of(rows, "smoothed").documents)
+    meta = neighbours.draw(rows, "neighbours/smoothed/7")["layout"]["meta"]
     angles = meta["angles"]
     assert angles.dtype == np.uint8
     assert angles.shape == (26, meta["others"].size)
@@ -216,8 +216,8 @@ def test_angles_above_what_half_degrees_hold_get_a_coarser_unit() -> None:
 
 def test_a_template_holds_the_past_as_seen_from_every_date() -> None:
     rows = snapshot(TrueRows(gazette(slices=26, topics=6)))
-    meta = neighbours.draw(rows, "neighbours/then/3")["layout"]["meta"]
-    frame = NeighboursView().frame(rows, Selection(topic=3, reading="then"))
+    meta = neighbours.draw(rows, "neighbours/filtered/3")["layout"]["meta"]
+    frame = NeighboursView().frame(rows, Selection(topic=3, reading="filtered"))
     start = 0
     for date in meta["date"].tolist():
         at, degrees = frame.past.seen_from(date)
@@ -231,17 +231,18 @@ def test_a_template_holds_the_past_as_seen_from_every_date() -> None:
 
 def test_every_chart_is_drawn_to_its_own_rim() -> None:
     rows = CachedRows(gazette(slices=6, topics=5))
-    shared = neighbours.columns(rows, history_of(rows, "hindsight"))["layout"]
+    shared = neighbours.columns(rows, history_of(rows, "smoothed"))["layout"]
     assert not {"xaxis", "yaxis", "shapes"} & set(shared)  # topics far from all others have a wider rim
     for topic in range(5):
-        layout = neighbours.draw(rows, f"neighbours/hindsight/{topic}")["layout"]
+        layout = neighbours.draw(rows, f"neighbours/smoothed/{topic}")["layout"]
         reach = layout["meta"]["reach"]
         assert layout["xaxis"]["range"] == layout["yaxis"]["range"] == [-reach, reach]
         assert max(shape["x1"] for shape in layout["shapes"]) == layout["meta"]["rim"] < reach
 
 
 def test_a_long_past_is_thinned_to_few_bytes() -> None:
-    meta = neighbours.draw(CachedRows(gazette(slices=500, topics=2, stored=8)), "neighbours/then/1")["layout"]["meta"]
+    rows = CachedRows(gazette(slices=500, topics=2, stored=8))
+    meta = neighbours.draw(rows, "neighbours/filtered/1")["layout"]["meta"]
     assert meta["at"][0] == 2
     assert meta["at"][-1] == 499
     assert 12 <= meta["at"].size <= 40
@@ -255,16 +256,16 @@ def test_edges() -> None:
     young = traces(CachedRows(gazette(slices=1, topics=6, settling=0)), Selection(topic=0))
     assert young["dots"]["x"].size == 5
     assert young["past-3"]["x"].size == 0
-    unsettled = traces(CachedRows(gazette(slices=5, topics=3, settling=5)), Selection(topic=0, reading="then"))
+    unsettled = traces(CachedRows(gazette(slices=5, topics=3, settling=5)), Selection(topic=0, reading="filtered"))
     assert unsettled["past-3"]["x"].size == 0
 
 
-def test_a_log_without_angles_shows_none() -> None:
+def test_a_run_file_without_angles_shows_none() -> None:
     rows = CachedRows(replace(gazette(slices=5, topics=4), sketch_frames={}))
-    frame = NeighboursView().frame(rows, Selection(topic=1, reading="hindsight"))
+    frame = NeighboursView().frame(rows, Selection(topic=1, reading="smoothed"))
     assert np.isnan(frame.degrees).all()
     assert frame.past.at.size == 0
-    assert (neighbours.draw(rows, "neighbours/then/1")["layout"]["meta"]["angles"] == UNKNOWN).all()
+    assert (neighbours.draw(rows, "neighbours/filtered/1")["layout"]["meta"]["angles"] == UNKNOWN).all()
 
 
 def test_an_unknown_topic_shows_nothing() -> None:

@@ -21,7 +21,7 @@ WIDE, PHONE = Size(1240, 486), Size(362, 400)
 
 def frame(measure: Measure = "documents", slices: int = 30, topics: int = 30, **more: object) -> RiverFrame:
     rows = CachedRows(gazette(slices=slices, topics=topics, **more))  # type: ignore[arg-type]
-    return RiverView().frame(rows, Selection(reading="hindsight", measure=measure))
+    return RiverView().frame(rows, Selection(reading="smoothed", measure=measure))
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE])
@@ -160,7 +160,7 @@ def test_order_is_the_same_in_both_readings_and_measures() -> None:
     view = RiverView()
     orders = [
         tuple(view.frame(rows, Selection(reading=r, measure=m)).order)
-        for r in ("then", "hindsight")
+        for r in ("filtered", "smoothed")
         for m in ("documents", "share")
     ]
     assert len(set(orders)) == 1
@@ -170,7 +170,7 @@ def test_order_is_the_same_in_both_readings_and_measures() -> None:
 def test_alike_topics_are_neighbours() -> None:
     one, two = ["apple", "pear", "plum", "fig", "kiwi"], ["truck", "wheel", "engine", "road", "brake"]
     rows = gazette(slices=6, topics=6, words=[one, two], settling=0)
-    order = RiverView().frame(rows, Selection(reading="hindsight")).order
+    order = RiverView().frame(rows, Selection(reading="smoothed")).order
     kinds = [int(t) % 2 for t in order]
     assert kinds in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
 
@@ -189,7 +189,7 @@ def test_many_topics_become_forty_and_one_grey_band() -> None:
 def test_selected_topic_is_always_drawn() -> None:
     rows = CachedRows(gazette(slices=10, topics=70))
     view = RiverView()
-    small = int(np.argmin(np.nansum(read_history(rows, "then").documents, axis=0)))
+    small = int(np.argmin(np.nansum(read_history(rows, "filtered").documents, axis=0)))
     assert small not in stack(view.frame(rows, Selection(topic=None)), PHONE).topics
     assert small in stack(view.frame(rows, Selection(topic=small)), PHONE).topics
     assert stack(view.frame(rows, Selection(all_topics=True)), WIDE).topics.size == 70
@@ -203,8 +203,8 @@ def test_more_columns_than_pixels_are_binned_without_losing_documents() -> None:
     assert stack(river, WIDE).per_column == 1
 
 
-def test_paleness_in_hindsight_compares_all_topics() -> None:
-    history = read_history(gazette(slices=12, topics=8), "hindsight")
+def test_smoothed_paleness_compares_all_topics() -> None:
+    history = read_history(gazette(slices=12, topics=8), "smoothed")
     tone = paleness(history)
     speed = history.drift_angle[3:-1]
     assert tone.min() == 0
@@ -213,11 +213,11 @@ def test_paleness_in_hindsight_compares_all_topics() -> None:
     assert tone[3:-1][fast].mean() < tone[3:-1][slow].mean() - 2
 
 
-def test_paleness_as_known_then_judges_a_topic_by_itself() -> None:
+def test_filtered_paleness_judges_a_topic_by_itself() -> None:
     rows = gazette(slices=12, topics=2, settling=2)
-    then = rows.topic_frames["then"]
+    then = rows.topic_frames["filtered"]
     then.drift_angle[:] = np.where(then.topic == 0, 10.0, 30.0)  # one topic always turns three times as much
-    tone = paleness(read_history(rows, "then"))
+    tone = paleness(read_history(rows, "filtered"))
     assert (tone[:2] == 5).all()  # settling slices are pale
     assert (tone[5:, 0] == tone[5:, 1]).all()
 
@@ -225,7 +225,7 @@ def test_paleness_as_known_then_judges_a_topic_by_itself() -> None:
 def test_the_warm_up_is_marked_in_the_filtered_reading_only() -> None:
     rows = CachedRows(gazette(slices=9, topics=4, settling=3))
     view = RiverView()
-    for reading, expected in (("then", 1), ("hindsight", 0)):
+    for reading, expected in (("filtered", 1), ("smoothed", 0)):
         figure = view.figure(view.frame(rows, Selection(reading=reading)), WIDE, "light")  # type: ignore[arg-type]
         assert sum(texts.WARM_UP in note.text for note in figure.layout.annotations) == expected
 

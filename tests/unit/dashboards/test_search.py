@@ -27,7 +27,7 @@ def rows() -> CachedRows:
 
 
 def found(word: str | None, **chosen: Any) -> SearchFrame:
-    return SearchView().frame(rows(), Selection(**{"word": word, "reading": "hindsight"} | chosen))
+    return SearchView().frame(rows(), Selection(**{"word": word, "reading": "smoothed"} | chosen))
 
 
 def drawn(frame: SearchFrame, size: Size = WIDE) -> dict[str, dict[str, Any]]:
@@ -35,7 +35,7 @@ def drawn(frame: SearchFrame, size: Size = WIDE) -> dict[str, dict[str, Any]]:
 
 
 def test_every_topic_that_stores_the_word_has_a_row_with_its_weights_and_ranks() -> None:
-    words = gazette().words("hindsight")
+    words = gazette().words("smoothed")
     frame = found("bubble", all_topics=True)
     here = words.word == "bubble"
     assert {int(frame.history.topic[row.t]) for row in frame.rows} == set(words.topic[here].tolist())
@@ -49,11 +49,11 @@ def test_every_topic_that_stores_the_word_has_a_row_with_its_weights_and_ranks()
 def test_rows_stand_by_their_highest_weight_and_the_rest_is_counted() -> None:
     stories = [["war", "peace", f"word{k}", "a", "b", "c", "d"] for k in range(12)]
     snapshot = CachedRows(gazette(slices=8, topics=12, words=stories, settling=0))
-    frame = SearchView().frame(snapshot, Selection(word="war", reading="then"))
+    frame = SearchView().frame(snapshot, Selection(word="war", reading="filtered"))
     peaks = [row.weight.max() for row in frame.rows]
     assert peaks == sorted(peaks, reverse=True)
     assert (len(frame.rows), frame.more) == (MOST, 12 - MOST)
-    every = SearchView().frame(snapshot, Selection(word="war", reading="then", all_topics=True))
+    every = SearchView().frame(snapshot, Selection(word="war", reading="filtered", all_topics=True))
     assert (len(every.rows), every.more) == (12, 0)
 
 
@@ -85,7 +85,7 @@ def test_settling_slices_are_grey_and_their_weights_no_peak() -> None:
     view = SearchView()
     early = next(
         w
-        for w in snapshot.words("then", topic=1, top=3).word
+        for w in snapshot.words("filtered", topic=1, top=3).word
         if any(row.weight[:4].max() > row.weight[4:].max() > 0 for row in view.frame(snapshot, Selection(word=w)).rows)
     )
     frame = view.frame(snapshot, Selection(word=early))
@@ -96,7 +96,7 @@ def test_settling_slices_are_grey_and_their_weights_no_peak() -> None:
     assert min(drawn(frame)["peaks"]["x"]) >= 4
     assert not [
         t
-        for t in drawn(view.frame(snapshot, Selection(word=early, reading="hindsight"))).values()
+        for t in drawn(view.frame(snapshot, Selection(word=early, reading="smoothed"))).values()
         if t.get("fillcolor") == theme("light").rule
     ]
 

@@ -23,7 +23,7 @@ def until(rows: FakeRows, end: int) -> FakeRows:
 
 def pictures(steady: StableLayout | None, ends: tuple[int, ...]) -> list[dict[int, Any]]:
     """Return the edges of every topic's band at the slices, one picture for each length."""
-    whole = gazette(slices=30, topics=30).without_hindsight()
+    whole = gazette(slices=30, topics=30).without_smoothed()
     out = []
     for end in ends:
         frame = RiverView().frame(CachedRows(until(whole, end), steady), Selection())

@@ -47,7 +47,7 @@ def test_the_format_is_given_or_the_file_s() -> None:
 
 
 def test_former_names_of_views_work_and_warn() -> None:
-    chosen = Selection(topic=1, reading="hindsight")
+    chosen = Selection(topic=1, reading="smoothed")
     for former, name in (("rays", "neighbours"), ("lines", "lineage")):
         with pytest.warns(DeprecationWarning, match=f"'{former}' is now called '{name}'"):
             drawing = printed(rows(), former, chosen)
@@ -56,7 +56,7 @@ def test_former_names_of_views_work_and_warn() -> None:
 
 @pytest.mark.parametrize("what", VIEWS)
 def test_every_view_is_a_still_on_white_with_one_line_below(what: str) -> None:
-    drawing = printed(rows(), what, Selection(topic=1, word="harbour", reading="hindsight"))
+    drawing = printed(rows(), what, Selection(topic=1, word="harbour", reading="smoothed"))
     layout = drawing["layout"]
     assert "title" not in layout
     assert layout["template"]["layout"]["paper_bgcolor"] == "#ffffff"
@@ -69,29 +69,29 @@ def test_every_view_is_a_still_on_white_with_one_line_below(what: str) -> None:
 
 
 def test_the_line_names_corpus_topic_time_and_reading() -> None:
-    text = printed(rows(), "words", Selection(topic=1, reading="then"))["layout"]["annotations"][-1]["text"]
+    text = printed(rows(), "words", Selection(topic=1, reading="filtered"))["layout"]["annotations"][-1]["text"]
     assert text == "Harbour Gazette, topic 1, 1987–1999, as known then, vmfstream 0.1.0"
-    text = printed(rows(), "river", Selection(topic=1, reading="hindsight"))["layout"]["annotations"][-1]["text"]
+    text = printed(rows(), "river", Selection(topic=1, reading="smoothed"))["layout"]["annotations"][-1]["text"]
     assert text == "Harbour Gazette, 1987–1999, in hindsight, vmfstream 0.1.0"
 
 
 def test_a_narrow_still_breaks_its_line_between_parts() -> None:
-    drawing = printed(rows(), "words", Selection(topic=1, reading="then"), 60.0)
+    drawing = printed(rows(), "words", Selection(topic=1, reading="filtered"), 60.0)
     note = drawing["layout"]["annotations"][-1]
     assert note["text"] == "Harbour Gazette, topic 1, 1987–1999,<br>as known then, vmfstream 0.1.0"
-    wide = printed(rows(), "words", Selection(topic=1, reading="then"), 170.0)
+    wide = printed(rows(), "words", Selection(topic=1, reading="filtered"), 170.0)
     assert drawing["layout"]["margin"]["b"] == wide["layout"]["margin"]["b"] + 16
 
 
 def test_axis_text_is_eight_points_high() -> None:
-    drawing = printed(rows(), "river", Selection(reading="hindsight"), 170.0)
+    drawing = printed(rows(), "river", Selection(reading="smoothed"), 170.0)
     size = drawing["layout"]["template"]["layout"]["xaxis"]["tickfont"]["size"]
     points = size * 170.0 / drawing["layout"]["width"] / 25.4 * 72.0
     assert points == pytest.approx(8.0, abs=0.01)
 
 
 def test_bands_are_told_apart_without_colour() -> None:
-    drawing = printed(rows(), "river", Selection(reading="hindsight"))
+    drawing = printed(rows(), "river", Selection(reading="smoothed"))
     bands = [t for t in drawing["data"] if t.get("fill") == "toself"]
     assert len(bands) == 6
     assert {t["line"]["color"] for t in bands} == {"#ffffff"}
@@ -108,7 +108,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
 
 def test_dates_are_names_of_slices(tmp_path: Path) -> None:
     log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
-    with pytest.raises(InputError, match="no date '1850' in this log; dates are 1996 Q1 to 1996 Q4"):
+    with pytest.raises(InputError, match="no date '1850' in this run file; dates are 1996 Q1 to 1996 Q4"):
         write_still(log, tmp_path / "a.svg", "compare", date="1850")
 
 
@@ -129,7 +129,7 @@ def test_files_have_the_size_that_was_asked_for(tmp_path: Path) -> None:
     log = write_log(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
     made = {kind: tmp_path / f"words.{kind}" for kind in ("svg", "pdf", "png")}
     for path in made.values():
-        assert write_still(log, path, "words", width="85mm", topic=2, then=True) == path.stat().st_size
+        assert write_still(log, path, "words", width="85mm", topic=2, filtered=True) == path.stat().st_size
     svg = made["svg"].read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     assert 'width="85.00mm"' in svg[:300]

@@ -29,7 +29,7 @@ def log(made: dict[int, Any] | None = None, **size: Any) -> CachedRows:
 
 
 def frame(rows: CachedRows, **chosen: Any) -> TreeFrame:
-    return TreeView().frame(rows, Selection(**{"reading": "hindsight"} | chosen))
+    return TreeView().frame(rows, Selection(**{"reading": "smoothed"} | chosen))
 
 
 def treemap(found: TreeFrame) -> dict[str, Any]:
@@ -47,13 +47,13 @@ def test_the_date_sees_the_newest_tree_before_it_or_else_the_first() -> None:
 def test_only_trees_count_and_the_newest_of_a_slice() -> None:
     made = {6: [[0, 1], [2, 3]], 8: [[0, 1, 2, 3]]}
     rows = CachedRows(with_trees(gazette(slices=12, topics=4), made, kinds=["tree", "flat"]))
-    assert trees(rows, history_of(rows, "then")) == [(0, 6)]
+    assert trees(rows, history_of(rows, "filtered")) == [(0, 6)]
     assert frame(CachedRows(gazette(slices=12, topics=4))).made is None
 
 
 def test_areas_are_shares_at_the_cursor_and_strangers_keep_theirs() -> None:
     rows = log()
-    history = history_of(rows, "hindsight")
+    history = history_of(rows, "smoothed")
     for date in (6, 8):
         found = frame(rows, date=date)
         for k in np.flatnonzero(found.leaf):
@@ -78,7 +78,7 @@ def test_a_topic_that_is_not_there_takes_no_room() -> None:
 
 def test_all_trees_share_one_depth_first_order() -> None:
     rows = log()
-    history = history_of(rows, "hindsight")
+    history = history_of(rows, "smoothed")
     river = {int(history.topic[t]): k for k, t in enumerate(order_by_similarity(history))}
     for date in (6, 9):
         found = frame(rows, date=date)
@@ -132,7 +132,7 @@ def test_a_group_has_the_faded_colour_of_its_largest_topic() -> None:
 
 def test_words_of_live_topics_are_those_of_the_date() -> None:
     rows = log()
-    history = history_of(rows, "hindsight")
+    history = history_of(rows, "smoothed")
     found = frame(rows, date=7)
     for k, topic in enumerate(found.topic):
         if topic >= 0:
@@ -162,13 +162,13 @@ def test_every_colour_is_in_the_table_and_repaints() -> None:
 
 def test_without_a_tree_the_panel_says_how_to_make_one() -> None:
     def parts(rows: CachedRows) -> PageParts:
-        return PageParts(rows, history_of(rows, "then"), {}, True, False, ("documents",), ())
+        return PageParts(rows, history_of(rows, "filtered"), {}, True, False, ("documents",), ())
 
     bare = tree.section(parts(CachedRows(gazette(slices=4, topics=2))))
     assert "vmfstream snapshot" in bare
     assert '<p id="tree-none">' in bare
     assert '<p id="tree-none" hidden>' in tree.section(parts(log()))
-    assert tree.columns(CachedRows(gazette(slices=4, topics=2)), history_of(CachedRows(gazette()), "then")) == {
+    assert tree.columns(CachedRows(gazette(slices=4, topics=2)), history_of(CachedRows(gazette()), "filtered")) == {
         "made": []
     }
 
@@ -176,7 +176,7 @@ def test_without_a_tree_the_panel_says_how_to_make_one() -> None:
 def test_keys_and_columns_name_the_same_trees() -> None:
     rows = log()
     assert tree.keys(rows, []) == ["tree/0", "tree/1"]
-    assert tree.columns(rows, history_of(rows, "hindsight")) == {"made": [[0, 6], [1, 9]]}
+    assert tree.columns(rows, history_of(rows, "smoothed")) == {"made": [[0, 6], [1, 9]]}
     figure = tree.draw(rows, "tree/1")
     assert figure["layout"]["meta"]["topic"].count(-1) == 4
     assert figure["layout"]["uniformtext"] == {"minsize": 10, "mode": "hide"}

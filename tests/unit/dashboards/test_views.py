@@ -1,4 +1,4 @@
-"""What every view must withstand, whatever the log holds."""
+"""What every view must withstand, whatever the run file holds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LOGS: dict[str, Callable[[], FakeRows]] = {
     "one slice": lambda: gazette(slices=1, topics=6, settling=0),
     "one topic": lambda: gazette(slices=9, topics=1),
     "one topic in one slice": lambda: gazette(slices=1, topics=1, settling=1),
-    "no hindsight": lambda: gazette(slices=6, topics=5).without_hindsight(),
+    "not smoothed": lambda: gazette(slices=6, topics=5).without_smoothed(),
     "empty slices": lambda: gazette(slices=10, topics=5, empty=(0, 4, 5, 9)),
     "all slices empty": lambda: gazette(slices=4, topics=3, empty=(0, 1, 2, 3)),
     "a slice missing": gap,
@@ -58,9 +58,9 @@ def rows(request: pytest.FixtureRequest) -> CachedRows:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_view_draws_every_log(name: str, rows: CachedRows) -> None:
+def test_every_view_draws_every_run_file(name: str, rows: CachedRows) -> None:
     view = VIEWS[name]()
-    for reading in ("then", "hindsight"):
+    for reading in ("filtered", "smoothed"):
         for form in ("auto", "ranks", "both") if name == "words" else ("auto",):
             selection = Selection(topic=0, reading=reading, form=form)
             frame = view.frame(rows, selection)
@@ -77,7 +77,7 @@ def test_views_leave_rows_unchanged(name: str) -> None:
     rows = gazette(slices=6, topics=4)
     before = [column.copy() for column in _columns(rows)]
     view = VIEWS[name]()
-    view.figure(view.frame(rows, Selection(topic=1, reading="hindsight")), SIZES[0], "light")
+    view.figure(view.frame(rows, Selection(topic=1, reading="smoothed")), SIZES[0], "light")
     for old, new in zip(before, _columns(rows), strict=True):
         np.testing.assert_array_equal(old, new)
 
@@ -87,7 +87,7 @@ def test_every_colour_is_in_the_table(name: str, rows: CachedRows) -> None:
     known = {shade: set(theme(shade).tones()) for shade in ("light", "dark")}
     view = VIEWS[name]()
     for topic in (0, 1, 2):
-        frame = view.frame(rows, Selection(topic=topic, reading="then", form="both"))
+        frame = view.frame(rows, Selection(topic=topic, reading="filtered", form="both"))
         for size in SIZES:
             light = view.figure(frame, size, "light").to_plotly_json()
             dark = view.figure(frame, size, "dark").to_plotly_json()
@@ -99,7 +99,7 @@ def test_every_colour_is_in_the_table(name: str, rows: CachedRows) -> None:
 def test_repainting_a_light_figure_gives_the_dark_one(name: str) -> None:
     rows = CachedRows(gazette(slices=20, topics=26))
     view = VIEWS[name]()
-    frame = view.frame(rows, Selection(topic=25, reading="hindsight"))
+    frame = view.frame(rows, Selection(topic=25, reading="smoothed"))
     light, dark = (json.loads(view.figure(frame, SIZES[0], shade).to_json()) for shade in ("light", "dark"))
     assert repaint(light) == dark
     assert light != dark
@@ -111,7 +111,7 @@ def test_words_of_strangers_bring_no_tags_and_no_formulas(name: str) -> None:
     view = VIEWS[name]()
     for topic in (0, 1):
         for form in ("ranks", "heatmap", "both"):
-            frame = view.frame(rows, Selection(topic=topic, reading="then", form=form))
+            frame = view.frame(rows, Selection(topic=topic, reading="filtered", form=form))
             for text in _texts(view.figure(frame, Size(1240, 486), "light").to_plotly_json()):
                 bare = text.replace("<br>", "").replace("<i>", "").replace("</i>", "")
                 assert "<" not in bare

@@ -51,14 +51,14 @@ def test_nothing_enters_while_topics_are_settling() -> None:
 def test_ladder_shows_the_eight_strongest_words_at_their_ranks() -> None:
     rows = gazette(slices=8, topics=4, settling=0)
     view = WordsView()
-    figure = view.figure(view.frame(rows, Selection(topic=2, reading="hindsight")), Size(1000, 0), "light")
+    figure = view.figure(view.frame(rows, Selection(topic=2, reading="smoothed")), Size(1000, 0), "light")
     shown = {
         (x, y): text.removeprefix("+ ")
         for trace in figure.data
         if trace.name == "words"
         for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)
     }
-    words = rows.words("hindsight", topic=2, top=8)
+    words = rows.words("smoothed", topic=2, top=8)
     expected = {(s, r): w for s, r, w in zip(words.slice, words.rank, words.word, strict=True)}
     assert shown == expected
 
@@ -66,9 +66,9 @@ def test_ladder_shows_the_eight_strongest_words_at_their_ranks() -> None:
 def test_one_slice_is_a_list_with_bars() -> None:
     rows = gazette(slices=1, topics=3, settling=0)
     view = WordsView()
-    figure = view.figure(view.frame(rows, Selection(topic=2, reading="hindsight")), WIDE, "light")
+    figure = view.figure(view.frame(rows, Selection(topic=2, reading="smoothed")), WIDE, "light")
     bars = next(t for t in figure.data if t.name == "weights")
-    words = rows.words("hindsight", topic=2, top=8)
+    words = rows.words("smoothed", topic=2, top=8)
     length = dict(zip(bars.y, bars.x, strict=True))
     for rank, weight in zip(words.rank, words.weight, strict=True):
         assert length[rank] / length[1] == pytest.approx(weight / words.weight[0], abs=0.005)
@@ -81,7 +81,7 @@ def test_one_slice_is_a_list_with_bars() -> None:
 def test_entering_words_are_bold_and_in_ink() -> None:
     view = WordsView()
     figure = view.figure(
-        view.frame(gazette(slices=10, topics=4), Selection(topic=2, reading="hindsight")), WIDE, "light"
+        view.frame(gazette(slices=10, topics=4), Selection(topic=2, reading="smoothed")), WIDE, "light"
     )
     new = [t for t in figure.data if t.name == "words" and any(text.startswith("+ ") for text in t.text)]
     assert len(new) == 1
@@ -91,14 +91,14 @@ def test_entering_words_are_bold_and_in_ink() -> None:
 
 def test_words_of_uncertain_slices_are_muted() -> None:
     rows = gazette(slices=6, topics=2, settling=0)
-    rows.topic_frames["then"].certainty[:] = 0.3
+    rows.topic_frames["filtered"].certainty[:] = 0.3
     view = WordsView()
-    figure = view.figure(view.frame(rows, Selection(topic=1, reading="then")), WIDE, "light")
+    figure = view.figure(view.frame(rows, Selection(topic=1, reading="filtered")), WIDE, "light")
     assert {t.textfont.color for t in figure.data if t.name == "words"} == {theme("light").muted}
 
 
 def test_strips_are_a_staircase_of_the_words_that_were_strong() -> None:
-    frame = WordsView().frame(gazette(), Selection(topic=4, reading="hindsight", form="heatmap"))
+    frame = WordsView().frame(gazette(), Selection(topic=4, reading="smoothed", form="heatmap"))
     found = heatmap_words(frame)
     assert 8 <= found.size <= 24
     strong = (frame.rank[:, found] > 0) & (frame.rank[:, found] <= 8)
@@ -110,7 +110,7 @@ def test_strips_are_a_staircase_of_the_words_that_were_strong() -> None:
 
 def test_blank_is_only_where_a_word_is_not_stored() -> None:
     view = WordsView()
-    frame = view.frame(gazette(stored=12), Selection(topic=4, reading="hindsight", form="heatmap"))
+    frame = view.frame(gazette(stored=12), Selection(topic=4, reading="smoothed", form="heatmap"))
     figure = view.figure(frame, WIDE, "light")
     z = np.array(next(t for t in figure.data if t.name == "words").z)
     np.testing.assert_array_equal(z.T == 0, frame.rank[:, heatmap_words(frame)] == 0)
@@ -119,9 +119,9 @@ def test_blank_is_only_where_a_word_is_not_stored() -> None:
 def test_both_readings_stand_above_each_other() -> None:
     rows = CachedRows(gazette(slices=12, topics=3))
     view = WordsView()
-    frame = view.frame(rows, Selection(topic=1, reading="then", form="both"))
-    then = view.frame(rows, Selection(topic=1, reading="then", form="heatmap"))
-    late = view.frame(rows, Selection(topic=1, reading="hindsight", form="heatmap"))
+    frame = view.frame(rows, Selection(topic=1, reading="filtered", form="both"))
+    then = view.frame(rows, Selection(topic=1, reading="filtered", form="heatmap"))
+    late = view.frame(rows, Selection(topic=1, reading="smoothed", form="heatmap"))
     assert frame.other is not None
     for word in set(then.words) & set(late.words):
         k = frame.words.index(word)
@@ -131,7 +131,7 @@ def test_both_readings_stand_above_each_other() -> None:
 
 def test_a_topic_is_drawn_over_its_own_life() -> None:
     rows = gazette()
-    frame = WordsView().frame(rows, Selection(topic=21, reading="hindsight"))
+    frame = WordsView().frame(rows, Selection(topic=21, reading="smoothed"))
     assert (frame.first, len(frame.labels), frame.labels[0]) == (19, 11, "2000 Q4")
 
 
@@ -146,7 +146,7 @@ def test_settling_slices_are_grey_and_have_no_say() -> None:
     view = WordsView()
     rows = gazette(slices=12, topics=3, settling=3)
     early = {w for s, w, r in _stored(rows, 1) if s < 3 and r <= 8} - {w for s, w, r in _stored(rows, 1) if s >= 3}
-    frame = view.frame(rows, Selection(topic=1, reading="then", form="heatmap"))
+    frame = view.frame(rows, Selection(topic=1, reading="filtered", form="heatmap"))
     assert not early & {frame.words[w] for w in heatmap_words(frame)}
     traces = {t.name: t for t in view.figure(frame, WIDE, "light").data}
     assert not np.array(traces["words"].z)[:, :3].any()
@@ -155,10 +155,10 @@ def test_settling_slices_are_grey_and_have_no_say() -> None:
     assert grey.shape[1] == 3
     assert np.nansum(grey) > 0
     assert [tone for _, tone in traces["warm-up"].colorscale] == list(theme("light").rail)
-    late = view.frame(rows, Selection(topic=1, reading="hindsight", form="heatmap"))
+    late = view.frame(rows, Selection(topic=1, reading="smoothed", form="heatmap"))
     assert "warm-up" not in {t.name for t in view.figure(late, WIDE, "light").data}
 
 
 def _stored(rows: FakeRows, topic: int) -> list[tuple[int, str, int]]:
-    words = rows.words("then", topic=topic)
+    words = rows.words("filtered", topic=topic)
     return list(zip(words.slice, words.word, words.rank, strict=True))

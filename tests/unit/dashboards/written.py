@@ -56,7 +56,7 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             persistence=0.9,
             warm_up=bool(frame.warm_up[k]),
             dimension=500,
-            topics=topics("then", s),
+            topics=topics("filtered", s),
             representative=Representative(
                 topic=typical.topic[here],
                 rank=typical.rank[here],
@@ -77,9 +77,9 @@ def write_log(path: Path, rows: FakeRows) -> Path:
         )
         last = k == count - 1
         smoothed = []
-        if last and rows.has_hindsight():
+        if last and rows.has_smoothed():
             smoothed = [
-                SmoothedSlice(int(i), got) for i in frame.slice if (got := topics("hindsight", int(i))) is not None
+                SmoothedSlice(int(i), got) for i in frame.slice if (got := topics("smoothed", int(i))) is not None
             ]
         log.commit(
             Commit(

@@ -1,4 +1,4 @@
-"""Small streams whose topics are plain, and what a store was told, in a form that can be compared."""
+"""Small streams whose topics are plain, and what was committed, in a form that can be compared."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def track_state(engine: Engine) -> TrackState | None:
 
 
 def run(source: Source | Iterable[Item], **given: Any) -> MemoryStore:
-    """Follow to the end and return what was told."""
+    """Follow to the end and return what was committed."""
     log = MemoryStore()
     engine(source, log, **given).run()
     return log
@@ -96,8 +96,8 @@ def sizes(log: MemoryStore) -> list[int]:
     return [commit.epoch.n for commit in log.commits]
 
 
-def told(log: MemoryStore) -> list[str]:
-    """Everything but the seconds."""
+def committed(log: MemoryStore) -> list[str]:
+    """Everything that was committed, as text, but the seconds."""
     return [plain(commit) for commit in log.commits]
 
 

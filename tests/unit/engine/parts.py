@@ -91,7 +91,7 @@ def ranged(
 
 
 def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryStore:
-    """Follow to the end and return what was told."""
+    """Follow to the end and return what was committed."""
     log = MemoryStore()
     ranged(source, log, executor, **given).run()
     return log

@@ -12,7 +12,7 @@ from vmfstream.engine.loop.engine import Progress
 from vmfstream.engine.snapshots.background import BackgroundSnapshots, background_snapshots
 
 
-def told(snapshots: BackgroundSnapshots, epoch: int, slice: str, *, finished: bool = False, topics: int = 3) -> None:
+def report(snapshots: BackgroundSnapshots, epoch: int, slice: str, *, finished: bool = False, topics: int = 3) -> None:
     snapshots(Progress(epoch, slice, 10, 0, 0.0, finished, topics=topics))
 
 
@@ -49,14 +49,14 @@ def test_every_so_many_slices(monkeypatch: pytest.MonkeyPatch, marks: Path) -> N
     instead(monkeypatch, marks)
     snapshots = BackgroundSnapshots(Path("x"), 2)
     for epoch, label in enumerate("aaabbcccd", 1):
-        told(snapshots, epoch, label)
-        told(snapshots, epoch, label)  # batches inside an epoch
+        report(snapshots, epoch, label)
+        report(snapshots, epoch, label)  # batches inside an epoch
         assert lines(marks).count("begin") <= (label >= "c")
         if label == "c":
             wait_for(marks, 2)
     snapshots.finish()
     assert lines(marks) == ["begin", "end"]
-    told(snapshots, 10, "e")
+    report(snapshots, 10, "e")
     snapshots.finish()
     assert lines(marks) == ["begin", "end"] * 2
 
@@ -65,7 +65,7 @@ def test_slices_without_topics_do_not_count(monkeypatch: pytest.MonkeyPatch, mar
     instead(monkeypatch, marks)
     snapshots = BackgroundSnapshots(Path("x"), 1)
     for epoch, label in enumerate("abcd", 1):
-        told(snapshots, epoch, label, topics=0)
+        report(snapshots, epoch, label, topics=0)
     snapshots.finish()
     assert lines(marks) == []
 
@@ -74,7 +74,7 @@ def test_one_at_a_time_and_the_due_one_follows(monkeypatch: pytest.MonkeyPatch, 
     instead(monkeypatch, marks, seconds=0.3)
     snapshots = BackgroundSnapshots(Path("x"), 1)
     for epoch, label in enumerate("abcdefgh", 1):
-        told(snapshots, epoch, label)
+        report(snapshots, epoch, label)
     snapshots.finish()
     assert lines(marks) == ["begin", "end"] * 2
 
@@ -82,22 +82,22 @@ def test_one_at_a_time_and_the_due_one_follows(monkeypatch: pytest.MonkeyPatch, 
 def test_the_end_of_the_stream_closes_a_slice(monkeypatch: pytest.MonkeyPatch, marks: Path) -> None:
     instead(monkeypatch, marks)
     snapshots = BackgroundSnapshots(Path("x"), 2)
-    told(snapshots, 1, "a")
-    told(snapshots, 2, "b", finished=True)
+    report(snapshots, 1, "a")
+    report(snapshots, 2, "b", finished=True)
     snapshots.finish()
     assert lines(marks) == ["begin", "end"]
 
 
-def test_a_failure_is_told_and_the_next_one_is_tried(
+def test_a_failure_is_reported_and_the_next_one_is_tried(
     monkeypatch: pytest.MonkeyPatch, marks: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     instead(monkeypatch, marks, code=3)
     snapshots = BackgroundSnapshots(Path("x"), 1)
-    told(snapshots, 1, "a")
-    told(snapshots, 2, "b")
+    report(snapshots, 1, "a")
+    report(snapshots, 2, "b")
     assert snapshots._running is not None
     snapshots._running.wait()
-    told(snapshots, 3, "c")
+    report(snapshots, 3, "c")
     snapshots.finish()
     assert "failed with code 3" in caplog.text
     assert lines(marks) == ["begin", "end"] * 2
@@ -116,5 +116,5 @@ def test_none_is_none() -> None:
     def observe(now: Progress) -> None:
         raise AssertionError
 
-    with background_snapshots(observe, Path("x"), 0) as told:
-        assert told is observe
+    with background_snapshots(observe, Path("x"), 0) as report:
+        assert report is observe

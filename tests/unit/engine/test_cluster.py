@@ -12,7 +12,7 @@ import pytest
 
 from tests.system.broker.cluster import free_ports
 from tests.system.broker.dask_processes import Grid
-from tests.unit.engine.documents import told
+from tests.unit.engine.documents import committed
 from tests.unit.engine.parts import Parts, news, run, spread
 from vmfstream.engine.scale.cluster import DaskCluster, check_versions, versions
 from vmfstream.engine.scale.executor import InProcess, executor_of
@@ -27,12 +27,12 @@ def grid() -> Iterator[Grid]:
 
 
 @pytest.mark.thorough
-def test_processes_of_this_machine_write_the_same_log() -> None:
+def test_processes_of_this_machine_write_the_same_run_file() -> None:
     parts = Parts(spread(news(900, 3), 3))
     with executor_of(None, 2) as cluster:
         assert cluster is not None
         assert cluster.workers == 2
-        assert told(run(parts, cluster, epoch_documents=400)) == told(run(parts, epoch_documents=400))
+        assert committed(run(parts, cluster, epoch_documents=400)) == committed(run(parts, epoch_documents=400))
 
 
 @pytest.mark.thorough
@@ -81,7 +81,7 @@ def test_errors_of_the_work_come_back_as_they_are(grid: Grid) -> None:
 
 
 @pytest.mark.thorough
-def test_a_scheduler_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vmfstream.engine.scale.cluster.FIRST_PATIENCE", 0.0)
     with pytest.raises(InputError, match="there is no Dask scheduler at tcp://127"):
         DaskCluster(f"dask://127.0.0.1:{free_ports(1)[0]}")

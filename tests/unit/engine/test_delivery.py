@@ -74,16 +74,20 @@ def test_slices_and_events_as_json(log: Path) -> None:
     assert send(0)
     assert not boxes  # before the first epoch there is no run to name
     assert send(last)
-    told = [json.loads(value) for messages in kept.values() for _, value in messages]
-    slices = [one for one in told if one["type"] == "slice"]
+    messages = [json.loads(value) for messages in kept.values() for _, value in messages]
+    slices = [one for one in messages if one["type"] == "slice"]
     assert [(one["slice"], one["documents"], len(one["topics"])) for one in slices] == [
         ("2001", 40, 3),
         ("2002", 40, 3),
     ]
     assert slices[0]["begins"] == "2001-01-01T00:00:00"
     assert slices[0]["predicted"] is None  # nothing was predicted of the first; JSON has no NaN
-    assert {"topic", "share", "n", "words"} <= set(slices[1]["topics"][0])
-    assert [one["kind"] for one in told if one["type"] == "event"][:3] == ["started"] * 3
+    first = slices[1]["topics"][0]
+    assert {"topic", "share", "n", "words"} <= set(first)
+    assert first["drift_angle"] > 0
+    assert [first["speed"], first["speed_error"]] == [first["drift_angle"], first["drift_angle_error"]]
+    assert [one["settling"] for one in slices] == [one["warm_up"] for one in slices] != [None, None]
+    assert [one["kind"] for one in messages if one["type"] == "event"][:3] == ["started"] * 3
     assert {key for messages in kept.values() for key, _ in messages} >= {"slice 2001", "started 2001 0"}
     send.close()
     assert boxes[0].closed
@@ -102,7 +106,7 @@ def test_what_was_sent_is_not_sent_again(log: Path) -> None:
     assert len(kept) == 2
 
 
-def test_a_failure_is_told_and_made_good(log: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_reported_and_made_good(log: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept: dict[int, list[Any]] = {}
     boxes: list[Box] = []
     last = Reader(log).newest().epoch

@@ -13,11 +13,11 @@ from tests.unit.engine.documents import (
     SUBJECTS,
     OneByOne,
     closed,
+    committed,
     document,
     engine,
     run,
     sizes,
-    told,
     track_state,
     years,
 )
@@ -54,7 +54,7 @@ def test_an_epoch_gathers_batches() -> None:
 
 
 def test_how_messages_arrive_does_not_change_the_cuts() -> None:
-    assert told(run(OneByOne(FOUR_YEARS), epoch_documents=25)) == told(run(FOUR_YEARS, epoch_documents=25))
+    assert committed(run(OneByOne(FOUR_YEARS), epoch_documents=25)) == committed(run(FOUR_YEARS, epoch_documents=25))
 
 
 def test_a_slice_may_end_exactly_with_an_epoch() -> None:
@@ -185,13 +185,13 @@ def interrupted(handed: int) -> MemoryStore:
 
 @pytest.mark.parametrize("handed", [25, 65, 105, 145])
 def test_stopped_between_epochs_and_continued_is_undisturbed(handed: int) -> None:
-    assert told(interrupted(handed)) == told(run(FOUR_YEARS, epoch_documents=25, window=60))
+    assert committed(interrupted(handed)) == committed(run(FOUR_YEARS, epoch_documents=25, window=60))
 
 
 def test_stopped_within_an_epoch_and_continued_only_the_cut_shows() -> None:
     log, whole = interrupted(81), run(FOUR_YEARS, epoch_documents=25, window=60)
     assert sizes(log) == [25, 15, 25, 15, 1, 25, 14, 25, 15]
-    assert told(log)[:4] == told(whole)[:4]
+    assert committed(log)[:4] == committed(whole)[:4]
     assert [(r.slice, r.n) for r in closed(log)] == [(r.slice, r.n) for r in closed(whole)]
     for ours, theirs in zip(closed(log), closed(whole), strict=True):
         assert ours.topics is not None
@@ -205,7 +205,7 @@ def test_a_source_that_fails_loses_nothing(at: int) -> None:
     with pytest.raises(Aborted):
         engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], log, epoch_documents=25, batch_documents=10).run()
     engine(FOUR_YEARS, log, epoch_documents=25, batch_documents=10).run()
-    assert told(log) == told(run(FOUR_YEARS, epoch_documents=25, batch_documents=10))
+    assert committed(log) == committed(run(FOUR_YEARS, epoch_documents=25, batch_documents=10))
 
 
 def test_batches_learnt_in_place_leave_what_is_restored() -> None:
@@ -277,7 +277,7 @@ class Locked(MemoryStore):
 def test_an_epoch_waits_for_a_locked_store(caplog: pytest.LogCaptureFixture) -> None:
     log = Locked(epoch=3, times=2)
     engine(FOUR_YEARS, log, epoch_documents=25).run()
-    assert told(log) == told(run(FOUR_YEARS, epoch_documents=25))
+    assert committed(log) == committed(run(FOUR_YEARS, epoch_documents=25))
     assert caplog.text.count("epoch 3 waits") == 2
 
 
@@ -346,7 +346,7 @@ def test_a_run_that_started_in_a_huge_slice_can_be_continued() -> None:
     with pytest.raises(Aborted):
         engine([*items[:4400], ABORT, *items[4400:]], log, epoch_documents=500).run()
     engine(items, log, epoch_documents=500).run()
-    assert told(log) == told(run(items, epoch_documents=500))
+    assert committed(log) == committed(run(items, epoch_documents=500))
 
 
 def test_a_first_slice_that_is_too_small_waits() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.unit.engine import documents
-from tests.unit.engine.documents import closed, document, sizes, told, years
+from tests.unit.engine.documents import closed, committed, document, sizes, years
 from tests.unit.engine.parts import Parts, news, ranged, run, spread
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
@@ -81,15 +81,15 @@ def undisturbed() -> MemoryStore:
     return run(stream(), epoch_documents=400, sample=200)
 
 
-def test_any_number_of_workers_gives_the_same_log(undisturbed: MemoryStore) -> None:
+def test_any_number_of_workers_gives_the_same_run_file(undisturbed: MemoryStore) -> None:
     assert len(closed(undisturbed)) == 4
     for workers in (2, 5):
-        assert told(run(stream(), Many(workers), epoch_documents=400, sample=200)) == told(undisturbed)
+        assert committed(run(stream(), Many(workers), epoch_documents=400, sample=200)) == committed(undisturbed)
 
 
 def test_lost_workers_leave_no_trace(undisturbed: MemoryStore) -> None:
     weak = Weak({1, 3, 4, 8, 9, 12, 18, 19, 20, 29, 31})
-    assert told(run(stream(), weak, epoch_documents=400, sample=200)) == told(undisturbed)
+    assert committed(run(stream(), weak, epoch_documents=400, sample=200)) == committed(undisturbed)
     assert weak.turns > 50
 
 
@@ -120,7 +120,7 @@ def test_a_run_that_is_stopped_at_any_commit_goes_on_as_if_nothing_had_been(undi
         engine = ranged(stream(), log, Many(2), epoch_documents=400, sample=200)
         with pytest.raises(KeyboardInterrupt):
             engine.run()
-    assert told(log) == told(undisturbed)
+    assert committed(log) == committed(undisturbed)
     assert engine is not None
     assert engine.documents == 1800
 
@@ -186,7 +186,7 @@ def test_vectors_need_no_vocabulary() -> None:
         for i in range(900)
     ]
     one = _vectors(items, InProcess())
-    assert told(one) == told(_vectors(items, Many(3)))
+    assert committed(one) == committed(_vectors(items, Many(3)))
     assert closed(one)[1].predicted > 0.3
 
 

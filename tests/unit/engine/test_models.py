@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.unit.engine.documents import closed, told
+from tests.unit.engine.documents import closed, committed
 from tests.unit.engine.parts import Parts
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
@@ -126,7 +126,7 @@ def test_another_model_goes_on_from_its_arrays(at: int) -> None:
         axes([*items(50)[:at], ABORT], log).run()
     axes(items(50), log).run()
     axes(items(50), whole).run()
-    assert told(log) == told(whole)
+    assert committed(log) == committed(whole)
 
 
 def test_a_model_that_cannot_be_shared_is_refused_by_workers() -> None:

@@ -72,7 +72,7 @@ def test_none_are_kept_if_none_are_wanted() -> None:
     assert most.close() is None
 
 
-def test_first_stories_are_in_the_log(tmp_path: Path) -> None:
+def test_first_stories_are_in_the_run_file(tmp_path: Path) -> None:
     engine(stream(), RunFile(tmp_path / "run.duckdb"), novel_documents=4).run()
     frame = Reader(tmp_path / "run.duckdb").novel()
     assert frame.slice.tolist() == [2002] * 4 + [2003] * 4
@@ -102,7 +102,7 @@ def test_shares_and_directions_have_their_intervals(tmp_path: Path) -> None:
     engine(years(sizes), RunFile(tmp_path / "run.duckdb")).run()
     reader = Reader(tmp_path / "run.duckdb")
     dimension = dict(zip(reader.slices().slice.tolist(), [24, 24, 24], strict=True))
-    for reading in ("then", "hindsight"):
+    for reading in ("filtered", "smoothed"):
         topics, sure = reader.topics(reading), reader.uncertainty(reading)
         np.testing.assert_array_equal(sure.slice, topics.slice)
         assert ((sure.share_low < topics.share) & (topics.share < sure.share_high)).all()
@@ -161,7 +161,7 @@ def test_the_temperature_fits_arrival_scores_to_settled_topics(monkeypatch: pyte
         seen.append((scores, labels))
         return 0.25
 
-    monkeypatch.setattr(model, "fitted_temper", spy)
+    monkeypatch.setattr(model, "fitted_inverse_temperature", spy)
     log = run(years({2001: 60, 2002: 90}))
     assert closed(log)[-1].temperature == 4.0
     ((scores, labels),) = seen

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.directional.chunked import along_the_tree, blocks
+from vmfstream.directional.chunked import blocks, tree_reduce
 from vmfstream.engine.scale.ranged_batches import apportioned, planned
 from vmfstream.records import Range
 
@@ -42,7 +42,7 @@ def test_blocks_are_subtrees(ranges: int, workers: int) -> None:
     assert [name for block in cut for name in names[block]] == names
     assert len(cut) >= min(workers, ranges)
     merge = "({} {})".format
-    assert along_the_tree(merge, [along_the_tree(merge, names[block]) for block in cut]) == along_the_tree(merge, names)
+    assert tree_reduce(merge, [tree_reduce(merge, names[block]) for block in cut]) == tree_reduce(merge, names)
 
 
 @pytest.mark.parametrize(("ranges", "workers", "count"), [(1, 8, 1), (8, 8, 8), (8, 2, 2), (64, 4, 4), (12, 4, 6)])

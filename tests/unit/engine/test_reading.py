@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engine.documents import OneByOne, closed, document, engine, run, sizes, told, years
+from tests.unit.engine.documents import OneByOne, closed, committed, document, engine, run, sizes, years
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, PAUSE, Aborted, Item, MemorySource
 from vmfstream.engine.loop.local_batches import LocalBatches
@@ -38,9 +38,10 @@ def threads() -> list[str]:
 
 @pytest.mark.parametrize("ahead", [1, 5000, MUCH])
 @pytest.mark.parametrize("source", [MemorySource, OneByOne])
-def test_the_log_is_the_same(source: type[MemorySource], ahead: int) -> None:
+def test_the_run_file_is_the_same(source: type[MemorySource], ahead: int) -> None:
     items = [*FOUR_YEARS[:60], b"{nonsense", FOUR_YEARS[3], document(500, 1999), PAUSE, *FOUR_YEARS[60:]]
-    assert told(run(source(items), ahead=ahead, sample=50, **CUTS)) == told(run(source(items), sample=50, **CUTS))
+    whole = run(source(items), sample=50, **CUTS)
+    assert committed(run(source(items), ahead=ahead, sample=50, **CUTS)) == committed(whole)
 
 
 @pytest.mark.parametrize("at", [0, 10, 25, 40, 41, 130, 160])
@@ -49,10 +50,10 @@ def test_a_source_that_fails_is_met_after_what_came_before(at: int) -> None:
     for store, ahead in ((log, MUCH), (plain, 0)):
         with pytest.raises(Aborted):
             engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], store, ahead=ahead, **CUTS).run()
-    assert told(log) == told(plain)
+    assert committed(log) == committed(plain)
     assert not threads()
     engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert told(log) == told(run(FOUR_YEARS, **CUTS))
+    assert committed(log) == committed(run(FOUR_YEARS, **CUTS))
 
 
 def test_an_engine_whose_source_failed_goes_on() -> None:
@@ -108,7 +109,7 @@ def test_a_stopped_engine_continues_itself() -> None:
 
 
 class Watched(MemorySource):
-    """Notes how much was polled, by whom, and what it was told."""
+    """Notes how much was polled, by whom, and what it was given."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         super().__init__(items)
@@ -160,7 +161,7 @@ def test_a_full_reader_waits_until_something_is_taken() -> None:
     assert source.bytes == 110 * size
 
 
-def test_one_thread_polls_and_is_told_what_was_committed() -> None:
+def test_one_thread_polls_and_hears_what_was_committed() -> None:
     source = Watched(FOUR_YEARS)
     log = run(source, ahead=MUCH, **CUTS)
     assert source.positions[-1] == {"memory": 160}
@@ -186,7 +187,7 @@ def test_an_interrupt_leaves_no_thread_and_nothing_half() -> None:
         engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run(Interrupts(70))
     assert not threads()
     engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert told(log) == told(run(FOUR_YEARS, **CUTS))
+    assert committed(log) == committed(run(FOUR_YEARS, **CUTS))
 
 
 class Refusing(MemoryStore):
@@ -211,7 +212,7 @@ def test_an_epoch_that_cannot_be_written_ends_the_run() -> None:
     assert not threads()
 
 
-def test_the_last_epoch_that_cannot_be_written_is_told_too() -> None:
+def test_the_last_epoch_that_cannot_be_written_is_reported_too() -> None:
     log = Refusing(lambda: InputError("the disk is full"))
     with pytest.raises(InputError, match="the disk is full"):
         engine(FOUR_YEARS[:65], log, ahead=MUCH, **CUTS).run()
@@ -220,7 +221,7 @@ def test_the_last_epoch_that_cannot_be_written_is_told_too() -> None:
 def test_an_epoch_waits_for_a_locked_store(caplog: pytest.LogCaptureFixture) -> None:
     log = Refusing(lambda: StoreLocked("the log is held by somebody"), times=2)
     engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert told(log) == told(run(FOUR_YEARS, **CUTS))
+    assert committed(log) == committed(run(FOUR_YEARS, **CUTS))
     assert caplog.text.count("epoch 3 waits") == 2
 
 
@@ -231,7 +232,7 @@ def test_a_locked_store_does_not_outlive_a_stop() -> None:
     assert len(log.commits) <= 2
 
 
-def test_an_epoch_is_told_once_it_is_in_the_log() -> None:
+def test_an_epoch_is_reported_once_it_is_in_the_run_file() -> None:
     log, seen = MemoryStore(), list[Progress]()
 
     def observe(now: Progress) -> None:
@@ -256,14 +257,14 @@ class Waiting(MemorySource):
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         self.polls += 1
-        assert self.polls < 1000, "nobody was told of the epoch"
+        assert self.polls < 1000, "the epoch was not reported"
         if self._next == len(self._values):
             threading.Event().wait(0.01)
             return []
         return super().poll(len(self._values) - self._next, timeout)
 
 
-def test_an_epoch_is_told_while_the_source_is_quiet() -> None:
+def test_an_epoch_is_reported_while_the_source_is_quiet() -> None:
     source, log = Waiting(FOUR_YEARS[:30]), MemoryStore()
 
     def observe(now: Progress) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.engine.documents import closed, told, years
+from tests.unit.engine.documents import closed, committed, years
 from vmfstream import __version__
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
@@ -31,7 +31,7 @@ SETTINGS = RunSettings(topics=3, threads=1, window=60, epoch_documents=25)
 FOUR_YEARS = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
 
 
-def test_settings_survive_a_log() -> None:
+def test_settings_survive_a_run_file() -> None:
     settings = replace(SETTINGS, title="é", stop_words="foo bar", stem="english", slices="250", dimension=7, seed=3)
     text = settings.as_text()
     assert RunSettings.from_text(text) == settings
@@ -39,12 +39,12 @@ def test_settings_survive_a_log() -> None:
     assert all(isinstance(value, str) for value in text.values())
 
 
-def test_a_log_without_a_setting_means_its_default() -> None:
+def test_a_run_file_without_a_setting_means_its_default() -> None:
     assert RunSettings.from_text({"topics": "7", "format": "1", "new in 9.0": "x"}) == RunSettings(topics=7)
 
 
 @pytest.mark.parametrize("name", [f.name for f in fields(RunSettings) if f.name != "rules"])
-def test_only_names_may_differ_when_a_log_is_continued(name: str) -> None:
+def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
     was = getattr(SETTINGS, name)
     changed: Any = was + 1 if isinstance(was, int) else "month" if name == "slices" else "other"
     other = replace(SETTINGS, **{name: changed})
@@ -100,7 +100,7 @@ def test_stop_words_are_left_out(language: str, further: str, kept: set[str]) ->
     assert words & {"the", "ship"} == kept
 
 
-def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
+def test_an_interrupted_run_is_continued_in_its_run_file(tmp_path: Path) -> None:
     broken: list[Item] = [*FOUR_YEARS[:70], ABORT]
     with pytest.raises(Aborted):
         follow(MemorySource(broken), FieldCodec(), RunFile(tmp_path / "a.duckdb"), SETTINGS)
@@ -117,7 +117,7 @@ def test_an_interrupted_run_is_continued_in_its_log(tmp_path: Path) -> None:
 OTHER_RULES = TrackerSettings(births=BirthSettings(least_gain=5.0), fitting=WindowSettings(cooling=1.7), alpha=0.5)
 
 
-def test_a_log_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
+def test_a_run_file_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
     log = RunFile(tmp_path / "a.duckdb")
     follow(MemorySource(FOUR_YEARS), FieldCodec(), log, replace(SETTINGS, rules=OTHER_RULES))
     stored = log.settings({})
@@ -137,14 +137,14 @@ def test_a_run_goes_on_under_the_rules_that_it_was_begun_with(tmp_path: Path) ->
         with pytest.raises(Aborted):
             follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), store, begun)
         follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS)
-    assert told(parts) == told(whole)
+    assert committed(parts) == committed(whole)
     usual = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), usual, SETTINGS)
-    assert told(usual) != told(whole)
+    assert committed(usual) != committed(whole)
     assert agree(SETTINGS, log.settings({})).rules == OTHER_RULES
 
 
-def test_other_rules_than_those_of_a_log_are_refused() -> None:
+def test_other_rules_than_those_of_a_run_file_are_refused() -> None:
     stored = SETTINGS.as_text()
     with pytest.raises(InputError, match=r"begun with rule\.births\.least_gain = 10\.0 and .* continued with 5\.0"):
         agree(replace(SETTINGS, rules=TrackerSettings(births=BirthSettings(least_gain=5.0))), stored)
@@ -152,7 +152,7 @@ def test_other_rules_than_those_of_a_log_are_refused() -> None:
         agree(SETTINGS, stored | {"rule.births.least_gain": "much"})
 
 
-def test_a_log_from_before_there_were_rules_is_continued() -> None:
+def test_a_run_file_from_before_there_were_rules_is_continued() -> None:
     old = {name: value for name, value in SETTINGS.as_text().items() if not name.startswith("rule.")}
     store = MemoryStore()
     store.settings(old)
@@ -161,7 +161,7 @@ def test_a_log_from_before_there_were_rules_is_continued() -> None:
     assert follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS).documents == 160
     whole = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), whole, SETTINGS)
-    assert told(store) == told(whole)
+    assert committed(store) == committed(whole)
 
 
 def test_the_garbage_collector_and_the_turns_of_threads_are_left_as_they_were() -> None:
@@ -194,7 +194,7 @@ def test_of_runs_beside_each_other_the_last_one_leaves_the_interpreter_as_it_was
     assert gc.get_freeze_count() == 0
 
 
-def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:
+def test_a_store_in_memory_and_a_file_receive_the_same(tmp_path: Path) -> None:
     class Both(RunFile):
         copy = MemoryStore()
 
@@ -205,7 +205,7 @@ def test_a_log_in_memory_and_a_file_are_told_the_same(tmp_path: Path) -> None:
     memory = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), memory, SETTINGS)
     follow(MemorySource(FOUR_YEARS), FieldCodec(), Both(tmp_path / "a.duckdb"), SETTINGS)
-    assert told(Both.copy) == told(memory)
+    assert committed(Both.copy) == committed(memory)
 
 
 def test_every_method_is_scored_at_every_slice_after_the_first() -> None:

@@ -142,7 +142,7 @@ def test_without_a_limit_there_is_nothing() -> None:
     assert sampler.open_arrays() == {} == sampler.slice_arrays()
 
 
-def test_the_log_holds_the_sample(tmp_path: Path) -> None:
+def test_the_run_file_holds_the_sample(tmp_path: Path) -> None:
     log = RunFile(tmp_path / "run.duckdb")
     engine(years({2001: 60, 2002: 80, 2003: 40}), log, sample=60, epoch_documents=25).run()
     with duckdb.connect(str(log.path), read_only=True) as connection:

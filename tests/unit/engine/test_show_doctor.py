@@ -1,4 +1,4 @@
-"""What a terminal is told about a log and about the installation."""
+"""What commands print about a run file and about the installation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_an_unknown_topic_names_the_known(log: Path) -> None:
         one_topic(log, 17, words=5, smoothed=False)
 
 
-def test_a_log_without_hindsight_says_so(tmp_path: Path) -> None:
+def test_a_run_file_without_smoothed_topics_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     RunFile(path)
     assert newest_topics(path, words=5, smoothed=False) == []
@@ -92,7 +92,7 @@ def test_wrong_numbers_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "compiled kernels" in [check.what for check in examine() if not check.good]
 
 
-def test_a_log_is_examined(log: Path) -> None:
+def test_a_run_file_is_examined(log: Path) -> None:
     found = {check.what: check.found for check in examine(log)}
     assert "Reports" in found[str(log)]
     assert "finished" in found[str(log)]
@@ -107,7 +107,7 @@ def test_rejected_messages_of_rare_kinds_are_counted_too(tmp_path: Path) -> None
     assert found["rejected"] == "8 (2 x empty; 2 x not JSON; 2 x not a JSON object; 2 others)"
 
 
-def test_what_is_no_log_fails(tmp_path: Path) -> None:
+def test_what_is_no_run_file_fails(tmp_path: Path) -> None:
     (tmp_path / "x.duckdb").write_text("nonsense " * 1000)
     last = list(examine(tmp_path / "x.duckdb"))[-1]
     assert not last.good
@@ -115,7 +115,7 @@ def test_what_is_no_log_fails(tmp_path: Path) -> None:
     assert not list(examine(tmp_path / "missing.duckdb"))[-1].good
 
 
-def test_a_new_log_has_nothing_to_tell(tmp_path: Path) -> None:
+def test_a_new_run_file_has_nothing_to_tell(tmp_path: Path) -> None:
     RunFile(tmp_path / "new.duckdb")
     found = {check.what: check for check in examine(tmp_path / "new.duckdb")}
     assert found["epochs"].found.startswith("0,")

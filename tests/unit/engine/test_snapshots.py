@@ -102,7 +102,7 @@ def test_leaves_of_two_levels_are_shared_out_evenly() -> None:
 def test_every_kind_finds_the_subjects(copy: Path) -> None:
     snapshots = take_snapshots(copy)
     assert [one.kind for one in snapshots] == list(KINDS)
-    live = {topic for topic in Reader(copy).topics("then").topic.tolist()}
+    live = {topic for topic in Reader(copy).topics("filtered").topic.tolist()}
     for one in snapshots:
         assert (one.slice, one.documents) == (2004, 180)
         assert set(one.topic[:3].tolist()) == live
@@ -220,7 +220,7 @@ def test_no_topics(tmp_path: Path) -> None:
         take_snapshots(log.path)
 
 
-def test_no_log(tmp_path: Path) -> None:
+def test_no_run_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no run file"):
         take_snapshots(tmp_path / "none.duckdb")
     with pytest.raises(InputError, match="no run file"):

@@ -33,8 +33,8 @@ class Slow(MemoryStore):
         super().commit(*commits)
 
 
-class Told(list[int]):
-    """Epochs of which somebody was told."""
+class Reported(list[int]):
+    """Epochs that were reported."""
 
     def of(self, epoch: int) -> Any:
         return lambda: self.append(epoch)
@@ -44,41 +44,41 @@ def never() -> bool:
     return False
 
 
-def put(writer: Writer, told: Told, epochs: range, stop: Any = never, *, urgent: bool = False) -> None:
+def put(writer: Writer, reported: Reported, epochs: range, stop: Any = never, *, urgent: bool = False) -> None:
     for epoch in epochs:
-        writer.write(commit(epoch), told.of(epoch), stop, urgent=urgent)
+        writer.write(commit(epoch), reported.of(epoch), stop, urgent=urgent)
 
 
 def test_epochs_that_end_while_others_are_written_are_written_together() -> None:
-    store, told = Slow(), Told()
+    store, reported = Slow(), Reported()
     with Writer(store, in_thread=True) as writer:
-        put(writer, told, range(4))
-        assert told == []
+        put(writer, reported, range(4))
+        assert reported == []
         store.free.release(2)
         writer.settle(never)
-        assert told == [0, 1, 2, 3]
+        assert reported == [0, 1, 2, 3]
     assert store.groups == [[0], [1, 2, 3]]
 
 
 def test_epochs_wait_a_while_for_others_unless_one_is_urgent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MAX_PAUSE", 1e9)
     monkeypatch.setattr(writing, "PAUSE_FACTOR", 1e12)
-    store, told = Slow(), Told()
+    store, reported = Slow(), Reported()
     store.free.release(9)
     with Writer(store, in_thread=True) as writer:
-        put(writer, told, range(1))
-        while not told:
+        put(writer, reported, range(1))
+        while not reported:
             writer.settle(never, wait=False)
-        put(writer, told, range(1, 3))
+        put(writer, reported, range(1, 3))
         writer.settle(never, wait=False)
-        assert told == [0]
-        put(writer, told, range(3, 4), urgent=True)
-        while len(told) < 4:
+        assert reported == [0]
+        put(writer, reported, range(3, 4), urgent=True)
+        while len(reported) < 4:
             writer.settle(never, wait=False)
-        put(writer, told, range(4, 6))
+        put(writer, reported, range(4, 6))
         writer.settle(never)
     assert store.groups == [[0], [1, 2, 3], [4, 5]]
-    assert told == [0, 1, 2, 3, 4, 5]
+    assert reported == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("limit", ["MAX_EPOCHS", "MAX_BYTES"])
@@ -87,59 +87,59 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str) -> N
     monkeypatch.setattr(writing, "PAUSE_FACTOR", 1e12)
     of_one = {"MAX_EPOCHS": 1, "MAX_BYTES": Task(commit(0), print).bytes}
     monkeypatch.setattr(writing, limit, 3 * of_one[limit])
-    store, told = Slow(), Told()
+    store, reported = Slow(), Reported()
     store.free.release(9)
     with Writer(store, in_thread=True) as writer:
-        put(writer, told, range(9))
+        put(writer, reported, range(9))
         writer.settle(never)
-    assert told == list(range(9))
+    assert reported == list(range(9))
     assert max(map(len, store.groups)) <= 4
     assert len(store.groups) > 2
 
 
 def test_without_a_thread_each_epoch_is_written_at_once() -> None:
-    store, told = Slow(), Told()
+    store, reported = Slow(), Reported()
     store.free.release(9)
     with Writer(store, in_thread=False) as writer:
         for epoch in range(3):
-            put(writer, told, range(epoch, epoch + 1))
-            assert told[-1] == epoch
+            put(writer, reported, range(epoch, epoch + 1))
+            assert reported[-1] == epoch
     assert store.groups == [[0], [1], [2]]
 
 
 def test_an_error_elsewhere_loses_no_epoch() -> None:
-    store, told = Slow(), Told()
+    store, reported = Slow(), Reported()
     with pytest.raises(KeyError), Writer(store, in_thread=True) as writer:  # noqa: PT012
-        put(writer, told, range(3))
+        put(writer, reported, range(3))
         store.free.release(9)
         raise KeyError
     assert store.groups == [[0], [1, 2]]
-    assert told == []
+    assert reported == []
 
 
 def test_after_an_error_of_the_store_nothing_more_is_written() -> None:
-    store, told = Slow(), Told()
+    store, reported = Slow(), Reported()
     store.error = InputError("the disk is full")
     with pytest.raises(InputError, match="disk"), Writer(store, in_thread=True) as writer:  # noqa: PT012
-        put(writer, told, range(3))
+        put(writer, reported, range(3))
         store.free.release(9)
         writer.settle(never)
     assert store.groups == []
 
 
 def test_what_a_lock_kept_out_is_tried_again_until_the_run_is_stopped(caplog: pytest.LogCaptureFixture) -> None:
-    store, told = Slow(), Told()
+    store, reported = Slow(), Reported()
     store.error = StoreLocked("held by somebody")
     with Writer(store, in_thread=True) as writer:
-        put(writer, told, range(2))
+        put(writer, reported, range(2))
         store.free.release(3)
         writer.settle(never)
         assert store.groups == [[0], [1]]
         assert caplog.messages.count("held by somebody; epoch 0 waits") == 1
         store.error = StoreLocked("held by somebody")
-        put(writer, told, range(2, 4))
+        put(writer, reported, range(2, 4))
         store.free.release(1)
         with pytest.raises(StoreLocked):
             writer.settle(lambda: True)
     assert store.groups == [[0], [1]]
-    assert told == [0, 1]
+    assert reported == [0, 1]

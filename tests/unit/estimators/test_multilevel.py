@@ -196,7 +196,7 @@ def test_what_is_known_of_a_new_group_tells_its_cluster(fitted: MultilevelCluste
     assert fitted.perplexity(test, own) < 0.9 * fitted.perplexity(test)
 
 
-def test_words_that_were_seen_foretell_the_others(fitted: MultilevelClustering) -> None:
+def test_words_that_were_seen_predict_the_others(fitted: MultilevelClustering) -> None:
     seen, rest = documents(5, 10), documents(6, 10)
     p = MIXING @ TOPICS
     weights = np.exp(seen @ np.log(np.maximum(p, 1e-300)).T)
@@ -223,8 +223,8 @@ BAD: list[tuple[dict[str, Any], Any, Any, str]] = [
     ({}, documents(), {"cube": np.zeros((GROUPS, 2, 2))}, "cube: expected one or two dimensions"),
     ({"kernels": "poisson"}, documents(), Y, "kernels: expected one of gaussian, multinomial, vmf"),
     ({"kernels": {"x": "vmf"}}, documents(), Y, r"kernels: expected names of contexts, \['context'\], got \['x'\]"),
-    ({"tempers": {"x": 1.0}}, documents(), Y, "tempers: expected names of contexts"),
-    ({"tempers": {"context": -1.0}}, documents(), Y, "tempers: expected a number of at least 0"),
+    ({"temperatures": {"x": 1.0}}, documents(), Y, "temperatures: expected names of contexts"),
+    ({"temperatures": {"context": 0.0}}, documents(), Y, "temperatures: expected a number above 0"),
     ({"kernels": "multinomial"}, documents(), Y - 1.0, "context: expected whole numbers"),
     ({"alpha_prior": (1.0, 0.0)}, documents(), None, "alpha_prior: expected a positive shape and rate"),
     ({"draws": 0}, documents(), None, "draws: expected an integer of at least 1"),
@@ -238,6 +238,21 @@ BAD: list[tuple[dict[str, Any], Any, Any, str]] = [
 def test_bad_input_says_so(settings: dict[str, Any], content: Any, context: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         model(**({"kernels": "auto"} | settings)).fit(content, context)
+
+
+def test_temperatures_are_the_inverses_of_former_tempers() -> None:
+    settings = {"kernels": "auto", "draws": 2, "burn_in": 5}
+    for temperature, temper in ((2.0, 0.5), (np.inf, 0.0)):
+        found = model(**settings, temperatures={"context": temperature}).fit(documents(), Y)
+        with pytest.warns(DeprecationWarning, match="use temperatures"):
+            former = model(**settings, tempers={"context": temper}).fit(documents(), Y)
+        np.testing.assert_array_equal(found.trace_, former.trace_)
+        assert found.trace_[-1, 0] != model(**settings).fit(documents(), Y).trace_[-1, 0]
+    with (
+        pytest.warns(DeprecationWarning, match="use temperatures"),
+        pytest.raises(ValueError, match="tempers: expected a number of at least 0"),
+    ):
+        model(**settings, tempers={"context": -1.0}).fit(documents(), Y)
 
 
 def test_bad_questions_say_so(fitted: MultilevelClustering) -> None:

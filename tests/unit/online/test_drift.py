@@ -63,7 +63,7 @@ def test_terms_that_enter_and_leave() -> None:
 
 
 @pytest.mark.parametrize("shift", [-2.0, 2.0])
-def test_a_change_is_told_when_it_shows(shift: float) -> None:
+def test_a_change_is_reported_when_it_shows(shift: float) -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(100.0, 2.0, 600)
     scores[500:] += shift * 2.0

@@ -87,13 +87,13 @@ def test_sleepers_leave_their_places_but_keep_their_ids() -> None:
     plan[10:, 5] = 18
     stream = story(plan)
     state, events, ids = lived(stream, replace(LIVING, topics=5))
-    ((_, asleep),) = found(events, "dormant")
+    ((_, dormant),) = found(events, "dormant")
     ((at, born),) = found(events, "born")
     ((_, woken),) = found(events, "woken")
     assert not found(events, "ended")
     assert 10 <= at <= 12
-    assert (asleep.topic, born.topic) == (woken.topic, state.next_id - 1)
-    assert (ids[-1] == asleep.topic).tolist() == (stream.labels[-1] == 0).tolist()
+    assert (dormant.topic, born.topic) == (woken.topic, state.next_id - 1)
+    assert (ids[-1] == dormant.topic).tolist() == (stream.labels[-1] == 0).tolist()
     assert state.k == 6
 
 
@@ -102,12 +102,12 @@ def test_a_newborn_takes_the_place_of_the_longest_asleep() -> None:
     plan[5:, 0] = plan[6:, 1] = plan[7:, 2] = 0
     plan[11:, 5] = plan[14:, 6] = plan[17:, 7] = 18
     state, events, ids = lived(story(plan), replace(LIVING, topics=5))
-    asleep = [event.topic for _, event in found(events, "dormant")]
+    dormant = [event.topic for _, event in found(events, "dormant")]
     ((at, ended),) = found(events, "ended")
     born = found(events, "born")
-    assert len(asleep) == 3
+    assert len(dormant) == 3
     assert [event.topic for _, event in born] == [5, 6, 7]
-    assert (at, ended.topic) == (born[-1][0], asleep[0])
+    assert (at, ended.topic) == (born[-1][0], dormant[0])
     assert ended.topic not in state.ids
     assert ended.topic not in np.concatenate(ids[at:])
     assert state.k == 7
@@ -144,16 +144,16 @@ def test_documents_that_return_wake_their_topic() -> None:
     stream = story(plan)
     settings = replace(LIVING, topics=5)
     state, events, _ = lived(Story(stream.xs[:13], stream.labels[:13]), settings)
-    ((_, asleep),) = found(events, "dormant")
-    column = state.ids.tolist().index(asleep.topic)
+    ((_, dormant),) = found(events, "dormant")
+    column = state.ids.tolist().index(dormant.topic)
     state = replace(state, slice=state.slice - 1)
     assert state.life is not None
     recent = state.life.recent
-    forgotten = np.where((recent.topic == asleep.topic) & (recent.slice == 12), -100.0, recent.gain)
+    forgotten = np.where((recent.topic == dormant.topic) & (recent.slice == 12), -100.0, recent.gain)
     dozing = np.where(np.arange(state.k) == column, 7, state.life.dormant_since)
     life = replace(state.life, recent=replace(recent, gain=forgotten), dormant_since=dozing)
     after, (event,) = lifecycle.with_births(replace(state, life=life), settings)
-    assert (event.kind, event.topic) == ("woken", asleep.topic)
+    assert (event.kind, event.topic) == ("woken", dormant.topic)
     assert event.value is not None
     assert event.value >= 20
     assert after.life is not None

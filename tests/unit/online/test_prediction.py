@@ -68,7 +68,7 @@ def test_polynomials_over_all_cosines_suffice_or_say_so(d: int) -> None:
 
 @pytest.mark.parametrize("low", [0.0, -1.0])
 @pytest.mark.parametrize("d", [2, 10, 300, 5000])
-def test_largest_error_of_a_polynomial_is_told(d: int, low: float) -> None:
+def test_largest_error_of_a_polynomial_is_reported(d: int, low: float) -> None:
     told = 0
     for kappa in concentrations(d):
         for gamma in (*concentrations(d), 1e-6, 1e9):

@@ -1,4 +1,4 @@
-"""Topics in hindsight beside the temporal mixture's smoother on the same statistics."""
+"""Smoothed topics beside the temporal mixture's smoother on the same statistics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mixture(request: pytest.FixtureRequest) -> TemporalVMFMixture:
     return TemporalVMFMixture(3, persistence=0.9, lag=request.param, random_state=0).fit(x, slices)
 
 
-def test_the_window_in_hindsight_is_the_smoother(mixture: TemporalVMFMixture) -> None:
+def test_the_smoothed_window_is_the_smoother(mixture: TemporalVMFMixture) -> None:
     """All slices of the window speak, or, while they leave it one by one, only so many as stay."""
     fit = mixture._evolution
     kept = [WindowSlice(t, x, fit.resps[t].astype(np.float32)) for t, x in enumerate(texts(slices=SLICES))]

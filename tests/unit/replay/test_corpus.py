@@ -206,12 +206,12 @@ def test_the_named_folder_stands_before_the_cache(tmp_path: Path, cache: Path, m
 @pytest.mark.parametrize(
     ("name", "near"), [("nip", "nips"), ("NYT", "nyt"), ("newsgroup", "newsgroups"), ("ml", "ml-")]
 )
-def test_an_unknown_corpus_is_told_the_nearest(name: str, near: str) -> None:
+def test_an_unknown_corpus_names_the_nearest(name: str, near: str) -> None:
     with pytest.raises(InputError, match=f"unknown corpus '{name}': did you mean .*{near}"):
         get(name)
 
 
-def test_a_name_like_no_other_is_told_all() -> None:
+def test_a_name_like_no_other_names_all() -> None:
     with pytest.raises(InputError, match="known are nips, nips-papers, nyt, un"):
         get("qqqq")
 

@@ -140,7 +140,7 @@ def test_the_truth_names_every_kind_of_event() -> None:
     assert 0 not in SMALL.truth.alive(10)
 
 
-def test_leading_words_of_a_phase_are_those_that_are_told(documents: list[PlantedDocument]) -> None:
+def test_leading_words_of_a_phase_are_those_that_are_written(documents: list[PlantedDocument]) -> None:
     stream = PlantedStream(documents_per_slice=200, asides=0.0)
     shared = set(re.findall(r"[a-z-]+", " ".join([*sum(COMMON.values(), ()), *LEADS, *BODIES, *CLOSERS]).lower()))
     functions = {"off", "behind", "above", "along", "beyond"}

@@ -254,7 +254,7 @@ def test_a_slow_rate_does_not_hold_the_poll(tmp_path: Path) -> None:
         ("fake.parquet", "time,text\n", r"fake\.parquet: cannot be read"),
     ],
 )
-def test_a_bad_file_is_told_what_is_wrong(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_a_bad_file_says_what_is_wrong(tmp_path: Path, name: str, content: str, said: str) -> None:
     path = tmp_path / name
     path.write_text(content)
     with pytest.raises(InputError, match=said):

@@ -88,7 +88,7 @@ def test_refuses_a_newer_format_and_says_both(tmp_path: Path) -> None:
             attempt()
 
 
-def test_brings_an_older_log_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brings_an_older_run_file_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0))
 
@@ -115,7 +115,7 @@ def test_brings_an_older_log_up_to_date(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("opened", [RunFile, Reader])
-def test_says_what_is_no_log(tmp_path: Path, opened: type[RunFile] | type[Reader]) -> None:
+def test_says_what_is_no_run_file(tmp_path: Path, opened: type[RunFile] | type[Reader]) -> None:
     text = tmp_path / "notes.duckdb"
     text.write_text("dear diary " * 1000)
     foreign = tmp_path / "shop.duckdb"

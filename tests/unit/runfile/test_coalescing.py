@@ -25,7 +25,7 @@ def sampled(index: int, keys: list[int], cut: dict[int, int] | None = None) -> S
 
 
 def epochs() -> list[Commit]:
-    """Epochs of three slices: hindsight is renewed, the sample thinned, and some end no slice."""
+    """Epochs of three slices: smoothed topics are renewed, the sample thinned, and some end no slice."""
     within: dict[str, Any] = {"closed": (), "slice_state": None}
     return [
         commit(0, sampled=sampled(0, [5, 1, 9]), **within),

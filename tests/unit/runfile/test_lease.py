@@ -29,7 +29,7 @@ with lease(Path(sys.argv[1])):
 """
 
 
-def test_the_second_is_told_who_is_first(tmp_path: Path) -> None:
+def test_the_second_names_the_first(tmp_path: Path) -> None:
     log = tmp_path / "run.duckdb"
     first = subprocess.Popen([sys.executable, "-c", HOLD, str(log)], stdout=subprocess.PIPE, text=True)
     assert first.stdout is not None

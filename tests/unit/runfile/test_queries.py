@@ -31,7 +31,7 @@ def reader(tmp_path: Path) -> Reader:
 def test_settings_and_progress(reader: Reader) -> None:
     assert reader.meta() == {"title": "Größe", "seed": "1", "format": str(len(MIGRATIONS))}
     assert reader.newest() == Newest(epoch=2, slice=2, finished=True)
-    assert reader.has_hindsight()
+    assert reader.has_smoothed()
 
 
 def test_slices(reader: Reader) -> None:
@@ -46,7 +46,7 @@ def test_slices(reader: Reader) -> None:
 
 
 def test_topics(reader: Reader) -> None:
-    frame = reader.topics("then")
+    frame = reader.topics("filtered")
     assert list(zip(frame.slice, frame.topic, strict=True)) == [(0, 3), (0, 7), (2, 3), (2, 7)]
     np.testing.assert_array_equal(frame.n, [10, 11] * 2)
     np.testing.assert_array_equal(frame.share, [0.5] * 4)
@@ -56,37 +56,37 @@ def test_topics(reader: Reader) -> None:
     np.testing.assert_array_equal(frame.certainty, [0, 0.05] * 2)
     np.testing.assert_array_equal(frame.drift_angle, [np.nan, 1.5] * 2)
     np.testing.assert_array_equal(frame.drift_angle_error, [np.nan, 0.5] * 2)
-    late = reader.topics("hindsight")
+    late = reader.topics("smoothed")
     assert list(zip(late.slice, late.topic, strict=True)) == [(0, 3), (0, 9), (2, 3), (2, 7)]
 
 
 def test_angles_hold_each_pair_once(reader: Reader) -> None:
-    frame = reader.angles("then")
+    frame = reader.angles("filtered")
     assert list(zip(frame.slice, frame.topic, frame.other, frame.degrees, strict=True)) == [
         (0, 3, 7, 30),
         (2, 3, 7, 30),
     ]
-    late = reader.angles("hindsight", topic=9)
+    late = reader.angles("smoothed", topic=9)
     assert list(zip(late.slice, late.topic, late.other, strict=True)) == [(0, 3, 9)]
 
 
 def test_sketches(reader: Reader) -> None:
-    frame = reader.sketches("then", topic=7)
+    frame = reader.sketches("filtered", topic=7)
     assert (frame.slice.tolist(), frame.topic.tolist()) == ([0, 2], [7, 7])
     np.testing.assert_array_equal(frame.numbers, np.full((2, 512), 2.0))
-    assert reader.sketches("then", topic=99).numbers.shape == (0, 512)
+    assert reader.sketches("filtered", topic=99).numbers.shape == (0, 512)
 
 
 def test_words(reader: Reader) -> None:
-    frame = reader.words("then")
+    frame = reader.words("filtered")
     assert frame.word.tolist() == ["w3_0", "w3_1", "w7_0", "w7_1"] * 2
     assert frame.rank.tolist() == [1, 2] * 4
     assert frame.weight.tolist() == [1.0, 0.5] * 4
-    one = reader.words("hindsight", topic=9, top=1)
+    one = reader.words("smoothed", topic=9, top=1)
     assert (one.slice.tolist(), one.topic.tolist(), one.word.tolist()) == ([0], [9], ["s9_0"])
 
 
-@pytest.mark.parametrize(("reading", "top"), [("then", 60), ("hindsight", 60), ("then", 1)])
+@pytest.mark.parametrize(("reading", "top"), [("filtered", 60), ("smoothed", 60), ("filtered", 1)])
 def test_words_as_numbers_are_the_same_words(reader: Reader, reading: Reading, top: int) -> None:
     codes, frame = reader.word_codes(reading, top), reader.words(reading, top=top)
     assert codes.vocabulary.tolist() == sorted(set(frame.word))
@@ -135,14 +135,14 @@ def test_rejected_messages(reader: Reader) -> None:
     assert reader.rejections().reasons == {"not JSON": 2}
 
 
-def test_a_log_without_epochs_has_frames_without_rows(tmp_path: Path, reader: Reader) -> None:
+def test_a_run_file_without_epochs_has_frames_without_rows(tmp_path: Path, reader: Reader) -> None:
     empty = Reader(RunFile(tmp_path / "empty.duckdb").path)
     assert empty.newest() == Newest(epoch=-1, slice=None, finished=False)
-    assert not empty.has_hindsight()
+    assert not empty.has_smoothed()
     assert empty.rejections().total == 0
     for name in ("slices", "representative", "events", "epochs", "rejected"):
         _same_types(getattr(empty, name)(), getattr(reader, name)())
-    for reading in ("then", "hindsight"):
+    for reading in ("filtered", "smoothed"):
         _same_types(empty.topics(reading), reader.topics(reading))
         _same_types(empty.words(reading), reader.words(reading))
 
@@ -155,12 +155,22 @@ def _same_types(empty: object, full: object) -> None:
         assert type(none) is type(some) is np.ndarray
 
 
+def test_former_names_of_readings_work_and_warn(reader: Reader) -> None:
+    readings: dict[str, Reading] = {"then": "filtered", "hindsight": "smoothed"}
+    for former, reading in readings.items():
+        with pytest.warns(DeprecationWarning, match=f"'{former}' is now called '{reading}'"):
+            topics = reader.topics(former)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(topics.n, reader.topics(reading).n)
+    with pytest.warns(DeprecationWarning, match="has_smoothed"):
+        assert reader.has_hindsight()
+
+
 def test_an_unknown_reading_is_refused(reader: Reader) -> None:
-    with pytest.raises(ValueError, match="reading must be one of 'then', 'hindsight', got 'now'"):
+    with pytest.raises(ValueError, match="reading must be one of 'filtered', 'smoothed', got 'now'"):
         reader.topics("now")  # type: ignore[arg-type]
 
 
-def test_says_when_the_log_went_away(reader: Reader) -> None:
+def test_says_when_the_run_file_went_away(reader: Reader) -> None:
     reader.path.unlink()
     with pytest.raises(InputError, match="there is no run file at"):
         reader.slices()

@@ -79,7 +79,7 @@ def test_while_a_run_goes_on_nothing_is_repaired(log: RunFile) -> None:
         RunFile(log.path)
 
 
-def test_other_damage_is_told_and_left_alone(log: RunFile, left: Path) -> None:
+def test_other_damage_is_reported_and_left_alone(log: RunFile, left: Path) -> None:
     at = directory(log.path)[0]
     overwrite(log.path, at + 8, bytes(30 * PAGE))  # what is in force too
     found = log.path.read_bytes()
@@ -88,7 +88,7 @@ def test_other_damage_is_told_and_left_alone(log: RunFile, left: Path) -> None:
     assert log.path.read_bytes() == found
 
 
-def test_a_log_that_was_left_whole_is_opened_as_ever(log: RunFile, left: Path) -> None:
+def test_a_run_file_that_was_left_whole_is_opened_as_ever(log: RunFile, left: Path) -> None:
     before = snapshot(log.path)
     assert snapshot(RunFile(log.path).path) == before
 

@@ -29,7 +29,7 @@ def log(tmp_path: Path) -> RunFile:
     return RunFile(tmp_path / "run.duckdb")
 
 
-def test_a_new_log_has_no_pulse(log: RunFile) -> None:
+def test_a_new_run_file_has_no_pulse(log: RunFile) -> None:
     pulse = Reader(log.path).status()
     assert (pulse.epoch, pulse.finished, pulse.written, pulse.slice, pulse.closed, pulse.snapshot) == (
         -1,
@@ -90,7 +90,7 @@ def test_the_writer_is_known_as_long_as_it_lives(log: RunFile) -> None:
     assert holder(log.path) is None
 
 
-def test_a_copy_answers_as_the_log_did(log: RunFile, tmp_path: Path) -> None:
+def test_a_copy_answers_as_the_run_file_did(log: RunFile, tmp_path: Path) -> None:
     for epoch in range(4):
         log.commit(part(epoch, epoch // 2, closes=epoch % 2 == 1))
     reader = Reader(log.path)

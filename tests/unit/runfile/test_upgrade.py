@@ -52,7 +52,7 @@ def test_reading_brings_a_file_up_to_date(tmp_path: Path) -> None:
     np.testing.assert_array_equal(reader.epochs().oov_rate, [np.nan, 0.0, 0.0])
     np.testing.assert_array_equal(reader.epochs().prequential, [np.nan, 14.000238137739185, 14.869834995889088])
     assert reader.slices().warm_up.tolist() == [True, True]
-    topics = reader.topics("then")
+    topics = reader.topics("filtered")
     np.testing.assert_allclose(topics.drift_angle, [np.nan] * 3 + [3.7159122226513] * 3, rtol=1e-12)
     np.testing.assert_allclose(topics.drift_angle_error, [np.nan] * 3 + [2.7837512658726715] * 3, rtol=1e-12)
     assert len(reader.representative().id) == 30

@@ -87,8 +87,8 @@ def test_killed_at_any_moment_it_holds_whole_epochs(tmp_path: Path) -> None:
         assert checkpoint.slice_state["seed"] == 1000 + checkpoint.epoch
         epochs = np.arange(checkpoint.epoch + 1)
         np.testing.assert_array_equal(reader.epochs().epoch, epochs)
-        np.testing.assert_array_equal(reader.topics("then").slice, np.repeat(epochs, 2))
-        np.testing.assert_array_equal(reader.words("then").slice, np.repeat(epochs, 4))
+        np.testing.assert_array_equal(reader.topics("filtered").slice, np.repeat(epochs, 2))
+        np.testing.assert_array_equal(reader.words("filtered").slice, np.repeat(epochs, 4))
     assert checkpoint is not None
 
 
@@ -120,12 +120,12 @@ def test_an_epoch_without_topics_is_one_row(tmp_path: Path) -> None:
     assert not any(rows[table] for table in ("topic", "word", "slice", "event", "rejected", "filtered"))
 
 
-def test_hindsight_replaces_a_slice_as_a_whole(tmp_path: Path) -> None:
+def test_smoothing_replaces_a_slice_as_a_whole(tmp_path: Path) -> None:
     log = RunFile(tmp_path / "run.duckdb")
     log.commit(commit(0, smoothed=[smoothed(0, (3, 7)), smoothed(1, (3,))]))
     log.commit(commit(1, smoothed=[smoothed(0, (9,), mark="new")]))
     reader = Reader(log.path)
-    topics, words = reader.topics("hindsight"), reader.words("hindsight", top=1)
+    topics, words = reader.topics("smoothed"), reader.words("smoothed", top=1)
     assert list(zip(topics.slice, topics.topic, strict=True)) == [(0, 9), (1, 3)]
     assert list(words.word) == ["new9_0", "s3_0"]
 

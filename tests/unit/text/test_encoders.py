@@ -103,7 +103,7 @@ def test_rows_have_length_one_or_zero(known: list[str], new: list[str]) -> None:
     np.testing.assert_allclose(dense, ltc(counts, encoder).reshape(dense.shape), atol=1e-6)
     norms = np.linalg.norm(dense, axis=1)
     assert np.all((np.abs(norms - 1) < 1e-6) | (norms == 0))
-    unknown, words = encoder.unknown(counts)
+    unknown, words = encoder.out_of_vocabulary(counts)
     assert 0 <= unknown <= words == counts.tokens.sum()
 
 
@@ -111,7 +111,7 @@ def test_before_the_first_slice_ends_there_are_no_columns() -> None:
     encoder = TextEncoder()
     counts = encoder.count(documents(["some text", "more text"]))
     assert encoder.encode(counts).shape == (2, 0)
-    assert encoder.unknown(counts) == (2, 2)
+    assert encoder.out_of_vocabulary(counts) == (2, 2)
 
 
 def test_an_empty_batch() -> None:
@@ -119,7 +119,7 @@ def test_an_empty_batch() -> None:
     encoder.count(documents(["some text", "more text"]))
     encoder.close_slice()
     assert encoder.encode(encoder.count([])).shape == (0, 1)
-    assert encoder.unknown(encoder.concat([])) == (0, 0)
+    assert encoder.out_of_vocabulary(encoder.concat([])) == (0, 0)
 
 
 def test_a_document_without_text_has_no_words() -> None:
@@ -130,7 +130,7 @@ def test_unknown_counts_words_and_not_stop_words() -> None:
     encoder = TextEncoder()
     encoder.count(documents(["apple pear", "apple pear", "plum", "fig"]))
     encoder.close_slice()
-    assert encoder.unknown(encoder.count(documents(["the apple and the kiwi", "pear pear plum"]))) == (2, 5)
+    assert encoder.out_of_vocabulary(encoder.count(documents(["the apple and the kiwi", "pear pear plum"]))) == (2, 5)
 
 
 def test_strongest_words_with_ties() -> None:
@@ -198,7 +198,7 @@ def test_vectors_become_unit_rows() -> None:
     assert isinstance(x, np.ndarray)
     assert x.dtype == np.float32
     np.testing.assert_allclose(x, np.array([[0.6, 0, 0.8], [0, 0, 0], [0.5**0.5, 0.5**0.5, 0]]), rtol=1e-6)
-    assert encoder.unknown(counts) == (0, 9)
+    assert encoder.out_of_vocabulary(counts) == (0, 9)
     assert encoder.close_slice().columns.tolist() == [0, 1, 2]
     assert len(encoder.concat([])) == 0
     assert encoder.encode(encoder.count([])).shape == (0, 3)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from tests.unit.engine.documents import SUBJECTS, document, engine, told
+from tests.unit.engine.documents import SUBJECTS, committed, document, engine
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.engine import Progress
@@ -94,7 +94,7 @@ def test_topics_are_named_at_the_end_of_a_slice() -> None:
     ids = np.array([4, 7, 9])
     nothing = np.zeros((16, 3), np.float32)
     assert one.words(nothing, 8, 3, (2001, ids)) == [[], [], []]
-    one.told(2001, ids, [counts], one_hot(60))
+    one.observe_slice(2001, ids, [counts], one_hot(60))
     found = one.words(nothing, 8, 3, (2001, ids))
     assert [{word for word, _ in words} for words in found] == [set(subject) for subject in SUBJECTS]
     swapped = one.words(nothing, 8, 3, (2002, np.array([9, 4, 5])))
@@ -112,7 +112,7 @@ def test_names_follow_the_stream_and_old_slices_keep_theirs() -> None:
     for year in range(2001, 2008):
         counts = one.count([old if year < 2004 else new])
         one.close_slice()
-        one.told(year, ids, [counts], resp)
+        one.observe_slice(year, ids, [counts], resp)
     first = [
         [word for word, _ in one.words(np.zeros((16, 1), np.float32), 9, 1, (year, ids))[0]]
         for year in (2001, 2004, 2007)
@@ -124,7 +124,7 @@ def test_names_follow_the_stream_and_old_slices_keep_theirs() -> None:
 
 def test_counts_move_with_the_vocabulary() -> None:
     one = NamedVectorEncoder(16, Vocabulary(min_df=1, max_df_share=1.0, capacity=24))
-    one.told(2001, np.arange(3), [_closed(one, some(60))], one_hot(60))
+    one.observe_slice(2001, np.arange(3), [_closed(one, some(60))], one_hot(60))
     before = {word: one._by_topic[:, [i]].toarray().ravel() for i, word in enumerate(one.vocabulary.words())}
     others = [Document("a", i, str(i), NOW, f"other{i % 9} new{i % 5}", np.ones(16, np.float32)) for i in range(200)]
     one.count(others)
@@ -146,10 +146,10 @@ def test_state_and_documents_come_back() -> None:
     one, other = encoder(), encoder()
     counts = one.count(some(60))
     one.close_slice()
-    one.told(2001, np.arange(3), [counts], one_hot(60))
+    one.observe_slice(2001, np.arange(3), [counts], one_hot(60))
     other.restore(one.state())
     for each in (one, other):
-        each.told(2002, np.arange(3), [each.count(some(30, 60))], one_hot(30))
+        each.observe_slice(2002, np.arange(3), [each.count(some(30, 60))], one_hot(30))
     assert str(one.state()) == str(other.state())
     place = (2002, np.arange(3))
     assert one.words(np.zeros((16, 3), np.float32), 9, 3, place) == other.words(
@@ -191,7 +191,7 @@ def test_a_run_that_crashes_after_every_epoch_is_the_same() -> None:
         begun = parts.commits[-1].epoch if parts.commits else Progress(0, "", 0, 0, 0.0, False)
         with contextlib.suppress(KeyboardInterrupt):
             engine(source, parts, encoder=encoder(), **given).run(crash)
-    assert told(parts) == told(whole)
+    assert committed(parts) == committed(whole)
 
 
 def test_snapshots_of_vectors_have_words(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_temperature_is_fitted_to_known_topics() -> None:
         tracker.fit_temperature(mixed[:2], [0])
 
 
-def test_what_nobody_has_told_is_novel() -> None:
+def test_what_is_like_no_document_is_novel() -> None:
     tracker = begun()
     strange, usual = tracker.novelty(["harbour comet wheat sailor moon barley", " ".join(SUBJECTS[0])])
     assert strange > usual
@@ -184,7 +184,7 @@ def test_a_trajectory_is_one_topic_over_time() -> None:
         tracker.trajectory(9)
 
 
-def test_events_are_told_in_order() -> None:
+def test_events_are_reported_in_order() -> None:
     events = ended(begun()).events()
     assert [(e["slice"], e["kind"], e["topic"]) for e in events] == [("2001", "started", k) for k in range(3)]
     assert set(events[0]) == {"slice", "kind", "topic", "other", "value", "evidence", "chance"}
@@ -212,7 +212,7 @@ def test_a_finished_tracker_stays_finished(tmp_path: Path) -> None:
         again.learn(["a"], 2009)
 
 
-def test_what_was_saved_is_a_log(tmp_path: Path) -> None:
+def test_what_was_saved_is_a_run_file(tmp_path: Path) -> None:
     tracker = ended(begun())
     tracker.save(tmp_path / "tracker.duckdb")
     reader = Reader(tmp_path / "tracker.duckdb")

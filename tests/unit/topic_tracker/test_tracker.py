@@ -44,7 +44,7 @@ def test_one_row_per_topic_and_slice() -> None:
     assert len(fitted().topics(words=2)[0]["words"]) == 2
 
 
-def test_hindsight_comes_with_the_end() -> None:
+def test_smoothed_topics_come_with_the_end() -> None:
     tracker = TopicTracker(topics=3).learn(TEXTS, 2001).learn(TEXTS, 2002)
     assert [row["slice"] for row in tracker.topics()] == ["2001"] * 3
     assert tracker.topics(smoothed=True) == []

@@ -95,8 +95,9 @@ def batches(x: Rows, bags: csr_array, size: int) -> Iterator[tuple[Rows, csr_arr
 
 def averaged(visit: Visit) -> tuple[Averages, int]:
     """Return averages over the documents with vectors, and their number."""
-    documents = int(visit.held.sum())
-    return Averages(scaled(visit.sums, 1 / documents), float(log_proportions(visit.phi[visit.held]).mean())), documents
+    documents = int(visit.has_direction.sum())
+    phi = visit.phi[visit.has_direction]
+    return Averages(scaled(visit.sums, 1 / documents), float(log_proportions(phi).mean())), documents
 
 
 def mixed(old: Averages, new: Averages, e: float) -> Averages:

@@ -43,13 +43,13 @@ class Visit:
     """What a visit to all documents gives.
 
     ``phi`` (N, k) are the posteriors Dir(phi_i) of their proportions and ``bound`` (N,) what they add to the lower
-    bound, 0 for documents without vectors, which are not ``held`` (N,); ``mass`` (V, kp) holds the responsibilities of
-    the vectors, summed over documents, and ``sums`` those of vectors, over all.
+    bound, 0 for documents without vectors; ``has_direction`` (N,) tells the others. ``mass`` (V, kp) holds the
+    responsibilities of the vectors, summed over documents, and ``sums`` those of vectors, over all.
     """
 
     phi: Vector
     bound: Vector
-    held: NDArray[np.bool_]
+    has_direction: NDArray[np.bool_]
     mass: Vector
     sums: Sums
 
@@ -192,7 +192,7 @@ def fit(
             return AdmixtureFit(topics, alpha, found, law, np.array(trace), converged)
         sums, phi = found.sums, found.phi
         if learn_alpha:
-            alpha = best_alpha(k, float(log_proportions(phi[found.held]).mean()), alpha)
+            alpha = best_alpha(k, float(log_proportions(phi[found.has_direction]).mean()), alpha)
 
 
 def best_fit(

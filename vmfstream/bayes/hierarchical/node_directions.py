@@ -166,11 +166,11 @@ def _pair_cosines(d: int, kappa: Vector, up: Vector, shrink: Vector, full: Vecto
     A(kappa) + A(|v|) A'(kappa) / A'(|w|) ( A(|R|) R'v / (|R| |v|) - A(|w|) ), v the message up before its branch, w
     after it, R the parent's natural vector
     """
-    own, told = vmf_terms(d, kappa), vmf_terms(d, up)
+    own, message = vmf_terms(d, kappa), vmf_terms(d, up)
     after = vmf_terms(d, up * shrink)
     lengths = full * up
     turned = np.divide(cross, lengths, out=np.zeros_like(cross), where=lengths > 0) * vmf_terms(d, full).a
-    return np.asarray(own.a + told.a * own.a_prime / after.a_prime * (turned - after.a))
+    return np.asarray(own.a + message.a * own.a_prime / after.a_prime * (turned - after.a))
 
 
 def _omega(d: int, kappa: Vector) -> tuple[Vector, Vector]:
@@ -247,9 +247,9 @@ def _cavity(f: Floats, up: Floats, nodes: Indices, above: Indices, shrink: Vecto
     for i in range(f.shape[0]):
         for a in range(len(nodes)):
             n = nodes[a]
-            whole, told = np.float64(f[i, above[a]]), np.float64(up[i, n])
-            square[a] += (whole - shrink[n] * told) ** 2
-            cross[a] += whole * told
+            whole, message = np.float64(f[i, above[a]]), np.float64(up[i, n])
+            square[a] += (whole - shrink[n] * message) ** 2
+            cross[a] += whole * message
     return np.sqrt(square), cross
 
 
@@ -260,8 +260,8 @@ def _descend(f: Floats, up: Floats, nodes: Indices, above: Indices, shrink: Vect
     for i in range(f.shape[0]):
         for a in range(len(nodes)):
             n = nodes[a]
-            told = np.float64(up[i, n])
-            v = told + factor[a] * (f[i, above[a]] - shrink[n] * told)
+            message = np.float64(up[i, n])
+            v = message + factor[a] * (f[i, above[a]] - shrink[n] * message)
             f[i, n] = v
             square[a] += v * v
     return np.sqrt(square)

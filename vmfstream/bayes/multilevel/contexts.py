@@ -43,11 +43,11 @@ class Context(NamedTuple):
     ``indptr``, ``indices``, ``values``: a row per group, empty where the context is missing; ``own`` (J, 2): total of
     a bag, or x'x and x'b of a direction; ``law``: parameters of the prior, (mean 0, strength, shape, rate), (item,
     all items) or (d, kappa, |b|); ``prior`` (W,): b of directions; ``amount`` (kc,): groups, or items of a bag;
-    ``sums`` (kc, W); ``extra`` (kc, 2): |S|^2 and S'b of directions; ``temper``: power to which the factor is raised.
+    ``sums`` (kc, W); ``extra`` (kc, 2): |S|^2 and S'b of directions; ``power``: of the factor, 1 / temperature.
     """
 
     kind: int
-    temper: float
+    power: float
     indptr: Indices
     indices: Indices
     values: Vector
@@ -59,7 +59,7 @@ class Context(NamedTuple):
     extra: Vector
 
 
-def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None, temper: float = 1.0) -> Context:
+def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None, power: float = 1.0) -> Context:
     """Numbers of every group, ``values`` (J, W), rows with NaN missing; the prior mean is 0, so give them centred.
 
     ``prior``: strength, shape and rate of the normal-gamma law; by default `STRENGTH`, `SHAPE` and `RATE` times the
@@ -76,10 +76,10 @@ def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None,
     indptr = np.concatenate([[0], np.cumsum(held * width)]).astype(np.int64)
     indices = np.tile(np.arange(width), held.sum())
     law = np.array([0.0, strength, shape, rate])
-    return _context(GAUSSIAN, temper, indptr, indices, values[held].ravel(), np.zeros((held.size, 2)), law, 2 * width)
+    return _context(GAUSSIAN, power, indptr, indices, values[held].ravel(), np.zeros((held.size, 2)), law, 2 * width)
 
 
-def bag(counts: csr_array, *, item: float = ITEM, temper: float = 1.0) -> Context:
+def bag(counts: csr_array, *, item: float = ITEM, power: float = 1.0) -> Context:
     """Counts of items of every group, (J, W); empty rows are missing. The order of items is part of the density.
 
     ``counts`` are whole numbers; ``item`` > 0 is the Dirichlet parameter of every item.
@@ -88,10 +88,10 @@ def bag(counts: csr_array, *, item: float = ITEM, temper: float = 1.0) -> Contex
     rows.eliminate_zeros()
     own = np.column_stack([rows.sum(axis=1), np.zeros(rows.shape[0])])
     law = np.array([item, item * rows.shape[1]])
-    return _context(BAG, temper, rows.indptr, rows.indices, rows.data, own, law, rows.shape[1])
+    return _context(BAG, power, rows.indptr, rows.indices, rows.data, own, law, rows.shape[1])
 
 
-def direction(rows: Rows, *, kappa: float | None = None, c0: float = VAGUE, temper: float = 1.0) -> Context:
+def direction(rows: Rows, *, kappa: float | None = None, c0: float = VAGUE, power: float = 1.0) -> Context:
     """Unit ``rows`` of every group, (J, W); rows of zeros are missing. The prior of a mean lies about that of all rows.
 
     ``kappa`` starts at that of a mean resultant length of one half; ``c0`` > 0 is the length of the prior's natural
@@ -103,7 +103,7 @@ def direction(rows: Rows, *, kappa: float | None = None, c0: float = VAGUE, temp
     own = np.column_stack([x.multiply(x).sum(axis=1), x @ b])
     start = float(inv_bessel_ratio(x.shape[1], 0.5)) if kappa is None else kappa
     law = np.array([float(x.shape[1]), start, float(np.linalg.norm(b))])
-    return _context(DIRECTION, temper, x.indptr, x.indices, x.data, own, law, x.shape[1], b)
+    return _context(DIRECTION, power, x.indptr, x.indices, x.data, own, law, x.shape[1], b)
 
 
 def prior_direction(total: Vector, c0: float) -> Vector:
@@ -114,7 +114,7 @@ def prior_direction(total: Vector, c0: float) -> Vector:
 
 def _context(
     kind: int,
-    temper: float,
+    power: float,
     indptr: Any,
     indices: Any,
     values: Vector,
@@ -126,7 +126,7 @@ def _context(
     rows = np.asarray(indptr, np.int64), np.asarray(indices, np.int64), np.ascontiguousarray(values, np.float64)
     sums = np.zeros(1), np.zeros((1, width)), np.zeros((1, 2))
     b = np.zeros(0) if prior is None else prior
-    return Context(kind, float(temper), *rows, np.ascontiguousarray(own, np.float64), law, b, *sums)
+    return Context(kind, float(power), *rows, np.ascontiguousarray(own, np.float64), law, b, *sums)
 
 
 def concentration_range(d: float) -> tuple[float, float]:
@@ -160,7 +160,7 @@ def shift(context: Context, j: int, k: int, sign: float) -> None:
 
 @njit(cache=True)
 def predictive(context: Context, j: int, k: int) -> float:
-    """Tempered log-density of the row of group j given the members of cluster k, to which j does not belong.
+    """Log-density of the row of group j, times ``power``, given the members of cluster k without j.
 
     It is that of one ``context``, in nats; 0 for a group without a row.
     """
@@ -184,12 +184,12 @@ def predictive(context: Context, j: int, k: int) -> float:
         joined = square + 2.0 * _dot(context, j, k) + context.own[j, 0]
         value = ell(d, resultant(kappa, joined, cross + context.own[j, 1], c0))
         value -= ell(d, resultant(kappa, square, cross, c0)) + ell(d, kappa)
-    return context.temper * value
+    return context.power * value
 
 
 @njit(cache=True)
 def score_rows(context: Context, scores: Vector) -> None:
-    """Add to ``scores`` (J, kc) the tempered log-density of every row given the members of every cluster."""
+    """Add to ``scores`` (J, kc) the log-density, times ``power``, of every row given the members of every cluster."""
     for j in range(scores.shape[0]):
         for k in range(scores.shape[1]):
             scores[j, k] += predictive(context, j, k)
@@ -197,7 +197,7 @@ def score_rows(context: Context, scores: Vector) -> None:
 
 @njit(cache=True)
 def log_marginals(context: Context) -> float:
-    """Tempered log-density of all rows given the clusters, parameters integrated out."""
+    """Log-density, times ``power``, of all rows given the clusters, parameters integrated out."""
     value, law = 0.0, context.law
     for k in range(len(context.amount)):
         n, sums = context.amount[k], context.sums[k]
@@ -214,7 +214,7 @@ def log_marginals(context: Context) -> float:
         else:
             value += ell(law[0], resultant(law[1], context.extra[k, 0], context.extra[k, 1], law[2]))
             value -= n * ell(law[0], law[1]) + ell(law[0], law[2])
-    return context.temper * value
+    return context.power * value
 
 
 @njit(cache=True)

@@ -43,12 +43,12 @@ class Known(NamedTuple):
 
 class NewGroupState(NamedTuple):
     """Topics of the tokens so far: ``label`` (T,), ``number`` (M + 1,); ``score`` (K + 1,) logarithms of the clusters'
-    probabilities given these, up to a constant, of which ``held`` lists those that matter; room for ``weight``."""
+    probabilities given these, up to a constant, of which ``relevant`` lists those that matter; room for ``weight``."""
 
     label: Indices
     number: Vector
     score: Vector
-    held: Indices
+    relevant: Indices
     weight: Vector
 
 
@@ -183,7 +183,7 @@ def _weigh_clusters(n: int, odds: Vector, known: Known, state: NewGroupState) ->
     active = 0
     for k in range(len(score)):
         if score[k] > FAINT:
-            state.held[active] = k
+            state.relevant[active] = k
             active += 1
     return active
 
@@ -191,14 +191,14 @@ def _weigh_clusters(n: int, odds: Vector, known: Known, state: NewGroupState) ->
 @njit(cache=True)
 def _weigh_topics(n: int, like: Vector, known: Known, state: NewGroupState, active: int) -> float:
     """Write p(topic, token | topics of ``n`` others), return the sum over topics."""
-    held, weight = state.held[:active], state.weight
+    relevant, weight = state.relevant[:active], state.weight
     top, total, own = -math.inf, 0.0, 0.0
-    for k in held:
+    for k in relevant:
         top = max(top, state.score[k])
-    for k in held:
+    for k in relevant:
         total += math.exp(state.score[k] - top)
     weight[:] = 0.0
-    for k in held:
+    for k in relevant:
         share = math.exp(state.score[k] - top) / (total * (known.size[k] + n))
         own += share
         for m in range(len(weight)):
@@ -221,7 +221,7 @@ def _seat(r: int, n: int, total: float, known: Known, state: NewGroupState, acti
             if left < 0:
                 break
     state.label[r] = new
-    for k in state.held[:active]:
+    for k in state.relevant[:active]:
         state.score[k] += math.log((known.of[k, new] + known.prior[new] + state.number[new]) / (known.size[k] + n))
     state.number[new] += 1.0
 
@@ -231,5 +231,5 @@ def _leave(r: int, n: int, known: Known, state: NewGroupState, active: int) -> N
     """Take token r from its topic, so that ``n`` others are left."""
     old = state.label[r]
     state.number[old] -= 1.0
-    for k in state.held[:active]:
+    for k in state.relevant[:active]:
         state.score[k] -= math.log((known.of[k, old] + known.prior[old] + state.number[old]) / (known.size[k] + n))

@@ -84,10 +84,10 @@ class Evolution:
     """Beliefs about all slices so far, and what is needed to go on.
 
     ``f`` natural vectors (D, kp) per slice, anchor included, as the inference gives them; ``gains`` what the documents
-    of each slice added to them, kappa S_t (for hindsight, the smoother only); ``h0`` (D, kp) the prediction for the
-    first slice; ``anchor`` (D,); ``weights`` (T, k); ``kappa`` q(kappa); ``resps`` (N_t, kp) of the slices of the last
-    call; ``state`` what is predicted for the slice after the last; ``scores`` the mean log predictive density per
-    document for each of `PERSISTENCES` if that was chosen.
+    of each slice added to them, kappa S_t (smoother only); ``h0`` (D, kp) the prediction for the first slice;
+    ``anchor`` (D,); ``weights`` (T, k); ``kappa`` q(kappa); ``resps`` (N_t, kp) of the slices of the last call;
+    ``state`` what is predicted for the slice after the last; ``scores`` the mean log predictive density per document
+    for each of `PERSISTENCES` if that was chosen.
     """
 
     options: EvolutionOptions
@@ -159,7 +159,7 @@ def evolve(
 
 
 def extended(past: Evolution, xs: Sequence[Rows]) -> Evolution:
-    """Append slices without refitting the past: each is filtered, and hindsight reaches as far back as it may."""
+    """Append slices without refitting the past: each is filtered, and the past is smoothed as far as ``lag`` allows."""
     state, filtered = past.state, []
     for x in xs:
         state, one = filter_step(state, x, past.settings)

@@ -120,15 +120,15 @@ def admit(
     decision[~known] = Decision.UNDECODED
     decision[ahead > 0] = Decision.TOO_FAR_AHEAD
     candidates = np.flatnonzero(decision[:end] == Decision.LEARN)
-    learnt = held = 0
+    learnt = size = 0
     limited = False
     for i, digest in zip(candidates.tolist(), columns.digest[candidates].tolist(), strict=True):
         if recent.seen(digest):
             decision[i] = Decision.REPEATED
             continue
         learnt += 1
-        held += 0 if lengths is None else lengths[i]
-        if learnt >= documents or held >= characters:
+        size += 0 if lengths is None else lengths[i]
+        if learnt >= documents or size >= characters:
             end, limited = i + 1, True
             break
     decision[end:] = Decision.DEFER

@@ -93,7 +93,7 @@ def learn_batch(
     scores, sums = score(encoder.encode(counts), keep)
     scored = scores.topic >= 0
     most.add(documents, scores.novelty, scores.topic, scored)
-    oov, words = encoder.unknown(counts)
+    oov, words = encoder.out_of_vocabulary(counts)
     return BatchResult(
         kept=kept,
         counts=of_kept,

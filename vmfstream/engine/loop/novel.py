@@ -87,7 +87,7 @@ class MostNovel:
         }
 
     def restore(self, arrays: Arrays) -> None:
-        """Continue from stored arrays; older logs have none."""
+        """Continue from stored arrays; older run files have none."""
         self._clear()
         if "novel.topic" in arrays:
             self._novelty, self._topic = arrays["novel.novelty"], arrays["novel.topic"]

@@ -1,4 +1,4 @@
-"""How a stream is cut, what an epoch gathers, and what an observer is told."""
+"""How a stream is cut, what an epoch gathers, and what observers receive."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class EngineState:
         if summary is None:
             nothing = float("nan")
             return SliceReport(described, n, nothing, nothing, True, self.encoder.dim, None, None), []
-        self.encoder.told(index, summary.topics.ids, parts, summary.resp)
+        self.encoder.observe_slice(index, summary.topics.ids, parts, summary.resp)
         topics = self.rows(summary.topics)
         report = SliceReport(
             slice=described,

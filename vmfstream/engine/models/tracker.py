@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.predictive import topic_densities
-from vmfstream.bayes.tempering import fitted_temper
+from vmfstream.bayes.tempering import fitted_inverse_temperature
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import tracker
 from vmfstream.online.belief_update import refreshed
@@ -217,4 +217,4 @@ def arrival_temperature(result: SliceResult) -> float:
         return float("nan")
     rows = known[:: -(-len(known) // MOST_DOCUMENTS)]
     scores = topic_densities(x[rows], belief.f, belief.gamma, belief.kappa) + belief.log_weights
-    return 1.0 / fitted_temper(scores, found[rows])
+    return 1.0 / fitted_inverse_temperature(scores, found[rows])

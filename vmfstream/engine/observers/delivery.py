@@ -124,7 +124,8 @@ def _slice_messages(one: ClosedSlice) -> Sequence[tuple[str, bytes]]:
                 "documents": one.n,
                 "predicted": one.predicted,
                 "warm_up": one.warm_up,
-                "topics": one.topics,
+                "settling": one.warm_up,
+                "topics": [_with_former_keys(topic) for topic in one.topics],
             },
         )
     ]
@@ -132,6 +133,11 @@ def _slice_messages(one: ClosedSlice) -> Sequence[tuple[str, bytes]]:
         (f"{event['kind']} {one.label} {event['topic']}", {"type": "event", **about, **event}) for event in one.events
     ]
     return [(key, json.dumps(_plain(body), ensure_ascii=False).encode()) for key, body in bodies]
+
+
+def _with_former_keys(topic: dict[str, Any]) -> dict[str, Any]:
+    """Return a topic that has its drift under the former keys too, for one version (as a slice has ``settling``)."""
+    return topic | {"speed": topic["drift_angle"], "speed_error": topic["drift_angle_error"]}
 
 
 def _plain(value: Any) -> Any:

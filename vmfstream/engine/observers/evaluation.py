@@ -147,13 +147,13 @@ def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: Tracke
     k = topics_for(past, settings)
     fits = list(static_fits(rows, k, settings, rng, settings.cold_starts))
     fit, _ = max(fits, key=lambda f: f[0].trace[-1])
-    held = directed(x)
+    has_direction = directed(x)
     weights = np.log(fit.rho / fit.rho.sum())
-    static = predictive(x, fit.f, fit.gamma, fit.kappa, weights)[held].mean()
+    static = predictive(x, fit.f, fit.gamma, fit.kappa, weights)[has_direction].mean()
     linked = max((from_static(past, *f, settings, omega) for f in fits), key=lambda c: c.bound)
     stats = [accumulate(part, resp, threads=settings.threads) for part, resp in zip(past, linked.resp, strict=True)]
     _, h = forward(stats, linked.kappa, np.zeros_like(stats[0]), omega)
     n = sum(resp.sum(axis=0, dtype=np.float64) for resp in linked.resp)[:k]
     weights = np.log(n + settings.alpha) - np.log(n.sum() + k * settings.alpha)
     density = next_slice_density(x, convolve(h[-1], omega), linked.anchor, linked.kappa, weights)
-    return float(static), float(density[held].mean())
+    return float(static), float(density[has_direction].mean())

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.directional.chunked import along_the_tree
+from vmfstream.directional.chunked import tree_reduce
 from vmfstream.engine.loop.admission import Columns, columns_of, separated
 from vmfstream.engine.loop.learning import BatchResult, Score, learn_batch
 from vmfstream.engine.loop.sample import Sampling
@@ -161,7 +161,7 @@ def learn_block(
         documents, refused = separated(one.records, decided.decision, task.slicing, task.slice)
         rejected += refused
         results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel))
-    whole = along_the_tree(lambda a, b: a.merged(b, encoder), results)
+    whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])
     return BlockResult(packed, encoder.tally(task.encoder_state), rejected)
 

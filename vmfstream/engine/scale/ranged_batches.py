@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from vmfstream.directional.chunked import along_the_tree, blocks
+from vmfstream.directional.chunked import blocks, tree_reduce
 from vmfstream.engine.loop.admission import Decision, admit
 from vmfstream.engine.loop.learning import BatchResult
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
@@ -267,7 +267,7 @@ class RangedBatches:
         for one in results:
             batches.append(replace(one.batch, counts=one.batch.counts.remap(encoder.absorb(one.tally))))
             state.position.reject(one.rejected, epoch)
-        whole: BatchResult = along_the_tree(lambda a, b: a.merged(b, encoder), batches)
+        whole: BatchResult = tree_reduce(lambda a, b: a.merged(b, encoder), batches)
         state.fold(whole, epoch)
         if epoch.begun:
             self._task = None

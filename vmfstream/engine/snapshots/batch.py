@@ -105,7 +105,7 @@ def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | Non
     Parameters
     ----------
     path : Path
-        The log.
+        The run file.
     kinds : sequence of {"flat", "tree", "smoothed"}
     seed : int, optional
         Of the starts; by default that of the run.
@@ -113,7 +113,7 @@ def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | Non
     Raises
     ------
     InputError
-        If there is no log, no sample in it, or no topics yet.
+        If there is no run file, no sample in it, or no topics yet.
     """
     stored = read_stored(path)
     material = gather(stored)
@@ -129,7 +129,7 @@ def gather(stored: Stored) -> Material:
     settings = RunSettings.from_text(stored.settings)
     if not len(stored.slice):
         raise InputError(
-            "the log holds no sample of documents; it was written with --sample 0, or before there were any"
+            "the run file holds no sample of documents; it was written with --sample 0, or before there were any"
         )
     for states, judging in ((stored.before, True), (stored.now, False)):
         if states is None:

@@ -9,6 +9,7 @@ from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedF
 from vmfstream.runfile.queries.progress import EpochFrame, Newest, OpenSlice, Progress, RunStatus
 from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
 from vmfstream.runfile.queries.topics import (
+    OLD_READINGS,
     AngleFrame,
     ClosedSlice,
     EventFrame,
@@ -26,6 +27,7 @@ from vmfstream.runfile.upgrade import upgrade
 from vmfstream.text.sketch import SIZE as SKETCH_SIZE
 
 __all__ = [
+    "OLD_READINGS",
     "SKETCH_SIZE",
     "AngleFrame",
     "Bools",

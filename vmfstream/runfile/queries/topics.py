@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from duckdb import DuckDBPyConnection
@@ -12,10 +14,11 @@ from duckdb import DuckDBPyConnection
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, Texts, Times, unmasked
 from vmfstream.text.sketch import SIZE
 
-Reading: TypeAlias = Literal["then", "hindsight"]
-"""``then``: filtered, as known when the slice closed; ``hindsight``: smoothed, using documents of later slices too."""
+Reading: TypeAlias = Literal["filtered", "smoothed"]
+"""``filtered``: as known when the slice closed; ``smoothed``: using documents of later slices too."""
 
-_TABLE = {"then": "filtered", "hindsight": "smoothed"}
+OLD_READINGS: Mapping[str, Reading] = {"then": "filtered", "hindsight": "smoothed"}
+"""Former names of the readings, accepted with a warning for one version."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,8 +156,8 @@ class Topics(RunFileQueries):
 
         Parameters
         ----------
-        reading : {"then", "hindsight"}
-            Filtered or smoothed topics; smoothed ones are empty without ``has_hindsight``.
+        reading : {"filtered", "smoothed"}
+            Filtered or smoothed topics; smoothed ones are empty without ``has_smoothed``.
         """
         return self._frame(TopicFrame, f"from {_table(reading)} order by slice, topic")
 
@@ -163,7 +166,7 @@ class Topics(RunFileQueries):
 
         Parameters
         ----------
-        reading : {"then", "hindsight"}
+        reading : {"filtered", "smoothed"}
         topic : int, optional
             One topic only.
         top : int
@@ -243,12 +246,21 @@ class Topics(RunFileQueries):
         )
         return [ClosedSlice(*(*row, topics.get(row[1], []), events.get(row[1], []))) for row in slices]
 
-    def has_hindsight(self) -> bool:
+    def has_smoothed(self) -> bool:
         """Return whether there are smoothed slices."""
         return bool(self._rows("select exists(select 1 from smoothed)")[0][0])
 
+    def has_hindsight(self) -> bool:
+        """Deprecated: the former name of `has_smoothed`."""
+        warnings.warn("Reader.has_hindsight is now called has_smoothed", DeprecationWarning, stacklevel=2)
+        return self.has_smoothed()
+
 
 def _table(reading: str) -> str:
-    if reading not in _TABLE:
-        raise ValueError(f"reading must be one of {', '.join(map(repr, _TABLE))}, got {reading!r}")
-    return _TABLE[reading]
+    """Return the table of a reading, with a DeprecationWarning for a former name."""
+    if reading in OLD_READINGS:
+        warnings.warn(f"{reading!r} is now called {OLD_READINGS[reading]!r}", DeprecationWarning, stacklevel=3)
+        return OLD_READINGS[reading]
+    if reading not in get_args(Reading):
+        raise ValueError(f"reading must be one of {', '.join(map(repr, get_args(Reading)))}, got {reading!r}")
+    return reading

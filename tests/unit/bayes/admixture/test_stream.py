@@ -91,4 +91,4 @@ def test_a_batch_without_vectors_changes_nothing() -> None:
     stream = begun(found)
     after, visit = learned(stream, x[:0], csr_array((3, 0)))
     assert after is stream
-    assert not visit.held.any()
+    assert not visit.has_direction.any()

@@ -270,7 +270,7 @@ def test_vectors_without_direction_and_empty_documents_count_for_nothing() -> No
     assert found.trace == pytest.approx(plain.trace)
     assert found.alpha == pytest.approx(plain.alpha)
     assert found.visit.phi[20:] == pytest.approx(np.full((2, 3), found.alpha))
-    assert found.visit.held.tolist() == [True] * 20 + [False] * 2
+    assert found.visit.has_direction.tolist() == [True] * 20 + [False] * 2
     assert not found.visit.bound[20:].any()
 
 

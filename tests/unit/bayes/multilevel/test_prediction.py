@@ -106,7 +106,7 @@ def test_memberships_are_those_of_the_sum_over_all_topics() -> None:
     assert together / together.sum() == pytest.approx(clusters, abs=0.005)
 
 
-def test_a_further_token_is_foretold_from_those_seen() -> None:
+def test_a_further_token_is_predicted_from_those_seen() -> None:
     """p(a, b) / p(a) is the probability of b given a."""
     draw = tiny_draw()
     odds = np.log(np.append(draw.members, draw.alpha))

@@ -56,7 +56,7 @@ class Tiny:
     def contexts(self) -> tuple[mc.Context, ...]:
         return (
             mc.gaussian(self.times, prior=(0.5, 1.5, 0.8)),
-            mc.bag(csr_array(self.tags), item=0.2, temper=0.6),
+            mc.bag(csr_array(self.tags), item=0.2, power=0.6),
             mc.direction(self.places, kappa=3.0, c0=0.5),
         )
 
@@ -245,9 +245,9 @@ def test_words_alone_are_clustered_as_with_contexts_that_are_missing() -> None:
     assert runs[0] == runs[1]
 
 
-def test_a_factor_tempered_to_nothing_is_no_factor() -> None:
+def test_a_factor_of_power_zero_is_no_factor() -> None:
     tiny = Tiny("words", 0)
-    contexts = tuple(context._replace(temper=0.0) for context in tiny.contexts())
+    contexts = tuple(context._replace(power=0.0) for context in tiny.contexts())
     tempered = ml.Chain(tiny.content(), contexts, tiny.z, np.random.default_rng(0))
     without = ml.Chain(tiny.content(), (), tiny.z, np.random.default_rng(0))
     assert tempered.log_joint() == pytest.approx(without.log_joint(), abs=1e-12)

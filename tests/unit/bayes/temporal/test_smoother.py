@@ -115,7 +115,7 @@ def test_lagged_sweeps_score_by_lagged_beliefs(lag: int) -> None:
         assert np.abs(found - expected).max() < 1e-10
     full = one_sweep(xs, resps, 60.0, rho, h0, 0.9)
     closer = full.state.kappa.mean[0] - sweep.state.kappa.mean[0]
-    assert abs(closer) < 1e-9 if lag == 3 else closer > 1  # hindsight brings means nearer to the documents
+    assert abs(closer) < 1e-9 if lag == 3 else closer > 1  # smoothing brings means nearer to the documents
 
 
 def test_committed_past_counts() -> None:
