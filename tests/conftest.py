@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -61,6 +62,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _turn(place: str) -> int:
     return next((turn for turn, folder in enumerate(LONG_FIRST) if place.startswith(folder)), len(LONG_FIRST))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays until the end: compiling makes it look through everything often."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
