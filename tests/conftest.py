@@ -32,8 +32,11 @@ MEANS = {
 }
 """What this machine lacks for the tests of a marker, empty if nothing."""
 
-LONG_FIRST = ("system/browser", "system/broker", "system", "corpus")
-"""Folders in the order in which they begin; the others follow."""
+LONG_FIRST = ("system/browser", "system/broker", "system", "corpus", "unit/bayes", "unit/estimators", "unit/mixtures")
+"""Folders in the order in which they begin; the others follow.
+
+The last three are neighbours so that one process compiles what they share.
+"""
 
 LAST_RESORT = 3600.0
 """Seconds for a test of whole programs or real data; others have those of pyproject.toml."""
