@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 # two processes; tests that share a broker or a browser stay in one of them
 PYTEST := $(BIN)/pytest -q -n 2 --durations=15
 
+# the tests start many programs, which would compile their modules again and again
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all lint lint-js bench broker soak clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run file, and how well the truth was recovered

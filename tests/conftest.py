@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -12,6 +13,9 @@ import hypothesis
 import pytest
 
 from tests.data import data_folder, missing
+
+# tests run beside each other: threads of BLAS would wait for cores at full speed; read when numpy is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # tests that were started in the background ignore Ctrl-C, and so would the programs that they start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,8 +35,11 @@ MEANS = {
 }
 """What this machine lacks for the tests of a marker, empty if nothing."""
 
-LONG_FIRST = ("system/browser", "system/broker", "system", "corpus")
-"""Folders in the order in which they begin; the others follow."""
+LONG_FIRST = ("system/browser", "system/broker", "system", "corpus", "unit/bayes", "unit/estimators", "unit/mixtures")
+"""Folders in the order in which they begin; the others follow.
+
+The last three are neighbours so that one process compiles what they share.
+"""
 
 LAST_RESORT = 3600.0
 """Seconds for a test of whole programs or real data; others have those of pyproject.toml."""
@@ -61,6 +68,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _turn(place: str) -> int:
     return next((turn for turn, folder in enumerate(LONG_FIRST) if place.startswith(folder)), len(LONG_FIRST))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays until the end: compiling makes it look through everything often."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter end as usual."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,6 +14,6 @@ def first_of(values: Iterable[Any]) -> list[Any]:
     return [first, *(pytest.param(other, marks=pytest.mark.thorough) for other in others)]
 
 
-def all_but(values: Iterable[str], *long: str) -> list[Any]:
+def all_but(values: Iterable[Any], *long: Any) -> list[Any]:
     """Return the cases of a test, those that take long marked ``thorough``."""
     return [pytest.param(value, marks=pytest.mark.thorough) if value in long else value for value in values]

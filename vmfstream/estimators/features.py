@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 
 class NamedFeatures:
-    """Gives features columns as they come; when columns run out, those that are no longer held are used again.
+    """Gives features columns as they come; when columns run out, those that a model gave up are used again.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ class NamedFeatures:
         """Columns used so far, at least 2."""
         return max(2, self._width)
 
-    def number(self, document: Mapping[Any, float], in_use: Callable[[], NDArray[np.bool_]]) -> None:
+    def number(self, document: Mapping[Any, float], in_use: Callable[[], NDArray[np.bool_]] | None = None) -> None:
         """Give new features columns, in an order that does not depend on that of the document.
 
         Parameters
         ----------
         document : mapping
-        in_use : callable
-            Tells which columns are held, (width,); asked when there is no column left.
+        in_use : callable, optional
+            Tells which columns are held, (width,); asked when there is no column left. By default all stay held.
         """
         new = sorted((name for name in document if name not in self._columns), key=repr)
-        if self._width + len(new) > self.most and len(self._free) < len(new) and self._columns:
+        if in_use and self._width + len(new) > self.most and len(self._free) < len(new) and self._columns:
             self._release(in_use(), document)
         for name in new:
             if self._free:
@@ -59,6 +59,10 @@ class NamedFeatures:
         ]
         self._free += [self._columns.pop(name) for name in gone]
 
+    def column(self, name: Any) -> int:
+        """Return the column of a feature, -1 if it has none."""
+        return self._columns.get(name, -1)
+
     def all_new(self, document: Mapping[Any, float]) -> bool:
         """Tell whether no feature of a document has a column."""
         return not any(name in self._columns for name in document)
@@ -68,7 +72,7 @@ class NamedFeatures:
 
         It is scaled by the length of the whole document, features without a column included, which are then left out.
         """
-        given = sorted((self._columns.get(name, -1), value) for name, value in document.items())
+        given = sorted((self.column(name), value) for name, value in document.items())
         columns = np.array([column for column, _ in given], np.int32)
         values = np.array([value for _, value in given])
         if len(given):

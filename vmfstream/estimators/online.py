@@ -15,7 +15,7 @@ from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
-from vmfstream.estimators.features import finite_numbers
+from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
 from vmfstream.online.belief_update import up_to_date
 from vmfstream.online.count_sliced import CountSlicedStream
@@ -251,7 +251,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         if hasattr(self, "_stream"):
             raise ValueError("learn_one: expected rows without names, for partial_fit was called before")
         self._begin()
-        self._features: dict[Any, int] = {}
+        self._features = NamedFeatures(self.max_features)
         self._waiting: list[dict[Any, float]] = []
 
     def _learn_waiting(self) -> None:
@@ -266,18 +266,12 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         ends = [0]
         for document in documents:
             if learn:
-                self._number(document)
+                self._features.number(document)
             for name, value in document.items():
-                if (column := self._features.get(name, -1)) >= 0:
+                if (column := self._features.column(name)) >= 0:
                     columns.append(column)
                     values.append(value)
             ends.append(len(columns))
-        width = max(2, len(self._features))
-        rows = csr_array((np.array(values), np.array(columns, np.int32), ends), shape=(len(documents), width))
+        shape = (len(documents), self._features.width)
+        rows = csr_array((np.array(values), np.array(columns, np.int32), ends), shape=shape)
         return unit_rows(rows)[0]
-
-    def _number(self, document: Mapping[Any, float]) -> None:
-        """Give new features a column, in an order that does not depend on that of the document."""
-        for name in sorted((name for name in document if name not in self._features), key=repr):
-            if len(self._features) < self.max_features:
-                self._features[name] = len(self._features)

@@ -52,7 +52,7 @@ LOGS: dict[str, Callable[[], FakeRows]] = {
 }
 
 
-@pytest.fixture(scope="module", params=all_but(LOGS, "300 topics"))
+@pytest.fixture(scope="module", params=all_but(LOGS, "300 topics", "240 slices"))
 def rows(request: pytest.FixtureRequest) -> CachedRows:
     return CachedRows(LOGS[request.param]())
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_until
 from vmfstream.engine.loop.engine import Progress
 from vmfstream.engine.snapshots.background import BackgroundSnapshots, background_snapshots
 
@@ -40,11 +40,6 @@ def lines(marks: Path) -> list[str]:
     return marks.read_text().split() if marks.exists() else []
 
 
-def wait_for(marks: Path, count: int) -> None:
-    while len(lines(marks)) < count:
-        time.sleep(0.01)
-
-
 def test_every_so_many_slices(monkeypatch: pytest.MonkeyPatch, marks: Path) -> None:
     instead(monkeypatch, marks)
     snapshots = BackgroundSnapshots(Path("x"), 2)
@@ -53,7 +48,7 @@ def test_every_so_many_slices(monkeypatch: pytest.MonkeyPatch, marks: Path) -> N
         report(snapshots, epoch, label)  # batches inside an epoch
         assert lines(marks).count("begin") <= (label >= "c")
         if label == "c":
-            wait_for(marks, 2)
+            wait_until(lambda: len(lines(marks)) >= 2)
     snapshots.finish()
     assert lines(marks) == ["begin", "end"]
     report(snapshots, 10, "e")
@@ -108,7 +103,7 @@ def test_a_run_that_is_stopped_gives_it_up(monkeypatch: pytest.MonkeyPatch, mark
     with background_snapshots(lambda now: None, Path("x"), 1) as observe:
         observe(Progress(1, "a", 1, 0, 0.0, False, topics=2))
         observe(Progress(2, "b", 1, 0, 0.0, False, topics=2))
-        wait_for(marks, 1)
+        wait_until(lambda: lines(marks))
     assert lines(marks) == ["begin"]
 
 

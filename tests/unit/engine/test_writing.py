@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.runfile.records import commit
+from tests.waiting import PATIENCE
 from vmfstream.engine.loop import writing
 from vmfstream.engine.loop.writing import Task, Writer
 from vmfstream.errors import InputError, StoreLocked
@@ -25,7 +26,7 @@ class Slow(MemoryStore):
         self.error: Exception | None = None
 
     def commit(self, *commits: Commit) -> None:
-        assert self.free.acquire(timeout=30)
+        assert self.free.acquire(timeout=PATIENCE)
         if self.error is not None:
             error, self.error = self.error, None
             raise error

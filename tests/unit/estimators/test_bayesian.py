@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.bayes.factors.concentration import RULES
 from vmfstream.bayes.factors.priors import moment_prior
@@ -22,12 +23,6 @@ from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
 from vmfstream.mixtures.movmf import annealed_start
 from vmfstream.mixtures.seeding import one_hot
 
-NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
-INAPPLICABLE = {
-    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
-    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
-}
-
 
 @parametrize_with_checks(
     [
@@ -36,7 +31,7 @@ INAPPLICABLE = {
         BayesianVMFMixture(3, inference="gibbs", n_draws=5, burn_in=5, random_state=0),
         DirichletProcessVMFMixture(3, max_iter=500, random_state=0),
     ],
-    expected_failed_checks=lambda _: INAPPLICABLE,
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -10,19 +10,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
 
-NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
-INAPPLICABLE = {
-    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
-    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
-}
-
 
 @parametrize_with_checks(
-    [HierarchicalVMFMixture(max_iter=1000, tol=1e-2, random_state=0)], expected_failed_checks=lambda _: INAPPLICABLE
+    [HierarchicalVMFMixture(max_iter=1000, tol=1e-2, random_state=0)],
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -9,14 +9,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.unit.estimators.checks import STARTS_BY_ROW
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
-
-DRAWN = "starts are drawn by row number: only after equal starts are weights and repeated rows the same"
-INAPPLICABLE = {
-    "check_sample_weight_equivalence_on_dense_data": DRAWN,
-    "check_sample_weight_equivalence_on_sparse_data": DRAWN,
-}
 
 
 @parametrize_with_checks(
@@ -25,7 +20,7 @@ INAPPLICABLE = {
         FrequencySensitiveKMeans(3, random_state=0),
         FrequencySensitiveKMeans(3, mode="online", frequency="asymptotic", random_state=0),
     ],
-    expected_failed_checks=lambda _: INAPPLICABLE,
+    expected_failed_checks=lambda _: STARTS_BY_ROW,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)

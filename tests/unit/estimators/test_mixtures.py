@@ -15,19 +15,11 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.data import corpus_file
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, STARTS_BY_ROW
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream import datasets
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform
 from vmfstream.estimators.mixtures import VMFMixture
-
-NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
-DRAWN = "starts are drawn by row number: only from equal starts are weights and repeated rows the same"
-INAPPLICABLE = {
-    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
-    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
-    "check_sample_weight_equivalence_on_dense_data": DRAWN,
-    "check_sample_weight_equivalence_on_sparse_data": DRAWN,
-}
 
 
 @parametrize_with_checks(
@@ -35,7 +27,7 @@ INAPPLICABLE = {
         VMFMixture(n_components=3, max_iter=300, random_state=0),
         VMFMixture(3, assignment="hybrid", concentration="own", estimator="debiased", max_iter=300, random_state=0),
     ],
-    expected_failed_checks=lambda _: INAPPLICABLE,
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | STARTS_BY_ROW,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)

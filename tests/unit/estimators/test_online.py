@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,19 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from river import checks, feature_extraction
-from river.checks import common
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, RIVER_CHECKS, RIVER_METHOD, bags, texts
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.online import OnlineVMFMixture
 
-NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
-INAPPLICABLE = {
-    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
-    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
-    "check_estimator_tags_renamed": "river's estimators have a method that scikit-learn once had too",
-}
-SUBJECTS = ("cat fur paw tail purr", "ship sea port sail crew", "stock bank bond rate fund")
-
 
 @parametrize_with_checks(
-    [OnlineVMFMixture(n_components=3, random_state=0)], expected_failed_checks=lambda _: INAPPLICABLE
+    [OnlineVMFMixture(n_components=3, random_state=0)],
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | RIVER_METHOD,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -41,38 +34,9 @@ def test_river_accepts_it(check: Callable[[Any], None]) -> None:
     check(OnlineVMFMixture(n_components=3, random_state=0))
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        common.check_learn_one,
-        common.check_pickling,
-        common.check_shuffle_features_no_impact,
-        common.check_emerging_features,
-        common.check_disappearing_features,
-        common.check_radically_disappearing_features,
-        common.check_predict_one_before_any_learn,
-        common.check_no_state_aliasing_with_input,
-        common.check_clone_is_independent,
-        common.check_seeding_is_idempotent,
-        common.check_bounded_memory_growth,
-    ],
-    ids=lambda c: c.__name__,
-)
+@pytest.mark.parametrize("check", RIVER_CHECKS, ids=lambda c: c.__name__)
 def test_rivers_checks_on_text(check: Callable[..., None]) -> None:
-    # river runs these on data sets of its own only, and has none for clusterers
     check(OnlineVMFMixture(n_components=3, batch_size=16, random_state=0), [(x, 0) for x, _ in bags(200)])
-
-
-def texts(n: int, seed: int = 0) -> Iterator[tuple[str, int]]:
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        subject = int(rng.integers(3))
-        yield " ".join(rng.choice(SUBJECTS[subject].split(), 6)) + f" word{rng.integers(40)}", subject
-
-
-def bags(n: int, seed: int = 0) -> Iterator[tuple[dict[str, int], int]]:
-    for text, subject in texts(n, seed):
-        yield {word: text.split().count(word) for word in text.split()}, subject
 
 
 def planted(n: int = 3000, d: int = 60, k: int = 5, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.estimators.temporal import TemporalVMFMixture
 
-NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
-INAPPLICABLE = {
-    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
-    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
-    "check_fit_score_takes_y": "the second argument of fit and partial_fit is the slices",
-}
+TAKES_SLICES = {"check_fit_score_takes_y": "the second argument of fit and partial_fit is the slices"}
 
 
 @parametrize_with_checks(
-    [TemporalVMFMixture(n_components=3, max_iter=300, random_state=0)], expected_failed_checks=lambda _: INAPPLICABLE
+    [TemporalVMFMixture(n_components=3, max_iter=300, random_state=0)],
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | TAKES_SLICES,
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)

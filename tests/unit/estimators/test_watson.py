@@ -10,18 +10,11 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, STARTS_BY_ROW
 from tests.unit.mixtures.planted import nmi
 from vmfstream import DiametricalKMeans, WatsonMixture
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.watson import sample
-
-NOT_FOR_CLUSTERERS = "takes whatever has predict_proba and reads sparse matrices for a classifier"
-SHUFFLED = "draws its start from the rows in their order, which the check changes: other starts"
-WEIGHT_CHECKS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
-INAPPLICABLE = dict.fromkeys(WEIGHT_CHECKS, SHUFFLED) | {
-    "check_estimator_sparse_array": NOT_FOR_CLUSTERERS,
-    "check_estimator_sparse_matrix": NOT_FOR_CLUSTERERS,
-}
 
 
 @parametrize_with_checks(
@@ -31,7 +24,7 @@ INAPPLICABLE = dict.fromkeys(WEIGHT_CHECKS, SHUFFLED) | {
         DiametricalKMeans(3, random_state=0),
     ],
     expected_failed_checks=lambda estimator: (
-        dict.fromkeys(WEIGHT_CHECKS, SHUFFLED) if isinstance(estimator, DiametricalKMeans) else INAPPLICABLE
+        STARTS_BY_ROW if isinstance(estimator, DiametricalKMeans) else EXPECTS_CLASSIFIER | STARTS_BY_ROW
     ),
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:

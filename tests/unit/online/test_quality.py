@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.tiers import first_of
 from tests.unit.online.streams import (
     FILTER,
     PLAIN,
@@ -47,7 +48,7 @@ def test_leading_persistence_is_the_true_one(omega: float) -> None:
     assert settings.persistences[state.leader] == omega
 
 
-@pytest.mark.parametrize("omega", [0.8, 0.95])
+@pytest.mark.parametrize("omega", first_of([0.8, 0.95]))
 def test_leading_persistence_is_near_the_true_one_when_all_is_estimated(omega: float) -> None:
     settings = TrackerSettings(topics=5, cold_starts=1)
     stream = drifting(omega=omega, slices=7, n=60, d=2000, k=5, a=0.25, seed=1)

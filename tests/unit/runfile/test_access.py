@@ -29,7 +29,7 @@ _HOLD = """
 import sys, duckdb
 connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "True")
 print("held", flush=True)
-sys.stdin.readline() if len(sys.argv) < 4 else __import__("time").sleep(float(sys.argv[3]))
+__import__("time").sleep(float(sys.argv[3]))
 """
 
 
@@ -37,7 +37,7 @@ sys.stdin.readline() if len(sys.argv) < 4 else __import__("time").sleep(float(sy
 def test_names_the_process_that_holds_the_file(tmp_path: Path, reading: bool) -> None:
     log = RunFile(tmp_path / "run.duckdb", timeout=0.2)
     log.commit(commit(0))
-    with run(_HOLD, log.path, reading, 60) as process:
+    with run(_HOLD, log.path, reading, 3600) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()
