@@ -100,7 +100,7 @@ def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
         return []
     omega, past = settings.persistences[state.leader], filtering.past(state, state.leader)
     nothing = np.zeros((state.dim, state.kp), np.float32)
-    stats = [nothing if s is None else s for s in filtering.statistics(state, settings)]
+    stats = [nothing if s is None else s.dense(state.dim) for s in filtering.statistics(state, settings)]
     beliefs = smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s
     views = [
         topic_view(state, w.index, before, f, filtering.counts((w,), state.kp))

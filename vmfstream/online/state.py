@@ -14,6 +14,7 @@ from vmfstream.arrays import Matrix as Matrix
 from vmfstream.arrays import Rows as Rows
 from vmfstream.arrays import Vector as Vector
 from vmfstream.directional.kernels import zeros
+from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.settings import TrackerSettings as TrackerSettings
 from vmfstream.records import Arrays as Arrays
 
@@ -197,7 +198,7 @@ class TrackState:
     data part h follows the filter. ``past`` holds, for every persistence of the grid, the data part predicted to the
     first slice of the window from everything that has left it (None while nothing has). ``base`` is the prediction for
     the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered from
-    its first ``in_belief`` documents. ``life`` is None where the topics are fixed.
+    its first ``in_belief`` documents. ``life`` is None where the topics are fixed; ``refits`` decides about the next refit.
     """
 
     slice: int
@@ -219,6 +220,7 @@ class TrackState:
     smoothed_drift_angle: Vector
     life: Lifecycle | None = None
     in_belief: int = 0
+    refits: RefitSchedule = RefitSchedule()
 
     @property
     def dim(self) -> int:

@@ -33,7 +33,7 @@ _BLOCK = 2048  # rows of a matrix that are looked at in double precision at once
 
 
 def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.int64]) -> TrackState:
-    """Let topic j stand where topic ``columns[j]`` stood, or be new where that is -1; ``ids`` are tsuccessors."""
+    """Let topic j stand where topic ``columns[j]`` stood, or be new where that is -1; ``ids`` are theirs."""
     kp = padded(len(columns))
     wide = np.append(columns, np.full(kp - len(columns), -1))
     as_they_are = kp == state.kp and np.array_equal(columns[: state.k], np.arange(state.k))
@@ -159,23 +159,29 @@ def _without(state: TrackState, gone: int) -> TrackState:
     return rearranged(state, stay, state.ids[stay])
 
 
-def merging_evidence(state: TrackState, settings: TrackerSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log evidence that two topics are one, and tsuccessor cosines, both (K, K), from the newest beliefs.
+def merging_evidence(
+    state: TrackState, settings: TrackerSettings, topic: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
 
     M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
+
+    Only the row of one ``topic``, (1, K), if it is given.
     """
     _, h, _ = filtering.run(state, filtering.statistics(state, settings), state.leader, settings)
     b = state.anchor.astype(np.float64)
-    gram, cross, square = np.zeros((state.k, state.k)), np.zeros(state.k), float(b @ b)
+    rows = slice(None) if topic is None else slice(topic, topic + 1)
+    gram, cross, squares = np.zeros((len(range(state.k)[rows]), state.k)), np.zeros(state.k), np.zeros(state.k)
     for low in range(0, state.dim, _BLOCK):
         part = b[low : low + _BLOCK]
         f = h[low : low + _BLOCK, : state.k] + part[:, None]
-        gram += f.T @ f
+        gram += f[:, rows].T @ f
         cross += f.T @ part
-    lengths = np.sqrt(np.diag(gram))
-    both = np.diag(gram)[:, None] + np.diag(gram) + square + 2.0 * (gram - cross[:, None] - cross)
+        squares += np.einsum("ij,ij->j", f, f)
+    lengths, square = np.sqrt(squares), float(b @ b)
+    both = squares[rows, None] + squares + square + 2.0 * (gram - cross[rows, None] - cross)
     own = log_partition(state.dim, lengths)
     joint = log_partition(state.dim, np.sqrt(np.maximum(both, 0.0)))
-    evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[:, None] - own
+    evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[rows, None] - own
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-    return np.asarray(evidence), np.clip(gram * scale[:, None] * scale, -1.0, 1.0)
+    return np.asarray(evidence), np.clip(gram * scale[rows, None] * scale, -1.0, 1.0)
