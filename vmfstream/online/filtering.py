@@ -69,9 +69,7 @@ def run(
     return before, h, belief.matrix()
 
 
-def smoothed_oldest(
-    state: TrackState, stats: Sequence[SliceSums | None], settings: TrackerSettings
-) -> list[Matrix]:
+def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settings: TrackerSettings) -> list[Matrix]:
     """Beliefs about the first two slices of the window (or the only one) given all of it, anchor included.
 
     s_t = anchor + h_t + b_t,  b_t = conv(kappa S_{t+1} + b_{t+1}),  b = 0 in the last slice
@@ -115,7 +113,9 @@ class _Directions:
     def convolve(self, omega: float) -> None:
         """Shorten the vectors as a step of the topics' means does."""
         lengths = conv_concentration(len(self._m), self.lengths, omega)
-        self._factor = self._factor * np.divide(lengths, self.lengths, out=np.ones_like(lengths), where=self.lengths > 0.0)
+        self._factor = self._factor * np.divide(
+            lengths, self.lengths, out=np.ones_like(lengths), where=self.lengths > 0.0
+        )
         self.lengths = lengths
 
     def matrix(self) -> Matrix:

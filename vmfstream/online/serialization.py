@@ -94,6 +94,14 @@ def from_arrays(
         lowest_cosine=lowest,
         smoothed_drift_angle=slice_part["smoothed_speed"],
         life=Lifecycle.from_arrays(slice_part, dim),
-        refits=RefitSchedule.from_array(slice_part["refits"]),
+        refits=_refits(slice_part),
     )
     return with_prediction(state, settings)
+
+
+def _refits(slice_part: Arrays) -> RefitSchedule:
+    """Return the stored schedule; states of versions without one count as just refitted."""
+    if "refits" in slice_part:
+        return RefitSchedule.from_array(slice_part["refits"])
+    learnt = round(float(slice_part["n"].sum()))
+    return RefitSchedule(learnt, learnt, int(slice_part["window.sizes"].sum()))

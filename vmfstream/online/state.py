@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -198,7 +198,8 @@ class TrackState:
     data part h follows the filter. ``past`` holds, for every persistence of the grid, the data part predicted to the
     first slice of the window from everything that has left it (None while nothing has). ``base`` is the prediction for
     the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered from
-    its first ``in_belief`` documents. ``life`` is None where the topics are fixed; ``refits`` decides about the next refit.
+    its first ``in_belief`` documents. ``life`` is None where the topics are fixed; ``refits`` tells
+    when the window is refitted.
     """
 
     slice: int
@@ -220,7 +221,7 @@ class TrackState:
     smoothed_drift_angle: Vector
     life: Lifecycle | None = None
     in_belief: int = 0
-    refits: RefitSchedule = RefitSchedule()
+    refits: RefitSchedule = field(default_factory=RefitSchedule)
 
     @property
     def dim(self) -> int:
