@@ -10,38 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from vmfstream.bayes.factors import beliefs
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, conv_concentration, inv_bessel_ratio
-from vmfstream.directional.kernels import accumulate, copied, zeros
+from vmfstream.directional.kernels import copied
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
+from vmfstream.online.state import Matrix, SliceSums, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
 
 
 def is_first_slice(state: TrackState) -> bool:
     """Tell whether the open slice is the first: nothing predicts it but the anchor."""
     return state.warm_up and not state.window
-
-
-class SliceSums(NamedTuple):
-    """Sums of a slice's documents by their memberships: ``s`` (W, kp) for the ``words`` (W,) that they hold."""
-
-    words: NDArray[np.intp]
-    s: Matrix
-
-    def dense(self, dim: int) -> Matrix:
-        """Return the sums for all ``dim`` words, (D, kp)."""
-        if len(self.words) == dim:
-            return self.s
-        out = zeros(dim, self.s.shape[1])
-        out[self.words] = self.s
-        return out
 
 
 def run(
@@ -152,27 +135,9 @@ def anchored(state: TrackState, h: Matrix) -> Matrix:
     return belief
 
 
-def statistics(state: TrackState, settings: TrackerSettings) -> list[SliceSums | None]:
+def statistics(state: TrackState) -> list[SliceSums | None]:
     """Sums of the documents of each slice of the window by their memberships; None for slices without documents."""
-    return [_sums(w.x, w.resp, settings.threads) if rows_of(w.x) else None for w in state.window]
-
-
-def whole(s: Matrix) -> SliceSums:
-    """Sums (D, kp) that hold any word."""
-    return SliceSums(np.arange(len(s)), s)
-
-
-def _sums(x: Rows, resp: Matrix, threads: int) -> SliceSums:
-    dim = int(x.shape[1])
-    if isinstance(x, np.ndarray) or x.nnz > dim:
-        return whole(accumulate(x, resp, threads=threads))
-    held = np.zeros(dim, np.bool_)
-    held[x.indices] = True
-    words = np.flatnonzero(held)
-    place = np.zeros(dim, x.indices.dtype)
-    place[words] = np.arange(len(words))
-    narrow = csr_array((x.data, place[x.indices], x.indptr), shape=(rows_of(x), len(words)))
-    return SliceSums(words, accumulate(narrow, resp, threads=threads))
+    return [w.sums if rows_of(w.x) else None for w in state.window]
 
 
 def commit(state: TrackState, s: SliceSums | None, n: Vector, settings: TrackerSettings) -> TrackState:

@@ -23,13 +23,11 @@ class RefitSchedule:
     Attributes
     ----------
     learnt : documents of the closed slices.
-    refitted : as many of them as there were at the last refit.
     cold : documents that the last fit from nothing saw.
     spent : documents that were scored once more by refits paid from the budget.
     """
 
     learnt: int = 0
-    refitted: int = 0
     cold: int = 0
     spent: int = 0
 
@@ -38,28 +36,24 @@ class RefitSchedule:
         return replace(self, learnt=self.learnt + documents)
 
     def allows(self, rows: int, settings: TrackerSettings) -> bool:
-        """Tell whether the ``rows`` of the window may be refitted now.
-
-        Enough of them must be new, and the work must be free or within the budget.
-        """
-        rules = settings.fitting
-        if not settings.refit or self.learnt - self.refitted < rules.renewal * rows:
-            return False
-        paid = settings.refit_budget * (self.learnt - rules.free_documents)
-        return self._is_free(settings) or self.spent + SWEEPS * rows <= paid
+        """Tell whether the ``rows`` of the window may be refitted now: the work must be free or within the budget."""
+        paid = settings.refit_budget * (self.learnt - settings.fitting.free_documents)
+        return settings.refit and (self._is_free(settings) or self.spent + SWEEPS * rows <= paid)
 
     def allows_cold(self, rows: int, settings: TrackerSettings) -> bool:
         """Tell whether the refit may include fits from nothing; they serve the beginning only."""
-        return self._is_free(settings) and rows >= settings.fitting.growth * self.cold
+        rules = settings.fitting
+        grown = self.learnt <= rules.early_documents or rows >= rules.growth * self.cold
+        return grown and self._is_free(settings)
 
     def after_refit(self, rows: int, settings: TrackerSettings, *, cold: bool) -> RefitSchedule:
         """Count a refit of ``rows``, with fits from nothing if ``cold``."""
         work = 0 if self._is_free(settings) else SWEEPS * rows
-        return replace(self, refitted=self.learnt, cold=rows if cold else self.cold, spent=self.spent + work)
+        return replace(self, cold=rows if cold else self.cold, spent=self.spent + work)
 
     def array(self) -> NDArray[np.int64]:
         """Flatten."""
-        return np.array([self.learnt, self.refitted, self.cold, self.spent], np.int64)
+        return np.array([self.learnt, self.cold, self.spent], np.int64)
 
     @classmethod
     def from_array(cls, array: NDArray[np.int64]) -> RefitSchedule:

@@ -104,4 +104,4 @@ def _refits(slice_part: Arrays) -> RefitSchedule:
     if "refits" in slice_part:
         return RefitSchedule.from_array(slice_part["refits"])
     learnt = round(float(slice_part["n"].sum()))
-    return RefitSchedule(learnt, learnt, int(slice_part["window.sizes"].sum()))
+    return RefitSchedule(learnt, int(slice_part["window.sizes"].sum()))

@@ -37,9 +37,10 @@ class WindowSettings:
     flat_sweeps : most sweeps of the static model in a fit from nothing.
     continuing : share of the smaller topic's documents that two topics must have in common to be one topic before and
         after a fit from nothing.
+    early_documents : documents of the stream until which every slice that is in the window with all others ends with
+        fits from nothing.
     free_documents : documents of the stream during which refits cost nothing; later ones are paid from the budget.
-    growth : factor by which the window must have grown before there is another fit from nothing.
-    renewal : share of the window that must be new before there is another refit.
+    growth : factor by which the window must then have grown before there is another fit from nothing.
     """
 
     least_documents: int = 1500
@@ -54,9 +55,9 @@ class WindowSettings:
     cold_sweeps: int = 6
     flat_sweeps: int = 25
     continuing: float = 0.2
+    early_documents: int = 2000
     free_documents: int = 8000
     growth: float = 2.0
-    renewal: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)

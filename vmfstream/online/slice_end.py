@@ -18,12 +18,15 @@ from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
-from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState, WindowSlice, rows_of, stack
+from vmfstream.online.state import OpenSlice, SliceSums, TrackerSettings, TrackState, WindowSlice, rows_of, stack
 from vmfstream.online.window import refit, topics_for
 from vmfstream.records import Event
 
 WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
+
+MOST_SLICES = 16
+"""Slices that the window holds at most; the end of a slice costs a pass over the words of all of them."""
 
 
 def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
@@ -47,7 +50,7 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
         : settings.persistence.judged_documents
     ]
     judged = x[np.sort(sample)]
-    stats = filtering.statistics(state, settings)
+    stats = filtering.statistics(state)
     bases = (
         filtering.anchored(state, filtering.run(state, stats, j, settings)[2])
         for j in range(len(settings.persistences))
@@ -107,7 +110,7 @@ def close(
         state, merged = with_mergers(state, settings)
         state, dormancy = lifecycle.with_dormancy(state, counts(state.window[-1:], state.kp)[: state.k], settings)
         resp = state.window[-1].resp
-        before, h, p = filtering.run(state, statistics(state, settings), state.leader, settings)
+        before, h, p = filtering.run(state, statistics(state), state.leader, settings)
         if viewed:
             n = counts(state.window[-1:], state.kp)
             filtered = topic_view(state, state.slice, before, anchored(state, h), n)
@@ -115,7 +118,7 @@ def close(
     else:
         while state.window:
             state = _commit_oldest(state, settings, smoothed if viewed else None)
-        sums = filtering.whole(ending.s)
+        sums = SliceSums.whole(ending.s)
         if viewed:
             before, h, _ = filtering.run(state, [sums], state.leader, settings)
             filtered = topic_view(state, state.slice, before, anchored(state, h), ending.n)
@@ -175,12 +178,12 @@ def _overfull(state: TrackState, settings: TrackerSettings) -> bool:
 
 def _most_slices(state: TrackState) -> int:
     """The smoother holds up to four matrices per slice; a long window of small slices must not fill the memory."""
-    return max(4, min(64, WINDOW_BYTES // (4 * state.base.nbytes)))
+    return max(4, min(MOST_SLICES, WINDOW_BYTES // (4 * state.base.nbytes)))
 
 
 def _commit_oldest(state: TrackState, settings: TrackerSettings, smoothed: list[TopicView] | None) -> TrackState:
     """Move the oldest slice of the window into the past; its topics become final and are added to ``smoothed``."""
-    stats, first = statistics(state, settings), state.window[0]
+    stats, first = statistics(state), state.window[0]
     n = counts((first,), state.kp)
     angle = np.full(state.kp, np.nan)
     if smoothed is not None:

@@ -47,7 +47,7 @@ def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.in
         n=_chosen(state.n, wide),
         n_past=_chosen(state.n_past, wide),
         past=None if state.past is None else tuple(placed(h) for h in state.past),
-        window=tuple(replace(w, resp=placed(w.resp)) for w in state.window),
+        window=state.window if as_they_are else tuple(replace(w, resp=placed(w.resp)) for w in state.window),
         smoothed_drift_angle=_chosen(state.smoothed_drift_angle, wide, np.nan),
         life=None if state.life is None else with_columns(state.life, columns),
     )
@@ -92,10 +92,13 @@ def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) ->
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
     window = []
     for w in state.window:
-        rows, resp = members.row[members.slice == w.index], w.resp.copy()
-        resp[rows] = 0.0
-        resp[rows, k] = 1.0
-        window.append(replace(w, resp=resp))
+        rows = members.row[members.slice == w.index]
+        if len(rows):
+            resp = w.resp.copy()
+            resp[rows] = 0.0
+            resp[rows, k] = 1.0
+            w = replace(w, resp=resp)
+        window.append(w)
     state = replace(state, window=tuple(window), next_id=state.next_id + 1)
     first = window[0].index if window else state.slice + 1
     early = members.take(np.flatnonzero(members.slice < first))
@@ -168,7 +171,7 @@ def merging_evidence(
 
     Only the row of one ``topic``, (1, K), if it is given.
     """
-    _, h, _ = filtering.run(state, filtering.statistics(state, settings), state.leader, settings)
+    _, h, _ = filtering.run(state, filtering.statistics(state), state.leader, settings)
     b = state.anchor.astype(np.float64)
     rows = slice(None) if topic is None else slice(topic, topic + 1)
     gram, cross, squares = np.zeros((len(range(state.k)[rows]), state.k)), np.zeros(state.k), np.zeros(state.k)

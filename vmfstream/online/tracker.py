@@ -73,7 +73,7 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
         lowest_cosine=lowest_cosine(parts),
         smoothed_drift_angle=np.full(kp, np.nan),
         life=lifecycle.empty_lifecycle(dim, k) if settings.living_topics else None,
-        refits=RefitSchedule(sum(rows_of(x) for _, x in slices), fitted, fitted),
+        refits=RefitSchedule(sum(rows_of(x) for _, x in slices), fitted),
     )
     state = with_prediction(state, settings)
     if len(parts) > len(slices) and rows_of(open_rows):

@@ -23,7 +23,7 @@ from vmfstream.online.reading import smoothed
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.settings import TrackerSettings, WindowSettings
 from vmfstream.online.slice_end import close
-from vmfstream.online.state import Rows, TrackState
+from vmfstream.online.state import Rows, SliceSums, TrackState
 from vmfstream.online.window import Refit, refit
 
 
@@ -73,9 +73,9 @@ def test_slices_without_documents_are_passed_as_if_their_sums_were_zero(gap: int
     for x in [*[xs[0][:0]] * gap, xs[4], *[xs[0][:0]] * gap]:
         state, _ = learn(state, x, settings)
     assert state.warm_up == warm_up
-    stats = filtering.statistics(state, settings)
+    stats = filtering.statistics(state)
     assert sum(s is None for s in stats) == 2 * gap
-    full = [filtering.whole(np.zeros_like(state.base)) if s is None else s for s in stats]
+    full = [SliceSums.whole(np.zeros_like(state.base)) if s is None else s for s in stats]
     quickly, slowly = (filtering.run(state, given, 0, settings) for given in (stats, full))
     for quick, slow in zip(quickly, slowly, strict=True):
         assert quick is not None
