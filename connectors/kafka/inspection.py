@@ -68,7 +68,7 @@ def newest_message(
     address : TopicAddress
     options : ClientOptions
     codec : Codec
-    held : mapping of str to OffsetRange
+    ranges : mapping of str to OffsetRange
         Offsets by part, from `offset_ranges`.
 
     Raises

@@ -58,10 +58,17 @@ def elementwise(loop: Callable[..., None], rows: int, *arrays: Vector) -> list[V
     The loop is called with the arrays, broadcast, and an array of shape (rows, size) that it fills.
     """
     shape = np.broadcast(*arrays).shape
-    flat = [np.array(a if a.shape == shape else np.broadcast_to(a, shape), order="C").reshape(-1) for a in arrays]
+    flat = [_spread(a, shape).reshape(-1) for a in arrays]
     out = np.empty((rows, flat[0].size))
     loop(*flat, out)
     return [shaped(row, shape) for row in out]
+
+
+def _spread(a: Vector, shape: tuple[int, ...]) -> Vector:
+    """Return a copy of ``a`` in the given shape; one number, the usual case, without the cost of general rules."""
+    if a.shape == shape:
+        return np.array(a, order="C")
+    return np.full(shape, a) if a.ndim == 0 else np.array(np.broadcast_to(a, shape), order="C")
 
 
 def shaped(out: Vector, shape: tuple[int, ...]) -> Any:

@@ -99,7 +99,9 @@ def check_names(what: str, asked: Mapping[str, Any], known: Any) -> None:
 def powers_of(
     contexts: Any, temperatures: Mapping[str, float] | None, tempers: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """Return the powers of the factors of contexts: the inverses of their temperatures, or former ``tempers`` as given.
+    """Return the powers of the factors of ``contexts``, by name.
+
+    They are the inverses of ``temperatures`` > 0, or former ``tempers`` >= 0 as given; 1 for contexts that are not named.
 
     Raises
     ------
@@ -147,13 +149,13 @@ def read_context(
     values : (J, D) counts or numbers; a row of zeros (counts, directions) or with NaN (numbers) is missing
     groups : J, the rows expected
     item : > 0, prior weight of every column of counts
-    temper : >= 0, the power to which the context's likelihood is raised
+    power : >= 0, the power to which the context's likelihood is raised
     like : columns and offset of the context of this name that a model was fitted to
 
     Raises
     ------
     ValueError
-        If ``temper`` is negative, or there are other numbers of rows or columns than expected.
+        If ``power`` is negative, or there are other numbers of rows or columns than expected.
     """
     rows = counts(name, values) if kernel == "multinomial" else numbers(name, values)
     if rows.shape[0] != groups:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from vmfstream.arrays import Mask
-from vmfstream.directional.bessel import log_partition
+from vmfstream.directional.bessel import ell, log_partition
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector
 
@@ -68,10 +68,25 @@ def log_density(d: int, kappa: float, square: Vector | float, dot: Vector, *, pa
     [GY14, predictive density of the Bayesian mixture], in nats; ``d`` is the dimension, ``kappa`` the concentration of
     documents. For all ``pairs`` of documents with relative error `ROUNDING`.
     """
-    joint = np.maximum(square + kappa * kappa + 2.0 * kappa * dot, 0.0)
+    if not pairs:
+        out = np.empty_like(dot)
+        squares = np.full(dot.shape, square)
+        _log_densities(float(d), kappa, squares.ravel(), dot.ravel(), out.ravel())
+        return out
     alone = log_partition(d, np.sqrt(np.maximum(square, 0.0)))
-    together = _interpolated(d, joint) if pairs else log_partition(d, np.sqrt(joint))
+    together = _interpolated(d, np.maximum(square + kappa * kappa + 2.0 * kappa * dot, 0.0))
     return np.asarray(together - alone - log_partition(d, kappa))
+
+
+@njit(cache=True, nogil=True)
+def _log_densities(d: float, kappa: float, square: Vector, dot: Vector, out: Vector) -> None:
+    common, last, alone = ell(d, kappa), -1.0, 0.0
+    for i in range(len(dot)):
+        if square[i] != last:  # often the same for all
+            last = square[i]
+            alone = ell(d, np.sqrt(max(last, 0.0)))
+        joint = max(square[i] + kappa * kappa + 2.0 * kappa * dot[i], 0.0)
+        out[i] = ell(d, np.sqrt(joint)) - alone - common
 
 
 def _interpolated(d: int, squares: Vector) -> Vector:

@@ -117,7 +117,8 @@ class CountSlicedStream:
             kept = stack([_widened(rows, self.dim) for rows in self._open], self.dim)
             return columns, [_widened(w.x, self.dim) for w in state.window], kept
 
-        state, _ = tracker.end_slice(state, self.settings, regrow if self.dim > state.dim else None)
+        wider = regrow if self.dim > state.dim else None
+        state, _ = tracker.end_slice(state, self.settings, wider, describe=False)
         self._open = []
         return state
 

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from vmfstream.bayes.factors import beliefs
-from vmfstream.bayes.factors.beliefs import learn, resized
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, conv_concentration, inv_bessel_ratio
-from vmfstream.directional.kernels import accumulate
+from vmfstream.directional.kernels import copied
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online.state import Matrix, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
+from vmfstream.online.state import Matrix, SliceSums, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
 
 
 def is_first_slice(state: TrackState) -> bool:
@@ -31,68 +31,103 @@ def is_first_slice(state: TrackState) -> bool:
 
 
 def run(
-    state: TrackState, stats: Sequence[Matrix | None], grid: int, settings: TrackerSettings
+    state: TrackState, stats: Sequence[SliceSums | None], grid: int, settings: TrackerSettings
 ) -> tuple[Matrix | None, Matrix, Matrix]:
     """Run the filter from the committed past over slice statistics under one persistence, number ``grid`` of the grid.
 
     Returns the belief of the last slice but one, anchor included (None if there is no such slice), the data part h of
-    the last one, and the prediction p for the slice after it. Only these are held, however long the window is.
+    the last one, and the prediction p for the slice after it. Only these are held, however long the window is; the
+    work is that of the words that the slices hold.
     """
+    if not stats:
+        return None, past(state, grid), past(state, grid)
     omega = settings.persistences[grid]
-    h = _Directions.of(past(state, grid))
-    p, before = h, None
-    for t, s in enumerate(stats):
-        if t == len(stats) - 1 and (t or not state.warm_up):
-            before = anchored(state, h.matrix() if t else _unconvolved(p.matrix(), omega))
-        h = p.learnt(s, state)
-        p = h.convolved(omega)
-    return before, h.matrix(), p.matrix()
+    belief = _Directions(past(state, grid))
+    before = None
+    if len(stats) == 1 and not state.warm_up:
+        before = anchored(state, _unconvolved(belief.matrix(), omega))
+    *earlier, newest = stats
+    for count, s in enumerate(earlier, start=1):
+        belief.learn(s, state.kappa)
+        if count == len(earlier):
+            before = anchored(state, belief.matrix())
+        belief.convolve(omega)
+    belief.learn(newest, state.kappa)
+    h = belief.matrix()
+    belief.convolve(omega)
+    return before, h, belief.matrix()
 
 
-def smoothed_oldest(state: TrackState, stats: Sequence[Matrix | None], settings: TrackerSettings) -> list[Matrix]:
+def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settings: TrackerSettings) -> list[Matrix]:
     """Beliefs about the first two slices of the window (or the only one) given all of it, anchor included.
 
     s_t = anchor + h_t + b_t,  b_t = conv(kappa S_{t+1} + b_{t+1}),  b = 0 in the last slice
     """
     omega = settings.persistences[state.leader]
-    back = [_Directions.of(np.zeros((state.dim, state.kp), np.float32))]
-    for s in reversed(stats[1:]):
-        back = [back[0].learnt(s, state).convolved(omega), back[0]]
+    later = _Directions(np.zeros((state.dim, state.kp), np.float32))
+    back = [later.matrix()]
+    for t in reversed(range(1, len(stats))):
+        later.learn(stats[t], state.kappa)
+        later.convolve(omega)
+        if t <= 2:
+            back = [later.matrix(), *back[:1]]
     out = []
-    p = _Directions.of(past(state, state.leader))
+    belief = _Directions(past(state, state.leader))
     for s, b in zip(stats, back, strict=False):
-        h = p.learnt(s, state)
-        out.append(anchored(state, h.matrix() + b.matrix()))
-        p = h.convolved(omega)
+        belief.learn(s, state.kappa)
+        out.append(anchored(state, belief.matrix() + b))
+        belief.convolve(omega)
     return out
 
 
-class _Directions(NamedTuple):
-    """Natural vectors by their directions, the columns of ``m`` of the given ``norms``, and their ``lengths``."""
+class _Directions:
+    """Natural vectors (D, kp) that slices are added to and that are shortened between them.
 
-    m: Matrix
-    norms: Vector
-    lengths: Vector
+    They are columns of a matrix times a factor each, so that neither costs more than the words concerned.
+    """
 
-    @classmethod
-    def of(cls, m: Matrix) -> _Directions:
-        norms = column_norms(m)
-        return cls(m, norms, norms)
+    def __init__(self, m: Matrix) -> None:
+        self._m, self.lengths = copied(m), column_norms(m)
+        self._factor = np.ones(len(self.lengths))
 
-    def learnt(self, s: Matrix | None, state: TrackState) -> _Directions:
-        return self if s is None else _updated(self.matrix(), s, state)
+    def learn(self, sums: SliceSums | None, kappa: float) -> None:
+        """Add kappa S of a slice; None for one without documents."""
+        if sums is None:
+            return
+        if self._factor.min() < LEAST_FACTOR:
+            self._m, self._factor = self.matrix(), np.ones(len(self._factor))
+        squares = _add_words(sums.words, sums.s, kappa, self._factor, self._m)
+        self.lengths = np.sqrt(np.maximum(self.lengths**2 + squares, 0.0))
 
-    def convolved(self, omega: float) -> _Directions:
-        return self._replace(lengths=conv_concentration(len(self.m), self.lengths, omega))
+    def convolve(self, omega: float) -> None:
+        """Shorten the vectors as a step of the topics' means does."""
+        lengths = conv_concentration(len(self._m), self.lengths, omega)
+        self._factor = self._factor * np.divide(
+            lengths, self.lengths, out=np.ones_like(lengths), where=self.lengths > 0.0
+        )
+        self.lengths = lengths
 
     def matrix(self) -> Matrix:
-        return self.m if self.lengths is self.norms else resized(self.m, self.norms, self.lengths)
+        """Return the vectors, (D, kp), as an array of their own."""
+        return np.asarray(self._m * self._factor.astype(np.float32))
 
 
-def _updated(p: Matrix, s: Matrix, state: TrackState) -> _Directions:
-    """Return h = p + kappa S."""
-    h, norms = learn(p, s, np.full(state.kp, state.kappa))
-    return _Directions(h, norms, norms)
+LEAST_FACTOR = 1e-6
+"""Factor of a column below which the matrix is made anew, before single precision suffers."""
+
+
+@njit(cache=True, nogil=True)
+def _add_words(words: NDArray[np.intp], s: Matrix, kappa: float, factor: Vector, m: Matrix) -> Vector:
+    """Add kappa S to the columns of ``m`` times ``factor``; return by how much the squares of their lengths grew."""
+    gain = np.zeros(m.shape[1])
+    for place in range(len(words)):
+        i = words[place]
+        for j in range(m.shape[1]):
+            old = m[i, j] * factor[j]
+            new = old + kappa * s[place, j]
+            m[i, j] = new / factor[j]
+            gain[j] += new * new - old * old
+    return gain
 
 
 def past(state: TrackState, grid: int) -> Matrix:
@@ -106,24 +141,23 @@ def anchored(state: TrackState, h: Matrix) -> Matrix:
     return belief
 
 
-def statistics(state: TrackState, settings: TrackerSettings) -> list[Matrix | None]:
+def statistics(state: TrackState) -> list[SliceSums | None]:
     """Sums of the documents of each slice of the window by their memberships; None for slices without documents."""
-    return [accumulate(w.x, w.resp, threads=settings.threads) if rows_of(w.x) else None for w in state.window]
+    return [w.sums if rows_of(w.x) else None for w in state.window]
 
 
-def commit(state: TrackState, s: Matrix | None, n: Vector, settings: TrackerSettings) -> TrackState:
+def commit(state: TrackState, s: SliceSums | None, n: Vector, settings: TrackerSettings) -> TrackState:
     """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S).
 
     ``s`` (D, kp) are the sums of the slice that leaves the window, None if it has no documents, and ``n`` (kp,) its
     documents by topic.
     """
 
+    sums = np.zeros((state.dim, state.kp), np.float32) if s is None else s.dense(state.dim)
+
     def step(j: int) -> Matrix:
-        omega = settings.persistences[j]
-        if s is None:
-            return _Directions.of(past(state, j)).convolved(omega).matrix()
-        h = _updated(past(state, j), s, state)
-        return rescaled(h.m, h.norms, conv_concentration(state.dim, h.norms, omega))
+        h, norms = beliefs.learn(past(state, j), sums, np.full(state.kp, state.kappa))
+        return rescaled(h, norms, conv_concentration(state.dim, norms, settings.persistences[j]))
 
     committed = tuple(step(j) for j in range(len(settings.persistences)))
     return replace(state, past=committed, n_past=state.n_past + n)

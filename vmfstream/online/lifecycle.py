@@ -6,7 +6,10 @@ of all: when all topic slots are taken, a new topic gets the slot of the one tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,9 @@ from vmfstream.online.settings import DormancySettings, TrackerSettings
 from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector
 from vmfstream.online.topic_slots import merging_evidence, with_columns, with_topic, with_topics_merged, without_topic
 from vmfstream.records import Event
+
+PairEvidence: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Evidence that two topics are one, and their cosines, both (K, K)."""
 
 
 def empty_lifecycle(dim: int, k: int) -> Lifecycle:
@@ -97,6 +103,7 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
         ScoredDocuments(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa))
         for s in (life.recent, life.control)
     )
+    pairs = cache(partial(merging_evidence, state, settings))
     for group in find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules):
         new = group.chance < rules.chance
         refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
@@ -108,7 +115,7 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
         if same is not None and life.dormant_since[same] > NEVER:
             return _reactivated(known, members, same, settings)
         worth = 2.0 * group.gain  # the half that tests stands for both
-        roomy, events = (None, []) if same is not None else _with_room(known, settings, worth)
+        roomy, events = (None, []) if same is not None else _with_room(known, settings, worth, pairs)
         if roomy is not None:
             born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
             born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
@@ -154,8 +161,8 @@ def _holders(state: TrackState, documents: Sample) -> NDArray[np.int64]:
 
 def _same_topic(state: TrackState, members: Sample, settings: TrackerSettings, cosine_above: float) -> int | None:
     """Find the topic that documents belong to although it explains them badly, by the evidence of mergers."""
-    evidence, cosine = merging_evidence(with_topic(state, members, settings), settings)
-    same = np.where(cosine[-1] > cosine_above, evidence[-1], -np.inf)[:-1]
+    evidence, cosine = merging_evidence(with_topic(state, members, settings), settings, topic=state.k)
+    same = np.where(cosine[0] > cosine_above, evidence[0], -np.inf)[:-1]
     return int(np.argmax(same)) if same.max(initial=-np.inf) > 0.0 else None
 
 
@@ -170,8 +177,10 @@ def _reactivated(
     return active, [Event("woken", int(state.ids[dormant]), value=float(len(members)))]
 
 
-def _with_room(state: TrackState, settings: TrackerSettings, gain: float) -> tuple[TrackState | None, list[Event]]:
-    """Make room for one more topic.
+def _with_room(
+    state: TrackState, settings: TrackerSettings, gain: float, evidence_of_pairs: Callable[[], PairEvidence]
+) -> tuple[TrackState | None, list[Event]]:
+    """Make room for one more topic; ``evidence_of_pairs`` is what `merging_evidence` finds.
 
     The topic that has been dormant longest ends if all slots are taken. If too many topics are active, the two most
     alike of these are merged; if keeping them apart is worth more than ``gain`` nats, there is no room: None.
@@ -182,7 +191,7 @@ def _with_room(state: TrackState, settings: TrackerSettings, gain: float) -> tup
     crowded = active_topics(state) >= settings.topics
     if not crowded and state.k < settings.topics + max(1, round(settings.dormancy.slots * settings.topics)):
         return state, []
-    evidence, cosine = merging_evidence(state, settings)
+    evidence, cosine = evidence_of_pairs()
     if crowded:
         pair = most_likely_pair(
             np.where(cosine < settings.mergers.crowded_cosine, -np.inf, evidence), life.dormant_since == NEVER
@@ -191,9 +200,9 @@ def _with_room(state: TrackState, settings: TrackerSettings, gain: float) -> tup
             return None, []
         return merge_pair(state, pair, evidence, cosine)
     gone = int(np.argmin(np.where(life.dormant_since > NEVER, life.dormant_since, state.slice)))
-    np.fill_diagonal(cosine, -2.0)
+    others = np.where(np.arange(state.k) == gone, -2.0, cosine[gone])
     ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.dormant_since[gone]))
-    return without_topic(state, gone, int(np.argmax(cosine[gone]))), [ended]
+    return without_topic(state, gone, int(np.argmax(others))), [ended]
 
 
 def _parent(state: TrackState, members: Sample) -> int:

@@ -57,7 +57,7 @@ def _predicted(state: TrackState, settings: TrackerSettings) -> float:
     if not state.window:
         return 0.0
     newest = state.window[-1]
-    _, _, p = filtering.run(state, filtering.statistics(state, settings)[:-1], state.leader, settings)
+    _, _, p = filtering.run(state, filtering.statistics(state)[:-1], state.leader, settings)
     f = filtering.anchored(state, p)
     n = state.n_past + filtering.counts(state.window[:-1], state.kp)
     belief = belief_of(state, f, column_norms(f), n, settings)

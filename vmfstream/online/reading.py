@@ -82,7 +82,7 @@ def newest_filtered(state: TrackState, settings: TrackerSettings) -> tuple[Topic
 
     The prediction is the data part alone, without the anchor. The window must hold a slice.
     """
-    before, h, p = filtering.run(state, filtering.statistics(state, settings), state.leader, settings)
+    before, h, p = filtering.run(state, filtering.statistics(state), state.leader, settings)
     newest = state.window[-1]
     n = filtering.counts((newest,), state.kp)
     return topic_view(state, newest.index, before, filtering.anchored(state, h), n), p
@@ -103,7 +103,7 @@ def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
         return []
     omega, past = settings.persistences[state.leader], filtering.past(state, state.leader)
     nothing = np.zeros((state.dim, state.kp), np.float32)
-    stats = [nothing if s is None else s for s in filtering.statistics(state, settings)]
+    stats = [nothing if s is None else s.dense(state.dim) for s in filtering.statistics(state)]
     beliefs = smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s
     views = [
         topic_view(state, w.index, before, f, filtering.counts((w,), state.kp))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vmfstream.online.belief_update import with_prediction
+from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.state import Arrays, Lifecycle, OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, rows_of
 
 
@@ -30,6 +31,7 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
         "n": state.n,
         "n_past": state.n_past,
         "scores": state.scores,
+        "refits": state.refits.array(),
         "smoothed_speed": state.smoothed_drift_angle,
         "window.index": np.array([w.index for w in state.window], dtype=np.int64),
         "window.sizes": np.array([rows_of(w.x) for w in state.window], dtype=np.int64),
@@ -93,5 +95,14 @@ def from_arrays(
         lowest_cosine=lowest,
         smoothed_drift_angle=slice_part["smoothed_speed"],
         life=Lifecycle.from_arrays(slice_part, dim),
+        refits=_refits(slice_part),
     )
     return with_prediction(state, settings)
+
+
+def _refits(slice_part: Arrays) -> RefitSchedule:
+    """Return the stored schedule; states of versions without one count as just refitted."""
+    if "refits" in slice_part:
+        return RefitSchedule.from_array(slice_part["refits"])
+    learnt = round(float(slice_part["n"].sum()))
+    return RefitSchedule(learnt, int(slice_part["window.sizes"].sum()))

@@ -30,11 +30,17 @@ class WindowSettings:
     cooling : factor between consecutive inverse temperatures.
     cold_documents : documents that the fits from nothing see together, two fits at least: fits to many documents
         differ less.
+    sampled_documents : documents in which the very first fit looks for topics, or
+        ``documents_per_topic`` for each topic, if these are more.
     warm_sweeps : most sweeps of a fit that continues.
     cold_sweeps : most sweeps of the smoother in a fit from nothing.
     flat_sweeps : most sweeps of the static model in a fit from nothing.
     continuing : share of the smaller topic's documents that two topics must have in common to be one topic before and
         after a fit from nothing.
+    early_documents : documents of the stream until which every slice that is in the window with all others ends with
+        fits from nothing.
+    free_documents : documents of the stream during which refits cost nothing; later ones are paid from the budget.
+    growth : factor by which the window must then have grown before there is another fit from nothing.
     """
 
     least_documents: int = 1500
@@ -44,10 +50,14 @@ class WindowSettings:
     reheating: float = 1.3
     cooling: float = 1.4
     cold_documents: int = 7500
+    sampled_documents: int = 2500
     warm_sweeps: int = 3
     cold_sweeps: int = 6
     flat_sweeps: int = 25
     continuing: float = 0.2
+    early_documents: int = 2000
+    free_documents: int = 8000
+    growth: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +202,8 @@ class TrackerSettings:
     cold_starts : most fits from nothing that compete at each slice end while nothing has left the window; to thousands
         of documents there are fewer, but two.
     refit : False follows the stream by the filter alone after the first fit.
+    refit_budget : most work of refits, as a share of the work of scoring; the first ``fitting.free_documents`` are
+        refitted whatever it costs, since what is missed in the beginning stays missed.
     alpha : Dirichlet parameter of the proportions.
     concentration_step : how far log kappa moves towards a slice's estimate, from 0 to 1.
     threads : chunks that a batch is split into; results depend on it (float summation order), so a run keeps it.
@@ -208,6 +220,7 @@ class TrackerSettings:
     persistences: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 0.995)
     cold_starts: int = 5
     refit: bool = True
+    refit_budget: float = 0.2
     alpha: float = 1.0
     concentration_step: float = 0.2
     threads: int = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,17 @@ from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
-from vmfstream.online.reading import newest_filtered, predictive_log_likelihood
+from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
-from vmfstream.online.state import OpenSlice, TrackerSettings, TrackState, WindowSlice, rows_of, stack
-from vmfstream.online.window import refit
+from vmfstream.online.state import OpenSlice, SliceSums, TrackerSettings, TrackState, WindowSlice, rows_of, stack
+from vmfstream.online.window import refit, topics_for
+from vmfstream.records import Event
 
 WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
+
+MOST_SLICES = 16
+"""Slices that the window holds at most; the end of a slice costs a pass over the words of all of them."""
 
 
 def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
@@ -45,7 +50,7 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
         : settings.persistence.judged_documents
     ]
     judged = x[np.sort(sample)]
-    stats = filtering.statistics(state, settings)
+    stats = filtering.statistics(state)
     bases = (
         filtering.anchored(state, filtering.run(state, stats, j, settings)[2])
         for j in range(len(settings.persistences))
@@ -58,49 +63,70 @@ def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, flo
     return replace(state, scores=scores), _mean(predicted)
 
 
-def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tuple[TrackState, SliceResult]:
+@overload
+def close(
+    state: TrackState, predicted: float, settings: TrackerSettings, *, describe: Literal[True] = True
+) -> tuple[TrackState, SliceResult]: ...
+
+
+@overload
+def close(
+    state: TrackState, predicted: float, settings: TrackerSettings, *, describe: bool
+) -> tuple[TrackState, SliceResult | None]: ...
+
+
+def close(
+    state: TrackState, predicted: float, settings: TrackerSettings, *, describe: bool = True
+) -> tuple[TrackState, SliceResult | None]:
     """Learn the concentration, commit what leaves the window, refit it, predict the next slice.
 
-    ``state`` has the slice still open; ``predicted`` in nats per document is passed on to the result. ``settings`` as
-    in `judge`.
+    ``state`` has the slice still open; ``predicted`` in nats per document is passed on to the result, which is None
+    unless the slice is to be described (``describe``). ``settings`` as in `judge`.
     """
     ending = state.open
     resp = np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in ending.kept]])
     x = stack([rows for rows, _ in ending.kept], state.dim)
+    viewed = describe or state.life is not None
     prediction = None
-    if not filtering.is_first_slice(state):
+    if viewed and not filtering.is_first_slice(state):
         belief = predicted_belief(state, settings)
         n = state.n + ending.n
         prediction = Prediction(x, belief_of(state, belief.f, belief.gamma, n, settings), state.ids)
         if not ending.fitted:
             state = lifecycle.with_arrivals(state, x, belief, settings)
-    state = replace(state, kappa=_concentration(up_to_date(state), settings))
+    kappa = _concentration(up_to_date(state), settings)
+    state = replace(state, kappa=kappa, refits=state.refits.after_slice(ending.documents))
     whole = ending.documents == len(resp)
     smoothed: list[TopicView] = []
+    filtered: TopicView | None = None
+    alarms: list[Event] = []
     if whole:
         state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)))
         while _overfull(state, settings):
-            state, final = _commit_oldest(state, settings)
-            smoothed.append(final)
+            state = _commit_oldest(state, settings, smoothed if viewed else None)
         state, events = lifecycle.with_births(state, settings)
-        if settings.refit and ending.n.any() and not ending.fitted:
-            rng = np.random.default_rng([settings.seed, state.slice, 2])
-            state, ended = with_refit(state, refit(state, settings, rng), settings)
+        if ending.n.any() and not ending.fitted:
+            state, ended = _refitted(state, settings)
             events += ended
         state, merged = with_mergers(state, settings)
         state, dormancy = lifecycle.with_dormancy(state, counts(state.window[-1:], state.kp)[: state.k], settings)
         resp = state.window[-1].resp
-        filtered, p = newest_filtered(state, settings)
-        state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
+        before, h, p = filtering.run(state, statistics(state), state.leader, settings)
+        if viewed:
+            n = counts(state.window[-1:], state.kp)
+            filtered = topic_view(state, state.slice, before, anchored(state, h), n)
+            state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
     else:
         while state.window:
-            state, final = _commit_oldest(state, settings)
-            smoothed.append(final)
-        before, h, p = filtering.run(state, [ending.s], state.leader, settings)
-        filtered = topic_view(state, state.slice, before, anchored(state, h), ending.n)
-        smoothed.append(filtered)
-        state = filtering.commit(state, ending.s, ending.n, settings)
-        state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
+            state = _commit_oldest(state, settings, smoothed if viewed else None)
+        sums = SliceSums.whole(ending.s)
+        if viewed:
+            before, h, _ = filtering.run(state, [sums], state.leader, settings)
+            filtered = topic_view(state, state.slice, before, anchored(state, h), ending.n)
+            smoothed.append(filtered)
+        state = filtering.commit(state, sums, ending.n, settings)
+        if filtered is not None:
+            state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
         state, dormancy = lifecycle.with_dormancy(state, ending.n[: state.k], settings)
         state, events = lifecycle.with_births(state, settings)
         state, merged = with_mergers(state, settings)
@@ -109,8 +135,22 @@ def close(state: TrackState, predicted: float, settings: TrackerSettings) -> tup
     n = state.n_past + counts(state.window, state.kp)
     empty = OpenSlice.empty(state.dim, state.kp)
     state = refreshed(replace(state, slice=state.slice + 1, n=n, open=empty, base=anchored(state, p)))
+    if filtered is None:
+        return state, None
     cosine = mean_cosines(x, filtered)
     return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction)
+
+
+def _refitted(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+    """Refit the window, if it is time to."""
+    rows = sum(rows_of(w.x) for w in state.window)
+    more = state.warm_up and topics_for([w.x for w in state.window], settings) > state.k
+    if not (state.refits.allows(rows, settings) or (more and settings.refit)):
+        return state, []
+    cold = state.warm_up and (more or state.refits.allows_cold(rows, settings))
+    rng = np.random.default_rng([settings.seed, state.slice, 2])
+    state = replace(state, refits=state.refits.after_refit(rows, settings, cold=cold))
+    return with_refit(state, refit(state, settings, rng, cold=cold), settings)
 
 
 def _mean(values: NDArray[np.float64]) -> float:
@@ -139,18 +179,19 @@ def _overfull(state: TrackState, settings: TrackerSettings) -> bool:
 
 def _most_slices(state: TrackState) -> int:
     """The smoother holds up to four matrices per slice; a long window of small slices must not fill the memory."""
-    return max(4, min(64, WINDOW_BYTES // (4 * state.base.nbytes)))
+    return max(4, min(MOST_SLICES, WINDOW_BYTES // (4 * state.base.nbytes)))
 
 
-def _commit_oldest(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, TopicView]:
-    """Move the oldest slice of the window into the past; its smoothed topics become final."""
-    stats, first = statistics(state, settings), state.window[0]
-    beliefs = filtering.smoothed_oldest(state, stats, settings)
+def _commit_oldest(state: TrackState, settings: TrackerSettings, smoothed: list[TopicView] | None) -> TrackState:
+    """Move the oldest slice of the window into the past; its topics become final and are added to ``smoothed``."""
+    stats, first = statistics(state), state.window[0]
     n = counts((first,), state.kp)
-    final = topic_view(state, first.index, None, beliefs[0], n)
-    final = replace(final, drift_angle=state.smoothed_drift_angle[: state.k])
     angle = np.full(state.kp, np.nan)
-    if len(beliefs) > 1:
-        angle[: state.k] = topic_view(state, first.index + 1, beliefs[0], beliefs[1], n).drift_angle
+    if smoothed is not None:
+        beliefs = filtering.smoothed_oldest(state, stats, settings)
+        final = topic_view(state, first.index, None, beliefs[0], n)
+        smoothed.append(replace(final, drift_angle=state.smoothed_drift_angle[: state.k]))
+        if len(beliefs) > 1:
+            angle[: state.k] = topic_view(state, first.index + 1, beliefs[0], beliefs[1], n).drift_angle
     state = filtering.commit(state, stats[0], n, settings)
-    return replace(state, window=state.window[1:], smoothed_drift_angle=angle), final
+    return replace(state, window=state.window[1:], smoothed_drift_angle=angle)

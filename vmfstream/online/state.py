@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,7 +14,8 @@ from scipy.sparse import csr_array, vstack
 from vmfstream.arrays import Matrix as Matrix
 from vmfstream.arrays import Rows as Rows
 from vmfstream.arrays import Vector as Vector
-from vmfstream.directional.kernels import zeros
+from vmfstream.directional.kernels import accumulate, zeros
+from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.settings import TrackerSettings as TrackerSettings
 from vmfstream.records import Arrays as Arrays
 
@@ -21,13 +23,52 @@ NEVER = -(2**62)
 """A slice before all others."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class SliceSums(NamedTuple):
+    """Sums of a slice's documents by their memberships: ``s`` (W, kp) for the ``words`` (W,) that they hold."""
+
+    words: NDArray[np.intp]
+    s: Matrix
+
+    def dense(self, dim: int) -> Matrix:
+        """Return the sums for all ``dim`` words, (D, kp)."""
+        if len(self.words) == dim:
+            return self.s
+        out = zeros(dim, self.s.shape[1])
+        out[self.words] = self.s
+        return out
+
+    @classmethod
+    def of(cls, x: Rows, resp: Matrix) -> SliceSums:
+        """Sum rows (N, D) by their memberships (N, kp)."""
+        dim = int(x.shape[1])
+        if isinstance(x, np.ndarray) or x.nnz > dim:
+            return cls.whole(accumulate(x, resp))
+        held = np.zeros(dim, np.bool_)
+        held[x.indices] = True
+        words = np.flatnonzero(held)
+        place = np.zeros(dim, x.indices.dtype)
+        place[words] = np.arange(len(words))
+        narrow = csr_array((x.data, place[x.indices], x.indptr), shape=(rows_of(x), len(words)))
+        return cls(words, accumulate(narrow, resp))
+
+    @classmethod
+    def whole(cls, s: Matrix) -> SliceSums:
+        """Take sums (D, kp) over all words."""
+        return cls(np.arange(len(s)), s)
+
+
+@dataclass(frozen=True, eq=False)
 class WindowSlice:
     """A closed slice that may still be refitted: its number, rows and responsibilities (N, kp)."""
 
     index: int
     x: Rows
     resp: Matrix
+
+    @cached_property
+    def sums(self) -> SliceSums:
+        """Sums of its documents by their memberships."""
+        return SliceSums.of(self.x, self.resp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +238,8 @@ class TrackState:
     data part h follows the filter. ``past`` holds, for every persistence of the grid, the data part predicted to the
     first slice of the window from everything that has left it (None while nothing has). ``base`` is the prediction for
     the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered from
-    its first ``in_belief`` documents. ``life`` is None where the topics are fixed.
+    its first ``in_belief`` documents. ``life`` is None where the topics are fixed; ``refits`` tells
+    when the window is refitted.
     """
 
     slice: int
@@ -219,6 +261,7 @@ class TrackState:
     smoothed_drift_angle: Vector
     life: Lifecycle | None = None
     in_belief: int = 0
+    refits: RefitSchedule = field(default_factory=RefitSchedule)
 
     @property
     def dim(self) -> int:

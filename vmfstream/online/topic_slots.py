@@ -50,7 +50,7 @@ def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.in
         n=_chosen(state.n, wide),
         n_past=_chosen(state.n_past, wide),
         past=None if state.past is None else tuple(placed(h) for h in state.past),
-        window=tuple(replace(w, resp=placed(w.resp)) for w in state.window),
+        window=state.window if as_they_are else tuple(replace(w, resp=placed(w.resp)) for w in state.window),
         smoothed_drift_angle=_chosen(state.smoothed_drift_angle, wide, np.nan),
         life=None if state.life is None else with_columns(state.life, columns),
     )
@@ -98,10 +98,13 @@ def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) ->
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
     window = []
     for w in state.window:
-        rows, resp = members.row[members.slice == w.index], w.resp.copy()
-        resp[rows] = 0.0
-        resp[rows, k] = 1.0
-        window.append(replace(w, resp=resp))
+        rows = members.row[members.slice == w.index]
+        if len(rows):
+            resp = w.resp.copy()
+            resp[rows] = 0.0
+            resp[rows, k] = 1.0
+            w = replace(w, resp=resp)
+        window.append(w)
     state = replace(state, window=tuple(window), next_id=state.next_id + 1)
     first = window[0].index if window else state.slice + 1
     early = members.take(np.flatnonzero(members.slice < first))
@@ -165,23 +168,29 @@ def _without(state: TrackState, gone: int) -> TrackState:
     return rearranged(state, stay, state.ids[stay])
 
 
-def merging_evidence(state: TrackState, settings: TrackerSettings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log evidence that two topics are one, and tsuccessor cosines, both (K, K), from the newest beliefs.
+def merging_evidence(
+    state: TrackState, settings: TrackerSettings, topic: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
 
     M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
+
+    ``state`` and ``settings`` as they are at the end of a slice. Only the row of one ``topic``, (1, K), if it is given.
     """
-    _, h, _ = filtering.run(state, filtering.statistics(state, settings), state.leader, settings)
+    _, h, _ = filtering.run(state, filtering.statistics(state), state.leader, settings)
     b = state.anchor.astype(np.float64)
-    gram, cross, square = np.zeros((state.k, state.k)), np.zeros(state.k), float(b @ b)
+    rows = slice(None) if topic is None else slice(topic, topic + 1)
+    gram, cross, squares = np.zeros((len(range(state.k)[rows]), state.k)), np.zeros(state.k), np.zeros(state.k)
     for low in range(0, state.dim, _BLOCK):
         part = b[low : low + _BLOCK]
         f = h[low : low + _BLOCK, : state.k] + part[:, None]
-        gram += f.T @ f
+        gram += f[:, rows].T @ f
         cross += f.T @ part
-    lengths = np.sqrt(np.diag(gram))
-    both = np.diag(gram)[:, None] + np.diag(gram) + square + 2.0 * (gram - cross[:, None] - cross)
+        squares += np.einsum("ij,ij->j", f, f)
+    lengths, square = np.sqrt(squares), float(b @ b)
+    both = squares[rows, None] + squares + square + 2.0 * (gram - cross[rows, None] - cross)
     own = log_partition(state.dim, lengths)
     joint = log_partition(state.dim, np.sqrt(np.maximum(both, 0.0)))
-    evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[:, None] - own
+    evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[rows, None] - own
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-    return np.asarray(evidence), np.clip(gram * scale[:, None] * scale, -1.0, 1.0)
+    return np.asarray(evidence), np.clip(gram * scale[rows, None] * scale, -1.0, 1.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,13 @@ from vmfstream.online import lifecycle
 from vmfstream.online.belief_update import current_belief, few_words, refreshed, update, with_prediction
 from vmfstream.online.filtering import counts
 from vmfstream.online.prediction import gather, lowest_cosine
+from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.results import SliceResult as SliceResult
 from vmfstream.online.results import StepInfo as StepInfo
 from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, read_only, rows_of
 from vmfstream.online.vocabulary_change import regrown
-from vmfstream.online.window import cold_fits, topics_for
+from vmfstream.online.window import first_fit, topics_for
 
 Regrow: TypeAlias = Callable[[], tuple[NDArray[np.int32], Sequence[Rows], Rows]]
 """Changes the vocabulary and returns ``(columns, window, kept)`` in the new one.
@@ -48,8 +49,8 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
     dim = int(parts[0].shape[1])
     rng = np.random.default_rng([settings.seed, open_slice, 0])
     leader = settings.persistences.index(sorted(settings.persistences)[len(settings.persistences) // 2])
-    k = topics_for(parts, settings)
-    fit = cold_fits(parts, k, settings, settings.persistences[leader], rng)
+    k, fitted = topics_for(parts, settings), sum(map(rows_of, parts))
+    fit = first_fit(parts, k, settings, settings.persistences[leader], rng)
     kp = padded(k)
     window = tuple(
         WindowSlice(index, x, resp) for (index, x), resp in zip(slices, fit.resp[: len(slices)], strict=True)
@@ -73,14 +74,15 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
         lowest_cosine=lowest_cosine(parts),
         smoothed_drift_angle=np.full(kp, np.nan),
         life=lifecycle.empty_lifecycle(dim, k) if settings.living_topics else None,
+        refits=RefitSchedule(sum(rows_of(x) for _, x in slices), fitted),
     )
     state = with_prediction(state, settings)
     if len(parts) > len(slices) and rows_of(open_rows):
         resp = fit.resp[-1]
         s = accumulate(open_rows, resp, threads=settings.threads)
         n = resp.sum(axis=0, dtype=np.float64)
-        fitted = OpenSlice(s, n, rows_of(open_rows), ((open_rows, resp),), fitted=True)
-        state = refreshed(replace(state, open=fitted))
+        whole = OpenSlice(s, n, rows_of(open_rows), ((open_rows, resp),), fitted=True)
+        state = refreshed(replace(state, open=whole))
     return read_only(state)
 
 
@@ -114,9 +116,21 @@ def step(state: TrackState, x: Rows, settings: TrackerSettings, *, donate: bool 
     return replace(state, open=opened, f=f, gamma=gamma, in_belief=opened.documents), info
 
 
+@overload
 def end_slice(
-    state: TrackState, settings: TrackerSettings, regrow: Regrow | None = None
-) -> tuple[TrackState, SliceResult]:
+    state: TrackState, settings: TrackerSettings, regrow: Regrow | None = None, *, describe: Literal[True] = True
+) -> tuple[TrackState, SliceResult]: ...
+
+
+@overload
+def end_slice(
+    state: TrackState, settings: TrackerSettings, regrow: Regrow | None = None, *, describe: bool
+) -> tuple[TrackState, SliceResult | None]: ...
+
+
+def end_slice(
+    state: TrackState, settings: TrackerSettings, regrow: Regrow | None = None, *, describe: bool = True
+) -> tuple[TrackState, SliceResult | None]:
     """End the open slice and begin the next one.
 
     The slice is judged under the prediction made for it, then the vocabulary changes, then the slice enters the filter.
@@ -125,11 +139,12 @@ def end_slice(
     ----------
     state, settings : the state and the settings of the run.
     regrow : called once, after the slice was judged in the old vocabulary; None keeps the vocabulary.
+    describe : False leaves out the result, whose views of the topics cost passes over all words.
     """
     state, predicted = judge(state, settings)
     if regrow is not None:
         state = regrown(state, *regrow(), settings)
-    state, result = close(state, predicted, settings)
+    state, result = close(state, predicted, settings, describe=describe)
     return read_only(state), result
 
 

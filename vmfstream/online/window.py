@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.flat import variational
+from vmfstream.bayes.predictive import memberships
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.kernels import padded
@@ -26,6 +27,9 @@ from vmfstream.mixtures.annealing import melting
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.steps import m_step
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
+
+LEAST_STARTS = 2
+"""Starts of fits from nothing, where as many are asked for: one alone is too often poor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +47,30 @@ class Refit:
     cold: bool
 
 
+def first_fit(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
+    """Fit the first slices; topics are looked for in a sample of many documents, and the smoother takes in the rest."""
+    x = stack(list(xs), int(xs[0].shape[1]))
+    rules = settings.fitting
+    most = max(rules.sampled_documents, rules.documents_per_topic * k)
+    if rows_of(x) <= most:
+        return cold_fits(xs, k, settings, omega, rng)
+    sample = x[np.sort(rng.permutation(rows_of(x))[:most])]
+    if directed_rows(sample) < k:
+        return cold_fits(xs, k, settings, omega, rng)
+    fits = static_fits(sample, k, settings, rng, min(settings.cold_starts, LEAST_STARTS))
+    fit, prior = max(fits, key=lambda found: float(found[0].trace[-1]))
+    resp = np.zeros((rows_of(x), padded(k)), np.float32)
+    resp[:, :k] = memberships(x, fit.f, fit.gamma, fit.kappa, np.log(fit.rho / fit.rho.sum()))[0]
+    resp[~directed(x)] = 0
+    return from_static(xs, resp, fit, prior, settings, omega)
+
+
 def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
     """Fit slices from nothing, several times, and return the best: a static fit, then the smoother."""
     x = stack(list(xs), int(xs[0].shape[1]))
-    starts = min(settings.cold_starts, max(2, round(settings.fitting.cold_documents / max(1, rows_of(x)))))
-    candidates = (from_static(xs, *fit, settings, omega) for fit in static_fits(x, k, settings, rng, starts))
+    fewer = max(LEAST_STARTS, round(settings.fitting.cold_documents / max(1, rows_of(x))))
+    fits = static_fits(x, k, settings, rng, min(settings.cold_starts, fewer))
+    candidates = (from_static(xs, fit.resp, fit, prior, settings, omega) for fit, prior in fits)
     return max(candidates, key=lambda c: c.bound)
 
 
@@ -61,15 +84,20 @@ def static_fits(
 
 
 def from_static(
-    xs: Sequence[Rows], fit: variational.FlatFit, prior: Prior, settings: TrackerSettings, omega: float
+    xs: Sequence[Rows],
+    resp: Matrix,
+    fit: variational.FlatFit,
+    prior: Prior,
+    settings: TrackerSettings,
+    omega: float,
 ) -> Refit:
-    """Link a static ``fit`` over slices by the smoother, with its ``prior`` as the anchor."""
+    """Link a static ``fit`` over slices by the smoother, from memberships ``resp`` (N, kp), ``prior`` as the anchor."""
     k = len(fit.rho)
     anchor = np.asarray(prior.b, np.float32)
     splits = np.cumsum([rows_of(part) for part in xs])[:-1]
     linked = fit_smoother(
         xs,
-        np.split(fit.resp, splits),
+        np.split(resp, splits),
         float(fit.kappa.mean[0]),
         np.zeros(k),
         np.zeros((len(anchor), padded(k)), np.float32),
@@ -81,22 +109,22 @@ def from_static(
     return Refit([_f32(r) for r in linked.resps], anchor, linked.kappa, linked.bound, k, cold=True)
 
 
-def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
+def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator, *, cold: bool) -> Refit:
     """Choose among the candidates for the window of ``state``.
 
-    While nothing is committed: continue, and cold fits; a cold fit with more topics wins at once, since bounds compare
-    only at equal K. Afterwards: continue, and restarted annealing.
+    While nothing is committed: continue, and fits from nothing if ``cold``; one with more topics wins at once, since
+    bounds compare only at equal K. Afterwards: continue, and restarted annealing.
     """
     xs = [w.x for w in state.window]
     omega = settings.persistences[state.leader]
     candidates = [_warm(state, settings, ())]
     if not state.warm_up:
         candidates.append(_warm(state, settings, _restart_temperatures(state, settings)))
-    elif sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
-        cold = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
-        if cold.k > state.k:
-            return cold
-        candidates.append(cold)
+    elif cold and sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
+        anew = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
+        if anew.k > state.k:
+            return anew
+        candidates.append(anew)
     return max(candidates, key=lambda c: c.bound)
 
 

@@ -23,7 +23,7 @@ from vmfstream.online.reading import smoothed
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.settings import TrackerSettings, WindowSettings
 from vmfstream.online.slice_end import close
-from vmfstream.online.state import Rows, TrackState
+from vmfstream.online.state import Rows, SliceSums, TrackState
 from vmfstream.online.window import Refit, refit
 
 
@@ -73,9 +73,9 @@ def test_slices_without_documents_are_passed_as_if_their_sums_were_zero(gap: int
     for x in [*[xs[0][:0]] * gap, xs[4], *[xs[0][:0]] * gap]:
         state, _ = learn(state, x, settings)
     assert state.warm_up == warm_up
-    stats = filtering.statistics(state, settings)
+    stats = filtering.statistics(state)
     assert sum(s is None for s in stats) == 2 * gap
-    full = [np.zeros_like(state.base) if s is None else s for s in stats]
+    full = [SliceSums.whole(np.zeros_like(state.base)) if s is None else s for s in stats]
     quickly, slowly = (filtering.run(state, given, 0, settings) for given in (stats, full))
     for quick, slow in zip(quickly, slowly, strict=True):
         assert quick is not None
@@ -154,9 +154,9 @@ def test_what_was_just_fitted_is_not_fitted_again(monkeypatch: pytest.MonkeyPatc
     state = tracker.init(PLAIN, [], 0, xs[0])
     calls: list[int] = []
 
-    def counted(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
+    def counted(state: TrackState, settings: TrackerSettings, rng: np.random.Generator, *, cold: bool) -> Refit:
         calls.append(state.slice)
-        return refit(state, settings, rng)
+        return refit(state, settings, rng, cold=cold)
 
     monkeypatch.setattr(slice_end, "refit", counted)
     arrays = to_arrays(state)

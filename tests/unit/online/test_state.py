@@ -103,7 +103,7 @@ def test_stored_names_never_change() -> None:
         for sample in ("recent", "control")
         for part in ("gain", "slice", "row", "topic", "key", "half", "x.data", "x.indices", "x.indptr")
     }
-    own = {"slice", "anchor", "scalars", "ids", "counters", "n", "n_past", "scores", "smoothed_speed"}
+    own = {"slice", "anchor", "scalars", "ids", "counters", "n", "n_past", "scores", "smoothed_speed", "refits"}
     own |= {"window.index", "window.sizes", "window.resp"}
     own |= {f"life.{part}" for part in ("heard", "heard_slice", "heard_topic", "calm", "tallied", "tally", "usual")}
     own |= {f"life.{part}" for part in ("weight", "height", "asleep", "watched")}

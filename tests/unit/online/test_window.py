@@ -34,7 +34,7 @@ def test_matching_looks_at_all_topics_together() -> None:
 def relabelled(order: list[int], fresh: int = 0) -> Callable[..., Refit]:
     """A refit that finds the same topics under other numbers, and perhaps more of them."""
 
-    def answer(state: TrackState, settings: TrackerSettings, rng: np.random.Generator) -> Refit:
+    def answer(state: TrackState, settings: TrackerSettings, rng: np.random.Generator, *, cold: bool) -> Refit:
         resps = []
         for w in state.window:
             resp = np.zeros_like(w.resp)
@@ -136,7 +136,7 @@ def test_largest_bound_wins() -> None:
         window=tuple(replace(w, resp=np.roll(w.resp, 1, axis=0)) for w in state.window),  # every label is wrong
     )
     rng = np.random.default_rng(0)
-    found = refit(poor, PLAIN, rng)
+    found = refit(poor, PLAIN, rng, cold=True)
     assert found.cold
     given = (np.zeros(3), np.zeros((300, 16), np.float32), found.anchor, 0.95, 1.0)
     again = fit_smoother(xs[:2], found.resp, found.kappa, *given, max_iter=0)
@@ -149,7 +149,7 @@ def test_committed_past_speaks_in_refits() -> None:
     xs = texts(slices=5)
     state, _ = follow(xs, PLAIN)
     assert state.past is not None
-    found = refit(state, PLAIN, np.random.default_rng(0))
+    found = refit(state, PLAIN, np.random.default_rng(0), cold=True)
     assert not found.cold
     assert found.anchor is state.anchor
     omega = PLAIN.persistences[state.leader]
@@ -166,7 +166,7 @@ def test_more_topics_win_at_once_when_they_become_affordable() -> None:
         state,
         window=(*state.window, replace(state.window[0], x=xs[1], resp=np.eye(16, dtype=np.float32)[np.zeros(40, int)])),
     )
-    found = refit(state, PLAIN, np.random.default_rng(0))
+    found = refit(state, PLAIN, np.random.default_rng(0), cold=True)
     assert (found.k, found.cold) == (3, True)
 
 
@@ -182,7 +182,7 @@ def test_no_cold_fit_with_fewer_rows_than_topics() -> None:
     state, _ = follow(texts(slices=2), PLAIN)
     blank = sparse(np.zeros((40, 300)))
     state = replace(state, window=tuple(replace(w, x=blank, resp=0 * w.resp) for w in state.window))
-    found = refit(state, PLAIN, np.random.default_rng(0))
+    found = refit(state, PLAIN, np.random.default_rng(0), cold=True)
     assert not found.cold
     assert not any(r.any() for r in found.resp)
 

@@ -63,7 +63,7 @@ def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None,
     """Numbers of every group, ``values`` (J, W), rows with NaN missing; the prior mean is 0, so give them centred.
 
     ``prior``: strength, shape and rate of the normal-gamma law; by default `STRENGTH`, `SHAPE` and `RATE` times the
-    variance.
+    variance. ``power`` > 0 multiplies the log-density.
 
     References
     ----------
@@ -82,7 +82,7 @@ def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None,
 def bag(counts: csr_array, *, item: float = ITEM, power: float = 1.0) -> Context:
     """Counts of items of every group, (J, W); empty rows are missing. The order of items is part of the density.
 
-    ``counts`` are whole numbers; ``item`` > 0 is the Dirichlet parameter of every item.
+    ``counts`` are whole numbers; ``item`` > 0 is the Dirichlet parameter of every item; ``power`` as in `gaussian`.
     """
     rows = csr_array(counts, dtype=np.float64, copy=True)
     rows.eliminate_zeros()
@@ -95,7 +95,7 @@ def direction(rows: Rows, *, kappa: float | None = None, c0: float = VAGUE, powe
     """Unit ``rows`` of every group, (J, W); rows of zeros are missing. The prior of a mean lies about that of all rows.
 
     ``kappa`` starts at that of a mean resultant length of one half; ``c0`` > 0 is the length of the prior's natural
-    vector.
+    vector; ``power`` as in `gaussian`.
     """
     x = csr_array(rows, dtype=np.float64, copy=True)
     x.eliminate_zeros()

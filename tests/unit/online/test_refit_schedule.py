@@ -1,0 +1,80 @@
+"""When the window is refitted: the schedule by itself, and what a tracker does under it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.unit.online.streams import LIVING, PLAIN, begun, learn, texts
+from vmfstream.online import slice_end, window
+from vmfstream.online.refit_schedule import SWEEPS, RefitSchedule
+from vmfstream.online.serialization import from_arrays, to_arrays
+from vmfstream.online.settings import TrackerSettings, WindowSettings
+
+SETTINGS = TrackerSettings(fitting=WindowSettings(early_documents=200, free_documents=1000))
+
+
+def test_fits_from_nothing_wait_until_the_window_has_doubled() -> None:
+    schedule = RefitSchedule(learnt=1000, cold=300)
+    assert schedule.allows(600, SETTINGS)
+    assert not schedule.allows(600, replace(SETTINGS, refit=False))
+    assert replace(schedule, learnt=200).allows_cold(301, SETTINGS)
+    assert schedule.allows_cold(600, SETTINGS)
+    assert not schedule.allows_cold(599, SETTINGS)
+    assert not replace(schedule, learnt=1001).allows_cold(600, SETTINGS)
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.2, 3.0])
+def test_refits_stay_within_the_budget(budget: float) -> None:
+    settings, rows = replace(SETTINGS, refit_budget=budget), 50
+    schedule = RefitSchedule()
+    refits = 0
+    for _ in range(2000):
+        schedule = schedule.after_slice(rows)
+        if schedule.allows(rows, settings):
+            paid = schedule.learnt > 1000
+            schedule = schedule.after_refit(rows, settings, cold=False)
+            refits += paid
+    assert schedule.spent == refits * SWEEPS * rows
+    allowed = budget * (schedule.learnt - 1000)
+    assert allowed - SWEEPS * rows < schedule.spent <= allowed
+
+
+def test_schedule_is_stored_and_older_states_count_as_just_refitted() -> None:
+    xs = texts()
+    state, _ = learn(begun(xs, LIVING), xs[1], LIVING)
+    open_part, slice_part = to_arrays(state)
+    rows = [w.x for w in state.window], xs[0][:0]
+    assert state.refits.learnt == 80
+    assert from_arrays(open_part, slice_part, *rows, LIVING).refits == state.refits
+    del slice_part["refits"]
+    assert from_arrays(open_part, slice_part, *rows, LIVING).refits == RefitSchedule(80, 80)
+
+
+def test_a_tracker_refits_freely_first_and_then_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = texts(slices=6)
+    settings = replace(PLAIN, fitting=WindowSettings(free_documents=120))
+    refitted: list[int] = []
+
+    def counted(state, settings, rng, *, cold):  # type: ignore[no-untyped-def]
+        refitted.append(state.slice)
+        return window.refit(state, settings, rng, cold=cold)
+
+    monkeypatch.setattr(slice_end, "refit", counted)
+    state = begun(xs, settings)
+    for x in xs[1:]:
+        state, _ = learn(state, x, settings)
+    assert refitted == [1, 2]
+    assert state.refits.spent == 0
+
+
+def test_first_topics_are_looked_for_in_a_sample() -> None:
+    xs = texts(slices=4)
+    settings = replace(PLAIN, fitting=WindowSettings(sampled_documents=60, documents_per_topic=10))
+    whole, sampled = (window.first_fit(xs, 3, given, 0.9, np.random.default_rng(0)) for given in (PLAIN, settings))
+    assert [r.shape for r in sampled.resp] == [(40, 16)] * 4
+    labels = [np.concatenate([r.argmax(axis=1) for r in fit.resp]) for fit in (whole, sampled)]
+    pairs = set(zip(*(one.tolist() for one in labels), strict=True))
+    assert len(pairs) == 3  # the same groups

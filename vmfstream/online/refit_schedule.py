@@ -1,0 +1,64 @@
+"""When the window is refitted: often in the beginning, later as far as a budget allows.
+
+The first documents decide what the topics are; later refits change little and cost more than the documents themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.online.settings import TrackerSettings
+
+SWEEPS = 20
+"""Passes over the documents of the window that a refit is counted as."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefitSchedule:
+    """What decides about the next refit, all in documents.
+
+    Attributes
+    ----------
+    learnt : documents of the closed slices.
+    cold : documents that the last fit from nothing saw.
+    spent : documents that were scored once more by refits paid from the budget.
+    """
+
+    learnt: int = 0
+    cold: int = 0
+    spent: int = 0
+
+    def after_slice(self, documents: int) -> RefitSchedule:
+        """Count the documents of a slice that ends."""
+        return replace(self, learnt=self.learnt + documents)
+
+    def allows(self, rows: int, settings: TrackerSettings) -> bool:
+        """Tell whether the ``rows`` of the window may be refitted now: the work must be free or within the budget."""
+        paid = settings.refit_budget * (self.learnt - settings.fitting.free_documents)
+        return settings.refit and (self._is_free(settings) or self.spent + SWEEPS * rows <= paid)
+
+    def allows_cold(self, rows: int, settings: TrackerSettings) -> bool:
+        """Tell whether the refit may include fits from nothing; they serve the beginning only."""
+        rules = settings.fitting
+        grown = self.learnt <= rules.early_documents or rows >= rules.growth * self.cold
+        return grown and self._is_free(settings)
+
+    def after_refit(self, rows: int, settings: TrackerSettings, *, cold: bool) -> RefitSchedule:
+        """Count a refit of ``rows`` under ``settings``, with fits from nothing if ``cold``."""
+        work = 0 if self._is_free(settings) else SWEEPS * rows
+        return replace(self, cold=rows if cold else self.cold, spent=self.spent + work)
+
+    def array(self) -> NDArray[np.int64]:
+        """Flatten."""
+        return np.array([self.learnt, self.cold, self.spent], np.int64)
+
+    @classmethod
+    def from_array(cls, array: NDArray[np.int64]) -> RefitSchedule:
+        """Rebuild what `array` made."""
+        return cls(*(int(value) for value in array))
+
+    def _is_free(self, settings: TrackerSettings) -> bool:
+        return self.learnt <= settings.fitting.free_documents
