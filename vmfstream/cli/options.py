@@ -97,6 +97,14 @@ Window = Annotated[
         rich_help_panel=SLICES,
     ),
 ]
+RefitBudget = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        help="Most work of these fits, as a share of the work of scoring; those of the first 8,000 documents are free.",
+        rich_help_panel=SLICES,
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(

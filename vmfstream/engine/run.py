@@ -40,6 +40,8 @@ class RunSettings:
     seed : of all random choices.
     threads : parts that a batch is split into.
     window : documents refitted together at the end of a slice, 0 for the default.
+    refit_budget : most work of refits of the window, as a share of that of scoring; those of the first documents are
+        free.
     epoch_documents : most documents of one epoch.
     vocabulary : maximum vocabulary size.
     language : of the stop words; ``none`` keeps all words.
@@ -62,6 +64,7 @@ class RunSettings:
     seed: int = 0
     threads: int = 2
     window: int = 0
+    refit_budget: float = 0.2
     epoch_documents: int = 20_000
     vocabulary: int = 50_000
     language: str = "english"
@@ -80,6 +83,7 @@ class RunSettings:
             ("topics", 1),
             ("threads", 1),
             ("window", 0),
+            ("refit_budget", 0),
             ("epoch_documents", 1),
             ("vocabulary", 2),
             ("sample", 0),
@@ -139,6 +143,7 @@ class RunSettings:
             threads=self.threads,
             seed=self.seed,
             living_topics=self.living_topics,
+            refit_budget=self.refit_budget,
         )
 
     def new_model(self) -> Model:

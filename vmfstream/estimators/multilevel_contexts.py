@@ -101,7 +101,7 @@ def powers_of(
 ) -> dict[str, float]:
     """Return the powers of the factors of ``contexts``, by name.
 
-    They are the inverses of ``temperatures`` > 0, or former ``tempers`` >= 0 as given; 1 for contexts that are not named.
+    They are the inverses of ``temperatures`` > 0, or former ``tempers`` >= 0 as given; 1 for contexts not named.
 
     Raises
     ------

@@ -46,6 +46,9 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         Documents after which topics may drift.
     window : int, optional
         Documents that are fitted together during the warm-up; by default max(8000, 50 n_components).
+    refit_budget : float
+        Most work of refits of the window, as a share of the work of scoring, >= 0. Those of the first 8,000 documents
+        are free. A slice larger than the window is never refitted.
     persistence : float, optional
         Expected cosine of a topic's means in consecutive slices, in (0, 1); by default the best of a grid leads.
     alpha : float
@@ -89,6 +92,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         "n_components": Whole(1),
         "slice_size": Whole(1),
         "window": Either(Whole(1), Nothing()),
+        "refit_budget": Number(0.0),
         "persistence": Either(Number(0.0, 1.0, closed="neither"), Nothing()),
         "alpha": Number(0.0, closed="neither"),
         "batch_size": Whole(1),
@@ -103,6 +107,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         *,
         slice_size: int = 10_000,
         window: int | None = None,
+        refit_budget: float = 0.2,
         persistence: float | None = None,
         alpha: float = 1.0,
         batch_size: int = 256,
@@ -113,6 +118,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self.n_components = n_components
         self.slice_size = slice_size
         self.window = window
+        self.refit_budget = refit_budget
         self.persistence = persistence
         self.alpha = alpha
         self.batch_size = batch_size
@@ -220,6 +226,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         settings = TrackerSettings(
             topics=self.n_components,
             window=max(WINDOW, 50 * self.n_components) if self.window is None else self.window,
+            refit_budget=self.refit_budget,
             alpha=self.alpha,
             threads=self._threads(),
             seed=int(self._rng().integers(2**31)),

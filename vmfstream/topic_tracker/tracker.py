@@ -48,6 +48,9 @@ class TopicTracker:
     living_topics : bool
         Let topics be born, split, merge and become dormant at the ends of slices, as in all commands. Without, the
         topics of the first fits stay for ever.
+    refit_budget : float
+        Most work of refits of recent documents, as a share of the work of scoring, >= 0. Those of the first 8,000
+        documents are free.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.
 
@@ -83,6 +86,7 @@ class TopicTracker:
         stop_words: str | None = "english",
         vocabulary_size: int = 50_000,
         living_topics: bool = True,
+        refit_budget: float = 0.2,
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:
@@ -95,6 +99,7 @@ class TopicTracker:
             "stop_words": stop_words,
             "vocabulary_size": vocabulary_size,
             "living_topics": living_topics,
+            "refit_budget": refit_budget,
         }
         self._run = RunSettings(
             title="texts",
@@ -104,6 +109,7 @@ class TopicTracker:
             language=stop_words or "none",
             vocabulary=vocabulary_size,
             living_topics=living_topics,
+            refit_budget=refit_budget,
             sample=0,
         )
         self._begin(MemoryStore())
@@ -391,6 +397,7 @@ class TopicTracker:
             stop_words=None if run.language == "none" else run.language,
             vocabulary_size=run.vocabulary,
             living_topics=run.living_topics,
+            refit_budget=run.refit_budget,
         )
         made._begin(store)
         return made

@@ -1,0 +1,190 @@
+"""Seconds and quality of public classes with their defaults, from the first document to the last, beside peers.
+
+Inside the clock: everything from the first document given to the last one learnt, code that is loaded from the cache of
+compiled functions included. Not inside: the start of Python, imports and the making of the data. Every run has a
+process of its own; methods take turns in every round; medians over rounds. Labels are those given on arrival, in the
+same run.
+
+- ``rows``: ready tf-idf rows of 100 words in batches of 5,000, one thread: `OnlineVMFMixture` and scikit-learn's
+  MiniBatchKMeans. The planted topics are those of `bench_engine`.
+- ``streams``: `TopicTracker` on short texts in many slices: titles in 16 slices, posts week by week.
+- ``text``: `TopicTracker` on raw posts in 6 and 24 slices, without a run file, beside json.loads, HashingVectorizer,
+  TfidfTransformer and MiniBatchKMeans.
+
+Prints one JSON line per case and method. ``times`` is how often it is as fast as the first method of its case.
+
+    python tests/benchmarks/bench_defaults.py [--only rows streams text] [--rounds 5] [--documents 120000 1000000]
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, load_npz, save_npz
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.benchmarks.bench_engine import counted, weighted
+from tests.benchmarks.bench_raw_text import hashing, lines
+from vmfstream.folders import need_data
+
+BATCH = 5000
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+WORDS = 30_000
+TEXTS = 120_000
+
+
+def of_rows(method: str, path: str, k: int) -> dict[str, Any]:
+    """Learn the rows of a file batch by batch."""
+    x = csr_array(load_npz(path))
+    x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
+    truth = np.load(f"{path}.npy")
+    batches = [x[low : low + BATCH] for low in range(0, x.shape[0], BATCH)]
+    model: Any
+    if method == "OnlineVMFMixture":
+        from vmfstream import OnlineVMFMixture
+
+        model = OnlineVMFMixture(k, random_state=0)
+    else:
+        from sklearn.cluster import MiniBatchKMeans
+
+        model = MiniBatchKMeans(k, random_state=0)
+    labels = []
+    began = time.perf_counter()
+    for batch in batches:
+        labels.append(model.partial_fit(batch).labels_)
+    seconds = time.perf_counter() - began
+    found = np.concatenate(labels)
+    return {
+        "seconds": seconds,
+        "nmi": float(normalized_mutual_info_score(truth, found)),
+        "ari": float(adjusted_rand_score(truth, found)),
+    }
+
+
+def of_stream(name: str) -> dict[str, Any]:
+    """Follow titles in 16 slices, or posts by weeks."""
+    import duckdb
+
+    from vmfstream import TopicTracker
+
+    columns = duckdb.read_parquet(str(need_data(f"{name}/docs.parquet"))).fetchnumpy()
+    texts = columns["text"].tolist()
+    if "timestamp" in columns:
+        order = np.argsort(columns["timestamp"], kind="stable")
+        texts = [texts[i] for i in order]
+        times: Any = [datetime.fromisoformat(columns["timestamp"][i]) for i in order]
+        slices: str | int = "week"
+    else:
+        times, slices = 2013, -(-len(texts) // 16)
+    began = time.perf_counter()
+    tracker = TopicTracker(slices=slices)
+    tracker.learn(texts, times).finish()
+    return {"seconds": time.perf_counter() - began, "documents": len(texts)}
+
+
+def of_text(method: str, slices: int) -> dict[str, Any]:
+    """Learn lines of JSON with raw text."""
+    given = lines(TEXTS)
+    if method == "hashing":
+        return {"seconds": hashing(given, BATCH)["seconds"]}
+    from vmfstream import TopicTracker
+
+    began = time.perf_counter()
+    tracker = TopicTracker(slices=TEXTS // slices)
+    for low in range(0, TEXTS, BATCH):
+        tracker.learn([json.loads(line)["text"] for line in given[low : low + BATCH]], 1993)
+    tracker.finish()
+    return {"seconds": time.perf_counter() - began}
+
+
+CASES: dict[str, Callable[..., dict[str, Any]]] = {"rows": of_rows, "streams": of_stream, "text": of_text}
+
+
+def alone(kind: str, *arguments: Any) -> dict[str, Any]:
+    """Run one method in a process of its own."""
+    call = [sys.executable, __file__, "--alone", json.dumps([kind, *arguments])]
+    given = os.environ | (ONE_THREAD if kind != "streams" else {})
+    out = subprocess.run(call, check=True, capture_output=True, text=True, env=given).stdout
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return found
+
+
+def compare(case: str, rounds: int, documents: int | None, methods: dict[str, tuple[Any, ...]]) -> None:
+    """Run methods in turn and print the medians of each; the first is what the others are compared with."""
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in methods}
+    for _ in range(rounds):
+        for name, call in methods.items():
+            runs[name].append(alone(*call))
+    first = np.array([run["seconds"] for run in next(iter(runs.values()))])
+    for name, found in runs.items():
+        seconds = np.array([run["seconds"] for run in found])
+        n = documents or found[0]["documents"]
+        line = {
+            "case": case,
+            "method": name,
+            "seconds": round(float(np.median(seconds)), 2),
+            "least": round(float(seconds.min()), 2),
+            "most": round(float(seconds.max()), 2),
+            "documents_per_second": round(n / float(np.median(seconds))),
+            "times": round(float(np.median(first / seconds)), 2),
+        }
+        quality = {key: round(found[0][key], 3) for key in ("nmi", "ari") if key in found[0]}
+        print(json.dumps(line | quality), flush=True)
+
+
+def main() -> None:
+    """Run the cases that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--documents", type=int, nargs="+", default=[120_000, 1_000_000])
+    parser.add_argument("--topics", type=int, nargs="+", default=[30, 100])
+    parser.add_argument("--alone", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.alone:
+        kind, *arguments = json.loads(given.alone)
+        print(json.dumps(CASES[kind](*arguments)))
+        return
+    print("clock: first document to last, defaults, second start of the program; imports are left out", flush=True)
+    if "rows" in given.only:
+        for k in given.topics:
+            for n in given.documents:
+                with tempfile.TemporaryDirectory() as folder:
+                    path = str(Path(folder) / "x.npz")
+                    counts, truth = counted(n, WORDS, k, 100, 0.2)
+                    save_npz(path, weighted(counts), compressed=False)
+                    np.save(f"{path}.npy", truth)
+                    del counts
+                    methods = {name: ("rows", name, path, k) for name in ("MiniBatchKMeans", "OnlineVMFMixture")}
+                    compare(f"{n:,} rows, K = {k}", given.rounds, n, methods)
+    if "streams" in given.only:
+        for name, case in (("mstream_news_t", "titles in 16 slices"), ("crisislex_t26", "posts by weeks")):
+            compare(case, given.rounds, None, {"TopicTracker": ("streams", name)})
+    if "text" in given.only:
+        texts = {"hashing": ("text", "hashing", 0)}
+        compare(
+            f"{TEXTS:,} raw posts",
+            given.rounds,
+            TEXTS,
+            texts | {f"TopicTracker, {slices} slices": ("text", "TopicTracker", slices) for slices in (6, 24)},
+        )
+
+
+if __name__ == "__main__":
+    main()
