@@ -55,6 +55,10 @@ class Message:
         return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in self.value.values()) + 100
 
 
+_TITLE, _BEGINNING = 120, 400
+"""Characters of a title that is made of a text, and those that are looked at first."""
+
+
 @dataclass(slots=True, eq=False)
 class Document:
     """A decoded document; ``text`` or ``vector`` is set, ``time`` is an aware datetime in UTC."""
@@ -73,7 +77,9 @@ class Document:
         title = self.meta.get("title")
         if isinstance(title, str) and title.strip():
             return title.strip()
-        return (self.text or self.id).strip()[:120]
+        text = self.text or self.id
+        beginning = text[:_BEGINNING].strip()  # a whole text need not be copied
+        return (beginning if len(beginning) >= _TITLE else text.strip())[:_TITLE]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

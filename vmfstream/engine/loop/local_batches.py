@@ -41,6 +41,7 @@ class LocalBatches:
         self._reader = reader(source, codec, settings.batch_documents, settings.ahead)
         self._chunk: Decoded = ()
         self._columns = columns_of((), settings.slices)
+        self._lengths: list[int] = []
         self._next = 0
 
     def __enter__(self) -> LocalBatches:
@@ -77,11 +78,10 @@ class LocalBatches:
                 if epoch.over:
                     break
                 continue
-            chunk, columns = self._upcoming(room)
+            chunk, columns, lengths = self._upcoming(room)
             if position.slice is None:
                 position.slice = columns.first_slice
             open_slice = position.slice or 0
-            lengths = [len(record.text or "") if isinstance(record, Document) else 0 for record in chunk]
             admission = admit(
                 columns,
                 open_slice,
@@ -100,7 +100,7 @@ class LocalBatches:
             documents += found
             self._next += len(taken)
             room -= len(taken)
-            characters -= sum(len(document.text or "") for document in found)
+            characters -= admission.characters
             epoch.next_slice = admission.next_slice
             if slicing.documents and position.in_slice == slicing.documents:
                 epoch.next_slice = open_slice + 1
@@ -109,9 +109,10 @@ class LocalBatches:
                 break
         return documents
 
-    def _upcoming(self, room: int) -> tuple[Decoded, Columns]:
+    def _upcoming(self, room: int) -> tuple[Decoded, Columns, list[int]]:
+        """Return the next messages, what `admit` needs of them, and the lengths of their texts."""
         low, high = self._next, min(self._next + room, len(self._chunk))
-        return self._chunk[low:high], self._columns.between(low, high)
+        return self._chunk[low:high], self._columns.between(low, high), self._lengths[low:high]
 
     def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
         """Wait for messages, or find that the epoch is over."""
@@ -122,6 +123,7 @@ class LocalBatches:
             return
         self._chunk, self._next = self._reader.read(), 0
         self._columns = columns_of(self._chunk, self._settings.slices)
+        self._lengths = [len(record.text or "") if isinstance(record, Document) else 0 for record in self._chunk]
         if self._settings.linger is not None and epoch.messages:
             epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
             epoch.over = time.monotonic() > epoch.deadline
