@@ -266,6 +266,7 @@ class Commit:
     """Everything that an epoch writes; all of it becomes visible at once or nothing does.
 
     ``open_state`` belongs to every epoch, ``slice_state`` to those that closed a slice; both are needed to resume.
+    ``seconds`` went since the commit before, by stage, see `vmfstream.stages`.
     """
 
     epoch: EpochReport
@@ -277,6 +278,7 @@ class Commit:
     smoothed: Sequence[SmoothedSlice] = ()
     finished: bool = False
     sampled: Sampled | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

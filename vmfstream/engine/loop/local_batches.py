@@ -17,6 +17,7 @@ from vmfstream.engine.loop.state import EngineState
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Codec, Scores, Source
 from vmfstream.records import Arrays, Document, Position
+from vmfstream.stages import timed
 
 Assigned = Callable[[Sequence[Document], NDArray[np.int64]], None]
 """Called with each batch and the topic ids that its documents got on arrival, -1 for none."""
@@ -55,7 +56,8 @@ class LocalBatches:
         """Read and learn batches until the epoch is over."""
         epoch = Epoch()
         while True:
-            documents = self.batch(state, epoch, stop)
+            with timed("reading"):
+                documents = self.batch(state, epoch, stop)
             epoch.over |= epoch.messages >= self._settings.epoch_documents
             if documents:
                 began = time.perf_counter()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Sequence
+from contextvars import copy_context
 from threading import Condition, Thread
 from typing import Protocol, TypeAlias
 
 from vmfstream.protocols import Codec, Live, Source
-from vmfstream.records import Document, Position, Rejected
+from vmfstream.records import Document, Message, Position, Rejected
+from vmfstream.stages import spent, timed
 
 Decoded: TypeAlias = Sequence[Document | Rejected]
 
@@ -52,6 +55,16 @@ def reader(source: Source, codec: Codec, most: int, ahead: int) -> Reader:
     return ReadAhead(source, codec, min(most, CHUNK), ahead) if ahead else DirectReader(source, codec, most)
 
 
+def _read(source: Source, codec: Codec, most: int) -> tuple[Sequence[Message], Decoded]:
+    """Poll and decode."""
+    began = time.perf_counter()
+    messages = source.poll(most, PATIENCE)
+    decoded = [codec.decode(message) for message in messages]
+    if messages:
+        spent("reading", time.perf_counter() - began)
+    return messages, decoded
+
+
 class DirectReader:
     """Reads in the calling thread."""
 
@@ -71,7 +84,7 @@ class DirectReader:
 
     def read(self) -> Decoded:
         """Poll and decode."""
-        return [self._codec.decode(message) for message in self._source.poll(self._most, PATIENCE)]
+        return _read(self._source, self._codec, self._most)[1]
 
     def committed(self, position: Position) -> None:
         """Pass on to the source what was committed."""
@@ -107,7 +120,7 @@ class ReadAhead:
 
     def __enter__(self) -> ReadAhead:
         self._ended = self._ending = False
-        self._thread = Thread(target=self._work, name="vmfstream-reader", daemon=True)
+        self._thread = Thread(target=copy_context().run, args=(self._work,), name="vmfstream-reader", daemon=True)
         self._thread.start()
         return self
 
@@ -129,7 +142,8 @@ class ReadAhead:
     def read(self) -> Decoded:
         """Take the oldest chunk; wait a little for one."""
         with self._changed:
-            self._changed.wait_for(lambda: self._chunks or self._ended, PATIENCE)
+            with timed("waiting"):
+                self._changed.wait_for(lambda: self._chunks or self._ended, PATIENCE)
             if self._chunks:
                 chunk, size = self._chunks.popleft()
                 self._held -= size
@@ -149,9 +163,9 @@ class ReadAhead:
     def _work(self) -> None:
         try:
             while self._go_on() and not self._source.exhausted:
-                messages = self._source.poll(self._most, PATIENCE)
+                messages, decoded = _read(self._source, self._codec, self._most)
                 if messages:
-                    self._add([self._codec.decode(message) for message in messages], sum(m.size for m in messages))
+                    self._add(decoded, sum(m.size for m in messages))
         except BaseException as error:
             self._error = error
         finally:

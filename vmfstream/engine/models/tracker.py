@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.protocols import Regrow, Scores, SliceSummary
 from vmfstream.records import Arrays
+from vmfstream.stages import timed
 
 if TYPE_CHECKING:
     from vmfstream.online.partial_sums import PartialSums, SliceProgress
@@ -72,7 +73,8 @@ class TrackerModel:
         rows = [*(x for _, x in slices), open_rows]
         if open_rows.shape[1] < 2 or not any(x.any() if isinstance(x, np.ndarray) else x.nnz for x in rows):
             return False
-        self.state = tracker.init(self.settings, slices, open_slice, open_rows)
+        with timed("refits"):
+            self.state = tracker.init(self.settings, slices, open_slice, open_rows)
         return True
 
     def learn(self, x: Rows, *, donate: bool) -> Scores:
