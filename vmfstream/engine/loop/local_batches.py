@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.admission import Columns, admit, columns_of, separated
+from vmfstream.engine.loop.admission import admit, separated
 from vmfstream.engine.loop.learning import learn_batch
-from vmfstream.engine.loop.reading import Decoded, reader
+from vmfstream.engine.loop.reading import Chunk, reader
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.state import EngineState
 from vmfstream.online.state import Rows
@@ -39,10 +39,8 @@ class LocalBatches:
         self, source: Source, codec: Codec, settings: EngineSettings, assigned: Assigned | None = None
     ) -> None:
         self._settings, self._assigned = settings, assigned
-        self._reader = reader(source, codec, settings.batch_documents, settings.ahead)
-        self._chunk: Decoded = ()
-        self._columns = columns_of((), settings.slices)
-        self._lengths: list[int] = []
+        self._reader = reader(source, codec, settings.slices, settings.batch_documents, settings.ahead)
+        self._chunk = Chunk.of((), settings.slices)
         self._next = 0
 
     def __enter__(self) -> LocalBatches:
@@ -80,21 +78,21 @@ class LocalBatches:
                 if epoch.over:
                     break
                 continue
-            chunk, columns, lengths = self._upcoming(room)
+            chunk = self._chunk.between(self._next, min(self._next + room, len(self._chunk)))
             if position.slice is None:
-                position.slice = columns.first_slice
+                position.slice = chunk.columns.first_slice
             open_slice = position.slice or 0
             admission = admit(
-                columns,
+                chunk.columns,
                 open_slice,
                 slicing,
                 settings.max_gap,
                 position.recent,
                 documents=slicing.documents - position.in_slice if slicing.documents else len(chunk),
                 characters=characters,
-                lengths=lengths,
+                lengths=chunk.lengths,
             )
-            taken = chunk[: admission.taken]
+            taken = chunk.records[: admission.taken]
             found, rejected = separated(taken, admission.decision[: admission.taken], slicing, open_slice)
             position.offsets.update({record.part: record.offset + 1 for record in taken})
             position.count(admission, epoch)
@@ -111,11 +109,6 @@ class LocalBatches:
                 break
         return documents
 
-    def _upcoming(self, room: int) -> tuple[Decoded, Columns, list[int]]:
-        """Return the next messages, what `admit` needs of them, and the lengths of their texts."""
-        low, high = self._next, min(self._next + room, len(self._chunk))
-        return self._chunk[low:high], self._columns.between(low, high), self._lengths[low:high]
-
     def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
         """Wait for messages, or find that the epoch is over."""
         epoch.stopped = stop()
@@ -124,8 +117,6 @@ class LocalBatches:
             epoch.over = True
             return
         self._chunk, self._next = self._reader.read(), 0
-        self._columns = columns_of(self._chunk, self._settings.slices)
-        self._lengths = [len(record.text or "") if isinstance(record, Document) else 0 for record in self._chunk]
         if self._settings.linger is not None and epoch.messages:
             epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
             epoch.over = time.monotonic() > epoch.deadline
