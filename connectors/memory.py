@@ -77,19 +77,17 @@ class MemorySource:
         Aborted
             At the mark ``ABORT``.
         """
-        messages: list[Message] = []
-        while len(messages) < limit and not self.exhausted:
-            if marks := self._marks.get(self._next):
-                if messages:
-                    break
-                mark = marks.pop(0)
-                if mark is Mark.ABORT:
-                    raise Aborted(f"{self._name} was asked to fail before item {self._next}")
-                self._ended = mark is Mark.EOF
-                break
-            messages.append(Message(self.part, self._next, self._values[self._next]))
-            self._next += 1
-        return messages
+        if limit < 1 or self.exhausted:
+            return []
+        if marks := self._marks.get(self._next):
+            mark = marks.pop(0)
+            if mark is Mark.ABORT:
+                raise Aborted(f"{self._name} was asked to fail before item {self._next}")
+            self._ended = mark is Mark.EOF
+            return []
+        ahead = [at for at, marks in self._marks.items() if marks and at > self._next]
+        first, self._next = self._next, min(self._next + limit, len(self._values), *ahead)
+        return [Message(self.part, at, self._values[at]) for at in range(first, self._next)]
 
     def seek(self, position: Position) -> None:
         """Continue with item ``position[part]``, the first if not named."""

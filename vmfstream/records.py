@@ -55,6 +55,10 @@ class Message:
         return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in self.value.values()) + 100
 
 
+_TITLE, _BEGINNING = 120, 400
+"""Characters of a title that is made of a text, and those that are looked at first."""
+
+
 @dataclass(slots=True, eq=False)
 class Document:
     """A decoded document; ``text`` or ``vector`` (D,) is set, ``time`` is an aware datetime in UTC.
@@ -77,7 +81,9 @@ class Document:
         title = self.meta.get("title")
         if isinstance(title, str) and title.strip():
             return title.strip()
-        return (self.text or self.id).strip()[:120]
+        text = self.text or self.id
+        beginning = text[:_BEGINNING].strip()  # a whole text need not be copied
+        return (beginning if len(beginning) >= _TITLE else text.strip())[:_TITLE]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,7 +283,8 @@ class Commit:
     ``open_state`` belongs to every epoch, ``slice_state`` to those that closed a slice; both are needed to resume, as
     is ``position``, the next offset of every part. ``closed`` are slices that ended, ``smoothed`` those that have their
     smoothed topics now, ``rejected`` messages that are no documents, ``sampled`` what changed in the sample;
-    ``finished`` tells that the source has ended.
+    ``finished`` tells that the source has ended. ``seconds``
+    went since the commit before, by stage, see `vmfstream.stages`.
     """
 
     epoch: EpochReport
@@ -289,6 +296,7 @@ class Commit:
     smoothed: Sequence[SmoothedSlice] = ()
     finished: bool = False
     sampled: Sampled | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

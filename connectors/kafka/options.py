@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,6 +155,8 @@ def _server(name: str, url: str) -> str:
 
 
 def _from_file(path: Path) -> Mapping[str, Any]:
+    import tomllib
+
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("kafka")
     except OSError as error:

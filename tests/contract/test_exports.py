@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import vmfstream
 
 HEAVY = ("numba", "sklearn", "duckdb", "plotly", "river", "kafka", "scipy", "pyarrow", "pandas")
+NOT_FOR_READING = {*HEAVY, "dask", "distributed", "scipy.stats", "scipy.optimize"} - {"numba", "duckdb", "scipy"}
 
 
 def test_public_names_are_there() -> None:
@@ -36,3 +39,24 @@ def test_importing_is_light() -> None:
 
 def test_help_is_light() -> None:
     assert not loaded_after("import vmfstream.cli") & set(HEAVY)
+
+
+@pytest.mark.parametrize("command", ["replay", "run"])
+def test_the_first_document_is_read_before_heavy_imports(command: str, tmp_path: Path) -> None:
+    documents, run_file = tmp_path / "few.jsonl", tmp_path / "few.duckdb"
+    documents.write_text(json.dumps({"id": "a", "time": 1990, "text": "red wine"}) + "\n", encoding="utf-8")
+    code = f"""
+from os import _exit
+from vmfstream.cli import app
+from vmfstream.connectors.codecs import FieldCodec
+
+def first(codec, message):
+    print(*sys.modules, flush=True)
+    _exit(0)
+
+FieldCodec.decode = first
+app([{command!r}, {str(documents)!r}, "--out", {str(run_file)!r}])
+"""
+    loaded = loaded_after(code)
+    assert "vmfstream.engine.loop.reading" in loaded
+    assert not loaded & NOT_FOR_READING

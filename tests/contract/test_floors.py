@@ -19,6 +19,7 @@ FLOORS = {
     "vmfstream.protocols": 0,
     "vmfstream.errors": 0,
     "vmfstream.folders": 0,
+    "vmfstream.stages": 0,
     "vmfstream.directional": 0,
     "vmfstream.mixtures": 1,
     "vmfstream.bayes.factors": 1.1,

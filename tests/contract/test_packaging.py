@@ -53,6 +53,6 @@ def test_wheel_has_one_top_level_name(tmp_path: Path) -> None:
     assert {t for t in tops if not t.endswith(".dist-info")} == {"vmfstream"}
     scripts = [f"vmfstream/dashboards/browser/{path.name}" for path in (ROOT / "dashboards/browser").iterdir()]
     assert "vmfstream/dashboards/browser/main.js" in scripts
-    for wanted in ("vmfstream/py.typed", "vmfstream/connectors/codecs.py", *scripts):
+    for wanted in ("vmfstream/py.typed", "vmfstream/text/english.txt", "vmfstream/connectors/codecs.py", *scripts):
         assert wanted in names
     assert not [name for name in names if "/tests/" in name]

@@ -20,7 +20,7 @@ from vmfstream.records import Commit
 from vmfstream.runfile import writer
 from vmfstream.runfile.writer import RunFile
 
-CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
+CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}, "stage": {"seconds"}}
 EPOCH_DOCUMENTS = 70
 
 _servers = multiprocessing.get_context("forkserver")

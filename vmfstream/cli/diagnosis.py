@@ -70,3 +70,19 @@ def _counted(rejections: Rejections) -> str:
     others = rejections.total - sum(count for _, count in first)
     reasons = [f"{count:,} x {reason}" for reason, count in first] + ([f"{others:,} others"] if others else [])
     return f"{rejections.total:,}" + (f" ({'; '.join(reasons)})" if reasons else "")
+
+
+def profile_lines(run_file: Path) -> Iterator[str]:
+    """Say where the time of a run went: a table of its stages with seconds and shares of the time that passed."""
+    from vmfstream.runfile.queries import Reader
+    from vmfstream.stages import ELAPSED, STAGES
+
+    seconds = Reader(run_file).stages()
+    if not seconds.get(ELAPSED):
+        yield f"{run_file} holds no times: nothing was written since there are any"
+        return
+    yield f"{'stage':<12}{'seconds':>10}{'share':>8}"
+    for stage, what in (STAGES | {ELAPSED: "from the opening of the run file to its last epoch"}).items():
+        taken = seconds.get(stage, 0.0)
+        yield f"{stage:<12}{taken:>10,.2f}{taken / seconds[ELAPSED]:>8.1%}  {what}"
+    yield "Reading and writing go on beside the other stages, so that shares can add up to more than 100 %."

@@ -176,6 +176,9 @@ def doctor(
     text: TextField = None,
     id: IdField = None,
     config: Config = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print instead where the time of the run that wrote the run file went.")
+    ] = False,
 ) -> None:
     """Check the installation, and if named a run file (last epoch, rejected messages) or topics (lag, one message).
 
@@ -184,8 +187,9 @@ def doctor(
     \b
     vmfstream doctor
     vmfstream doctor run.duckdb kafka://localhost:9092/news
+    vmfstream doctor --profile run.duckdb
     """
-    from vmfstream.cli.diagnosis import examine
+    from vmfstream.cli.diagnosis import examine, profile_lines
     from vmfstream.cli.observers import examine_topics
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.connectors.kafka.options import read_options
@@ -196,6 +200,12 @@ def doctor(
     if len(run_files) > 1:
         raise InputError(f"expected one run file, got {', '.join(map(str, run_files))}")
     run_file = run_files[0] if run_files else None
+    if profile:
+        if run_file is None or topics:
+            raise InputError("--profile needs a run file and nothing else: vmfstream doctor --profile run.duckdb")
+        for line in profile_lines(run_file):
+            typer.echo(line)
+        return
     codec = FieldCodec(id=id, time=time, text=text, unit="offset")
     failed = False
     checks = [examine(run_file), *(examine_topics(url, read_options(config), codec, run_file) for url in topics)]

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from vmfstream.cli.diagnosis import Check
 from vmfstream.engine.loop.engine import Observer, Progress
-from vmfstream.engine.observers.delivery import Delivery, Sender, closed_slices, rejected_messages
 from vmfstream.errors import InputError, VmfstreamError
 from vmfstream.protocols import Codec
 from vmfstream.records import Rejected
-from vmfstream.runfile.queries import Reader
 
 if TYPE_CHECKING:
     from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+    from vmfstream.engine.observers.delivery import Delivery, Sender
+    from vmfstream.runfile.queries import Reader
 
 LINGER = 5.0
 """Default of --linger for Kafka: seconds after which an epoch is written although more documents could come."""
@@ -75,6 +75,7 @@ def _delivery(run_file: Path, url: str, options: ClientOptions | None, messages:
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.options import parse_address, read_options
     from vmfstream.connectors.kafka.publisher import KafkaPublisher
+    from vmfstream.engine.observers.delivery import Delivery
 
     address, known = parse_address(url), options or read_options()
     if len(address.topics) != 1:
@@ -90,6 +91,7 @@ def _delivery(run_file: Path, url: str, options: ClientOptions | None, messages:
 
 def _published(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
     from vmfstream.connectors.kafka.publisher import OutgoingMessage
+    from vmfstream.engine.observers.delivery import closed_slices
 
     for epoch, messages in closed_slices(reader, after, upto):
         headers = (("vmfstream.epoch", b"%d" % epoch),)
@@ -100,6 +102,7 @@ def _dead(
     source: TopicAddress, options: ClientOptions | None, reader: Reader, after: int, upto: int
 ) -> Iterator[tuple[int, Iterable[Any]]]:
     from vmfstream.connectors.kafka.options import read_options
+    from vmfstream.engine.observers.delivery import rejected_messages
 
     for epoch, rows in rejected_messages(reader, after, upto):
         yield epoch, _dead_of_epoch(source, options or read_options(), epoch, rows)
@@ -135,6 +138,7 @@ def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Pat
     from vmfstream.connectors.kafka.client import known_topics
     from vmfstream.connectors.kafka.inspection import lag, newest_message, offset_ranges
     from vmfstream.connectors.kafka.options import parse_address
+    from vmfstream.runfile.queries import Reader
 
     address = parse_address(url)
     try:

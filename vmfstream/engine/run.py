@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vmfstream import __version__
 from vmfstream.engine.loop.engine import Batches, Engine, EngineSettings, Observer
 from vmfstream.engine.loop.local_batches import Assigned, LocalBatches
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.models import MODELS
-from vmfstream.engine.models.tracker import TrackerModel
-from vmfstream.engine.observers.evaluation import Comparison, Evaluator
 from vmfstream.engine.runtime_tuning import tuned_runtime
-from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.errors import InputError
 from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
-from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
-from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
+
+if TYPE_CHECKING:
+    from vmfstream.engine.observers.evaluation import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +128,13 @@ class RunSettings:
             extra_stop_words=self.stop_words.split(),
             stem=self.stem or None,
         )
+        if not (self.embed or self.dimension):
+            return text
+        from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
+
         if self.embed:
             return SentenceEncoder(self.embed, text.vocabulary)
-        return NamedVectorEncoder(self.dimension, text.vocabulary) if self.dimension else text
+        return NamedVectorEncoder(self.dimension, text.vocabulary)
 
     def tracker(self) -> TrackerSettings:
         """Return the settings of the tracker."""
@@ -246,6 +248,8 @@ def follow(
         if executor is None:
             batches = LocalBatches(source, codec, cut, assigned)
         else:
+            from vmfstream.engine.scale.ranged_batches import RangedBatches
+
             batches = RangedBatches(source, codec, cut, settings.encoder, executor)
         engine = Engine(source, settings.encoder(), settings.new_model(), store, cut, batches)
         engine.run(observe, stop)
@@ -257,6 +261,10 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
 
     ``source``, ``codec``, ``settings`` and ``observe`` as in `follow`; nothing is stored.
     """
+    from vmfstream.engine.models.tracker import TrackerModel
+    from vmfstream.engine.observers.evaluation import Comparison, Evaluator
+    from vmfstream.runfile.memory import MemoryStore
+
     cut, encoder, model = replace(settings, sample=0).engine(), settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)
     Engine(source, encoder, model, MemoryStore(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)

@@ -27,6 +27,7 @@ from vmfstream.mixtures.annealing import melting
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.steps import m_step
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
+from vmfstream.stages import timed
 
 LEAST_STARTS = 2
 """Starts of fits from nothing, where as many are asked for: one alone is too often poor."""
@@ -109,6 +110,7 @@ def from_static(
     return Refit([_f32(r) for r in linked.resps], anchor, linked.kappa, linked.bound, k, cold=True)
 
 
+@timed("refits")
 def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator, *, cold: bool) -> Refit:
     """Choose among the candidates for the window of ``state``.
 

@@ -17,13 +17,14 @@ class CoalescedWrite:
     """The changes that one transaction makes to the tables.
 
     Smoothed rows of the slices ``renewed`` are deleted before new rows are added. In the slices of ``cut`` only sampled
-    documents with keys up to the given largest one stay.
+    documents with keys up to the given largest one stay. ``seconds`` are added to those of each stage.
     """
 
     tables: Mapping[str, Frame]
     renewed: Sequence[int]
     cut: Mapping[int, int]
     position: Position
+    seconds: Mapping[str, float]
 
 
 def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
@@ -43,7 +44,16 @@ def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
         sorted({view.slice for one in commits for view in one.smoothed}),
         cut,
         {part: offset for one in commits for part, offset in one.position.items()},
+        _summed(commits),
     )
+
+
+def _summed(commits: Sequence[Commit]) -> Mapping[str, float]:
+    """Return the seconds of each stage in all epochs."""
+    return {
+        stage: sum(one.seconds.get(stage, 0.0) for one in commits)
+        for stage in dict.fromkeys(stage for one in commits for stage in one.seconds)
+    }
 
 
 def _start_times(commits: Sequence[Commit]) -> list[datetime]:

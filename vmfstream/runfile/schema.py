@@ -139,6 +139,11 @@ def use_standard_terms(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"alter table {table} rename speed_error to drift_angle_error")
 
 
+def add_stages(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep the seconds that a run spent in each of its stages."""
+    connection.execute("create table stage(stage varchar primary key, seconds double not null)")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -149,6 +154,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_uncertainty,
     add_temper,
     use_standard_terms,
+    add_stages,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from vmfstream.runfile.coalescing import coalesce
 from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.rows import Frame, check_order
 from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare
+from vmfstream.stages import ELAPSED, WRITING
 
 _logger = logging.getLogger(__name__)
 
@@ -48,6 +50,8 @@ class RunFile:
         self.path = Path(path).expanduser().resolve()
         self.timeout = timeout
         self._closed = False
+        self._stored = time.perf_counter()  # when seconds were stored last
+        self._unstored = 0.0  # what the last commit took after that
         with connected(self.path, read_only=False, timeout=timeout) as connection:
             try:
                 prepare(connection, self.path)
@@ -136,6 +140,7 @@ class RunFile:
             raise InputError(f"the run file {self.path} is closed")
         if not self.path.exists():
             raise InputError(f"the run file {self.path} is gone: somebody moved or deleted it during the run")
+        began = time.perf_counter()
         # all work that needs no file comes first, since others cannot open it meanwhile
         combined = coalesce(commits)
         states = _packed_states(commits)
@@ -155,12 +160,16 @@ class RunFile:
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
                 for kind, body in states:
                     _write_state(connection, kind, body)
+                now = time.perf_counter()
+                writing = self._unstored + now - began
+                _add_seconds(connection, combined.seconds, {WRITING: writing, ELAPSED: now - self._stored})
                 connection.commit()
             except duckdb.Error as error:
                 raise InputError(
                     f"nothing of epoch {epochs[0]} could be written into the run file {self.path}: {explain(error)}; "
                     "if the disk is full make room, then continue the run"
                 ) from error
+        self._stored, self._unstored = now, time.perf_counter() - now
         _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
 
     def close(self) -> None:
@@ -211,6 +220,16 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> N
     names = ", ".join(frame)
     connection.execute(f"insert into {table} ({names}) select {names} from incoming")
     connection.unregister("incoming")
+
+
+def _add_seconds(connection: duckdb.DuckDBPyConnection, *parts: Mapping[str, float]) -> None:
+    """Add to the seconds of each stage."""
+    for seconds in parts:
+        connection.execute(
+            "insert into stage select unnest(?::varchar[]), unnest(?::double[]) "
+            "on conflict do update set seconds = seconds + excluded.seconds",
+            [list(seconds), list(seconds.values())],
+        )
 
 
 def _write_state(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes | None) -> None:

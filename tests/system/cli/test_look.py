@@ -36,6 +36,16 @@ def test_doctor(run: Run, good: Path, log: Path) -> None:
     assert "FAIL" in out
 
 
+def test_doctor_says_where_the_time_went(run: Run, log: Path) -> None:
+    code, out, _ = run("doctor", "--profile", log)
+    assert code == 0
+    assert {"reading", "words", "scoring", "slice", "refits", "writing"} <= {
+        line.split()[0] for line in out.splitlines()
+    }
+    code, _, err = run("doctor", "--profile")
+    assert (code, "needs a run file" in err) == (1, True)
+
+
 def test_corpora_are_listed(run: Run) -> None:
     code, out, _ = run("corpora")
     assert code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, timezone
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.connectors.codecs import FieldCodec, parse_time
+from vmfstream.connectors.codecs import SURPLUS, FieldCodec, parse_time
 from vmfstream.records import Document, Message, Rejected
 
 GOOD = {"id": 7, "time": "2024-05-06", "text": "words", "title": "Title"}
@@ -332,6 +333,29 @@ def test_whatever_fields_hold_both_readers_agree(fields: dict[str, Any]) -> None
         patch.setattr("orjson.loads", json.loads)
         careful = FieldCodec(meta=("extra",)).decode(message(line))
     assert shown(quick) == shown(careful)
+
+
+times = st.sampled_from(["1990", "2020-05-06", "2020-05", "-", "----5", "1990-01-01T10:00Z", 1990]) | st.datetimes()
+texts = st.sampled_from(["a", "é", " ", "", "\udc80", None]) | st.text(max_size=5)
+extra = {name: texts | cells for name in ("title", "other", SURPLUS)}
+
+
+@given(st.fixed_dictionaries({"time": times, "text": texts, "id": texts}, optional=extra))
+def test_usual_rows_are_decoded_as_others(fields: dict[str, Any]) -> None:
+    fields |= {SURPLUS: ["more"]} if SURPLUS in fields else {}
+    quick = FieldCodec().decode(message(fields))
+    careful = FieldCodec().decode(message(MappingProxyType(fields)))  # only a dict is a usual row
+    assert shown(quick) == shown(careful)
+
+
+lengths = st.sampled_from([0, 1, 50, 119, 120, 121, 279, 280, 281, 399, 400, 401])
+
+
+@given(st.lists(st.tuples(lengths, lengths), max_size=3))
+def test_a_title_is_the_beginning_of_the_stripped_text(runs: list[tuple[int, int]]) -> None:
+    text = "".join(" " * blanks + "a" * letters for blanks, letters in runs)
+    document = Document("p", 0, "id", datetime(2020, 1, 1, tzinfo=UTC), text)
+    assert document.title == (text or "id").strip()[:120]
 
 
 def test_plain_json_is_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:

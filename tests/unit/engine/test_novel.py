@@ -11,9 +11,9 @@ import pytest
 
 from tests.unit.engine.documents import closed, document, engine, run, years
 from vmfstream import TopicTracker
+from vmfstream.bayes import tempering
 from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
 from vmfstream.engine.loop.novel import MostNovel
-from vmfstream.engine.models import tracker as model
 from vmfstream.records import Document
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
@@ -161,7 +161,7 @@ def test_the_temperature_fits_arrival_scores_to_settled_topics(monkeypatch: pyte
         seen.append((scores, labels))
         return 0.25
 
-    monkeypatch.setattr(model, "fitted_inverse_temperature", spy)
+    monkeypatch.setattr(tempering, "fitted_inverse_temperature", spy)
     log = run(years({2001: 60, 2002: 90}))
     assert closed(log)[-1].temperature == 4.0
     ((scores, labels),) = seen

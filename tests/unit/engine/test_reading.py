@@ -138,7 +138,7 @@ def test_what_is_read_ahead_is_bounded() -> None:
     size = Message("memory", 0, b"x" * 900).size
     source = Watched([b"x" * 900] * 1000)
     taken = 0
-    with ReadAhead(source, FieldCodec(), 10, 100 * size) as ahead:
+    with ReadAhead(source, FieldCodec(), Slicing.parse("year"), 10, 100 * size) as ahead:
         while not ahead.exhausted:
             # the thread has polled as far as it may once its last poll no longer moves
             for before in source.polled[-1:]:
@@ -151,7 +151,7 @@ def test_what_is_read_ahead_is_bounded() -> None:
 def test_a_full_reader_waits_until_something_is_taken() -> None:
     source = Watched([b"x" * 900] * 1000)
     size = Message("memory", 0, b"x" * 900).size
-    with ReadAhead(source, FieldCodec(), 10, 100 * size) as ahead:
+    with ReadAhead(source, FieldCodec(), Slicing.parse("year"), 10, 100 * size) as ahead:
         while source.bytes < 100 * size:
             threading.Event().wait(0.001)
         threading.Event().wait(0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -9,13 +10,15 @@ import pytest
 
 from tests.unit.engine.documents import SUBJECTS, years
 from vmfstream.cli import diagnosis as doctor
-from vmfstream.cli.diagnosis import examine
+from vmfstream.cli.diagnosis import examine, profile_lines
 from vmfstream.cli.topic_table import newest_topics, one_topic
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.connectors.memory import MemorySource
+from vmfstream.connectors.memory import Aborted, Mark, MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
+from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
+from vmfstream.stages import ELAPSED, STAGES
 
 SETTINGS = RunSettings(title="Reports", topics=3, threads=1, window=60)
 
@@ -120,3 +123,42 @@ def test_a_new_run_file_has_nothing_to_tell(tmp_path: Path) -> None:
     found = {check.what: check for check in examine(tmp_path / "new.duckdb")}
     assert found["epochs"].found.startswith("0,")
     assert "can be continued" in found[str(tmp_path / "new.duckdb")].found
+
+
+def test_a_run_tells_where_its_time_went(tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    began = time.perf_counter()
+    follow(MemorySource(years({2001: 400, 2002: 400})), FieldCodec(), RunFile(path), SETTINGS)
+    passed = time.perf_counter() - began
+    stored = Reader(path).stages()
+    assert set(stored) == {*STAGES, ELAPSED}
+    assert all(seconds > 0.0 for seconds in stored.values())
+    assert stored[ELAPSED] < passed
+    assert sum(stored[name] for name in STAGES if name not in ("reading", "writing")) < stored[ELAPSED]
+    header, *rows, _ = profile_lines(path)
+    assert header.split() == ["stage", "seconds", "share"]
+    for row, name in zip(rows, [*STAGES, ELAPSED], strict=True):
+        seconds, share, *_ = row.removeprefix(name).split()
+        assert float(seconds) == pytest.approx(stored[name], abs=0.006)
+        assert float(share.rstrip("%")) == pytest.approx(100 * stored[name] / stored[ELAPSED], abs=0.06)
+
+
+def test_times_of_interrupted_and_continued_runs_add_up(tmp_path: Path) -> None:
+    path, items = tmp_path / "run.duckdb", years({2001: 40, 2002: 40, 2003: 40})
+    source = MemorySource([*items[:60], Mark.ABORT, *items[60:]])
+    with pytest.raises(Aborted):
+        follow(source, FieldCodec(), RunFile(path), SETTINGS, ahead=0)
+    first = Reader(path).stages()
+    assert first["words"] > 0.0
+    follow(source, FieldCodec(), RunFile(path), SETTINGS, ahead=0)
+    both = Reader(path).stages()
+    assert all(both[name] >= seconds for name, seconds in first.items())
+    for name in ("reading", "words", "scoring", "slice ends", "writing", ELAPSED):
+        assert both[name] > first.get(name, 0.0), name
+    assert sum(both.values()) - both[ELAPSED] <= both[ELAPSED]  # all was done in one thread
+
+
+def test_a_run_file_without_times_says_so(tmp_path: Path) -> None:
+    RunFile(tmp_path / "new.duckdb")
+    (line,) = profile_lines(tmp_path / "new.duckdb")
+    assert "no times" in line

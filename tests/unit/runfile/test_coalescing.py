@@ -57,7 +57,7 @@ def test_it_does_not_matter_which_epochs_are_written_together(
     one_by_one: dict[str, list[tuple[object, ...]]], tmp_path: Path, ends: list[int]
 ) -> None:
     found = snapshot(written(tmp_path / "run.duckdb", ends).path)
-    del found["migration"]
+    del found["migration"], found["stage"]  # times
     for table, rows in found.items():
         assert repr(rows) == repr(one_by_one[table]), table
 

@@ -11,6 +11,7 @@ from tests.unit.text import oracles
 from tests.unit.text.corpora import texts
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Arrays
+from vmfstream.text.filters import stop_words_of
 from vmfstream.text.vocabulary import Growth, Vocabulary
 
 
@@ -55,6 +56,12 @@ def stemmer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     module.__dict__.update(Stemmer=Stemmer, algorithms=lambda: ["english", "german"])
     monkeypatch.setitem(sys.modules, "Stemmer", module)
     return asked
+
+
+def test_english_stop_words_are_those_of_scikit_learn() -> None:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    assert sorted(stop_words_of("english")) == sorted(ENGLISH_STOP_WORDS)
 
 
 @pytest.mark.corpus

@@ -55,7 +55,8 @@ class Admission:
     """A `Decision` for each message, (N,) int8, and what follows from them.
 
     The first ``taken`` messages are consumed, ``learnt`` of them documents to learn, of which ``late`` belong to slices
-    that were closed before. ``next_slice`` is the slice of the later document that ended the taking, None if none did.
+    that were closed before; ``characters`` is the sum of the lengths of all learnt. ``next_slice`` is the slice of the
+    later document that ended the taking, None if none did.
     """
 
     decision: NDArray[np.int8]
@@ -63,6 +64,7 @@ class Admission:
     learnt: int
     late: int
     next_slice: int | None
+    characters: int = 0
 
 
 def columns_of(records: Sequence[Document | Rejected], slicing: Slicing) -> Columns:
@@ -133,7 +135,8 @@ def admit(
             break
     decision[end:] = Decision.DEFER
     late = int(np.count_nonzero((decision == Decision.LEARN) & (ahead < 0)))
-    return Admission(decision, end, learnt, late, int(columns.slice[end]) if len(later) and not limited else None)
+    next_slice = int(columns.slice[end]) if len(later) and not limited else None
+    return Admission(decision, end, learnt, late, next_slice, size)
 
 
 def separated(

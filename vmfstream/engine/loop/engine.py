@@ -20,6 +20,7 @@ from vmfstream.engine.loop.state import EngineState, SliceHook
 from vmfstream.engine.loop.writing import Writer
 from vmfstream.protocols import Live, Model, Source, Store
 from vmfstream.records import Arrays, Checkpoint, Commit, EpochReport, Position, SliceReport, SmoothedSlice
+from vmfstream.stages import WRITING, StageClock, timed
 from vmfstream.text.encoders import Encoder
 
 
@@ -80,6 +81,7 @@ class Engine:
         self._source, self._batches = source, batches
         self._state = EngineState(encoder, model, settings, hooks)
         self._writer = Writer(store, in_thread=settings.ahead > 0)
+        self._clock = StageClock()
         self._epoch = self._committed = self._topics = 0
         self.finished = False
         checkpoint = store.resume()
@@ -117,7 +119,7 @@ class Engine:
             finished = self.finished and not epoch.documents
             self._report(self._state.described.label, epoch, observe, finished=finished)
 
-        with self._batches, self._writer:
+        with self._clock.on(), self._batches, self._writer:
             report(Epoch())
             over = False
             while not over:
@@ -134,11 +136,15 @@ class Engine:
         """End what an epoch ends, and put together what has to be written."""
         began = time.perf_counter()
         state, described = self._state, self._state.described
-        topics = state.open_rows()
-        closed, smoothed = self._closed(epoch)
+        with timed(WRITING):
+            topics = state.open_rows()
+        with timed("slice ends"):
+            closed, smoothed = self._closed(epoch)
         self.finished = epoch.end
         self._epoch += 1
-        open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
+        with timed(WRITING):
+            open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
+            sampled = state.sampler.take(described.index, state.encoder)
         return Commit(
             epoch=EpochReport(
                 epoch=self._epoch,
@@ -160,7 +166,8 @@ class Engine:
             slice_state=slice_state,
             smoothed=smoothed,
             finished=self.finished,
-            sampled=state.sampler.take(described.index, state.encoder),
+            sampled=sampled,
+            seconds=self._clock.take(),
         )
 
     def _closed(self, epoch: Epoch) -> tuple[list[SliceReport], list[SmoothedSlice]]:

@@ -14,6 +14,7 @@ from vmfstream.engine.loop.sample import Candidates, Packed, Sampling
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Scores
 from vmfstream.records import Document
+from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder
 
 Score: TypeAlias = Callable[[Rows, int], tuple[Scores, Any]]
@@ -83,14 +84,18 @@ def learn_batch(
     sampling : which documents may join the sample.
     novel : most documents that are reported as novel.
     """
-    counts = encoder.count(documents)
+    with timed("words"):
+        counts = encoder.count(documents)
     sample = [Candidates.among(documents, counts, sampling)] if sampling.most and documents else []
     most = MostNovel(novel)
     kept = [KeptDocument.of(document) for document in documents[:keep]]
     of_kept = counts if keep >= len(documents) else counts.take(slice(0, keep))
     if score is None:
         return BatchResult(kept, of_kept, [*sample], most)
-    scores, sums = score(encoder.encode(counts), keep)
+    with timed("words"):
+        rows = encoder.encode(counts)
+    with timed("scoring"):
+        scores, sums = score(rows, keep)
     scored = scores.topic >= 0
     most.add(documents, scores.novelty, scores.topic, scored)
     oov, words = encoder.out_of_vocabulary(counts)

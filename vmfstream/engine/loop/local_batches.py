@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.admission import Columns, admit, columns_of, separated
+from vmfstream.engine.loop.admission import admit, separated
 from vmfstream.engine.loop.learning import learn_batch
-from vmfstream.engine.loop.reading import Decoded, reader
+from vmfstream.engine.loop.reading import Chunk, reader
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.state import EngineState
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Codec, Scores, Source
 from vmfstream.records import Arrays, Document, Position
+from vmfstream.stages import timed
 
 Assigned = Callable[[Sequence[Document], NDArray[np.int64]], None]
 """Called with each batch and the topic ids that its documents got on arrival, -1 for none."""
@@ -38,9 +39,8 @@ class LocalBatches:
         self, source: Source, codec: Codec, settings: EngineSettings, assigned: Assigned | None = None
     ) -> None:
         self._settings, self._assigned = settings, assigned
-        self._reader = reader(source, codec, settings.batch_documents, settings.ahead)
-        self._chunk: Decoded = ()
-        self._columns = columns_of((), settings.slices)
+        self._reader = reader(source, codec, settings.slices, settings.batch_documents, settings.ahead)
+        self._chunk = Chunk.of((), settings.slices)
         self._next = 0
 
     def __enter__(self) -> LocalBatches:
@@ -54,7 +54,8 @@ class LocalBatches:
         """Read and learn batches until the epoch is over."""
         epoch = Epoch()
         while True:
-            documents = self.batch(state, epoch, stop)
+            with timed("reading"):
+                documents = self.batch(state, epoch, stop)
             epoch.over |= epoch.messages >= self._settings.epoch_documents
             if documents:
                 began = time.perf_counter()
@@ -80,22 +81,21 @@ class LocalBatches:
                 if epoch.over:
                     break
                 continue
-            chunk, columns = self._upcoming(room)
+            chunk = self._chunk.between(self._next, min(self._next + room, len(self._chunk)))
             if position.slice is None:
-                position.slice = columns.first_slice
+                position.slice = chunk.columns.first_slice
             open_slice = position.slice or 0
-            lengths = [len(record.text or "") if isinstance(record, Document) else 0 for record in chunk]
             admission = admit(
-                columns,
+                chunk.columns,
                 open_slice,
                 slicing,
                 settings.max_gap,
                 position.recent,
                 documents=slicing.documents - position.in_slice if slicing.documents else len(chunk),
                 characters=characters,
-                lengths=lengths,
+                lengths=chunk.lengths,
             )
-            taken = chunk[: admission.taken]
+            taken = chunk.records[: admission.taken]
             found, rejected = separated(taken, admission.decision[: admission.taken], slicing, open_slice)
             position.offsets.update({record.part: record.offset + 1 for record in taken})
             position.count(admission, epoch)
@@ -103,7 +103,7 @@ class LocalBatches:
             documents += found
             self._next += len(taken)
             room -= len(taken)
-            characters -= sum(len(document.text or "") for document in found)
+            characters -= admission.characters
             epoch.next_slice = admission.next_slice
             if slicing.documents and position.in_slice == slicing.documents:
                 epoch.next_slice = open_slice + 1
@@ -111,10 +111,6 @@ class LocalBatches:
                 epoch.over = True
                 break
         return documents
-
-    def _upcoming(self, room: int) -> tuple[Decoded, Columns]:
-        low, high = self._next, min(self._next + room, len(self._chunk))
-        return self._chunk[low:high], self._columns.between(low, high)
 
     def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
         """Wait for messages, or find that the epoch is over."""
@@ -124,7 +120,6 @@ class LocalBatches:
             epoch.over = True
             return
         self._chunk, self._next = self._reader.read(), 0
-        self._columns = columns_of(self._chunk, self._settings.slices)
         if self._settings.linger is not None and epoch.messages:
             epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
             epoch.over = time.monotonic() > epoch.deadline

@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
 from threading import Condition, Thread
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
+from vmfstream.engine.loop.admission import Columns, columns_of
+from vmfstream.engine.loop.slices import Slicing
 from vmfstream.protocols import Codec, Live, Source
-from vmfstream.records import Document, Position, Rejected
-
-Decoded: TypeAlias = Sequence[Document | Rejected]
+from vmfstream.records import Document, Message, Position, Rejected
+from vmfstream.stages import spent, timed
 
 PATIENCE = 0.05
 """Seconds to wait for messages between two checks whether to stop."""
 
 CHUNK = 1000
 """Messages per poll when reading ahead."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Decoded messages with the columns that decide about them, made where they are decoded.
+
+    Attributes
+    ----------
+    records : the documents, and the messages that are none.
+    columns : what `vmfstream.engine.loop.admission.admit` decides on.
+    lengths : characters of their texts.
+    """
+
+    records: Sequence[Document | Rejected]
+    columns: Columns
+    lengths: list[int]
+
+    @classmethod
+    def of(cls, records: Sequence[Document | Rejected], slicing: Slicing) -> Chunk:
+        """Make the columns."""
+        lengths = [len(record.text or "") if isinstance(record, Document) else 0 for record in records]
+        return cls(records, columns_of(records, slicing), lengths)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def between(self, low: int, high: int) -> Chunk:
+        """Return the messages from ``low`` up to before ``high``."""
+        return Chunk(self.records[low:high], self.columns.between(low, high), self.lengths[low:high])
 
 
 class Reader(Protocol):
@@ -38,7 +71,7 @@ class Reader(Protocol):
         """True once nothing will come any more."""
         ...
 
-    def read(self) -> Decoded:
+    def read(self) -> Chunk:
         """Return the next messages; none if nothing came in time. Errors of the source are raised."""
         ...
 
@@ -47,19 +80,31 @@ class Reader(Protocol):
         ...
 
 
-def reader(source: Source, codec: Codec, most: int, ahead: int) -> Reader:
-    """Read from ``source`` at most ``most`` messages at once and let ``codec`` decode them.
+def reader(source: Source, codec: Codec, slicing: Slicing, most: int, ahead: int) -> Reader:
+    """Read from ``source`` at most ``most`` messages at once and let ``codec`` decode them, in slices of ``slicing``.
 
     A thread reads up to ``ahead`` bytes of them before they are asked for; with 0 there is none.
     """
-    return ReadAhead(source, codec, min(most, CHUNK), ahead) if ahead else DirectReader(source, codec, most)
+    if ahead:
+        return ReadAhead(source, codec, slicing, min(most, CHUNK), ahead)
+    return DirectReader(source, codec, slicing, most)
+
+
+def _read(source: Source, codec: Codec, slicing: Slicing, most: int) -> tuple[Sequence[Message], Chunk]:
+    """Poll and decode."""
+    began = time.perf_counter()
+    messages = source.poll(most, PATIENCE)
+    chunk = Chunk.of([codec.decode(message) for message in messages], slicing)
+    if messages:
+        spent("reading", time.perf_counter() - began)
+    return messages, chunk
 
 
 class DirectReader:
     """Reads from ``source`` in the calling thread, at most ``most`` messages at once, which ``codec`` decodes."""
 
-    def __init__(self, source: Source, codec: Codec, most: int) -> None:
-        self._source, self._codec, self._most = source, codec, most
+    def __init__(self, source: Source, codec: Codec, slicing: Slicing, most: int) -> None:
+        self._source, self._codec, self._slicing, self._most = source, codec, slicing, most
 
     def __enter__(self) -> DirectReader:
         return self
@@ -72,9 +117,9 @@ class DirectReader:
         """Whether the source is."""
         return self._source.exhausted
 
-    def read(self) -> Decoded:
+    def read(self) -> Chunk:
         """Poll and decode."""
-        return [self._codec.decode(message) for message in self._source.poll(self._most, PATIENCE)]
+        return _read(self._source, self._codec, self._slicing, self._most)[1]
 
     def committed(self, position: Position) -> None:
         """Pass on to the source what was committed."""
@@ -92,16 +137,17 @@ class ReadAhead:
     Parameters
     ----------
     source, codec : where messages come from, and what decodes them.
+    slicing : what tells the slices of documents.
     most : int
         Messages per poll.
     bytes : int
         Most bytes of messages to hold, beyond which nothing is polled.
     """
 
-    def __init__(self, source: Source, codec: Codec, most: int, bytes: int) -> None:
-        self._source, self._codec, self._most, self._bytes = source, codec, most, bytes
+    def __init__(self, source: Source, codec: Codec, slicing: Slicing, most: int, bytes: int) -> None:
+        self._source, self._codec, self._slicing, self._most, self._bytes = source, codec, slicing, most, bytes
         self._changed = Condition()
-        self._chunks: deque[tuple[Decoded, int]] = deque()
+        self._chunks: deque[tuple[Chunk, int]] = deque()
         self._held = 0
         self._position: Position | None = None
         self._error: BaseException | None = None
@@ -110,7 +156,7 @@ class ReadAhead:
 
     def __enter__(self) -> ReadAhead:
         self._ended = self._ending = False
-        self._thread = Thread(target=self._work, name="vmfstream-reader", daemon=True)
+        self._thread = Thread(target=copy_context().run, args=(self._work,), name="vmfstream-reader", daemon=True)
         self._thread.start()
         return self
 
@@ -129,10 +175,11 @@ class ReadAhead:
         with self._changed:
             return self._ended and not self._chunks and self._error is None
 
-    def read(self) -> Decoded:
+    def read(self) -> Chunk:
         """Take the oldest chunk; wait a little for one."""
         with self._changed:
-            self._changed.wait_for(lambda: self._chunks or self._ended, PATIENCE)
+            with timed("waiting"):
+                self._changed.wait_for(lambda: self._chunks or self._ended, PATIENCE)
             if self._chunks:
                 chunk, size = self._chunks.popleft()
                 self._held -= size
@@ -141,7 +188,7 @@ class ReadAhead:
             if self._error is not None:
                 error, self._error = self._error, None
                 raise error
-            return []
+            return Chunk.of((), self._slicing)
 
     def committed(self, position: Position) -> None:
         """Let the thread pass on to the source what was committed."""
@@ -152,9 +199,9 @@ class ReadAhead:
     def _work(self) -> None:
         try:
             while self._go_on() and not self._source.exhausted:
-                messages = self._source.poll(self._most, PATIENCE)
+                messages, chunk = _read(self._source, self._codec, self._slicing, self._most)
                 if messages:
-                    self._add([self._codec.decode(message) for message in messages], sum(m.size for m in messages))
+                    self._add(chunk, sum(m.size for m in messages))
         except BaseException as error:
             self._error = error
         finally:
@@ -173,7 +220,7 @@ class ReadAhead:
                     return True
             self._pass_on()
 
-    def _add(self, chunk: Decoded, size: int) -> None:
+    def _add(self, chunk: Chunk, size: int) -> None:
         with self._changed:
             self._chunks.append((chunk, size))
             self._held += size

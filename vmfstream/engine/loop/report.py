@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
-from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.engine.loop.document_buffer import KeptDocument, times_of
 from vmfstream.online.state import Matrix, Vector
 from vmfstream.protocols import SliceSummary, TopicView
@@ -20,6 +18,9 @@ def topic_rows(view: TopicView, encoder: TopicNaming, words: int, *, geometry: b
 
     ``encoder`` names each by at most ``words`` words.
     """
+    from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
+    from vmfstream.directional.bessel import bessel_ratio
+
     dim = len(view.f)
     k = len(view.ids)
     total = view.n.sum()

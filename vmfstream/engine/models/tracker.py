@@ -1,32 +1,25 @@
-"""The tracker of `vmfstream.online.tracker` as a model of the engine, in one process or with workers."""
+"""The tracker of `vmfstream.online.tracker` as a model of the engine, in one process or with workers.
+
+What it is made of is imported when it is first called: documents are read before that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.bayes.predictive import topic_densities
-from vmfstream.bayes.tempering import fitted_inverse_temperature
-from vmfstream.mixtures.columns import directed
-from vmfstream.online import tracker
-from vmfstream.online.belief_update import refreshed
-from vmfstream.online.partial_sums import (
-    PartialSums,
-    SliceProgress,
-    added,
-    partial_sums,
-    slice_progress,
-    step_by_sums,
-)
-from vmfstream.online.reading import current, newest_slice, novelty_of, smoothed
-from vmfstream.online.results import SliceResult, StepInfo, TopicView
-from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.protocols import Regrow, Scores, SliceSummary
 from vmfstream.records import Arrays
+from vmfstream.stages import timed
+
+if TYPE_CHECKING:
+    from vmfstream.online.partial_sums import PartialSums, SliceProgress
+    from vmfstream.online.results import SliceResult, StepInfo, TopicView
 
 MOST_DOCUMENTS = 500
 """Most documents of a slice that the temperature is fitted to."""
@@ -81,23 +74,33 @@ class TrackerModel:
 
     def begin(self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> bool:
         """Fit the first topics; False if the vocabulary has fewer than two columns or no document has a direction."""
+        from vmfstream.online import tracker
+
         rows = [*(x for _, x in slices), open_rows]
         if open_rows.shape[1] < 2 or not any(x.any() if isinstance(x, np.ndarray) else x.nnz for x in rows):
             return False
-        self.state = tracker.init(self.settings, slices, open_slice, open_rows)
+        with timed("refits"):
+            self.state = tracker.init(self.settings, slices, open_slice, open_rows)
         return True
 
     def learn(self, x: Rows, *, donate: bool) -> Scores:
         """Score a batch under the current belief, then add it to the open slice."""
+        from vmfstream.online import tracker
+
         self.state, info = tracker.step(self._known(), x, self.settings, donate=donate)
         return _scores(x, info, self.state.ids, self.state.anchor, self.state.kappa)
 
     def end_epoch(self) -> None:
         """Make the belief anew from the sums, as it is made when a state is restored."""
-        self.state = None if self.state is None else refreshed(self.state)
+        if self.state is not None:
+            from vmfstream.online.belief_update import refreshed
+
+            self.state = refreshed(self.state)
 
     def end_slice(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
         """End a slice, or fit the first topics to all closed ones if they have enough documents."""
+        from vmfstream.online import tracker
+
         if self.state is None:
             return self._first(index, regrow, last=last)
 
@@ -109,6 +112,8 @@ class TrackerModel:
         return self._summary(self.state, result)
 
     def _first(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+        from vmfstream.online.reading import newest_slice
+
         _, window, rows = regrow()
         slices = [*window, (index, rows)]
         enough = sum(rows_of(x) for _, x in slices) >= 2 * self.settings.topics
@@ -133,18 +138,26 @@ class TrackerModel:
 
     def describe(self) -> TopicView | None:
         """Return the topics in the middle of the open slice."""
+        from vmfstream.online.reading import current
+
         return None if self.state is None else current(self.state)
 
     def smoothed(self) -> Sequence[TopicView]:
         """Return the topics of the slices in the window, given all documents."""
+        from vmfstream.online.reading import smoothed
+
         return [] if self.state is None else smoothed(self.state, self.settings)
 
     def arrays(self) -> tuple[Arrays, Arrays]:
         """Return the state as arrays, none before the first fit."""
+        from vmfstream.online.serialization import to_arrays
+
         return ({}, {}) if self.state is None else to_arrays(self.state)
 
     def restore(self, open_part: Arrays, slice_part: Arrays, window: Sequence[Rows], rows: Rows) -> None:
         """Continue from arrays; without those of a state it has not begun."""
+        from vmfstream.online.serialization import from_arrays
+
         begun = "n" in slice_part
         self.state = from_arrays(open_part, slice_part, window, rows, self.settings) if begun else None
 
@@ -155,11 +168,15 @@ class TrackerModel:
 
     def gathered(self, lowest_cosine: float) -> SliceProgress:
         """Return the sums of the open slice and what scoring needs besides."""
+        from vmfstream.online.partial_sums import slice_progress
+
         self.state, so_far = slice_progress(self._known(), lowest_cosine, self.settings)
         return so_far
 
     def add(self, sums: TopicSums, rows: Rows) -> None:
         """Add the sums of an epoch to the open slice."""
+        from vmfstream.online.partial_sums import step_by_sums
+
         self.state = step_by_sums(self._known(), sums.words, rows, sums.resp)
 
     def _known(self) -> TrackState:
@@ -177,6 +194,8 @@ class TopicSums:
 
     def merged(self, later: TopicSums) -> TopicSums:
         """Add those of later documents."""
+        from vmfstream.online.partial_sums import added
+
         return TopicSums(added(self.words, later.words), np.concatenate([self.resp, later.resp]))
 
 
@@ -191,11 +210,15 @@ class TopicPrediction:
 
     def score(self, x: Rows, so_far: SliceProgress, keep: int) -> tuple[Scores, TopicSums]:
         """Score documents under the belief at the begin of an epoch, and sum them."""
+        from vmfstream.online.partial_sums import partial_sums
+
         words, scored = partial_sums(x, self.base, so_far, keep, self.threads)
         return _scores(x, scored.info, self.ids, self.anchor, so_far.kappa), TopicSums(words, scored.resp)
 
 
 def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kappa: float) -> Scores:
+    from vmfstream.online.reading import novelty_of
+
     topic = np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)
     return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info))
 
@@ -205,6 +228,10 @@ def arrival_temperature(result: SliceResult) -> float:
 
     Documents whose topic is new or gone do not count. NaN if nothing was predicted or too few documents are left.
     """
+    from vmfstream.bayes.predictive import topic_densities
+    from vmfstream.bayes.tempering import fitted_inverse_temperature
+    from vmfstream.mixtures.columns import directed
+
     if result.prediction is None or not len(result.resp):
         return float("nan")
     x, belief, ids = result.prediction.x, result.prediction.belief, result.prediction.ids

@@ -44,6 +44,7 @@ from vmfstream.engine.scale.blocks import (
 from vmfstream.errors import InputError, WorkersLost
 from vmfstream.protocols import Codec, Distributed, Executor, Live, Model, Ranged, Source
 from vmfstream.records import Arrays, Position, Range
+from vmfstream.stages import timed
 from vmfstream.text.encoders import WorkerEncoder
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,8 @@ class RangedBatches:
     def next_epoch(self, state: EngineState, report: Callable[[Epoch], None], stop: Callable[[], bool]) -> Epoch:
         """Wait until an epoch can be planned, and let the workers do it."""
         epoch = Epoch(over=True)
-        extents = self._awaited(state, epoch, report, stop)
+        with timed("waiting"):
+            extents = self._awaited(state, epoch, report, stop)
         began = time.perf_counter()
         plan = planned([one for one in extents if one.part not in self._waiting], self._budget(state), self._size)
         if plan:
@@ -188,8 +190,9 @@ class RangedBatches:
         """Have a plan carried out; where workers are lost with the ranges they have read, from its beginning."""
         cut = blocks(len(plan), self._retried(lambda: self._executor.workers))
         calls = [(self._reading, list(plan[block])) for block in cut]
-        held, seen = self._retried(lambda: self._read(calls))
-        decisions = self._admitted([one for block in seen for one in block], state, epoch)
+        with timed("reading"):
+            held, seen = self._retried(lambda: self._read(calls))
+            decisions = self._admitted([one for block in seen for one in block], state, epoch)
         so_far = None
         if state.model.begun:
             so_far = _distributed(state.model).gathered(min(one.lowest_cosine for block in seen for one in block))
@@ -210,7 +213,9 @@ class RangedBatches:
                 held = self._task = None
                 raise
 
-        self._fold(self._retried(learn), state, epoch)
+        with timed("scoring"):
+            results = self._retried(learn)
+        self._fold(results, state, epoch)
 
     def _read(self, calls: Sequence[tuple[Any, ...]]) -> tuple[Any, list[list[RangeSummary]]]:
         held = self._executor.hold(read_block, calls)

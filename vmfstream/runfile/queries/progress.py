@@ -117,6 +117,10 @@ class Progress(RunFileQueries):
         """Return the next offset to read, by part of the source."""
         return dict(self._rows("select part, next_offset from position order by part"))
 
+    def stages(self) -> dict[str, float]:
+        """Return the seconds that the run spent in each of `vmfstream.stages`; none for runs of earlier versions."""
+        return dict(self._rows("select stage, seconds from stage"))
+
     def run_name(self) -> str:
         """Return a name that no other run has: when its first epoch began; empty before."""
         rows = self._rows("select strftime(begun, '%Y%m%d%H%M%S%f') from epoch order by epoch limit 1")
