@@ -46,7 +46,7 @@ def test_a_run_file_without_a_setting_means_its_default() -> None:
 @pytest.mark.parametrize("name", [f.name for f in fields(RunSettings) if f.name != "rules"])
 def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
     was = getattr(SETTINGS, name)
-    changed: Any = was + 1 if isinstance(was, int) else "month" if name == "slices" else "other"
+    changed: Any = was + 1 if isinstance(was, int | float) else "month" if name == "slices" else "other"
     other = replace(SETTINGS, **{name: changed})
     if name in ("title", "source", "licence"):
         assert agree(other, SETTINGS.as_text()) == SETTINGS
@@ -61,6 +61,7 @@ def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
         ("topics", 0),
         ("threads", 0),
         ("window", -1),
+        ("refit_budget", -0.1),
         ("epoch_documents", 0),
         ("vocabulary", 1),
         ("slices", "fortnight"),

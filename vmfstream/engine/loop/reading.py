@@ -101,7 +101,10 @@ def _read(source: Source, codec: Codec, slicing: Slicing, most: int) -> tuple[Se
 
 
 class DirectReader:
-    """Reads from ``source`` in the calling thread, at most ``most`` messages at once, which ``codec`` decodes."""
+    """Reads from ``source`` in the calling thread, at most ``most`` messages at once.
+
+    ``codec`` decodes them; ``slicing`` says into which slices they fall.
+    """
 
     def __init__(self, source: Source, codec: Codec, slicing: Slicing, most: int) -> None:
         self._source, self._codec, self._slicing, self._most = source, codec, slicing, most
