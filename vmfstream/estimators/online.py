@@ -21,7 +21,7 @@ from vmfstream.online.belief_update import up_to_date
 from vmfstream.online.count_sliced import CountSlicedStream
 from vmfstream.online.state import TrackerSettings, TrackState
 
-WINDOW = 8_000
+WINDOW = 16_000
 """Least documents fitted together by default: with fewer, topics in the end depend more on the order of documents.
 
 20 Newsgroups, ten seeds, NMI with classes: .584 +- .012 with 6,000, .589 +- .018 with 12,000, .592 +- .006 with 16,000.
@@ -45,10 +45,10 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     slice_size : int
         Documents after which topics may drift.
     window : int, optional
-        Documents that are fitted together during the warm-up; by default max(8000, 50 n_components).
+        Documents that are fitted together during the warm-up; by default max(16000, 50 n_components).
     refit_budget : float
-        Most work of refits of the window, as a share of the work of scoring, >= 0. Those of the first 8,000 documents
-        are free. A slice larger than the window is never refitted.
+        Most work of refits of the window, as a share of the work of scoring, >= 0. Those of the first ``window``
+        documents are free. A slice larger than the window is never refitted.
     persistence : float, optional
         Expected cosine of a topic's means in consecutive slices, in (0, 1); by default the best of a grid leads.
     alpha : float

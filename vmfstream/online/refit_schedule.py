@@ -37,7 +37,7 @@ class RefitSchedule:
 
     def allows(self, rows: int, settings: TrackerSettings) -> bool:
         """Tell whether the ``rows`` of the window may be refitted now: the work must be free or within the budget."""
-        paid = settings.refit_budget * (self.learnt - settings.fitting.free_documents)
+        paid = settings.refit_budget * (self.learnt - settings.free_documents)
         return settings.refit and (self._is_free(settings) or self.spent + SWEEPS * rows <= paid)
 
     def allows_cold(self, rows: int, settings: TrackerSettings) -> bool:
@@ -61,4 +61,4 @@ class RefitSchedule:
         return cls(*(int(value) for value in array))
 
     def _is_free(self, settings: TrackerSettings) -> bool:
-        return self.learnt <= settings.fitting.free_documents
+        return self.learnt <= settings.free_documents

@@ -39,7 +39,8 @@ class WindowSettings:
         after a fit from nothing.
     early_documents : documents of the stream until which every slice that is in the window with all others ends with
         fits from nothing.
-    free_documents : documents of the stream during which refits cost nothing; later ones are paid from the budget.
+    free_documents : documents of the stream during which refits cost nothing, or as many as the window holds if that
+        is more; later ones are paid from the budget.
     growth : factor by which the window must then have grown before there is another fit from nothing.
     """
 
@@ -202,7 +203,7 @@ class TrackerSettings:
     cold_starts : most fits from nothing that compete at each slice end while nothing has left the window; to thousands
         of documents there are fewer, but two.
     refit : False follows the stream by the filter alone after the first fit.
-    refit_budget : most work of refits, as a share of the work of scoring; the first ``fitting.free_documents`` are
+    refit_budget : most work of refits, as a share of the work of scoring; the first ``free_documents`` are
         refitted whatever it costs, since what is missed in the beginning stays missed.
     alpha : Dirichlet parameter of the proportions.
     concentration_step : how far log kappa moves towards a slice's estimate, from 0 to 1.
@@ -245,6 +246,11 @@ class TrackerSettings:
     def window_coordinates(self) -> int:
         """Stored coordinates up to which the window may hold more documents than that."""
         return self.fitting.short_coordinates if self.window is None else 0
+
+    @property
+    def free_documents(self) -> int:
+        """Documents of the stream that are refitted whatever it costs."""
+        return max(self.fitting.free_documents, self.window_documents)
 
     @property
     def slice_limit(self) -> int:

@@ -96,7 +96,7 @@ def close(
             state = lifecycle.with_arrivals(state, x, belief, settings)
     kappa = _concentration(up_to_date(state), settings)
     state = replace(state, kappa=kappa, refits=state.refits.after_slice(ending.documents))
-    whole = ending.documents == len(resp)
+    whole = ending.documents == len(resp) and (viewed or state.refits.allows(len(resp), settings))
     smoothed: list[TopicView] = []
     filtered: TopicView | None = None
     alarms: list[Event] = []

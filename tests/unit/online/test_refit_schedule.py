@@ -13,7 +13,7 @@ from vmfstream.online.refit_schedule import SWEEPS, RefitSchedule
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.settings import TrackerSettings, WindowSettings
 
-SETTINGS = TrackerSettings(fitting=WindowSettings(early_documents=200, free_documents=1000))
+SETTINGS = TrackerSettings(window=100, fitting=WindowSettings(early_documents=200, free_documents=1000))
 
 
 def test_fits_from_nothing_wait_until_the_window_has_doubled() -> None:
