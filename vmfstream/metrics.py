@@ -38,7 +38,7 @@ __all__ = [
     "BCubed",
     "Cohesion",
     "Detection",
-    "Held",
+    "HeldOutLikelihood",
     "Improvement",
     "Mapping",
     "VMeasure",
@@ -79,7 +79,7 @@ class Cohesion(NamedTuple):
     nearest: float
 
 
-class Held(NamedTuple):
+class HeldOutLikelihood(NamedTuple):
     """Log-likelihood of held-out documents in nats: their sum, its mean, and the mean relative to the uniform density.
 
     Only the last can be compared between different dimensions.
@@ -88,6 +88,10 @@ class Held(NamedTuple):
     total: float
     per_document: float
     relative: float
+
+
+Held = HeldOutLikelihood
+"""Former name, kept for one version."""
 
 
 class Improvement(NamedTuple):
@@ -248,7 +252,7 @@ def cohesion(x: Rows, clusters: ArrayLike) -> Cohesion:
     return Cohesion(float(own.mean()), float(own.min()), between, float(cosines[~np.eye(k, dtype=bool)].max()))
 
 
-def held_out(scores: ArrayLike, d: int) -> Held:
+def held_out(scores: ArrayLike, d: int) -> HeldOutLikelihood:
     """Sum up the log-densities of documents that the model was not fitted to.
 
     Parameters
@@ -268,7 +272,7 @@ def held_out(scores: ArrayLike, d: int) -> Held:
         raise ValueError(f"scores: expected one log-density per document, got the shape {values.shape}")
     relative = float(values.mean())
     absolute = relative + float(log_c_uniform(d))
-    return Held(absolute * values.size, absolute, relative)
+    return HeldOutLikelihood(absolute * values.size, absolute, relative)
 
 
 def next_slice_improvement(loglik: float, base: float, documents: int) -> Improvement:

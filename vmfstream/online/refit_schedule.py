@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 
 from vmfstream.online.settings import TrackerSettings
 
-SWEEPS = 20
-"""Passes over the documents of the window that a refit is counted as."""
-
 
 @dataclass(frozen=True, slots=True)
 class RefitSchedule:
@@ -37,8 +34,9 @@ class RefitSchedule:
 
     def allows(self, rows: int, settings: TrackerSettings) -> bool:
         """Tell whether the ``rows`` of the window may be refitted now: the work must be free or within the budget."""
-        paid = settings.refit_budget * (self.learnt - settings.free_documents)
-        return settings.refit and (self._is_free(settings) or self.spent + SWEEPS * rows <= paid)
+        budget = settings.refit_budget * (self.learnt - settings.free_documents)
+        work = settings.fitting.counted_sweeps * rows
+        return settings.refit and (self._is_free(settings) or self.spent + work <= budget)
 
     def allows_cold(self, rows: int, settings: TrackerSettings) -> bool:
         """Tell whether the refit may include fits from nothing; they serve the beginning only."""
@@ -48,7 +46,7 @@ class RefitSchedule:
 
     def after_refit(self, rows: int, settings: TrackerSettings, *, cold: bool) -> RefitSchedule:
         """Count a refit of ``rows`` under ``settings``, with fits from nothing if ``cold``."""
-        work = 0 if self._is_free(settings) else SWEEPS * rows
+        work = 0 if self._is_free(settings) else settings.fitting.counted_sweeps * rows
         return replace(self, cold=rows if cold else self.cold, spent=self.spent + work)
 
     def array(self) -> NDArray[np.int64]:

@@ -41,6 +41,8 @@ class WindowSettings:
         fits from nothing.
     free_documents : documents of the stream during which refits cost nothing, or as many as the window holds if that
         is more; later ones are paid from the budget.
+    counted_sweeps : passes over the documents of the window that a refit is counted as.
+    most_slices : most slices of the window; the end of a slice costs a pass over the words of all of them.
     growth : factor by which the window must then have grown before there is another fit from nothing.
     """
 
@@ -58,6 +60,8 @@ class WindowSettings:
     continuing: float = 0.2
     early_documents: int = 2000
     free_documents: int = 8000
+    counted_sweeps: int = 20
+    most_slices: int = 16
     growth: float = 2.0
 
 

@@ -25,9 +25,6 @@ from vmfstream.records import Event
 WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
 
-MOST_SLICES = 16
-"""Slices that the window holds at most; the end of a slice costs a pass over the words of all of them."""
-
 
 def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
     """Score the open slice's documents under the prediction made before it began, for every persistence of the grid.
@@ -174,12 +171,12 @@ def _overfull(state: TrackState, settings: TrackerSettings) -> bool:
     documents = sum(rows_of(w.x) for w in state.window)
     stored = sum(w.x.size if isinstance(w.x, np.ndarray) else w.x.nnz for w in state.window)
     full = documents > settings.window_documents and stored > settings.window_coordinates
-    return full or len(state.window) > _most_slices(state)
+    return full or len(state.window) > _most_slices(state, settings)
 
 
-def _most_slices(state: TrackState) -> int:
+def _most_slices(state: TrackState, settings: TrackerSettings) -> int:
     """The smoother holds up to four matrices per slice; a long window of small slices must not fill the memory."""
-    return max(4, min(MOST_SLICES, WINDOW_BYTES // (4 * state.base.nbytes)))
+    return max(4, min(settings.fitting.most_slices, WINDOW_BYTES // (4 * state.base.nbytes)))
 
 
 def _commit_oldest(state: TrackState, settings: TrackerSettings, smoothed: list[TopicView] | None) -> TrackState:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.online.streams import LIVING, PLAIN, begun, learn, texts
 from vmfstream.online import slice_end, window
-from vmfstream.online.refit_schedule import SWEEPS, RefitSchedule
+from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.settings import TrackerSettings, WindowSettings
 
@@ -37,9 +37,9 @@ def test_refits_stay_within_the_budget(budget: float) -> None:
             paid = schedule.learnt > 1000
             schedule = schedule.after_refit(rows, settings, cold=False)
             refits += paid
-    assert schedule.spent == refits * SWEEPS * rows
+    assert schedule.spent == refits * SETTINGS.fitting.counted_sweeps * rows
     allowed = budget * (schedule.learnt - 1000)
-    assert allowed - SWEEPS * rows < schedule.spent <= allowed
+    assert allowed - SETTINGS.fitting.counted_sweeps * rows < schedule.spent <= allowed
 
 
 def test_schedule_is_stored_and_older_states_count_as_just_refitted() -> None:
