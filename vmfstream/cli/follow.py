@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -96,7 +97,7 @@ def replay(
     ] = False,
     seed: Seed = 0,
     window: Window = 0,
-    refit_budget: RefitBudget = 0.2,
+    refit_budget: RefitBudget = math.inf,
     threads: Threads = 2,
     epoch_size: EpochSize = 20_000,
     vocabulary: VocabularySize = 50_000,
@@ -183,7 +184,7 @@ def run(
     html: Html = None,
     seed: Seed = 0,
     window: Window = 0,
-    refit_budget: RefitBudget = 0.2,
+    refit_budget: RefitBudget = math.inf,
     threads: Threads = 2,
     epoch_size: EpochSize = 20_000,
     vocabulary: VocabularySize = 50_000,

@@ -101,7 +101,8 @@ RefitBudget = Annotated[
     float,
     typer.Option(
         min=0.0,
-        help="Most work of these fits, as a share of the work of scoring; those of the first 8,000 documents are free.",
+        help="Maximum work of these fits as a multiple of the work of scoring; those of the first 16,000 documents are "
+        "free. By default only small gains end them.",
         rich_help_panel=SLICES,
     ),
 ]

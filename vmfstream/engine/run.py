@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from vmfstream import __version__
@@ -38,8 +39,8 @@ class RunSettings:
     seed : of all random choices.
     threads : parts that a batch is split into.
     window : documents refitted together at the end of a slice, 0 for the default.
-    refit_budget : most work of refits of the window, as a share of that of scoring; those of the first documents are
-        free.
+    refit_budget : most work of refits of the window, as a multiple of that of scoring; those of the first documents
+        are free.
     epoch_documents : most documents of one epoch.
     vocabulary : maximum vocabulary size.
     language : of the stop words; ``none`` keeps all words.
@@ -62,7 +63,7 @@ class RunSettings:
     seed: int = 0
     threads: int = 2
     window: int = 0
-    refit_budget: float = 0.2
+    refit_budget: float = inf
     epoch_documents: int = 20_000
     vocabulary: int = 50_000
     language: str = "english"

@@ -22,21 +22,28 @@ class RefitSchedule:
     learnt : documents of the closed slices.
     cold : documents that the last fit from nothing saw.
     spent : documents that were scored once more by refits paid from the budget.
+    pause : slices that end without a refit after one that gained little.
+    wait : as many of them as are still to come.
     """
 
     learnt: int = 0
     cold: int = 0
     spent: int = 0
+    pause: int = 0
+    wait: int = 0
 
     def after_slice(self, documents: int) -> RefitSchedule:
         """Count the documents of a slice that ends."""
-        return replace(self, learnt=self.learnt + documents)
+        return replace(self, learnt=self.learnt + documents, wait=max(self.wait - 1, 0))
 
     def allows(self, rows: int, settings: TrackerSettings) -> bool:
-        """Tell whether the ``rows`` of the window may be refitted now: the work must be free or within the budget."""
+        """Tell whether the ``rows`` of the window may be refitted now.
+
+        The work must be free, or promise a gain and lie within the budget.
+        """
         budget = settings.refit_budget * (self.learnt - settings.free_documents)
         work = settings.fitting.counted_sweeps * rows
-        return settings.refit and (self._is_free(settings) or self.spent + work <= budget)
+        return settings.refit and (self._is_free(settings) or (not self.wait and self.spent + work <= budget))
 
     def allows_cold(self, rows: int, settings: TrackerSettings) -> bool:
         """Tell whether the refit may include fits from nothing; they serve the beginning only."""
@@ -44,14 +51,21 @@ class RefitSchedule:
         grown = self.learnt <= rules.early_documents or rows >= rules.growth * self.cold
         return grown and self._is_free(settings)
 
-    def after_refit(self, rows: int, settings: TrackerSettings, *, cold: bool) -> RefitSchedule:
-        """Count a refit of ``rows`` under ``settings``, with fits from nothing if ``cold``."""
-        work = 0 if self._is_free(settings) else settings.fitting.counted_sweeps * rows
-        return replace(self, cold=rows if cold else self.cold, spent=self.spent + work)
+    def after_refit(self, rows: int, settings: TrackerSettings, *, gain: float, cold: bool) -> RefitSchedule:
+        """Count a refit of ``rows`` under ``settings`` that gained the share ``gain`` of the bound.
+
+        ``cold`` tells that it included fits from nothing.
+        """
+        rules = settings.fitting
+        work = 0 if self._is_free(settings) else rules.counted_sweeps * rows
+        little = gain < rules.least_gain and not self._is_free(settings)
+        pause = min(max(2 * self.pause, 1), rules.longest_pause) if little else 0
+        fitted = rows if cold else self.cold
+        return replace(self, cold=fitted, spent=self.spent + work, pause=pause, wait=pause + 1 if pause else 0)
 
     def array(self) -> NDArray[np.int64]:
         """Flatten."""
-        return np.array([self.learnt, self.cold, self.spent], np.int64)
+        return np.array([self.learnt, self.cold, self.spent, self.pause, self.wait], np.int64)
 
     @classmethod
     def from_array(cls, array: NDArray[np.int64]) -> RefitSchedule:

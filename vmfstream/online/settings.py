@@ -9,6 +9,7 @@ from __future__ import annotations
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from math import inf
 from typing import Any, TypeVar
 
 _Settings = TypeVar("_Settings", bound=Any)
@@ -42,6 +43,9 @@ class WindowSettings:
     free_documents : documents of the stream during which refits cost nothing, or as many as the window holds if that
         is more; later ones are paid from the budget.
     counted_sweeps : passes over the documents of the window that a refit is counted as.
+    least_gain : share of the bound that a refit must gain; after one that gains less the next slices end without, twice
+        as many each time.
+    longest_pause : most slices that end without a refit for that reason.
     most_slices : most slices of the window; the end of a slice costs a pass over the words of all of them.
     growth : factor by which the window must then have grown before there is another fit from nothing.
     """
@@ -59,8 +63,10 @@ class WindowSettings:
     flat_sweeps: int = 25
     continuing: float = 0.2
     early_documents: int = 2000
-    free_documents: int = 8000
+    free_documents: int = 16_000
     counted_sweeps: int = 20
+    least_gain: float = 0.005
+    longest_pause: int = 32
     most_slices: int = 16
     growth: float = 2.0
 
@@ -207,7 +213,7 @@ class TrackerSettings:
     cold_starts : most fits from nothing that compete at each slice end while nothing has left the window; to thousands
         of documents there are fewer, but two.
     refit : False follows the stream by the filter alone after the first fit.
-    refit_budget : most work of refits, as a share of the work of scoring; the first ``free_documents`` are
+    refit_budget : most work of refits, as a multiple of the work of scoring; the first ``free_documents`` are
         refitted whatever it costs, since what is missed in the beginning stays missed.
     alpha : Dirichlet parameter of the proportions.
     concentration_step : how far log kappa moves towards a slice's estimate, from 0 to 1.
@@ -225,7 +231,7 @@ class TrackerSettings:
     persistences: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 0.995)
     cold_starts: int = 5
     refit: bool = True
-    refit_budget: float = 0.2
+    refit_budget: float = inf
     alpha: float = 1.0
     concentration_step: float = 0.2
     threads: int = 2
@@ -304,7 +310,7 @@ def _with_text(settings: _Settings, stored: Mapping[str, str], prefix: str) -> _
 def _read(name: str, text: str, present: Any) -> Any:
     """Read a literal of the kind of the present value; the window may be None or a whole number."""
     try:
-        value = literal_eval(text)
+        value = float(text) if isinstance(present, float) else literal_eval(text)
     except (ValueError, SyntaxError) as error:
         raise ValueError(f"{name}: expected a value like {present!r}, got {text!r}") from error
     kinds = {int, type(None)} if name == "window" else {type(present)}

@@ -146,8 +146,9 @@ def _refitted(state: TrackState, settings: TrackerSettings) -> tuple[TrackState,
         return state, []
     cold = state.warm_up and (more or state.refits.allows_cold(rows, settings))
     rng = np.random.default_rng([settings.seed, state.slice, 2])
-    state = replace(state, refits=state.refits.after_refit(rows, settings, cold=cold))
-    return with_refit(state, refit(state, settings, rng, cold=cold), settings)
+    found = refit(state, settings, rng, cold=cold)
+    state = replace(state, refits=state.refits.after_refit(rows, settings, gain=found.gain, cold=cold))
+    return with_refit(state, found, settings)
 
 
 def _mean(values: NDArray[np.float64]) -> float:

@@ -12,7 +12,7 @@ anew; ``rng`` draws.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,8 @@ LEAST_STARTS = 2
 class Refit:
     """A candidate for the window: memberships per slice, anchor, concentration and the bound that judges it.
 
-    ``cold`` is True if its topics are not matched to the present ones.
+    ``cold`` is True if its topics are not matched to the present ones; ``present`` is the bound of the memberships
+    before, -inf where it cannot be compared.
     """
 
     resp: list[Matrix]
@@ -46,6 +47,12 @@ class Refit:
     bound: float
     k: int
     cold: bool
+    present: float = -np.inf
+
+    @property
+    def gain(self) -> float:
+        """By how much the bound has grown, as a share of it."""
+        return float((self.bound - self.present) / max(abs(self.bound), 1e-300))
 
 
 def first_fit(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
@@ -127,7 +134,7 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
         if anew.k > state.k:
             return anew
         candidates.append(anew)
-    return max(candidates, key=lambda c: c.bound)
+    return replace(max(candidates, key=lambda c: c.bound), present=candidates[0].present)
 
 
 def topics_for(xs: Sequence[Rows], settings: TrackerSettings) -> int:
@@ -163,7 +170,8 @@ def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) 
         betas=betas,
         max_iter=settings.fitting.warm_sweeps,
     )
-    return Refit([_f32(r) for r in fit.resps], state.anchor, fit.kappa, fit.bound, state.k, cold=False)
+    resps = [_f32(r) for r in fit.resps]
+    return Refit(resps, state.anchor, fit.kappa, fit.bound, state.k, cold=False, present=float(fit.trace[0]))
 
 
 def _f32(a: NDArray[np.floating]) -> Matrix:

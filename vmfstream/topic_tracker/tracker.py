@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -49,8 +50,8 @@ class TopicTracker:
         Let topics be born, split, merge and become dormant at the ends of slices, as in all commands. Without, the
         topics of the first fits stay for ever.
     refit_budget : float
-        Most work of refits of recent documents, as a share of the work of scoring, >= 0. Those of the first 8,000
-        documents are free.
+        Most work of refits of recent documents, as a multiple of the work of scoring, >= 0. Those of the first 16,000
+        documents are free. By default there is a refit at every end of a slice for as long as they gain something.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.
 
@@ -86,7 +87,7 @@ class TopicTracker:
         stop_words: str | None = "english",
         vocabulary_size: int = 50_000,
         living_topics: bool = True,
-        refit_budget: float = 0.2,
+        refit_budget: float = math.inf,
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:

@@ -35,7 +35,7 @@ def test_refits_stay_within_the_budget(budget: float) -> None:
         schedule = schedule.after_slice(rows)
         if schedule.allows(rows, settings):
             paid = schedule.learnt > 1000
-            schedule = schedule.after_refit(rows, settings, cold=False)
+            schedule = schedule.after_refit(rows, settings, gain=1.0, cold=False)
             refits += paid
     assert schedule.spent == refits * SETTINGS.fitting.counted_sweeps * rows
     allowed = budget * (schedule.learnt - 1000)
@@ -55,7 +55,7 @@ def test_schedule_is_stored_and_older_states_count_as_just_refitted() -> None:
 
 def test_a_tracker_refits_freely_first_and_then_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     xs = texts(slices=6)
-    settings = replace(PLAIN, fitting=WindowSettings(free_documents=120))
+    settings = replace(PLAIN, refit_budget=0.2, fitting=WindowSettings(free_documents=120))
     refitted: list[int] = []
 
     def counted(state, settings, rng, *, cold):  # type: ignore[no-untyped-def]
@@ -68,6 +68,20 @@ def test_a_tracker_refits_freely_first_and_then_within_the_budget(monkeypatch: p
         state, _ = learn(state, x, settings)
     assert refitted == [1, 2]
     assert state.refits.spent == 0
+
+
+def test_refits_that_gain_little_are_followed_by_longer_and_longer_pauses() -> None:
+    schedule, refits = RefitSchedule(learnt=5000), []
+    for t in range(120):
+        schedule = schedule.after_slice(10)
+        if schedule.allows(10, SETTINGS):
+            refits.append(t)
+            schedule = schedule.after_refit(10, SETTINGS, gain=0.001, cold=False)
+    assert refits == [0, 2, 5, 10, 19, 36, 69, 102]
+    assert RefitSchedule.from_array(schedule.array()) == schedule
+    again = schedule.after_refit(10, SETTINGS, gain=0.1, cold=False)
+    assert (again.pause, again.wait) == (0, 0)
+    assert RefitSchedule().after_refit(10, SETTINGS, gain=0.0, cold=False).wait == 0  # the first documents
 
 
 def test_first_topics_are_looked_for_in_a_sample() -> None:
