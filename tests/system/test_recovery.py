@@ -20,7 +20,7 @@ from vmfstream.records import Commit
 from vmfstream.runfile import writer
 from vmfstream.runfile.writer import RunFile
 
-CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}, "stage": {"seconds"}}
+CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
 EPOCH_DOCUMENTS = 70
 
 _servers = multiprocessing.get_context("forkserver")
@@ -96,10 +96,15 @@ def process(path: Path, *args: object) -> Any:
 
 
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table without the columns that hold times of the run; states by their contents."""
+    """Every row of every table but those of `stage`, without columns that hold times of the run; states by contents.
+
+    Which stages there are depends on the processes: with workers, words are counted elsewhere.
+    """
     out = {}
     with duckdb.connect(str(path), read_only=True) as connection:
         for (table,) in connection.execute("select table_name from information_schema.tables").fetchall():
+            if table == "stage":
+                continue
             columns = [c[0] for c in connection.execute(f"describe {table}").fetchall()]
             kept = [f'"{c}"' for c in columns if c not in CLOCK.get(table, set())]
             out[table] = connection.execute(f"select {', '.join(kept)} from {table} order by all").fetchall()
