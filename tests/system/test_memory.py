@@ -26,7 +26,7 @@ from vmfstream.replay.planted import PlantedSource, PlantedStream
 log, documents, slices = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 settings = RunSettings(topics=16, slices="month", threads=1)
 for size in (300, documents // slices):  # compile everything first, for small slices and large ones
-    first = PlantedSource(PlantedStream(slices=8, documents_per_slice=size))
+    first = PlantedSource(PlantedStream(slices=12, documents_per_slice=size))
     follow(first, FieldCodec(), RunFile(f"{log}.{size}"), settings)
 
 stream = PlantedStream(slices=slices, documents_per_slice=documents // slices)
