@@ -129,7 +129,9 @@ class _Source:
         """Draw documents of some classes without replacement, all of a class that has fewer."""
         rng = np.random.default_rng(seed)
         of_class = {label: np.flatnonzero(self.labels == label) for label in sizes}
-        rows = [rng.choice(held, min(sizes[label], len(held)), replace=False) for label, held in of_class.items()]
+        rows = [
+            rng.choice(members, min(sizes[label], len(members)), replace=False) for label, members in of_class.items()
+        ]
         chosen = np.sort(np.concatenate(rows))
         return _Source(name, self.documents[chosen], self.labels[chosen], self.terms)
 

@@ -234,11 +234,11 @@ def cohesion(x: Rows, clusters: ArrayLike) -> Cohesion:
     labels = np.asarray(clusters)
     if labels.shape != (x.shape[0],):
         raise ValueError(f"clusters: expected one label for each of {x.shape[0]} rows, got the shape {labels.shape}")
-    held = np.flatnonzero(labels >= 0)
-    if not held.size:
+    labelled = np.flatnonzero(labels >= 0)
+    if not labelled.size:
         raise ValueError("clusters: expected a document with a label of at least 0, got none")
-    _, z, nk = np.unique(labels[held], return_inverse=True, return_counts=True)
-    rows, k = x[held], len(nk)
+    _, z, nk = np.unique(labels[labelled], return_inverse=True, return_counts=True)
+    rows, k = x[labelled], len(nk)
     s = accumulate(rows, one_hot(z, k, x.dtype))
     norms = column_norms(s)
     mu = s / np.where(norms > 0, norms, 1.0).astype(s.dtype)

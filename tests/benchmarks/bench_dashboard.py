@@ -43,13 +43,13 @@ def main() -> int:
     parser.add_argument("--slices", type=int, default=500)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "run.duckdb"
+        run_file = Path(folder) / "run.duckdb"
         began = time.perf_counter()
-        write(log, given.topics, given.slices)
-        say(what="log", seconds=time.perf_counter() - began, mb=log.stat().st_size / 1e6)
-        views(log)
-        copy(log, Path(folder) / "copy.duckdb")
-        slow = draws(log)
+        write(run_file, given.topics, given.slices)
+        say(what="log", seconds=time.perf_counter() - began, mb=run_file.stat().st_size / 1e6)
+        views(run_file)
+        copy(run_file, Path(folder) / "copy.duckdb")
+        slow = draws(run_file)
     for what in slow:
         print(f"over twice its budget: {what}", file=sys.stderr)
     return bool(slow)
@@ -57,8 +57,8 @@ def main() -> int:
 
 def write(path: Path, topics: int, slices: int) -> None:
     """Write a log in which every topic passes through a hundred and twenty words of its own, one slice per update."""
-    log, rng = RunFile(path), np.random.default_rng(0)
-    log.settings({"title": "Benchmark", "source": "made up"})
+    run_file, rng = RunFile(path), np.random.default_rng(0)
+    run_file.settings({"title": "Benchmark", "source": "made up"})
     names = np.array([[f"word{topic}x{k}" for k in range(OWN)] for topic in range(topics)])
     centre = rng.uniform(-0.1, 1.1, (topics, OWN)) * slices
     width, height = rng.uniform(0.02, 0.3, (topics, OWN)) * slices, rng.uniform(0.1, 0.6, (topics, OWN))
@@ -83,7 +83,7 @@ def write(path: Path, topics: int, slices: int) -> None:
         if last:
             smoothed.append(SmoothedSlice(s, rows))
         epoch = EpochReport(s, part, n, 0, 0, 0, 0.01, 1.0, 0.1, None)
-        log.commit(Commit(epoch, (report,), (), {"made up": s + 1}, {}, {}, tuple(smoothed), finished=last))
+        run_file.commit(Commit(epoch, (report,), (), {"made up": s + 1}, {}, {}, tuple(smoothed), finished=last))
         before = rows
 
 
@@ -144,10 +144,10 @@ class Counted:
         return timed
 
 
-def views(log: Path) -> None:
+def views(run_file: Path) -> None:
     """Ask every view for its columns and its first figure, each from a fresh reading of the log."""
     for name in PANELS:
-        counted = Counted(Reader(log))
+        counted = Counted(Reader(run_file))
         rows: Any = CachedRows(counted)
         history = history_of(rows, "smoothed")
         common, waited = counted.queries, counted.seconds
@@ -164,9 +164,9 @@ def views(log: Path) -> None:
     say(what="all views have in common", queries=common, query_ms=1e3 * waited)
 
 
-def copy(log: Path, target: Path) -> None:
+def copy(run_file: Path, target: Path) -> None:
     """Time what a tracker may have to wait for: a look, and the copy that a page is drawn from."""
-    reader = Reader(log)
+    reader = Reader(run_file)
     for what, act in (("look", reader.status), ("copy", lambda: reader.copy(target))):
         took = []
         for _ in range(5):
@@ -176,12 +176,12 @@ def copy(log: Path, target: Path) -> None:
         say(what=what, ms=1e3 * float(np.median(took)))
 
 
-def draws(log: Path) -> list[str]:
+def draws(run_file: Path) -> list[str]:
     """Open the live page in Chromium and time what readers wait for."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
-    server = Server(log, port=0)
+    server = Server(run_file, port=0)
     thread = threading.Thread(target=server.run)
     thread.start()
     options = webdriver.ChromeOptions()

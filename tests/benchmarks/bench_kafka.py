@@ -102,9 +102,9 @@ def vmfstream(url: str, messages: int, size: int) -> dict[str, float]:
     }
 
 
-def command(url: str, log: Path, size: int) -> list[str]:
+def command(url: str, run_file: Path, size: int) -> list[str]:
     """A run as a user starts it."""
-    words = ["run", url, "--slices", str(size), "-k", "30", "--threads", "1", "--out", str(log)]
+    words = ["run", url, "--slices", str(size), "-k", "30", "--threads", "1", "--out", str(run_file)]
     return [sys.executable, "-m", "vmfstream", *words, "--linger", "0.5", "--epoch-size", "5000"]
 
 
@@ -112,12 +112,12 @@ def recovery(url: str, size: int, kills: int = 5) -> dict[str, float]:
     """Seconds from a start after a kill to the next epoch in the log."""
     took = []
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "run.duckdb"
+        run_file = Path(folder) / "run.duckdb"
         for _ in range(kills + 1):
             began = time.perf_counter()
-            before = counts(log)[0]
-            child = subprocess.Popen(command(url, log, size), stdout=subprocess.DEVNULL)
-            wait_for(lambda: counts(log)[0], partial(operator.lt, before), child)
+            before = counts(run_file)[0]
+            child = subprocess.Popen(command(url, run_file, size), stdout=subprocess.DEVNULL)
+            wait_for(lambda: counts(run_file)[0], partial(operator.lt, before), child)
             took.append(time.perf_counter() - began)
             child.kill()
             child.wait()
@@ -128,14 +128,14 @@ def arrival(topic: Topic, size: int, messages: int = 10) -> dict[str, float]:
     """Seconds from a message's sending to its row, the linger of half a second included."""
     took = []
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "run.duckdb"
-        child = subprocess.Popen(command(topic.url, log, size), stdout=subprocess.DEVNULL)
-        wait_for(lambda: stored(log), lambda position: position == topic.ends(), child)
+        run_file = Path(folder) / "run.duckdb"
+        child = subprocess.Popen(command(topic.url, run_file, size), stdout=subprocess.DEVNULL)
+        wait_for(lambda: stored(run_file), lambda position: position == topic.ends(), child)
         for number in range(messages):
-            before = counts(log)[0]
+            before = counts(run_file)[0]
             topic.fill(long_documents(1, 10**9 + number))
             began = time.perf_counter()
-            while ask(log, "select sum(n) from epoch")[0][0] == before:
+            while ask(run_file, "select sum(n) from epoch")[0][0] == before:
                 time.sleep(0.005)
             took.append(time.perf_counter() - began)
         child.kill()

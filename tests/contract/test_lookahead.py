@@ -17,15 +17,15 @@ SETTINGS = RunSettings(topics=6, slices="month", threads=1, window=400, living_t
 def followed(months: int) -> MemoryStore:
     """Follow the first months of one and the same stream."""
     messages = PlantedSource(PlantedStream(slices=12, documents_per_slice=120)).poll(10_000, 0.0)
-    log = MemoryStore()
+    run_file = MemoryStore()
     values = [m.value for m in messages if isinstance(m.value, dict)]
     limit = [value for value in values if int(value["time"][5:7]) <= months]
-    follow(MemorySource(limit), FieldCodec(), log, SETTINGS)
-    return log
+    follow(MemorySource(limit), FieldCodec(), run_file, SETTINGS)
+    return run_file
 
 
-def reports(log: MemoryStore) -> list[SliceReport]:
-    return [report for commit in log.commits for report in commit.closed]
+def reports(run_file: MemoryStore) -> list[SliceReport]:
+    return [report for commit in run_file.commits for report in commit.closed]
 
 
 def same(a: TopicRows, b: TopicRows) -> None:
@@ -50,8 +50,8 @@ def test_appending_slices_changes_no_filtered_row() -> None:
 def test_smoothed_topics_do_change() -> None:
     """Guards the test above: the smoothed rows of the same slices must feel the future."""
 
-    def last(log: MemoryStore) -> dict[int, TopicRows]:
-        return {s.slice: s.topics for commit in log.commits for s in commit.smoothed}
+    def last(run_file: MemoryStore) -> dict[int, TopicRows]:
+        return {s.slice: s.topics for commit in run_file.commits for s in commit.smoothed}
 
     short, long = last(followed(5)), last(followed(8))
     newest = max(short)

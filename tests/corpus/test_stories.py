@@ -72,11 +72,11 @@ def story_of(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
         slices.extend(stream.labels.index(f"{document.time:%Y-%m}") for document in documents)
         found.extend(topics.tolist())
 
-    log = MemoryStore()
+    run_file = MemoryStore()
     source, cut = PlantedSource(stream), EngineSettings(Slicing("month"))
     batches = LocalBatches(source, FieldCodec(meta=("truth",)), cut, keep)
-    Engine(source, TextEncoder(), TrackerModel(track), log, cut, batches).run()
-    closed = [report for commit in log.commits for report in commit.closed]
+    Engine(source, TextEncoder(), TrackerModel(track), run_file, cut, batches).run()
+    closed = [report for commit in run_file.commits for report in commit.closed]
     return Story(np.array(truth), np.array(found), np.array(slices), closed)
 
 
@@ -220,16 +220,16 @@ def spoken(
     """Follow documents; the topics on arrival, the sizes of the vocabulary, the state and the last slice."""
     found: list[int] = []
     sizes: list[int] = []
-    log = MemoryStore()
+    run_file = MemoryStore()
     source, model = MemorySource(list(documents)), TrackerModel(track)
     settings = EngineSettings(Slicing("year"), batch_documents=60)
     batches = LocalBatches(source, FieldCodec(), settings, lambda _, topics: found.extend(topics.tolist()))
-    engine = Engine(source, TextEncoder(capacity=capacity), model, log, settings, batches)
+    engine = Engine(source, TextEncoder(capacity=capacity), model, run_file, settings, batches)
     while not engine.finished:
         engine.run(stop=partial(reached, engine, engine.documents + 60))
         sizes += [model.state.dim] if model.state is not None else []
     assert model.state is not None
-    return found, sizes, model.state, [report for commit in log.commits for report in commit.closed][-1]
+    return found, sizes, model.state, [report for commit in run_file.commits for report in commit.closed][-1]
 
 
 def reached(engine: Engine, documents: int) -> bool:

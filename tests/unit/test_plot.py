@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.unit.dashboards.fakes import gazette
-from tests.unit.dashboards.written import write_log
+from tests.unit.dashboards.written import write_run_file
 from vmfstream import TopicTracker, plot
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.dataframes import TABLES, TableRows
@@ -22,30 +22,30 @@ from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
 
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "river": lambda log: plot.river(log, topic=1),
-    "river of shares": lambda log: plot.river(log, measure="share", reading="filtered", theme="dark"),
-    "words": lambda log: plot.words(log, 1),
-    "both readings": lambda log: plot.words(log, 1, form="both"),
-    "compare dates": lambda log: plot.compare(log, 1, "1997 Q1", "1996 Q2"),
-    "compare topics": lambda log: plot.compare(log, 1, other_topic=2),
-    "neighbours": lambda log: plot.neighbours(log, 1, "1997 Q1"),
-    "globe": lambda log: plot.globe(log, topic=1),
+    "river": lambda run_file: plot.river(run_file, topic=1),
+    "river of shares": lambda run_file: plot.river(run_file, measure="share", reading="filtered", theme="dark"),
+    "words": lambda run_file: plot.words(run_file, 1),
+    "both readings": lambda run_file: plot.words(run_file, 1, form="both"),
+    "compare dates": lambda run_file: plot.compare(run_file, 1, "1997 Q1", "1996 Q2"),
+    "compare topics": lambda run_file: plot.compare(run_file, 1, other_topic=2),
+    "neighbours": lambda run_file: plot.neighbours(run_file, 1, "1997 Q1"),
+    "globe": lambda run_file: plot.globe(run_file, topic=1),
     "lineage": plot.lineage,
     "tree": plot.tree,
-    "search": lambda log: plot.search(log, "harbour"),
+    "search": lambda run_file: plot.search(run_file, "harbour"),
     "health": plot.health,
 }
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_log(tmp_path_factory.mktemp("plot") / "run.duckdb", gazette(slices=6, topics=4))
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run_file(tmp_path_factory.mktemp("plot") / "run.duckdb", gazette(slices=6, topics=4))
 
 
 @pytest.fixture(scope="module")
-def tables(log: Path) -> dict[str, pd.DataFrame]:
+def tables(run_file: Path) -> dict[str, pd.DataFrame]:
     """Return all rows of the log as DataFrames, in another order than the log's."""
-    reader = Reader(log)
+    reader = Reader(run_file)
     plain = ("slices", "representative", "events", "epochs", "snapshots", "snapshot_topics", "snapshot_words")
     out = {name: _table(getattr(reader, name)()) for name in plain}
     for name in ("topics", "words", "angles", "sketches"):
@@ -60,8 +60,8 @@ def _table(frame: Any) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def read(log: Path) -> CachedRows:
-    return CachedRows(Reader(log))
+def read(run_file: Path) -> CachedRows:
+    return CachedRows(Reader(run_file))
 
 
 @pytest.fixture(scope="module")
@@ -76,47 +76,49 @@ def test_run_files_and_tables_give_the_same_figure(name: str, read: CachedRows, 
     assert CALLS[name](tabled).to_json() == figure.to_json()
 
 
-def test_a_run_file_may_be_given_in_many_ways(log: Path, read: CachedRows, tables: dict[str, pd.DataFrame]) -> None:
+def test_a_run_file_may_be_given_in_many_ways(
+    run_file: Path, read: CachedRows, tables: dict[str, pd.DataFrame]
+) -> None:
     expected = plot.words(read, 2).to_json()
-    for given in (log, str(log), Reader(log), tables, TableRows(tables, {"title": "x"})):
+    for given in (run_file, str(run_file), Reader(run_file), tables, TableRows(tables, {"title": "x"})):
         assert plot.words(given, 2).to_json() == expected
 
 
-def test_figures_are_those_of_the_views(log: Path) -> None:
-    rows = CachedRows(Reader(log))
+def test_figures_are_those_of_the_views(run_file: Path) -> None:
+    rows = CachedRows(Reader(run_file))
     view = VIEWS["words"]()
     frame = view.frame(rows, Selection(topic=2, reading="filtered", form="heatmap"))
     expected = view.figure(frame, Size(500, 0), "dark").to_json()
-    assert plot.words(log, 2, form="heatmap", reading="filtered", width=500, theme="dark").to_json() == expected
+    assert plot.words(run_file, 2, form="heatmap", reading="filtered", width=500, theme="dark").to_json() == expected
 
 
-def test_former_names_work_and_warn(log: Path) -> None:
+def test_former_names_work_and_warn(run_file: Path) -> None:
     with pytest.warns(DeprecationWarning, match="now called plot.neighbours"):
-        former = plot.seen_from_here(log, 1, "1997 Q1")
-    assert former.to_json() == plot.neighbours(log, 1, "1997 Q1").to_json()
+        former = plot.seen_from_here(run_file, 1, "1997 Q1")
+    assert former.to_json() == plot.neighbours(run_file, 1, "1997 Q1").to_json()
     with pytest.warns(DeprecationWarning, match="'ladder' is now called 'ranks'"):
-        former = plot.words(log, 1, form="ladder")  # type: ignore[arg-type]
-    assert former.to_json() == plot.words(log, 1, form="ranks").to_json()
+        former = plot.words(run_file, 1, form="ladder")  # type: ignore[arg-type]
+    assert former.to_json() == plot.words(run_file, 1, form="ranks").to_json()
     with pytest.warns(DeprecationWarning, match="'then' is now called 'filtered'"):
-        former = plot.words(log, 1, reading="then")  # type: ignore[arg-type]
-    assert former.to_json() == plot.words(log, 1, reading="filtered").to_json()
+        former = plot.words(run_file, 1, reading="then")  # type: ignore[arg-type]
+    assert former.to_json() == plot.words(run_file, 1, reading="filtered").to_json()
     with pytest.warns(DeprecationWarning, match=r"use run=\.\.\."):
-        former = plot.words(log=log, topic=1)  # type: ignore[call-arg]
-    assert former.to_json() == plot.words(log, 1).to_json()
+        former = plot.words(log=run_file, topic=1)  # type: ignore[call-arg]
+    assert former.to_json() == plot.words(run_file, 1).to_json()
 
 
-def test_dates_are_names(log: Path) -> None:
-    heads = [note.text for note in plot.compare(log, 1, "1997 Q1", "1996 Q3").layout.annotations]
+def test_dates_are_names(run_file: Path) -> None:
+    heads = [note.text for note in plot.compare(run_file, 1, "1997 Q1", "1996 Q3").layout.annotations]
     assert (heads[0], heads[2]) == ("1996 Q3", "1997 Q1")
     with pytest.raises(InputError, match="no date '2031' in this run file; dates are 1996 Q1 to 1997 Q2"):
-        plot.compare(log, 1, "2031")
+        plot.compare(run_file, 1, "2031")
 
 
-def test_what_is_not_there_is_said(log: Path, tmp_path: Path) -> None:
+def test_what_is_not_there_is_said(run_file: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no topic 99"):
-        plot.words(log, 99)
+        plot.words(run_file, 99)
     with pytest.raises(InputError, match="there is no topic 99"):
-        plot.compare(log, 1, other_topic=99)
+        plot.compare(run_file, 1, other_topic=99)
     with pytest.raises(InputError, match="expected a path, a Reader, a TopicTracker or tables, got int"):
         plot.health(3)  # type: ignore[arg-type]
     with pytest.raises(InputError):
@@ -138,8 +140,8 @@ def test_a_tracker_is_drawn_and_written(tmp_path: Path) -> None:
         tracker.save(path)
 
 
-def test_rows_stand_in_the_order_of_the_run_file(log: Path, tables: dict[str, pd.DataFrame]) -> None:
-    reader, rows = Reader(log), TableRows(tables)
+def test_rows_stand_in_the_order_of_the_run_file(run_file: Path, tables: dict[str, pd.DataFrame]) -> None:
+    reader, rows = Reader(run_file), TableRows(tables)
     for one, two in (
         (reader.words("filtered"), rows.words("filtered")),
         (reader.representative(1), rows.representative(1)),

@@ -148,15 +148,15 @@ def examine_topics(url: str, options: ClientOptions, codec: Codec, run_file: Pat
             yield Check(f"topic {missing}", "does not exist, or reading it is not permitted", False)
         if not topics:
             return
-        held = offset_ranges(address, options, topics)
+        ranges = offset_ranges(address, options, topics)
         for topic, count in topics.items():
-            messages = sum(one.next - one.oldest for part, one in held.items() if part.startswith(f"{topic}:"))
+            messages = sum(one.next - one.oldest for part, one in ranges.items() if part.startswith(f"{topic}:"))
             yield Check(f"topic {topic}", f"{count} partitions, {messages:,} messages")
         if run_file is not None:
-            waiting, gone = lag(held, Reader(run_file).position())
+            waiting, gone = lag(ranges, Reader(run_file).position())
             lost = f"; {gone:,} earlier ones were deleted unread, see --on-gap" if gone else ""
             yield Check("lag", f"{waiting:,} messages that {run_file} has not read{lost}", not gone)
-        found = newest_message(address, options, codec, held)
+        found = newest_message(address, options, codec, ranges)
         if found is None:
             yield Check("sample", "there is no message yet")
         elif isinstance(found, Rejected):

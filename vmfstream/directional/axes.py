@@ -79,14 +79,14 @@ def canonical(axis: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _weighted(x: Rows, weights: NDArray[np.float64]) -> tuple[Any, float]:
     """Return the documents that have a weight, times its root, in double precision, and the sum of the weights."""
-    held = np.flatnonzero(weights > 0)
-    roots = np.sqrt(weights[held])
-    rows: Any = x[held].astype(np.float64)
+    weighted = np.flatnonzero(weights > 0)
+    roots = np.sqrt(weights[weighted])
+    rows: Any = x[weighted].astype(np.float64)
     if isinstance(rows, csr_array):
         rows.data *= np.repeat(roots, np.diff(rows.indptr))
     else:
         rows *= roots[:, None]
-    return rows, float(weights[held].sum())
+    return rows, float(weights[weighted].sum())
 
 
 def _eigenvector(product: Any, index: int) -> NDArray[np.float64]:

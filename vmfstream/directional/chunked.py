@@ -105,8 +105,8 @@ class ChunkedRows(ChunkedMatrix):
         ValueError
             If there are none, or they differ in columns or precision.
         """
-        held = [part if callable(part) else executor.hold(_unit, [(part,)])[0] for part in parts]
-        found = executor.map(_summary, [(part,) for part in held])
+        chunks = [part if callable(part) else executor.hold(_unit, [(part,)])[0] for part in parts]
+        found = executor.map(_summary, [(part,) for part in chunks])
         if not found:
             raise ValueError("parts: expected at least one, got none")
         first = found[0]
@@ -116,7 +116,7 @@ class ChunkedRows(ChunkedMatrix):
                     f"parts: expected {first.shape[1]} columns of {first.dtype} as in the first, got {one.shape[1]} of "
                     f"{one.dtype} in part {number}"
                 )
-        ranges = [RowRange(part, 0, one.shape[0]) for part, one in zip(held, found, strict=True) if one.shape[0]]
+        ranges = [RowRange(part, 0, one.shape[0]) for part, one in zip(chunks, found, strict=True) if one.shape[0]]
         return cls(executor, ranges, first.shape[1], first.dtype, np.concatenate([one.directed for one in found]))
 
     @property

@@ -73,11 +73,11 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows, empty = unit_rows(self._validated(X, ensure_min_features=2))
         weight = None if sample_weight is None else _weights(sample_weight, rows.shape[0])
         self._report_empty(empty)
-        held = int((~empty).sum() if weight is None else (~empty & (weight > 0)).sum())
+        usable = int((~empty).sum() if weight is None else (~empty & (weight > 0)).sum())
         wanted = self._components()
-        if held < wanted:
+        if usable < wanted:
             raise ValueError(
-                f"n_components: expected at most the {held} rows that have a direction and a weight "
+                f"n_components: expected at most the {usable} rows that have a direction and a weight "
                 f"(n_samples={len(empty)}), got {wanted}"
             )
         return Documents(rows, empty, weight)

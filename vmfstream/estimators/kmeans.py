@@ -65,9 +65,9 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         runs = (self._run(documents, start, rng) for start in self._starts(documents, rng))
         self._keep(max(runs, key=lambda run: float(run.trace[-1])))
         self.labels_ = self._nearest(documents.rows, documents.empty)
-        held = ~documents.empty
-        weight = None if documents.weight is None else documents.weight[held]
-        sizes = np.bincount(self.labels_[held], weight, minlength=self.n_components)
+        directed_rows = ~documents.empty
+        weight = None if documents.weight is None else documents.weight[directed_rows]
+        sizes = np.bincount(self.labels_[directed_rows], weight, minlength=self.n_components)
         self.weights_ = sizes / sizes.sum()
         return self
 

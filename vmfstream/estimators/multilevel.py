@@ -362,8 +362,10 @@ class MultilevelClustering(SphereEstimator):
 
 def _start(rows: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Labels of spherical k-means, 0 for rows without direction."""
-    held = int(directed(rows).sum())
-    return np.maximum(seed_labels(rows, min(k, held), rng), 0) if held else np.zeros(rows.shape[0], np.int64)
+    directions = int(directed(rows).sum())
+    return (
+        np.maximum(seed_labels(rows, min(k, directions), rng), 0) if directions else np.zeros(rows.shape[0], np.int64)
+    )
 
 
 def _strongest(names: NDArray[Any], p: Vector, top: int) -> list[tuple[str, float]]:

@@ -168,6 +168,6 @@ def read_context(
         return Given(kernels.direction(unit_rows(rows)[0], power=power), None)
     offset = like[1] if like is not None else None
     if offset is None:
-        held = np.isfinite(rows).all(axis=1)
-        offset = rows[held].mean(axis=0) if held.any() else np.zeros(rows.shape[1])
+        complete = np.isfinite(rows).all(axis=1)
+        offset = rows[complete].mean(axis=0) if complete.any() else np.zeros(rows.shape[1])
     return Given(kernels.gaussian(rows - offset, power=power), offset)

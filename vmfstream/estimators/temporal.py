@@ -265,14 +265,14 @@ def _slice_numbers(given: ArrayLike | None, n: int, default: int) -> NDArray[np.
 
 def _sizes(numbers: NDArray[np.int64], first: int) -> tuple[int, list[int]]:
     """The first slice and the numbers of rows of all slices from it to the last, gaps included."""
-    held, counts = np.unique(numbers, return_counts=True)
-    silent = np.diff(held, prepend=first - 1) - 1
+    occurring, counts = np.unique(numbers, return_counts=True)
+    silent = np.diff(occurring, prepend=first - 1) - 1
     if silent.max() > LONGEST_SILENCE:
-        after = int(held[np.argmax(silent)])
+        after = int(occurring[np.argmax(silent)])
         raise ValueError(
             f"slices: expected at most {LONGEST_SILENCE} slices without documents in a row, got {silent.max()} before "
             f"slice {after}"
         )
-    sizes = np.zeros(int(held[-1]) - first + 1, np.int64)
-    sizes[held - first] = counts
+    sizes = np.zeros(int(occurring[-1]) - first + 1, np.int64)
+    sizes[occurring - first] = counts
     return first, sizes.tolist()

@@ -118,10 +118,10 @@ def debiased_resultant(norms: ArrayLike, nk: ArrayLike, qk: ArrayLike | None = N
     """
     norms, nk = np.asarray(norms, np.float64), np.asarray(nk, np.float64)
     qk = nk if qk is None else np.asarray(qk, np.float64)
-    held = nk**2 > qk * (1 + 1e-9)
-    if not held.any():
+    spread_out = nk**2 > qk * (1 + 1e-9)
+    if not spread_out.any():
         return 0.0
-    squared = float(np.average(_mean_cosine(norms, nk, qk)[held], weights=nk[held]))
+    squared = float(np.average(_mean_cosine(norms, nk, qk)[spread_out], weights=nk[spread_out]))
     return float(np.sqrt(min(max(squared, 0.0), 1.0)))
 
 

@@ -63,15 +63,15 @@ def diametrical_kmeans(
     ----------
     [DMR03], [Sra] section 5.2.
     """
-    held = eligible(x, weights)
-    mass = held.astype(np.float64) if weights is None else np.where(held, weights, 0.0)
+    taking_part = eligible(x, weights)
+    mass = taking_part.astype(np.float64) if weights is None else np.where(taking_part, weights, 0.0)
     labels = np.full(x.shape[0], -1, np.int64)
     trace = list[float]()
     exact = converged = False
     for _ in range(max_iter):
-        new, along = _nearest(dots(x, mu, threads=threads)[:, :k], held)
+        new, along = _nearest(dots(x, mu, threads=threads)[:, :k], taking_part)
         trace.append(float(mass @ along**2 / mass.sum()))
-        rows, empty = spare_rows(new, along**2, held, k)
+        rows, empty = spare_rows(new, along**2, taking_part, k)
         new[rows], along[rows] = empty, 1.0
         rest = np.array_equal(new, labels)
         converged = rest and exact
@@ -79,15 +79,15 @@ def diametrical_kmeans(
             break
         labels, exact = new, rest
         mu = _exact_axes(x, labels, mass, mu, k) if exact else _power_step(x, labels, mass * along, mu, threads)
-    sizes = np.bincount(labels[held], mass[held], minlength=k).astype(np.float64)
+    sizes = np.bincount(labels[taking_part], mass[taking_part], minlength=k).astype(np.float64)
     return KMeansFit(mu, labels, sizes, np.full(k, SHARP), np.array(trace), len(trace), converged)
 
 
-def _nearest(cosines: Floats, held: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Vector]:
+def _nearest(cosines: Floats, taking_part: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Vector]:
     """Return the axis nearest to every row, and the cosine with it."""
     labels = np.abs(cosines).argmax(axis=1)
     along = cosines[np.arange(len(labels)), labels].astype(np.float64)
-    return np.where(held, labels, -1), along
+    return np.where(taking_part, labels, -1), along
 
 
 def _power_step(x: Rows, labels: NDArray[np.int64], pull: Vector, mu: Floats, threads: int) -> Floats:

@@ -98,8 +98,8 @@ def climb(model: MixtureModel[S], x: Rows, mixture: Mixture, stop: Stop, weights
     stop : Stop
     weights : (N,) float64, how often each document was seen; once by default
     """
-    held = eligible(x, weights)
-    one = 1.0 if weights is None else float(weights[held].mean())
+    taking_part = eligible(x, weights)
+    one = 1.0 if weights is None else float(weights[taking_part].mean())
     trace: list[float] = []
     labels = np.full(x.shape[0], -1, np.int64)
     spare = mixture.k
@@ -109,7 +109,7 @@ def climb(model: MixtureModel[S], x: Rows, mixture: Mixture, stop: Stop, weights
         trace.append(found.objective)
         dead = np.flatnonzero(found.nk < DEAD * one)[:spare]
         if stop.by_labels:
-            rest = np.array_equal(labels[held], before[held])
+            rest = np.array_equal(labels[taking_part], before[taking_part])
         else:
             rest = len(trace) > 1 and abs(trace[-1] - trace[-2]) < stop.tol
         converged = rest and len(trace) >= stop.earliest and not len(dead)
@@ -117,7 +117,7 @@ def climb(model: MixtureModel[S], x: Rows, mixture: Mixture, stop: Stop, weights
             return Climb(mixture, found, np.array(trace), converged)
         spare -= len(dead)
         if len(dead):
-            worst = np.argsort(np.where(held, found.loglik, np.inf))[: len(dead)]
+            worst = np.argsort(np.where(taking_part, found.loglik, np.inf))[: len(dead)]
             mixture = model.restart(mixture, found, len(trace), dead[: len(worst)], worst)
         else:
             mixture = model.m_step(mixture, found, len(trace))

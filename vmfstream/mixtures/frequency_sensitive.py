@@ -73,13 +73,13 @@ def frequency_sensitive(
     count = _Count.of(x, k, weights)
     if scale is None:
         scale = default_scale(x, mu, k, score_by, weights=weights, threads=threads)
-    held, labels = eligible(x, weights), np.full(x.shape[0], -1, np.int64)
+    taking_part, labels = eligible(x, weights), np.full(x.shape[0], -1, np.int64)
     sizes, trace = np.full(k, count.average), list[float]()
     converged = False
     while not converged and len(trace) < max_iter:
         line = scores(x.shape[1], count.concentrations(scale, sizes), score_by)
         scored = score(x, mu, *line, hard=True, weights=weights, threads=threads)
-        converged = np.mean((scored.label != labels)[held]) <= tol
+        converged = np.mean((scored.label != labels)[taking_part]) <= tol
         labels, mu = scored.label.astype(np.int64), directions(scored.sums, mu)
         trace.append(mean_cosine(scored))
         sizes += (scored.sums.nk - sizes) / (len(trace) + 1)
@@ -239,9 +239,9 @@ class _Count:
 
     @classmethod
     def of(cls, x: Rows, k: int, weights: Vector | None) -> _Count:
-        held = eligible(x, weights)
-        rows = int(held.sum())
-        total = float(rows if weights is None else weights[held].sum())
+        taking_part = eligible(x, weights)
+        rows = int(taking_part.sum())
+        total = float(rows if weights is None else weights[taking_part].sum())
         return cls(total / k, total / rows)
 
     def concentrations(self, scale: float, sizes: Vector) -> Vector:

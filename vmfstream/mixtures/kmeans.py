@@ -61,14 +61,14 @@ def spherical_kmeans(
     [BDGS05] section 5 (spkmeans).
     """
     slope, offset = np.full(k, SHARP), np.zeros(k)
-    held = eligible(x, weights)
+    taking_part = eligible(x, weights)
     labels = np.full(x.shape[0], -1, np.int64)
     sizes, trace = np.zeros(k), list[float]()
     converged = False
     for _ in range(max_iter):
         scored = score(x, mu, slope, offset, hard=True, weights=weights, threads=threads)
-        new = _filled(x, scored, held, weights)
-        converged = np.array_equal(new[held], labels[held])
+        new = _filled(x, scored, taking_part, weights)
+        converged = np.array_equal(new[taking_part], labels[taking_part])
         if converged:
             break
         labels, sizes = new, scored.sums.nk
@@ -78,7 +78,7 @@ def spherical_kmeans(
 
 
 def spare_rows(
-    labels: NDArray[np.int64], fit: Vector, held: NDArray[np.bool_], k: int
+    labels: NDArray[np.int64], fit: Vector, taking_part: NDArray[np.bool_], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Choose the worst fitting rows of clusters that can spare them, one for every empty cluster.
 
@@ -86,17 +86,17 @@ def spare_rows(
     ----------
     labels : (N,) cluster of every row
     fit : (N,) how well a row fits its cluster
-    held : (N,) which rows take part
+    taking_part : (N,) which rows take part
     k : int, number of clusters
 
     Returns
     -------
     rows, clusters : the rows chosen, and the empty clusters they are for
     """
-    counts = np.bincount(labels[held], minlength=k)
+    counts = np.bincount(labels[taking_part], minlength=k)
     empty = np.flatnonzero(counts == 0)
     rows = list[int]()
-    for row in np.argsort(np.where(held, fit, np.inf))[: held.sum()] if len(empty) else ():
+    for row in np.argsort(np.where(taking_part, fit, np.inf))[: taking_part.sum()] if len(empty) else ():
         if len(rows) == len(empty):
             break
         if counts[labels[row]] > 1:
@@ -110,11 +110,11 @@ def mean_cosine(scored: Scored) -> float:
     return float(scored.sums.norms.sum() / scored.sums.nk.sum())
 
 
-def _filled(x: Rows, scored: Scored, held: NDArray[np.bool_], weights: Vector | None) -> NDArray[np.int64]:
+def _filled(x: Rows, scored: Scored, taking_part: NDArray[np.bool_], weights: Vector | None) -> NDArray[np.int64]:
     """Give every empty cluster the worst fitting row of a cluster that can spare it; return the labels."""
     labels = scored.label.astype(np.int64)
     k = len(scored.sums.nk)
-    taken, topics = spare_rows(labels, scored.loglik, held, k)
+    taken, topics = spare_rows(labels, scored.loglik, taking_part, k)
     if not len(taken):
         return labels
     resp = np.zeros((len(taken), padded(k)), x.dtype)

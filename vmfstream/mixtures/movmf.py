@@ -230,8 +230,8 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> t
     if isinstance(start, Mixture):
         mixture = start
     else:
-        held = start if weights is None else start * weights[:, None].astype(start.dtype)
-        mixture = m_step(x, held, model.k, estimator=estimator, kappa=model.kappa, threads=threads)
+        resp = start if weights is None else start * weights[:, None].astype(start.dtype)
+        mixture = m_step(x, resp, model.k, estimator=estimator, kappa=model.kappa, threads=threads)
     if heat is None:
         return mixture, 0
     beta0, factor = heat
@@ -254,5 +254,5 @@ def _hard_objective(mixture: Mixture, sums: Sums) -> float:
     """sum_i max_k (log pi_k + kappa_k x_i'mu_k - ell(kappa_k)) from the sums of the hard assignments."""
     slope, offset = line(mixture)
     along = column_dots(mixture.mu, sums.s)[: mixture.k]
-    held = sums.nk > 0
-    return float((slope * along)[held].sum() + (offset[held] * sums.nk[held]).sum())
+    occupied = sums.nk > 0
+    return float((slope * along)[occupied].sum() + (offset[occupied] * sums.nk[occupied]).sum())

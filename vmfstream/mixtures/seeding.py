@@ -32,8 +32,8 @@ def one_hot(labels: NDArray[np.integer], k: int, dtype: np.typing.DTypeLike = np
     if labels.size and labels.max() >= k:
         raise ValueError(f"labels must be below k = {k}; got {labels.max()}")
     resp = np.zeros((len(labels), padded(k)), dtype)
-    held = np.flatnonzero(labels >= 0)
-    resp[held, labels[held]] = 1
+    labelled = np.flatnonzero(labels >= 0)
+    resp[labelled, labels[labelled]] = 1
     return resp
 
 

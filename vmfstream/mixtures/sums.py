@@ -100,7 +100,7 @@ def move(x: Rows, sums: Sums, rows: NDArray[np.int64], resp: Floats, topics: NDA
 def directions(sums: Sums, otherwise: Floats) -> Floats:
     """Mean directions S_k / |S_k| (D, kp); where documents cancel or are missing the column of ``otherwise`` stays."""
     norms = column_norms(sums.s)
-    held = np.zeros(len(norms), np.bool_)
-    held[: len(sums.nk)] = norms[: len(sums.nk)] > np.finfo(sums.s.dtype).eps * sums.nk
-    scale = np.where(held, norms, 1.0).astype(sums.s.dtype)
-    return np.where(held, sums.s / scale, otherwise)
+    directed_means = np.zeros(len(norms), np.bool_)
+    directed_means[: len(sums.nk)] = norms[: len(sums.nk)] > np.finfo(sums.s.dtype).eps * sums.nk
+    scale = np.where(directed_means, norms, 1.0).astype(sums.s.dtype)
+    return np.where(directed_means, sums.s / scale, otherwise)

@@ -214,8 +214,8 @@ class _WatsonModel:
         """Compute responsibilities; hard ones if the assignment is."""
         x, weights = self.x, self.options.weights
         resp, loglik = e_step(x, mixture, assignment=self.assignment, threads=self.options.threads)
-        held = eligible(x, weights)
-        mass = held.astype(np.float64) if weights is None else np.where(held, weights, 0.0)
+        taking_part = eligible(x, weights)
+        mass = taking_part.astype(np.float64) if weights is None else np.where(taking_part, weights, 0.0)
         labels = np.where(directed(x), resp[:, : self.k].argmax(axis=1), -1)
         return Expectation(resp, float(mass @ loglik / mass.sum()), mass @ resp[:, : self.k], labels, loglik)
 

@@ -206,11 +206,11 @@ def _with_room(
 
 
 def _parent(state: TrackState, members: Sample) -> int:
-    """Id of the topic that held most of the documents, among those in the window."""
-    held = np.zeros(state.kp)
+    """Id of the topic with most of the documents, among those in the window."""
+    documents = np.zeros(state.kp)
     for w in state.window:
-        held += w.resp[members.row[members.slice == w.index]].sum(axis=0, dtype=np.float64)
-    return int(state.ids[int(np.argmax(held[: state.k]))])
+        documents += w.resp[members.row[members.slice == w.index]].sum(axis=0, dtype=np.float64)
+    return int(state.ids[int(np.argmax(documents[: state.k]))])
 
 
 def active_topics(state: TrackState) -> int:

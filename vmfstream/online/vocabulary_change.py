@@ -84,8 +84,8 @@ def carried_vectors(h: Matrix, columns: NDArray[np.int32]) -> Matrix:
     gone = np.ones(old, np.bool_)
     gone[columns[columns >= 0]] = False
     before = np.hypot(after, column_norms(h[gone]))
-    held = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
-    wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(held, 1.0)))
+    kept_share = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
+    wanted = np.asarray(inv_bessel_ratio(new, np.asarray(bessel_ratio(old, before)) * np.minimum(kept_share, 1.0)))
     return filtering.rescaled(out, after, wanted)
 
 

@@ -43,16 +43,16 @@ def planted(k: int = 3, each: int = 30, d: int = 40, seed: int = 0) -> Dataset:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dataset]:
     """The planted set under the name CNAE, and with years under that of the NIPS papers."""
-    held = planted()
-    monkeypatch.setattr(data, "SETS", {"CNAE": Origin(lambda draw: held, ())})
-    terms = tuple(f"w{j}" for j in range(held.x.shape[1]))
+    planted_set = planted()
+    monkeypatch.setattr(data, "SETS", {"CNAE": Origin(lambda draw: planted_set, ())})
+    terms = tuple(f"w{j}" for j in range(planted_set.x.shape[1]))
     years = np.tile(np.array([1987, 1988, 1991]), 30)
-    documents = data.Dated(csr_array(held.x), years, terms)
+    documents = data.Dated(csr_array(planted_set.x), years, terms)
     for module in ("fits", "words"):
         monkeypatch.setattr(f"vmfstream.replay.papers.gopal_yang_{module}.dated", lambda name: documents)
     data.whole.cache_clear()
     data.labelled.cache_clear()
-    yield held
+    yield planted_set
     data.whole.cache_clear()
     data.labelled.cache_clear()
 
@@ -99,17 +99,17 @@ def test_a_t_test_needs_two_restarts_and_a_difference() -> None:
 
 
 def test_the_multinomial_mixture_climbs_and_finds_what_was_planted() -> None:
-    held = planted()
-    assert held.counts is not None
-    step = fits.multinomial_scores(held.counts)
-    start = fits.random_labels(len(held.y), 3, 1)
+    planted_set = planted()
+    assert planted_set.counts is not None
+    step = fits.multinomial_scores(planted_set.counts)
+    start = fits.random_labels(len(planted_set.y), 3, 1)
     found = fits.expectation_maximisation(step, start, 3)
-    assert metrics.normalized_mutual_information(found, held.y) > 0.95
+    assert metrics.normalized_mutual_information(found, planted_set.y) > 0.95
     # with one word more in every cluster, EM climbs to the mode of the posterior under Dirichlet priors of parameter 2
     trace, shares = [], np.eye(3)[start]
     for _ in range(5):
-        words = held.counts.T @ shares + 1.0
-        weights = (shares.sum(axis=0) + 1.0) / (len(held.y) + 3)
+        words = planted_set.counts.T @ shares + 1.0
+        weights = (shares.sum(axis=0) + 1.0) / (len(planted_set.y) + 3)
         joint = step(shares)
         prior = np.log(words / words.sum(axis=0)).sum() + np.log(weights).sum()
         trace.append(logsumexp(joint, axis=1).sum() + prior)
@@ -118,10 +118,10 @@ def test_the_multinomial_mixture_climbs_and_finds_what_was_planted() -> None:
 
 
 def test_gaussian_scores_are_log_densities() -> None:
-    held = planted(d=6)
-    x = csr_array(held.x).toarray()
+    planted_set = planted(d=6)
+    x = csr_array(planted_set.x).toarray()
     shares = np.random.default_rng(0).dirichlet(np.ones(3), size=len(x))
-    found = fits.gaussian_scores(csr_array(held.x))(shares)
+    found = fits.gaussian_scores(csr_array(planted_set.x))(shares)
     nk = shares.sum(axis=0)
     means = (shares.T @ x + x.mean(axis=0)) / (nk[:, None] + 1)
     spread = np.sum(shares * ((x[:, None] - means) ** 2).sum(axis=2)) / x.size
@@ -139,9 +139,9 @@ def test_every_method_finds_the_planted_clusters(tiny: Dataset) -> None:
 def test_words_are_weighted_as_asked(tiny: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    def looked(held: Dataset, k: int, seed: int) -> NDArray[np.int64]:
-        seen.append(held.x)
-        return held.y
+    def looked(planted_set: Dataset, k: int, seed: int) -> NDArray[np.int64]:
+        seen.append(planted_set.x)
+        return planted_set.y
 
     monkeypatch.setattr(fits, "BASELINES", {fits.KMEANS: looked})
     for weighting in ("ltc", "tf"):
@@ -198,9 +198,9 @@ def test_the_newsgroups_are_cut_by_date(tiny: Dataset, monkeypatch: pytest.Monke
 def test_collections_have_their_years(name: str, first: int, last: int, documents: int) -> None:
     for file in data.COLLECTIONS[name].files:
         corpus_file(file)
-    held = data.dated(name)
-    assert (held.years.min(), held.years.max(), len(held.years)) == (first, last, documents)
-    assert held.x.shape == (documents, len(held.terms))
+    planted_set = data.dated(name)
+    assert (planted_set.years.min(), planted_set.years.max(), len(planted_set.years)) == (first, last, documents)
+    assert planted_set.x.shape == (documents, len(planted_set.terms))
 
 
 def invented(task: Task) -> Result:
@@ -236,14 +236,14 @@ def test_what_is_planned_is_shown(name: str) -> None:
 
 
 def _says(shown: Shown) -> list[str]:
-    told: Mapping[str, list[str]] = {
+    notes: Mapping[str, list[str]] = {
         "table2": ["TDT4, TDT5 and K9 are not at hand", "CNAE: the paper's has 1,079"],
         "table3": ["TDT4, TDT5 and K9 are not at hand", "totals, not averages"],
         "figure1": ["N log C_D(0)", "NYT front pages: headlines"],
         "figure2": ["names one of them"],
         "figure3": ["full texts, but of 1987 to 1999"],
     }
-    return told.get(shown.name, ["NEWS20: the paper's has"])
+    return notes.get(shown.name, ["NEWS20: the paper's has"])
 
 
 def test_tables_are_read_as_printed() -> None:
@@ -266,7 +266,7 @@ def test_an_interrupted_table_goes_on(tiny: Dataset, tmp_path: Path, monkeypatch
     tasks = [Task(fits.clustered_once, {"data": "CNAE", "method": name, "k": 3, "seed": 0}) for name in methods]
     calls: list[str] = []
 
-    def stopped(held: Dataset, k: int, seed: int) -> NDArray[np.int64]:
+    def stopped(planted_set: Dataset, k: int, seed: int) -> NDArray[np.int64]:
         calls.append("stopped")
         raise KeyboardInterrupt
 

@@ -39,13 +39,13 @@ def planted(seed: int = 0, each: int = 40) -> tuple[Collection, WordVectors]:
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection]:
-    held, words = planted()
-    monkeypatch.setattr(features, "collection", lambda name: held)
+    planted_set, words = planted()
+    monkeypatch.setattr(features, "collection", lambda name: planted_set)
     monkeypatch.setattr(features, "vectors", lambda name: words)
     monkeypatch.setattr(features, "TOPICS", {"20News": 2})
     monkeypatch.setattr(features, "LDA_TOPICS", 3)
     features.bags.cache_clear()
-    yield held
+    yield planted_set
     features.bags.cache_clear()
 
 

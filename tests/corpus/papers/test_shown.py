@@ -50,8 +50,8 @@ def test_values_stay_whole_where_names_are_long() -> None:
     print_shown(Shown("t", "t", (Table("t", (Cell(*names, 0.125, "123.45 ± 67.89 †"),)),)), console)
     lines = console.export_text().splitlines()
     assert sum("0.125" in line and "123.45 ± 67.89 †" in line for line in lines) == 1
-    told = " ".join(line for line in lines if "…" not in line)
-    assert all(word in told for name in names for word in name.split())
+    joined = " ".join(line for line in lines if "…" not in line)
+    assert all(word in joined for name in names for word in name.split())
 
 
 def test_images_are_drawn_on_both() -> None:

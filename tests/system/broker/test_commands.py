@@ -66,7 +66,7 @@ def bodies(messages: list[Any]) -> list[dict[str, Any]]:
 
 def test_publish_run_and_look(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:
     rows = [row | {"title": f"Report {i}"} for i, row in enumerate(documents(3000))]
-    file, log = tmp_path / "rows.jsonl", tmp_path / "run.duckdb"
+    file, run_file = tmp_path / "rows.jsonl", tmp_path / "run.duckdb"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     topic = topics(1, "unused")
     url = f"kafka://{broker.address}/published"
@@ -79,9 +79,9 @@ def test_publish_run_and_look(broker: Broker, topics: Topics, start: Start, tmp_
 
     out_topic = topics(1)
     (port,) = free_ports(1)
-    ways = ("--slices", 1000, "-k", 3, "--epoch-size", 500, "--linger", 0.5, "--out", log, "--window", 300)
+    ways = ("--slices", 1000, "-k", 3, "--epoch-size", 500, "--linger", 0.5, "--out", run_file, "--window", 300)
     one = start("run", url, *ways, "--publish", out_topic.url, "--metrics-port", port, "--group", "watch")
-    wait_for(lambda: counts(log), lambda seen: seen[0] == 3000, one)
+    wait_for(lambda: counts(run_file), lambda seen: seen[0] == 3000, one)
     refused = ended(start("run", url, *ways))
     assert refused[0] == 1
     assert f"process {one.pid} is writing the run file" in refused[2]
@@ -92,15 +92,15 @@ def test_publish_run_and_look(broker: Broker, topics: Topics, start: Start, tmp_
     topic.fill([{"id": "extra", "time": 1_600_100_000, "text": "ship crane"}], 0)
     code, out, err, seconds = ended(one, signal.SIGTERM)
     assert (code, seconds < 30) == (0, True), err
-    assert not log.with_name("run.duckdb.lock").exists()
-    assert ask(log, "select min(lag), max(lag) from epoch")[0][0] == 0
+    assert not run_file.with_name("run.duckdb.lock").exists()
+    assert ask(run_file, "select min(lag), max(lag) from epoch")[0][0] == 0
     told = bodies(out_topic.read())
     slices = [one for one in told if one["type"] == "slice"]
     assert [one["documents"] for one in slices] == [1000] * len(slices)
     assert {frozenset(word for word, _ in one["words"][:3]) for one in slices[-1]["topics"]}
     assert {one["kind"] for one in told if one["type"] == "event"} >= {"started"}
 
-    code, out, err, _ = ended(start("doctor", url, log))
+    code, out, err, _ = ended(start("doctor", url, run_file))
     assert code == 0, out
     assert "topic published: 3 partitions, 3,001 messages" in out
     assert "lag: " in out
@@ -116,29 +116,29 @@ def metrics(port: int) -> str:
 
 
 def test_ctrl_c_and_again(topics: Topics, start: Start, tmp_path: Path) -> None:
-    topic, log = topics(1), tmp_path / "run.duckdb"
+    topic, run_file = topics(1), tmp_path / "run.duckdb"
     rows = documents(700)
     topic.fill(rows, times=times(rows))
-    way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 600)
+    way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", run_file, "--linger", 600)
     one = start(*way)
-    wait_for(lambda: rows_of(log, "slice"), lambda slices: slices >= 2, one)
+    wait_for(lambda: rows_of(run_file, "slice"), lambda slices: slices >= 2, one)
     code, out, _, _ = ended(one, signal.SIGINT)
     assert code == 130
     assert "700 documents, 0 rejected" in out  # the open epoch, which would linger, too
-    assert stored(log) == topic.ends()
+    assert stored(run_file) == topic.ends()
 
 
 def test_ctrl_c_of_a_terminal_reaches_workers_too_and_ends_the_run_all_the_same(topics: Topics, tmp_path: Path) -> None:
-    topic, log = topics(1), tmp_path / "run.duckdb"
+    topic, run_file = topics(1), tmp_path / "run.duckdb"
     rows = documents(900)
     topic.fill(rows, times=times(rows))
-    way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 0.5, "--workers", 1)
+    way = ("run", topic.url, "--slices", 300, "-k", 3, "--out", run_file, "--linger", 0.5, "--workers", 1)
     command = [sys.executable, "-m", "vmfstream", *map(str, way)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as one:
         try:
-            wait_for(lambda: counts(log), lambda seen: seen[0] == 900, one)
+            wait_for(lambda: counts(run_file), lambda seen: seen[0] == 900, one)
             os.killpg(one.pid, signal.SIGINT)
             out, err = one.communicate()
         finally:
@@ -150,37 +150,37 @@ def test_ctrl_c_of_a_terminal_reaches_workers_too_and_ends_the_run_all_the_same(
 
 
 def test_both_outputs_are_sent_once_whatever_breaks(topics: Topics, start: Start, tmp_path: Path) -> None:
-    topic, told, dead, log = topics(2), topics(2), topics(1), tmp_path / "run.duckdb"
+    topic, told, dead, run_file = topics(2), topics(2), topics(1), tmp_path / "run.duckdb"
     rows: list[Any] = [b"bad %d" % i if i % 10 == 7 else row for i, row in enumerate(documents(4000))]
     topic.fill(rows, key=b"k", headers=[("mine", b"1")])
-    way = ("run", topic.url, "--slices", 600, "-k", 3, "--out", log, "--epoch-size", 200, "--window", 300)
+    way = ("run", topic.url, "--slices", 600, "-k", 3, "--out", run_file, "--epoch-size", 200, "--window", 300)
     outputs = ("--publish", told.url, "--dead-letters", dead.url, "--linger", 0.5)
     for kill in range(3):
         one = start(*way, *outputs)
-        before = counts(log)[0]
-        wait_for(lambda: counts(log), partial(grown, before), one)
+        before = counts(run_file)[0]
+        wait_for(lambda: counts(run_file), partial(grown, before), one)
         time.sleep(0.3 * kill)
         one.kill()
         one.communicate()
     one = start(*way, *outputs)
-    wait_for(lambda: (*counts(log), len(dead.read())), lambda seen: seen == (3600, 400, 400), one)
+    wait_for(lambda: (*counts(run_file), len(dead.read())), lambda seen: seen == (3600, 400, 400), one)
     assert ended(one, signal.SIGTERM)[0] == 0
     letters = [(dict(message.headers), message) for message in dead.read()]
     places = [(about["vmfstream.part"].decode(), int(about["vmfstream.offset"])) for about, _ in letters]
-    assert sorted(places) == sorted(ask(log, "select part, source_offset from rejected"))
+    assert sorted(places) == sorted(ask(run_file, "select part, source_offset from rejected"))
     assert len(set(places)) == 400
     about, message = letters[0]
     assert (message.key, message.value[:3], about["mine"]) == (b"k", b"bad", b"1")
     assert about["vmfstream.reason"].startswith(b"not JSON: offset")
     slices = [one["slice"] for one in bodies(told.read()) if one["type"] == "slice"]
-    assert sorted(slices) == sorted(label for (label,) in ask(log, "select label from slice"))
+    assert sorted(slices) == sorted(label for (label,) in ask(run_file, "select label from slice"))
 
 
 def test_a_run_ends_while_the_broker_is_away(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:
-    topic, told, log = topics(1), topics(1), tmp_path / "run.duckdb"
+    topic, told, run_file = topics(1), topics(1), tmp_path / "run.duckdb"
     topic.fill(documents(900))
-    one = start("run", topic.url, "--slices", 300, "-k", 3, "--out", log, "--linger", 60, "--publish", told.url)
-    wait_for(lambda: rows_of(log, "slice"), lambda slices: slices >= 2, one)
+    one = start("run", topic.url, "--slices", 300, "-k", 3, "--out", run_file, "--linger", 60, "--publish", told.url)
+    wait_for(lambda: rows_of(run_file, "slice"), lambda slices: slices >= 2, one)
     broker.kill()
     try:
         time.sleep(1.0)
@@ -189,25 +189,25 @@ def test_a_run_ends_while_the_broker_is_away(broker: Broker, topics: Topics, sta
         broker.start()
     assert (code, seconds < 40) == (0, True), err
     assert "900 documents" in out
-    assert stored(log) == topic.ends()
+    assert stored(run_file) == topic.ends()
 
 
 def test_passwords_are_nowhere(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:
     topic = topics(1)
     url = f"kafka://{broker.secure}/{topic.name}"
-    config, log = tmp_path / "client.toml", tmp_path / "run.duckdb"
+    config, run_file = tmp_path / "client.toml", tmp_path / "run.duckdb"
     config.write_text(
         '[kafka]\nsecurity_protocol = "SASL_SSL"\nsasl_mechanism = "PLAIN"\nbootstrap_timeout_ms = 2000\n'
         f'sasl_plain_username = "{USER}"\nssl_cafile = "{broker.certificate}"\n'
     )
     secret = {PREFIX + "SASL_PLAIN_PASSWORD": "wrong " + PASSWORD}
-    code, out, err, _ = ended(start("run", url, "--config", config, "--out", log, "-v", **secret))
+    code, out, err, _ = ended(start("run", url, "--config", config, "--out", run_file, "-v", **secret))
     assert code == 1
     assert "not accept user and password" in err
     code, looked, more, _ = ended(start("doctor", url, "--config", config, **secret))
     assert code == 1
     assert PASSWORD not in out + err + looked + more
-    assert not log.exists() or PASSWORD.encode() not in log.read_bytes()
+    assert not run_file.exists() or PASSWORD.encode() not in run_file.read_bytes()
 
 
 @pytest.mark.parametrize(

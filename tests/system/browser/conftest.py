@@ -31,9 +31,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "replaced": replacing(gazette(slices=10, topics=6, settling=5), topic=3, before=4, old=90),
     }
     out = {}
-    for name, log in rows.items():
+    for name, run_file in rows.items():
         out[name] = folder / f"{name}.html"
-        out[name].write_text(build_page(log)[0], encoding="utf-8")
+        out[name].write_text(build_page(run_file)[0], encoding="utf-8")
     return out
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.system.browser.conftest import closed
 from tests.system.browser.driving import click, date, js, opened, press, topic, until
 from tests.unit.dashboards.fakes import gazette
-from tests.unit.dashboards.written import write_log
+from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards.app import Server
 from vmfstream.dashboards.export import build_page
 from vmfstream.dashboards.rows.history import history_of
@@ -94,7 +94,7 @@ def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, Cac
 
 def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tmp_path: Path) -> None:
     rows = CachedRows(gazette(slices=30, topics=8, stored=12))
-    server = Server(write_log(tmp_path / "run.duckdb", gazette(slices=30, topics=8, stored=12)), port=0)
+    server = Server(write_run_file(tmp_path / "run.duckdb", gazette(slices=30, topics=8, stored=12)), port=0)
     thread = threading.Thread(target=server.run)
     thread.start()
     closed(chromium, False)

@@ -25,8 +25,8 @@ STORIES = ("harbour crane ship strike quay", "election vote mayor ballot count",
 class Tracker:
     """A tracker that reads documents from its standard input, in a process of its own."""
 
-    def __init__(self, log: Path) -> None:
-        options = ["--slices", "year", "--topics", "3", "--linger", "0.2", "--window", "200", "--out", str(log)]
+    def __init__(self, run_file: Path) -> None:
+        options = ["--slices", "year", "--topics", "3", "--linger", "0.2", "--window", "200", "--out", str(run_file)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "vmfstream", "run", "-", *options], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
         )
@@ -51,8 +51,8 @@ class Tracker:
 @pytest.fixture
 def page(chromium: Any, tmp_path: Path) -> Iterator[tuple[Any, Tracker]]:
     """Open the page of a log that does not exist yet, and begin the run."""
-    log = tmp_path / "run.duckdb"
-    server = Server(log, port=0)
+    run_file = tmp_path / "run.duckdb"
+    server = Server(run_file, port=0)
     thread = threading.Thread(target=server.run)
     thread.start()
     closed(chromium, False)
@@ -61,7 +61,7 @@ def page(chromium: Any, tmp_path: Path) -> Iterator[tuple[Any, Tracker]]:
     chromium.get("about:blank")
     chromium.get_log("browser")
     chromium.get(server.url)
-    tracker = Tracker(log)
+    tracker = Tracker(run_file)
     yield chromium, tracker
     errors = chromium.get_log("browser")
     chromium.get("about:blank")

@@ -38,13 +38,13 @@ def good(tmp_path: Path) -> Path:
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the log of a finished run, which nobody may change."""
     folder = tmp_path_factory.mktemp("followed")
-    file, log = write(folder / "good.jsonl", lines()), folder / "run.duckdb"
-    command = [sys.executable, "-m", "vmfstream", "run", file, *COMMAND, "--out", log]
+    file, run_file = write(folder / "good.jsonl", lines()), folder / "run.duckdb"
+    command = [sys.executable, "-m", "vmfstream", "run", file, *COMMAND, "--out", run_file]
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
-    return log
+    return run_file
 
 
 @pytest.fixture
-def log(followed: Path, tmp_path: Path) -> Path:
+def run_file(followed: Path, tmp_path: Path) -> Path:
     """Return a copy of that log."""
     return Path(shutil.copy(followed, tmp_path / "run.duckdb"))

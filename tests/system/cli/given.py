@@ -35,6 +35,6 @@ def write(path: Path, rows: list[dict[str, object]]) -> Path:
     return path
 
 
-def count(log: Path, table: str) -> int:
-    with duckdb.connect(str(log), read_only=True) as connection:
+def count(run_file: Path, table: str) -> int:
+    with duckdb.connect(str(run_file), read_only=True) as connection:
         return int(connection.execute(f"select count(*) from {table}").fetchall()[0][0])

@@ -17,37 +17,37 @@ from tests.waiting import wait_for
 
 
 def test_a_run_writes_a_run_file_that_show_reads(run: Run, good: Path, tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    code, out, _ = run("run", good, *COMMAND, "--out", log)
+    run_file = tmp_path / "run.duckdb"
+    code, out, _ = run("run", good, *COMMAND, "--out", run_file)
     assert code == 0
     assert "120 documents, 0 rejected" in out
-    code, out, _ = run("show", log, "--json")
+    code, out, _ = run("show", run_file, "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert len(rows) == 3
     assert sum(row["documents"] for row in rows) == 30
     found = {frozenset(row["words"][:3]) for row in rows}
     assert all(any(words <= set(s.split()) for s in SUBJECTS) for words in found)
     topic = rows[0]["topic"]
-    code, out, _ = run("show", log, "--topic", topic, "--smoothed")
+    code, out, _ = run("show", run_file, "--topic", topic, "--smoothed")
     assert code == 0
     assert "2004" in out
 
 
 def test_the_same_command_again_adds_nothing(run: Run, good: Path, tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    command = ("run", good, *COMMAND, "--out", log)
+    run_file = tmp_path / "run.duckdb"
+    command = ("run", good, *COMMAND, "--out", run_file)
     run(*command)
-    before = count(log, "epoch")
+    before = count(run_file, "epoch")
     code, out, _ = run(*command)
     assert code == 0
     assert "120 documents" in out
-    assert count(log, "epoch") == before
+    assert count(run_file, "epoch") == before
 
 
 def test_other_settings_cannot_continue_a_run_file(run: Run, good: Path, tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    run("run", good, *COMMAND, "--out", log)
-    code, _, err = run("run", good, "--slices", "year", "-k", 4, "--out", log)
+    run_file = tmp_path / "run.duckdb"
+    run("run", good, *COMMAND, "--out", run_file)
+    code, _, err = run("run", good, "--slices", "year", "-k", 4, "--out", run_file)
     assert code == 1
     assert "topics" in err
     assert "3" in err
@@ -56,10 +56,10 @@ def test_other_settings_cannot_continue_a_run_file(run: Run, good: Path, tmp_pat
 def test_replay_sorts_by_time(run: Run, tmp_path: Path) -> None:
     rows = lines()
     file = write(tmp_path / "mixed.jsonl", rows[60:] + rows[:60])
-    log = tmp_path / "run.duckdb"
-    code, _, _ = run("replay", file, *COMMAND, "--out", log)
+    run_file = tmp_path / "run.duckdb"
+    code, _, _ = run("replay", file, *COMMAND, "--out", run_file)
     assert code == 0
-    with duckdb.connect(str(log), read_only=True) as connection:
+    with duckdb.connect(str(run_file), read_only=True) as connection:
         assert connection.execute("select sum(late) from epoch").fetchall() == [(0,)]
         assert connection.execute("select label, n from slice order by slice").fetchall() == [
             ("2001", 30),
@@ -72,10 +72,10 @@ def test_replay_sorts_by_time(run: Run, tmp_path: Path) -> None:
 def test_time_going_backwards_is_counted_as_late(run: Run, tmp_path: Path) -> None:
     rows = lines()
     rows[100]["time"] = "1999"
-    log = tmp_path / "run.duckdb"
-    code, _, _ = run("run", write(tmp_path / "late.jsonl", rows), *COMMAND, "--out", log)
+    run_file = tmp_path / "run.duckdb"
+    code, _, _ = run("run", write(tmp_path / "late.jsonl", rows), *COMMAND, "--out", run_file)
     assert code == 0
-    with duckdb.connect(str(log), read_only=True) as connection:
+    with duckdb.connect(str(run_file), read_only=True) as connection:
         assert connection.execute("select sum(late), sum(n) from epoch").fetchall() == [(1, 120)]
 
 
@@ -84,13 +84,13 @@ def test_time_going_backwards_is_counted_as_late(run: Run, tmp_path: Path) -> No
 )
 def test_few_documents(run: Run, tmp_path: Path, rows: int, topics: int) -> None:
     file = write(tmp_path / "few.jsonl", lines()[:rows])
-    log = tmp_path / "run.duckdb"
-    code, out, _ = run("run", file, "--slices", "year", "-k", topics, "--out", log)
+    run_file = tmp_path / "run.duckdb"
+    code, out, _ = run("run", file, "--slices", "year", "-k", topics, "--out", run_file)
     assert code == 0
     assert f"{rows} documents, 0 rejected" in out
-    code, _, err = run("show", log)
+    code, _, err = run("show", run_file)
     assert code == 0, err
-    code, out, err = run("export", log, tmp_path / "page.html")
+    code, out, err = run("export", run_file, tmp_path / "page.html")
     assert code == 0, err
 
 
@@ -111,8 +111,8 @@ def test_gzip_is_read(run: Run, good: Path, tmp_path: Path) -> None:
 
 def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path) -> None:
     """Ctrl-C while standard input is still open: the documents read so far are committed."""
-    log = tmp_path / "run.duckdb"
-    command = [sys.executable, "-m", "vmfstream", "run", "-", "--slices", "year", "-k", "3", "--out", str(log)]
+    run_file = tmp_path / "run.duckdb"
+    command = [sys.executable, "-m", "vmfstream", "run", "-", "--slices", "year", "-k", "3", "--out", str(run_file)]
     text = good.read_bytes().splitlines(keepends=True)
     with subprocess.Popen(
         [*command, "--linger", "0.2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -120,7 +120,7 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path)
         assert child.stdin is not None
         child.stdin.write(b"".join(text[:70]))
         child.stdin.flush()
-        wait_for(lambda: read(log), lambda documents: documents >= 70, child)
+        wait_for(lambda: read(run_file), lambda documents: documents >= 70, child)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate()
     assert child.returncode == 130, err
@@ -130,12 +130,12 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path)
     assert b"finished: 120 documents, 0 rejected" in again.stdout
 
 
-def read(log: Path) -> int:
+def read(run_file: Path) -> int:
     """Documents in the log so far; 0 while it is being made."""
-    if not log.exists():
+    if not run_file.exists():
         return 0
     try:
-        with duckdb.connect(str(log), read_only=True) as connection:
+        with duckdb.connect(str(run_file), read_only=True) as connection:
             return int(connection.execute("select coalesce(sum(n), 0) from epoch").fetchall()[0][0])
     except duckdb.Error:
         return 0
@@ -143,10 +143,10 @@ def read(log: Path) -> int:
 
 def test_vectors_with_texts_have_topics_with_words(run: Run, tmp_path: Path) -> None:
     rows = [row | {"v": [float(i % 3 == j) + 0.01 * (i % 7) for j in range(3)]} for i, row in enumerate(lines())]
-    log = tmp_path / "run.duckdb"
-    given = (*COMMAND, "--out", log, "--vector", "v", "--dimension", 3, "--text", "text")
+    run_file = tmp_path / "run.duckdb"
+    given = (*COMMAND, "--out", run_file, "--vector", "v", "--dimension", 3, "--text", "text")
     assert run("run", write(tmp_path / "vectors.jsonl", rows), *given)[0] == 0
-    _, out, _ = run("show", log, "--json")
+    _, out, _ = run("show", run_file, "--json")
     words = [set(json.loads(line)["words"][:5]) for line in out.splitlines()]
     assert len(words) == 3
     assert all(any(found <= set(subject.split()) for subject in SUBJECTS) for found in words)

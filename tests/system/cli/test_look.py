@@ -26,8 +26,8 @@ def test_version(run: Run) -> None:
     assert run("--version")[1].strip() == f"vmfstream {vmfstream.__version__}"
 
 
-def test_doctor(run: Run, good: Path, log: Path) -> None:
-    code, out, _ = run("doctor", log)
+def test_doctor(run: Run, good: Path, run_file: Path) -> None:
+    code, out, _ = run("doctor", run_file)
     assert code == 0
     assert "numba" in out
     assert "rejected" in out
@@ -36,8 +36,8 @@ def test_doctor(run: Run, good: Path, log: Path) -> None:
     assert "FAIL" in out
 
 
-def test_doctor_says_where_the_time_went(run: Run, log: Path) -> None:
-    code, out, _ = run("doctor", "--profile", log)
+def test_doctor_says_where_the_time_went(run: Run, run_file: Path) -> None:
+    code, out, _ = run("doctor", "--profile", run_file)
     assert code == 0
     assert {"reading", "words", "scoring", "slice", "refits", "writing"} <= {
         line.split()[0] for line in out.splitlines()
@@ -53,36 +53,36 @@ def test_corpora_are_listed(run: Run) -> None:
         assert name in out
 
 
-def test_snapshots_of_a_run_file(run: Run, log: Path) -> None:
-    code, out, _ = run("snapshot", log, "--kind", "tree", "--kind", "flat")
+def test_snapshots_of_a_run_file(run: Run, run_file: Path) -> None:
+    code, out, _ = run("snapshot", run_file, "--kind", "tree", "--kind", "flat")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == ["flat", "tree"]
     assert all("90 documents" in line and "3 of 3 topics are live ones" in line for line in out.splitlines())
-    assert count(log, "snapshot") == 2
+    assert count(run_file, "snapshot") == 2
 
 
 def test_snapshots_beside_a_run(run: Run, good: Path, tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    args = ("run", good, *COMMAND, "--out", log, "--snapshot-every", 2, "--kind", "flat")
+    run_file = tmp_path / "run.duckdb"
+    args = ("run", good, *COMMAND, "--out", run_file, "--snapshot-every", 2, "--kind", "flat")
     assert run(*args)[0] == 0
-    assert count(log, "snapshot") >= 1
+    assert count(run_file, "snapshot") >= 1
     assert run(*args)[0] == 0  # nothing new, no further snapshot
-    assert count(log, "snapshot") <= 2
+    assert count(run_file, "snapshot") <= 2
 
 
 @pytest.mark.parametrize(("limit", "said"), [(0.1, "left out and still over 0.1 MB: "), (25, "")])
 def test_what_did_not_fit_into_a_page_is_said_as_it_is(
-    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: float, said: str
+    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: float, said: str
 ) -> None:
     page = tmp_path / "page.html"
-    write_page(log, page, limit)
+    write_page(run_file, page, limit)
     first, *left_out = capsys.readouterr().out.splitlines()
     assert first == f"page: {page} ({page.stat().st_size / 1e6:.1f} MB)"
     assert len(left_out) == (5 if said else 0)
     assert all(line.startswith(said) for line in left_out)
     least = page.stat().st_size / 1e6
     if said:  # the same parts, and now they are enough
-        write_page(log, page, least)
+        write_page(run_file, page, least)
         _, *left_out = capsys.readouterr().out.splitlines()
         assert left_out
         assert all(line.startswith(f"left out to stay under {least:g} MB: ") for line in left_out)

@@ -30,12 +30,12 @@ def test_bad_lines_are_rejected_with_their_reasons_and_the_stream_goes_on(run: R
     rows = [json.dumps(row).encode() for row in lines()]
     for line, _ in reversed(BAD_ROWS.values()):
         rows.insert(6, line)
-    file, log = tmp_path / "bad.jsonl", tmp_path / "run.duckdb"
+    file, run_file = tmp_path / "bad.jsonl", tmp_path / "run.duckdb"
     file.write_bytes(b"\n".join(rows) + b"\n")
-    code, out, _ = run("run", file, *COMMAND, "--out", log)
+    code, out, _ = run("run", file, *COMMAND, "--out", run_file)
     assert code == 0
     assert f"120 documents, {len(BAD_ROWS)} rejected" in out
-    with duckdb.connect(str(log), read_only=True) as connection:
+    with duckdb.connect(str(run_file), read_only=True) as connection:
         query = "select source_offset, reason, excerpt from rejected order by source_offset"
         found = connection.execute(query).fetchall()
     assert [offset for offset, _, _ in found] == list(range(6, 6 + len(BAD_ROWS)))
@@ -58,12 +58,12 @@ def vectors(path: Path) -> Path:
 
 
 def test_vectors_with_holes_are_rejected(run: Run, tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
+    run_file = tmp_path / "run.duckdb"
     command = ("run", vectors(tmp_path / "v.jsonl"), "--vector", "v", "--dimension", 4, "--slices", "year", "-k", 2)
-    code, out, _ = run(*command, "--out", log)
+    code, out, _ = run(*command, "--out", run_file)
     assert code == 0
     assert "76 documents, 4 rejected" in out
-    with duckdb.connect(str(log), read_only=True) as connection:
+    with duckdb.connect(str(run_file), read_only=True) as connection:
         reasons = [r for (r,) in connection.execute("select reason from rejected order by source_offset").fetchall()]
     for reason, wanted in zip(reasons, ("finite", "finite", "dimension", "direction"), strict=True):
         assert wanted in reason
@@ -110,27 +110,27 @@ def test_a_folder_that_cannot_hold_the_run_file(run: Run, good: Path, tmp_path: 
         assert str(out.parent) in err
 
 
-def test_a_run_file_of_a_newer_version(run: Run, good: Path, log: Path) -> None:
-    with duckdb.connect(str(log)) as connection:
+def test_a_run_file_of_a_newer_version(run: Run, good: Path, run_file: Path) -> None:
+    with duckdb.connect(str(run_file)) as connection:
         connection.execute("update meta set value = '999' where key = 'format'")
-    for command in (("run", good, *COMMAND, "--out", log), ("show", log)):
+    for command in (("run", good, *COMMAND, "--out", run_file), ("show", run_file)):
         code, _, err = run(*command)
         assert code == 1
         assert "999" in err
 
 
-def test_a_locked_run_file_names_the_other_process(run: Run, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_run_file_names_the_other_process(run: Run, run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from vmfstream.runfile.queries import Reader
 
     monkeypatch.setattr(Reader.__init__, "__defaults__", (0.3,))
-    hold = f"import duckdb, sys; c = duckdb.connect({str(log)!r}); print('held', flush=True); sys.stdin.read()"
+    hold = f"import duckdb, sys; c = duckdb.connect({str(run_file)!r}); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
-        code, _, err = run("show", log)
+        code, _, err = run("show", run_file)
         other.communicate(b"")
     assert code == 1
-    assert str(log) in err
+    assert str(run_file) in err
     assert str(other.pid) in err
 
 

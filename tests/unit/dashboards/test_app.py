@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tests.unit.dashboards.fakes import gazette
-from tests.unit.dashboards.written import write_log
+from tests.unit.dashboards.written import write_run_file
 from tests.unit.runfile.records import commit, epoch_report, slice_report, topic_rows
 from tests.waiting import PATIENCE
 from vmfstream.dashboards import app as live
@@ -38,11 +38,11 @@ pytest.importorskip("dash")  # the live page is an extra
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_log(tmp_path_factory.mktemp("log") / "run.duckdb", gazette(slices=5, topics=4))
+    return write_run_file(tmp_path_factory.mktemp("log") / "run.duckdb", gazette(slices=5, topics=4))
 
 
 @pytest.fixture
-def log(kept: Path, tmp_path: Path) -> Path:
+def run_file(kept: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(kept, tmp_path / "run.duckdb"))
 
 
@@ -90,22 +90,22 @@ def test_figures_come_by_key(kept: Path) -> None:
     assert figure["arrays"]
 
 
-def test_a_poll_opens_the_run_file_only_after_a_change(log: Path) -> None:
-    watch = RunFileWatch(log)
+def test_a_poll_opens_the_run_file_only_after_a_change(run_file: Path) -> None:
+    watch = RunFileWatch(run_file)
     first = watch.poll()
     assert (first["finished"], first["slice"], first["open"], first["writing"]) == (True, 4, None, False)
     for _ in range(5):
         assert watch.poll()["stamp"] == first["stamp"]
     assert watch.looks == 1
-    os.utime(log)
+    os.utime(run_file)
     watch.poll()
     assert watch.looks == 2
 
 
 def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    writer, todo = RunFile(log), commits(6)
-    watch = RunFileWatch(log)
+    run_file = tmp_path / "run.duckdb"
+    writer, todo = RunFile(run_file), commits(6)
+    watch = RunFileWatch(run_file)
     writer.commit(next(todo))
     assert watch.newest() is None
     assert watch.poll()["said"].startswith("No complete date yet")
@@ -127,15 +127,15 @@ def test_new_slices_arrive_in_one_copy_for_all_pages(tmp_path: Path) -> None:
 
 
 def test_missing_broken_and_busy_run_files_are_said_and_tried_again(tmp_path: Path, kept: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    watch = RunFileWatch(log)
+    run_file = tmp_path / "run.duckdb"
+    watch = RunFileWatch(run_file)
     assert "no run file run.duckdb yet" in watch.poll()["problem"]
     client = create_app(watch).server.test_client()
     assert "no run file run.duckdb yet" in client.get("/").get_data(as_text=True)
-    log.write_text("something else")
+    run_file.write_text("something else")
     assert "not a DuckDB file" in watch.poll()["problem"]
-    shutil.copy(kept, log)
-    with _held(log):
+    shutil.copy(kept, run_file)
+    with _held(run_file):
         held = watch.poll()
     assert held["busy"] is not None
     assert held["problem"] == ""
@@ -143,35 +143,35 @@ def test_missing_broken_and_busy_run_files_are_said_and_tried_again(tmp_path: Pa
     assert (after["busy"], after["problem"], after["slice"]) == (None, "", 4)
 
 
-def test_a_run_file_between_two_formats_is_being_brought_up_to_date(log: Path) -> None:
-    watch = RunFileWatch(log)
+def test_a_run_file_between_two_formats_is_being_brought_up_to_date(run_file: Path) -> None:
+    watch = RunFileWatch(run_file)
     watch.poll()
-    with connected(log, read_only=False, timeout=1.0) as connection:
+    with connected(run_file, read_only=False, timeout=1.0) as connection:
         connection.execute("update meta set value = '1' where key = 'format'")
     said = watch.poll()
     assert "being migrated" in said["problem"]
     assert said["slice"] == 4  # what was known stays
 
 
-def test_the_run_file_is_only_read(log: Path) -> None:
-    before = log.read_bytes()
-    client = create_app(log).server.test_client()
+def test_the_run_file_is_only_read(run_file: Path) -> None:
+    before = run_file.read_bytes()
+    client = create_app(run_file).server.test_client()
     client.get("/")
     hostile = "'; drop table slice; --"
     _call(client, "answer", "ask", {"id": 1, "stamp": hostile, "keys": [hostile, f"words/filtered/{hostile}/ranks"]})
     assert client.post("/", data={"x": 1}).status_code == 405
-    assert log.read_bytes() == before
-    assert Reader(log).slices().slice.size == 5
+    assert run_file.read_bytes() == before
+    assert Reader(run_file).slices().slice.size == 5
 
 
 def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    writer = RunFile(log)
+    run_file = tmp_path / "run.duckdb"
+    writer = RunFile(run_file)
     stop = threading.Event()
     problems: list[object] = []
 
     def poll() -> None:
-        watch = RunFileWatch(log)
+        watch = RunFileWatch(run_file)
         while not stop.is_set():
             found, state = watch.poll(), watch.newest()
             time.sleep(0.1)  # twenty times as often as a page asks
@@ -185,20 +185,20 @@ def test_a_tracker_at_full_speed_loses_nothing_to_two_pollers(tmp_path: Path) ->
     writer.close()
     for poller in pollers:
         poller.start()
-    done = subprocess.run([sys.executable, "-c", script, str(log)], capture_output=True, text=True, cwd=Path.cwd())
+    done = subprocess.run([sys.executable, "-c", script, str(run_file)], capture_output=True, text=True, cwd=Path.cwd())
     stop.set()
     for poller in pollers:
         poller.join()
     assert done.returncode == 0, done.stderr
     assert problems == []
-    reader = Reader(log)
+    reader = Reader(run_file)
     assert reader.epochs().epoch.tolist() == list(range(20))
     assert reader.slices().slice.tolist() == list(range(10))
 
 
-def write_all(log: str) -> None:
+def write_all(run_file: str) -> None:
     """Commit twenty epochs as fast as the log takes them; runs in a process of its own."""
-    writer = RunFile(Path(log))
+    writer = RunFile(Path(run_file))
     for one in commits(20):
         writer.commit(one)
 
@@ -268,10 +268,10 @@ def _json(text: str, name: str) -> Any:
 
 
 @contextmanager
-def _held(log: Path) -> Iterator[None]:
+def _held(run_file: Path) -> Iterator[None]:
     """Hold a log open for writing, as a commit does."""
     script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", script, str(log)]
+    command = [sys.executable, "-c", script, str(run_file)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"

@@ -17,7 +17,7 @@ import pytest
 from tests.tiers import all_but, first_of
 from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.test_views import HOSTILE, LOGS
-from tests.unit.dashboards.written import write_log
+from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards.export import ExportReport, build_page, export_page
 from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean, for_json, for_plotly
@@ -48,10 +48,10 @@ def test_thirty_by_thirty_stays_small(exported: tuple[str, ExportReport]) -> Non
 
 
 def test_the_same_run_file_gives_the_same_bytes(tmp_path: Path) -> None:
-    log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
     one, two = tmp_path / "one.html", tmp_path / "two.html"
-    export_page(log, one)
-    report = export_page(str(log), two)
+    export_page(run_file, one)
+    report = export_page(str(run_file), two)
     assert one.read_bytes() == two.read_bytes()
     assert report.bytes == two.stat().st_size
     assert sorted(path.name for path in tmp_path.glob("*.html*")) == ["one.html", "two.html"]
@@ -60,11 +60,11 @@ def test_the_same_run_file_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_run_file_gives_the_page_of_its_rows(tmp_path: Path) -> None:
     rows = gazette(slices=5, topics=4)
-    log = write_log(tmp_path / "run.duckdb", rows)
-    export_page(log, tmp_path / "page.html")
-    from_log, from_rows = _data((tmp_path / "page.html").read_text(encoding="utf-8")), _data(build_page(rows)[0])
+    run_file = write_run_file(tmp_path / "run.duckdb", rows)
+    export_page(run_file, tmp_path / "page.html")
+    from_file, from_rows = _data((tmp_path / "page.html").read_text(encoding="utf-8")), _data(build_page(rows)[0])
     for key in ("labels", "counts", "order", "topics", "warm_up", "open", "vocabulary", "events"):
-        assert from_log[key] == from_rows[key]
+        assert from_file[key] == from_rows[key]
 
 
 def test_nothing_is_asked_of_the_network(page: str) -> None:

@@ -23,13 +23,13 @@ from vmfstream.dashboards.views.river.view import RiverView
 OLD = 90
 
 
-def log() -> FakeRows:
+def run_file() -> FakeRows:
     return replacing(gazette(slices=10, topics=6, settling=5), topic=3, before=4, old=OLD)
 
 
 @pytest.fixture(scope="module")
 def rows() -> CachedRows:
-    return CachedRows(log())
+    return CachedRows(run_file())
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.unit.dashboards.fakes import gazette
-from tests.unit.dashboards.written import write_log
+from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.looks.theme import theme
 from vmfstream.dashboards.rows.run_rows import CachedRows
@@ -107,9 +107,9 @@ def test_what_cannot_be_drawn_is_said() -> None:
 
 
 def test_dates_are_names_of_slices(tmp_path: Path) -> None:
-    log = write_log(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=4, topics=3))
     with pytest.raises(InputError, match="no date '1850' in this run file; dates are 1996 Q1 to 1996 Q4"):
-        write_still(log, tmp_path / "a.svg", "compare", date="1850")
+        write_still(run_file, tmp_path / "a.svg", "compare", date="1850")
 
 
 def test_without_kaleido_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,10 +126,10 @@ def test_without_chromium_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.browser
 def test_files_have_the_size_that_was_asked_for(tmp_path: Path) -> None:
-    log = write_log(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
     made = {kind: tmp_path / f"words.{kind}" for kind in ("svg", "pdf", "png")}
     for path in made.values():
-        assert write_still(log, path, "words", width="85mm", topic=2, filtered=True) == path.stat().st_size
+        assert write_still(run_file, path, "words", width="85mm", topic=2, filtered=True) == path.stat().st_size
     svg = made["svg"].read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     assert 'width="85.00mm"' in svg[:300]

@@ -23,7 +23,7 @@ from vmfstream.dashboards.views.tree.view import ROOT, TreeView
 WIDE = Size(1240, 0)
 
 
-def log(made: dict[int, Any] | None = None, **size: Any) -> CachedRows:
+def run_file(made: dict[int, Any] | None = None, **size: Any) -> CachedRows:
     groups = {6: [[0, 1], [2, 3, STRANGER]], 9: [[3, 2], [1], [0, STRANGER]]} if made is None else made
     return CachedRows(with_trees(gazette(**{"slices": 12, "topics": 4, "settling": 0} | size), groups))
 
@@ -38,7 +38,7 @@ def treemap(found: TreeFrame) -> dict[str, Any]:
 
 
 def test_the_date_sees_the_newest_tree_before_it_or_else_the_first() -> None:
-    rows = log()
+    rows = run_file()
     assert [frame(rows, date=d).made for d in (0, 5, 6, 8, 9, 11)] == [6, 6, 6, 6, 9, 9]
     assert frame(rows).made == 9
     assert (frame(rows).date, frame(rows, date=3).date) == (11, 3)
@@ -52,7 +52,7 @@ def test_only_trees_count_and_the_newest_of_a_slice() -> None:
 
 
 def test_areas_are_shares_at_the_cursor_and_strangers_keep_theirs() -> None:
-    rows = log()
+    rows = run_file()
     history = history_of(rows, "smoothed")
     for date in (6, 8):
         found = frame(rows, date=date)
@@ -64,7 +64,7 @@ def test_areas_are_shares_at_the_cursor_and_strangers_keep_theirs() -> None:
 
 
 def test_a_date_without_documents_shows_what_was_calculated() -> None:
-    found = frame(log(empty=(8,)), date=8)
+    found = frame(run_file(empty=(8,)), date=8)
     np.testing.assert_allclose(found.area[found.leaf], 1 / 5)
 
 
@@ -77,7 +77,7 @@ def test_a_topic_that_is_not_there_takes_no_room() -> None:
 
 
 def test_all_trees_share_one_depth_first_order() -> None:
-    rows = log()
+    rows = run_file()
     history = history_of(rows, "smoothed")
     river = {int(history.topic[t]): k for k, t in enumerate(order_by_similarity(history))}
     for date in (6, 9):
@@ -93,7 +93,7 @@ def test_all_trees_share_one_depth_first_order() -> None:
 
 
 def test_the_single_node_on_top_is_the_root_of_the_drawing() -> None:
-    found = frame(log())
+    found = frame(run_file())
     trace = treemap(found)
     assert trace["ids"][0] == ROOT
     assert trace["parents"].count(ROOT) == 3
@@ -103,7 +103,7 @@ def test_the_single_node_on_top_is_the_root_of_the_drawing() -> None:
 
 
 def test_a_small_group_is_called_by_fewer_words() -> None:
-    found = frame(log())
+    found = frame(run_file())
     groups = np.flatnonzero(~found.leaf)
 
     def words(width: int) -> list[int]:
@@ -131,7 +131,7 @@ def test_a_group_has_the_faded_colour_of_its_largest_topic() -> None:
 
 
 def test_words_of_live_topics_are_those_of_the_date() -> None:
-    rows = log()
+    rows = run_file()
     history = history_of(rows, "smoothed")
     found = frame(rows, date=7)
     for k, topic in enumerate(found.topic):
@@ -154,7 +154,7 @@ def test_words_of_strangers_bring_no_tags() -> None:
 
 
 def test_every_colour_is_in_the_table_and_repaints() -> None:
-    found = frame(log())
+    found = frame(run_file())
     light, dark = (TreeView().drawing(found, WIDE, shade)["data"][0]["marker"] for shade in ("light", "dark"))
     assert set(light["colors"]) <= set(theme("light").tones())
     assert repaint(light["colors"]) == dark["colors"]
@@ -167,14 +167,14 @@ def test_without_a_tree_the_panel_says_how_to_make_one() -> None:
     bare = tree.section(parts(CachedRows(gazette(slices=4, topics=2))))
     assert "vmfstream snapshot" in bare
     assert '<p id="tree-none">' in bare
-    assert '<p id="tree-none" hidden>' in tree.section(parts(log()))
+    assert '<p id="tree-none" hidden>' in tree.section(parts(run_file()))
     assert tree.columns(CachedRows(gazette(slices=4, topics=2)), history_of(CachedRows(gazette()), "filtered")) == {
         "made": []
     }
 
 
 def test_keys_and_columns_name_the_same_trees() -> None:
-    rows = log()
+    rows = run_file()
     assert tree.keys(rows, []) == ["tree/0", "tree/1"]
     assert tree.columns(rows, history_of(rows, "smoothed")) == {"made": [[0, 6], [1, 9]]}
     figure = tree.draw(rows, "tree/1")
@@ -183,7 +183,7 @@ def test_keys_and_columns_name_the_same_trees() -> None:
 
 
 def test_small_cells_get_fewer_words() -> None:
-    found = frame(log())
+    found = frame(run_file())
 
     def lines(size: Size) -> list[int]:
         labels = TreeView().drawing(found, size, "light")["data"][0]["labels"][1:]

@@ -14,7 +14,7 @@ from vmfstream.runfile.queries import AngleFrame, Reading
 from vmfstream.runfile.writer import RunFile
 
 
-def write_log(path: Path, rows: FakeRows) -> Path:
+def write_run_file(path: Path, rows: FakeRows) -> Path:
     """Write the rows into a log file with the project's own writer, one slice per update."""
 
     def topics(reading: Reading, s: int) -> TopicRows | None:
@@ -41,8 +41,8 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             sketches=rows.sketches(reading).numbers[here].astype(np.int8),
         )
 
-    log = RunFile(path)
-    log.settings(rows.meta())
+    run_file = RunFile(path)
+    run_file.settings(rows.meta())
     frame, events, typical = rows.slices(), rows.events(), rows.representative()
     count = frame.slice.size
     for k in range(count):
@@ -81,7 +81,7 @@ def write_log(path: Path, rows: FakeRows) -> Path:
             smoothed = [
                 SmoothedSlice(int(i), got) for i in frame.slice if (got := topics("smoothed", int(i))) is not None
             ]
-        log.commit(
+        run_file.commit(
             Commit(
                 epoch=EpochReport(k, part, int(frame.n[k]), 0, 0, 0, 0.0, 0.0, 0.1, report.topics),
                 closed=[report],
@@ -93,7 +93,7 @@ def write_log(path: Path, rows: FakeRows) -> Path:
                 finished=last,
             )
         )
-    log.close()
+    run_file.close()
     return path
 
 

@@ -81,24 +81,24 @@ def track_state(engine: Engine) -> TrackState | None:
 
 def run(source: Source | Iterable[Item], **given: Any) -> MemoryStore:
     """Follow to the end and return what was committed."""
-    log = MemoryStore()
-    engine(source, log, **given).run()
-    return log
+    store = MemoryStore()
+    engine(source, store, **given).run()
+    return store
 
 
-def closed(log: MemoryStore) -> list[SliceReport]:
+def closed(store: MemoryStore) -> list[SliceReport]:
     """All slices in the order in which they were closed."""
-    return [report for commit in log.commits for report in commit.closed]
+    return [report for commit in store.commits for report in commit.closed]
 
 
-def sizes(log: MemoryStore) -> list[int]:
+def sizes(store: MemoryStore) -> list[int]:
     """Documents of each epoch."""
-    return [commit.epoch.n for commit in log.commits]
+    return [commit.epoch.n for commit in store.commits]
 
 
-def committed(log: MemoryStore) -> list[str]:
+def committed(store: MemoryStore) -> list[str]:
     """Everything that was committed, as text, but the seconds."""
-    return [plain(commit) for commit in log.commits]
+    return [plain(commit) for commit in store.commits]
 
 
 def plain(value: Any) -> str:

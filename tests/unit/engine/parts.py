@@ -48,12 +48,12 @@ class Parts:
 
     def read(self, wanted: Range, limit: int) -> tuple[Sequence[Message], int]:
         messages: list[Message] = []
-        held = 0
+        total = 0
         for offset in range(wanted.first, wanted.last):
             value = self.parts[wanted.part][offset]
             messages.append(Message(wanted.part, offset, value))
-            held += len(value) if isinstance(value, bytes) else len(str(value))
-            if held >= limit:
+            total += len(value) if isinstance(value, bytes) else len(str(value))
+            if total >= limit:
                 return messages, offset + 1
         return messages, wanted.last
 
@@ -92,6 +92,6 @@ def ranged(
 
 def run(source: Parts, executor: Executor | None = None, **given: Any) -> MemoryStore:
     """Follow to the end and return what was committed."""
-    log = MemoryStore()
-    ranged(source, log, executor, **given).run()
-    return log
+    store = MemoryStore()
+    ranged(source, store, executor, **given).run()
+    return store

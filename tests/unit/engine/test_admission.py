@@ -27,7 +27,7 @@ def one_by_one(
 ) -> Admission:
     """The rules as sentences."""
     decision = [Decision.DEFER] * len(columns.slice)
-    learnt = late = held = 0
+    learnt = late = size = 0
     for i, (index, digest) in enumerate(zip(columns.slice.tolist(), columns.digest.tolist(), strict=True)):
         ahead = 0 if slicing.documents or index == NO_DOCUMENT else index - open_slice
         if 0 < ahead <= gap:
@@ -40,8 +40,8 @@ def one_by_one(
             decision[i] = Decision.REPEATED
         else:
             decision[i] = Decision.LEARN
-            learnt, late, held = learnt + 1, late + (ahead < 0), held + lengths[i]
-            if learnt == most or held >= room:
+            learnt, late, size = learnt + 1, late + (ahead < 0), size + lengths[i]
+            if learnt == most or size >= room:
                 return Admission(np.array(decision), i + 1, learnt, late, None)
     return Admission(np.array(decision), len(decision), learnt, late, None)
 

@@ -43,7 +43,7 @@ class Box:
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two years in epochs of 20, with two messages that are no documents."""
     path = tmp_path_factory.mktemp("log") / "run.duckdb"
     rows = [*years({2001: 40, 2002: 40}), b"{", b""]
@@ -57,20 +57,20 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def delivery(
-    log: Path, kept: dict[int, list[Any]], boxes: list[Box], messages: Any = closed_slices, rest: float = 0.0
+    run_file: Path, kept: dict[int, list[Any]], boxes: list[Box], messages: Any = closed_slices, rest: float = 0.0
 ) -> Delivery:
     def opened(run: str) -> Box:
         boxes.append(Box(run, kept))
         return boxes[-1]
 
-    return Delivery(log, messages, opened, rest)
+    return Delivery(run_file, messages, opened, rest)
 
 
-def test_slices_and_events_as_json(log: Path) -> None:
+def test_slices_and_events_as_json(run_file: Path) -> None:
     kept: dict[int, list[Any]] = {}
     boxes: list[Box] = []
-    send = delivery(log, kept, boxes)
-    last = Reader(log).newest().epoch
+    send = delivery(run_file, kept, boxes)
+    last = Reader(run_file).newest().epoch
     assert send(0)
     assert not boxes  # before the first epoch there is no run to name
     assert send(last)
@@ -94,23 +94,23 @@ def test_slices_and_events_as_json(log: Path) -> None:
     assert boxes[0].run
 
 
-def test_what_was_sent_is_not_sent_again(log: Path) -> None:
+def test_what_was_sent_is_not_sent_again(run_file: Path) -> None:
     kept: dict[int, list[Any]] = {}
-    last = Reader(log).newest().epoch
-    first = min(epoch for epoch, _ in closed_slices(Reader(log), 0, last))
-    delivery(log, kept, [])(first)
+    last = Reader(run_file).newest().epoch
+    first = min(epoch for epoch, _ in closed_slices(Reader(run_file), 0, last))
+    delivery(run_file, kept, [])(first)
     assert list(kept) == [first]
     before = kept[first]
-    assert delivery(log, kept, [])(last)
+    assert delivery(run_file, kept, [])(last)
     assert kept[first] is before
     assert len(kept) == 2
 
 
-def test_a_failure_is_reported_and_made_good(log: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_reported_and_made_good(run_file: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept: dict[int, list[Any]] = {}
     boxes: list[Box] = []
-    last = Reader(log).newest().epoch
-    send = delivery(log, kept, boxes)
+    last = Reader(run_file).newest().epoch
+    send = delivery(run_file, kept, boxes)
     assert send(1)
     boxes[0].fails = 1
     assert not send(last)
@@ -118,13 +118,13 @@ def test_a_failure_is_reported_and_made_good(log: Path, caplog: pytest.LogCaptur
     assert send(last)
     assert len(boxes) == 2  # a new one, which knows what arrived
     assert len(kept) == 2
-    assert delivery(Path(f"{log}.none"), {}, [])(1) is False
+    assert delivery(Path(f"{run_file}.none"), {}, [])(1) is False
 
 
-def test_after_a_failure_it_rests(log: Path) -> None:
+def test_after_a_failure_it_rests(run_file: Path) -> None:
     boxes: list[Box] = []
-    last = Reader(log).newest().epoch
-    send = delivery(log, {}, boxes, rest=60.0)
+    last = Reader(run_file).newest().epoch
+    send = delivery(run_file, {}, boxes, rest=60.0)
     assert send(1)
     boxes[0].fails = 1
     assert not send(last)
@@ -133,9 +133,9 @@ def test_after_a_failure_it_rests(log: Path) -> None:
     assert len(boxes) == 1
 
 
-def test_rejected_messages(log: Path) -> None:
+def test_rejected_messages(run_file: Path) -> None:
     kept: dict[int, list[Any]] = {}
-    assert delivery(log, kept, [], rejected_messages)(Reader(log).newest().epoch)
+    assert delivery(run_file, kept, [], rejected_messages)(Reader(run_file).newest().epoch)
     rows = [row for messages in kept.values() for row in messages]
     assert [(part, offset) for part, offset, _ in rows] == [("memory", 80), ("memory", 81)]
     assert rows[0][2].startswith("not JSON")

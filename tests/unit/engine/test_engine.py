@@ -34,20 +34,22 @@ FOUR_YEARS = years({2001: 40, 2002: 40, 2003: 40, 2004: 40})
 
 
 def test_epochs_are_cut_by_count_and_by_slice_ends() -> None:
-    log = run(FOUR_YEARS, epoch_documents=25)
-    assert sizes(log) == [25, 15] * 4
-    assert [c.epoch.slice.label for c in log.commits] == [y for y in ("2001", "2002", "2003", "2004") for _ in "12"]
-    assert [c.epoch.epoch for c in log.commits] == list(range(1, 9))
-    assert [len(c.closed) for c in log.commits] == [0, 1] * 4
-    assert [c.finished for c in log.commits] == [False] * 7 + [True]
-    assert [c.position["memory"] for c in log.commits] == [25, 40, 65, 80, 105, 120, 145, 160]
+    store = run(FOUR_YEARS, epoch_documents=25)
+    assert sizes(store) == [25, 15] * 4
+    assert [c.epoch.slice.label for c in store.commits] == [y for y in ("2001", "2002", "2003", "2004") for _ in "12"]
+    assert [c.epoch.epoch for c in store.commits] == list(range(1, 9))
+    assert [len(c.closed) for c in store.commits] == [0, 1] * 4
+    assert [c.finished for c in store.commits] == [False] * 7 + [True]
+    assert [c.position["memory"] for c in store.commits] == [25, 40, 65, 80, 105, 120, 145, 160]
 
 
 def test_an_epoch_gathers_batches() -> None:
     coarse, fine = (run(FOUR_YEARS, epoch_documents=size, batch_documents=10) for size in (20, 10))
     assert sizes(coarse) == [20, 20, 0] * 4
     assert sizes(fine) == [10, 10, 10, 10, 0] * 4
-    wholes, parts = ([c.epoch for c in log.commits if c.epoch.n][len(log.commits) // 4 :] for log in (coarse, fine))
+    wholes, parts = (
+        [c.epoch for c in store.commits if c.epoch.n][len(store.commits) // 4 :] for store in (coarse, fine)
+    )
     for whole, one, two in zip(wholes, parts[-2 * len(wholes) :: 2], parts[-2 * len(wholes) + 1 :: 2], strict=True):
         assert whole.prequential == pytest.approx((one.prequential + two.prequential) / 2)
         assert min(one.oov_rate, two.oov_rate) <= whole.oov_rate <= max(one.oov_rate, two.oov_rate)
@@ -59,11 +61,11 @@ def test_how_messages_arrive_does_not_change_the_cuts() -> None:
 
 
 def test_a_slice_may_end_exactly_with_an_epoch() -> None:
-    log = run(years({2001: 25, 2002: 50}), epoch_documents=25)
-    assert sizes(log) == [25, 0, 25, 25, 0]
-    assert [len(c.closed) for c in log.commits] == [0, 1, 0, 0, 1]
-    assert [r.n for r in closed(log)] == [25, 50]
-    assert np.isnan(log.commits[1].epoch.prequential)
+    store = run(years({2001: 25, 2002: 50}), epoch_documents=25)
+    assert sizes(store) == [25, 0, 25, 25, 0]
+    assert [len(c.closed) for c in store.commits] == [0, 1, 0, 0, 1]
+    assert [r.n for r in closed(store)] == [25, 50]
+    assert np.isnan(store.commits[1].epoch.prequential)
 
 
 def test_slices_of_documents() -> None:
@@ -77,10 +79,10 @@ def test_slices_of_documents() -> None:
 
 def test_rejected_messages_fill_epochs_but_not_slices() -> None:
     items = [item for i in range(40) for item in (b"{nonsense", document(i, 2001))]
-    log = run(items, slices="20", epoch_documents=10)
-    assert [r.n for r in closed(log)] == [20, 20]
-    assert sizes(log) == [5, 5, 5, 5, 5, 5, 5, 5, 0]  # the last one ends the source
-    assert [c.epoch.rejected for c in log.commits] == [5, 5, 5, 5, 5, 5, 5, 5, 0]
+    store = run(items, slices="20", epoch_documents=10)
+    assert [r.n for r in closed(store)] == [20, 20]
+    assert sizes(store) == [5, 5, 5, 5, 5, 5, 5, 5, 0]  # the last one ends the source
+    assert [c.epoch.rejected for c in store.commits] == [5, 5, 5, 5, 5, 5, 5, 5, 0]
 
 
 def test_slices_without_documents_are_reported() -> None:
@@ -104,10 +106,10 @@ def test_late_documents_count_in_the_open_slice() -> None:
     items = years({2001: 30, 2002: 30})
     items.insert(45, document(100, 1999))
     items.insert(50, document(101, 2001))
-    log = run(items)
-    assert [r.n for r in closed(log)] == [30, 32]
-    assert [c.epoch.late for c in log.commits] == [0, 2]
-    assert sum(c.epoch.rejected for c in log.commits) == 0
+    store = run(items)
+    assert [r.n for r in closed(store)] == [30, 32]
+    assert [c.epoch.late for c in store.commits] == [0, 2]
+    assert sum(c.epoch.rejected for c in store.commits) == 0
 
 
 def test_slices_of_documents_know_no_late_ones() -> None:
@@ -118,9 +120,9 @@ def test_slices_of_documents_know_no_late_ones() -> None:
 @pytest.mark.parametrize(("gap", "accepted"), [(5, True), (6, False)])
 def test_a_document_far_ahead_is_an_error_of_its_time(gap: int, accepted: bool) -> None:
     items = [*years({2001: 30}), document(90, 2001 + gap), *[document(100 + i, 2001) for i in range(5)]]
-    log = run(items, max_gap=5)
-    rejected = [r for c in log.commits for r in c.rejected]
-    assert len(closed(log)) == (1 + gap if accepted else 1)
+    store = run(items, max_gap=5)
+    rejected = [r for c in store.commits for r in c.rejected]
+    assert len(closed(store)) == (1 + gap if accepted else 1)
     assert len(rejected) == (0 if accepted else 1)
     if rejected:
         assert "6 slices ahead" in rejected[0].reason
@@ -129,32 +131,32 @@ def test_a_document_far_ahead_is_an_error_of_its_time(gap: int, accepted: bool) 
 
 def test_a_repeated_id_is_refused_within_its_distance() -> None:
     items = [*years({2001: 30}), document(29, 2001), document(3, 2001)]
-    log = run(items, remembered_ids=20)
-    rejected = [r for c in log.commits for r in c.rejected]
+    store = run(items, remembered_ids=20)
+    rejected = [r for c in store.commits for r in c.rejected]
     assert [(r.offset, r.reason) for r in rejected] == [(30, "id 'd29' was read before")]
-    assert closed(log)[0].n == 31
+    assert closed(store)[0].n == 31
 
 
 def test_a_repetition_is_recognised_by_the_run_that_continues() -> None:
     items = years({2001: 40})
-    log = MemoryStore()
+    store = MemoryStore()
     with pytest.raises(Aborted):
-        engine([*items, ABORT], log, epoch_documents=25).run()
-    engine([*items, items[3]], log, epoch_documents=25).run()
-    assert [r.reason for c in log.commits for r in c.rejected] == ["id 'd3' was read before"]
+        engine([*items, ABORT], store, epoch_documents=25).run()
+    engine([*items, items[3]], store, epoch_documents=25).run()
+    assert [r.reason for c in store.commits for r in c.rejected] == ["id 'd3' was read before"]
 
 
 def test_the_document_that_ends_a_slice_is_no_repetition() -> None:
-    log = run(years({2001: 20, 2002: 1, 2003: 20}))
-    assert [r.n for r in closed(log)] == [20, 1, 20]
-    assert not any(c.rejected for c in log.commits)
+    store = run(years({2001: 20, 2002: 1, 2003: 20}))
+    assert [r.n for r in closed(store)] == [20, 1, 20]
+    assert not any(c.rejected for c in store.commits)
 
 
 @pytest.mark.parametrize(("linger", "expected"), [(None, [10]), (1e-9, [5, 5])])
 def test_an_epoch_is_closed_after_its_linger_time(linger: float | None, expected: list[int]) -> None:
     items = years({2001: 10})
-    log = run([*items[:5], PAUSE, *items[5:]], linger=linger, topics=2)
-    assert sizes(log) == expected
+    store = run([*items[:5], PAUSE, *items[5:]], linger=linger, topics=2)
+    assert sizes(store) == expected
 
 
 def test_what_an_engine_tells_after_every_batch_and_commit() -> None:
@@ -172,16 +174,16 @@ def test_what_an_engine_tells_after_every_batch_and_commit() -> None:
 
 def interrupted(handed: int) -> MemoryStore:
     """Stop once the source handed out so many documents, then continue with an engine that only has the store."""
-    log = MemoryStore()
+    store = MemoryStore()
     source = OneByOne(FOUR_YEARS)
-    first = engine(source, log, epoch_documents=25, window=60)
+    first = engine(source, store, epoch_documents=25, window=60)
     first.run(stop=lambda: source.handed >= handed)
     assert not first.finished
-    second = engine(OneByOne(FOUR_YEARS), log, epoch_documents=25, window=60)
+    second = engine(OneByOne(FOUR_YEARS), store, epoch_documents=25, window=60)
     assert second.documents == first.documents
     second.run()
     assert second.finished
-    return log
+    return store
 
 
 @pytest.mark.parametrize("handed", [25, 65, 105, 145])
@@ -190,11 +192,11 @@ def test_stopped_between_epochs_and_continued_is_undisturbed(handed: int) -> Non
 
 
 def test_stopped_within_an_epoch_and_continued_only_the_cut_shows() -> None:
-    log, whole = interrupted(81), run(FOUR_YEARS, epoch_documents=25, window=60)
-    assert sizes(log) == [25, 15, 25, 15, 1, 25, 14, 25, 15]
-    assert committed(log)[:4] == committed(whole)[:4]
-    assert [(r.slice, r.n) for r in closed(log)] == [(r.slice, r.n) for r in closed(whole)]
-    for ours, theirs in zip(closed(log), closed(whole), strict=True):
+    store, whole = interrupted(81), run(FOUR_YEARS, epoch_documents=25, window=60)
+    assert sizes(store) == [25, 15, 25, 15, 1, 25, 14, 25, 15]
+    assert committed(store)[:4] == committed(whole)[:4]
+    assert [(r.slice, r.n) for r in closed(store)] == [(r.slice, r.n) for r in closed(whole)]
+    for ours, theirs in zip(closed(store), closed(whole), strict=True):
         assert ours.topics is not None
         assert theirs.topics is not None
         np.testing.assert_allclose(ours.topics.n, theirs.topics.n, atol=0.05)
@@ -202,18 +204,18 @@ def test_stopped_within_an_epoch_and_continued_only_the_cut_shows() -> None:
 
 @pytest.mark.parametrize("at", all_but([0, 10, 25, 40, 41, 130, 160], 10, 25, 40, 130))
 def test_a_source_that_fails_loses_nothing(at: int) -> None:
-    log = MemoryStore()
+    store = MemoryStore()
     with pytest.raises(Aborted):
-        engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], log, epoch_documents=25, batch_documents=10).run()
-    engine(FOUR_YEARS, log, epoch_documents=25, batch_documents=10).run()
-    assert committed(log) == committed(run(FOUR_YEARS, epoch_documents=25, batch_documents=10))
+        engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], store, epoch_documents=25, batch_documents=10).run()
+    engine(FOUR_YEARS, store, epoch_documents=25, batch_documents=10).run()
+    assert committed(store) == committed(run(FOUR_YEARS, epoch_documents=25, batch_documents=10))
 
 
 def test_batches_learnt_in_place_leave_what_is_restored() -> None:
-    log, source = MemoryStore(), OneByOne(FOUR_YEARS)
-    first = engine(source, log, epoch_documents=30, batch_documents=10, threads=3)
+    store, source = MemoryStore(), OneByOne(FOUR_YEARS)
+    first = engine(source, store, epoch_documents=30, batch_documents=10, threads=3)
     first.run(stop=lambda: source.handed >= 70)
-    second = engine(FOUR_YEARS, log, threads=3)
+    second = engine(FOUR_YEARS, store, threads=3)
     ours, theirs = track_state(first), track_state(second)
     assert ours is not None
     assert theirs is not None
@@ -223,21 +225,21 @@ def test_batches_learnt_in_place_leave_what_is_restored() -> None:
 
 
 def test_a_finished_run_adds_nothing() -> None:
-    log = run(FOUR_YEARS)
-    epochs = len(log.commits)
-    again = engine(FOUR_YEARS, log)
+    store = run(FOUR_YEARS)
+    epochs = len(store.commits)
+    again = engine(FOUR_YEARS, store)
     again.run()
     assert again.finished
-    assert len(log.commits) == epochs
+    assert len(store.commits) == epochs
 
 
 def test_a_finished_run_goes_on_when_the_source_has_grown() -> None:
-    log = run(FOUR_YEARS[:120])
-    more = engine(FOUR_YEARS, log)
+    store = run(FOUR_YEARS[:120])
+    more = engine(FOUR_YEARS, store)
     more.run()
     assert more.finished
-    assert [(r.slice.label, r.n) for r in closed(log)] == [(str(year), 40) for year in (2001, 2002, 2003, 2004)]
-    assert {s.slice for s in log.commits[-1].smoothed} == {2001, 2002, 2003, 2004}
+    assert [(r.slice.label, r.n) for r in closed(store)] == [(str(year), 40) for year in (2001, 2002, 2003, 2004)]
+    assert {s.slice for s in store.commits[-1].smoothed} == {2001, 2002, 2003, 2004}
 
 
 class Remembering(MemoryStore):
@@ -254,10 +256,10 @@ class Remembering(MemoryStore):
 
 
 def test_what_is_being_written_does_not_change_while_more_is_learnt() -> None:
-    log = Remembering()
-    engine(FOUR_YEARS, log, epoch_documents=15, batch_documents=5).run()
-    assert sum(len(was) > 0 for _, was in log.sums) > 4
-    for given, was in log.sums:
+    store = Remembering()
+    engine(FOUR_YEARS, store, epoch_documents=15, batch_documents=5).run()
+    assert sum(len(was) > 0 for _, was in store.sums) > 4
+    for given, was in store.sums:
         np.testing.assert_array_equal(given, was)
 
 
@@ -271,30 +273,30 @@ class Locked(MemoryStore):
     def commit(self, *commits: Commit) -> None:
         if self.times and self.epoch in [one.epoch.epoch for one in commits]:
             self.times -= 1
-            raise StoreLocked("the log is held by somebody")
+            raise StoreLocked("the run file is held by somebody")
         super().commit(*commits)
 
 
 def test_an_epoch_waits_for_a_locked_store(caplog: pytest.LogCaptureFixture) -> None:
-    log = Locked(epoch=3, times=2)
-    engine(FOUR_YEARS, log, epoch_documents=25).run()
-    assert committed(log) == committed(run(FOUR_YEARS, epoch_documents=25))
+    store = Locked(epoch=3, times=2)
+    engine(FOUR_YEARS, store, epoch_documents=25).run()
+    assert committed(store) == committed(run(FOUR_YEARS, epoch_documents=25))
     assert caplog.text.count("epoch 3 waits") == 2
 
 
 def test_a_locked_store_does_not_outlive_a_stop() -> None:
-    log = Locked(epoch=3, times=10**9)
+    store = Locked(epoch=3, times=10**9)
     with pytest.raises(StoreLocked):
-        engine(FOUR_YEARS, log, epoch_documents=25).run(stop=lambda: log.times < 10**9)
-    assert len(log.commits) == 2
+        engine(FOUR_YEARS, store, epoch_documents=25).run(stop=lambda: store.times < 10**9)
+    assert len(store.commits) == 2
 
 
 @pytest.mark.parametrize("slices", ["year", "quarter", "month", "week", "day", "hour", "10"])
 def test_a_stream_may_begin_with_rejected_messages(slices: str) -> None:
-    log = run([b"?"] * 12, slices=slices, epoch_documents=5)
-    assert [c.epoch.rejected for c in log.commits] == [5, 5, 2]
-    assert not closed(log)
-    assert log.commits[-1].finished
+    store = run([b"?"] * 12, slices=slices, epoch_documents=5)
+    assert [c.epoch.rejected for c in store.commits] == [5, 5, 2]
+    assert not closed(store)
+    assert store.commits[-1].finished
 
 
 def test_nothing_at_all_commits_nothing() -> None:
@@ -326,14 +328,14 @@ def test_topics_start_in_the_middle_of_a_huge_slice() -> None:
         found.extend(topics.tolist())
 
     items = years({2001: HUGE, 2002: 300})
-    log = run(items, epoch_documents=500, assigned=count)
-    epochs = [c.epoch for c in log.commits]
+    store = run(items, epoch_documents=500, assigned=count)
+    epochs = [c.epoch for c in store.commits]
     assert [e.topics is not None for e in epochs] == [False] * 7 + [True] * 4
     assert [bool(np.isfinite(e.prequential)) for e in epochs] == [False] * 8 + [True] * 3
     assert len(found) == HUGE + 300 - 4000
     subject = [i % 3 for i in range(4000, HUGE + 300)]
     assert len(set(zip(subject, found, strict=True))) == 3
-    first, second = closed(log)
+    first, second = closed(store)
     assert first.n == HUGE
     assert first.topics is not None
     assert first.topics.n.sum() == pytest.approx(HUGE, rel=1e-3)
@@ -343,30 +345,30 @@ def test_topics_start_in_the_middle_of_a_huge_slice() -> None:
 
 def test_a_run_that_started_in_a_huge_slice_can_be_continued() -> None:
     items = years({2001: HUGE, 2002: 300})
-    log = MemoryStore()
+    store = MemoryStore()
     with pytest.raises(Aborted):
-        engine([*items[:4400], ABORT, *items[4400:]], log, epoch_documents=500).run()
-    engine(items, log, epoch_documents=500).run()
-    assert committed(log) == committed(run(items, epoch_documents=500))
+        engine([*items[:4400], ABORT, *items[4400:]], store, epoch_documents=500).run()
+    engine(items, store, epoch_documents=500).run()
+    assert committed(store) == committed(run(items, epoch_documents=500))
 
 
 def test_a_first_slice_that_is_too_small_waits() -> None:
-    log = run(years({2001: 5, 2002: 4, 2003: 40}), topics=6)
-    reports = closed(log)
+    store = run(years({2001: 5, 2002: 4, 2003: 40}), topics=6)
+    reports = closed(store)
     assert [r.n for r in reports] == [5, 4, 40]
     assert [r.topics is None for r in reports] == [True, True, False]
     assert [len(r.events) for r in reports] == [0, 0, 6]
-    smoothed = {s.slice: s.topics for c in log.commits for s in c.smoothed}
+    smoothed = {s.slice: s.topics for c in store.commits for s in c.smoothed}
     assert sorted(smoothed) == [2001, 2002, 2003]
     assert smoothed[2001].n.sum() == pytest.approx(5, abs=1e-3)
 
 
 @pytest.mark.parametrize(("documents", "topics"), [(1, 0), (2, 0), (12, 12)])
 def test_more_topics_than_documents(documents: int, topics: int) -> None:
-    log = run(years({2001: documents}), topics=30)
-    (report,) = closed(log)
+    store = run(years({2001: documents}), topics=30)
+    (report,) = closed(store)
     assert report.n == documents
-    assert log.commits[-1].finished
+    assert store.commits[-1].finished
     assert (report.topics is not None) == bool(topics)
     if report.topics is not None:
         assert 1 <= len(report.topics.topic) <= topics
@@ -375,8 +377,8 @@ def test_more_topics_than_documents(documents: int, topics: int) -> None:
 
 def test_topics_that_are_added_later_have_new_ids() -> None:
     strangers = noise({2001: 1004})[1000:]  # without known words: eight documents are left for the first topics
-    log = run([*years({2001: 8}), *strangers, *years({2001: 8, 2002: 40})[8:]], topics=6)
-    first, second = closed(log)
+    store = run([*years({2001: 8}), *strangers, *years({2001: 8, 2002: 40})[8:]], topics=6)
+    first, second = closed(store)
     assert first.topics is not None
     assert second.topics is not None
     assert first.topics.topic.tolist() == [0, 1, 2, 3]
@@ -407,24 +409,24 @@ def test_documents_without_known_words_belong_nowhere() -> None:
         found.extend(topics.tolist())
 
     items = [*years({2001: 30}), *({"id": f"x{i}", "time": 2002, "text": f"qqq{i} and the"} for i in range(4))]
-    log = run(items, assigned=count)
+    store = run(items, assigned=count)
     assert found == [-1] * 4
-    assert log.commits[-1].epoch.empty == 4
-    assert log.commits[-1].epoch.oov_rate == 1.0
-    assert np.isnan(log.commits[-1].epoch.prequential)
+    assert store.commits[-1].epoch.empty == 4
+    assert store.commits[-1].epoch.oov_rate == 1.0
+    assert np.isnan(store.commits[-1].epoch.prequential)
 
 
 def test_documents_that_share_no_word_are_not_kept_for_ever() -> None:
     items = noise({2001: 1000, 2002: 3000})
-    log = MemoryStore()
+    store = MemoryStore()
     with pytest.raises(Aborted):
-        engine([*items, ABORT], log, epoch_documents=1000).run()
-    continued = engine([*items, *years({2002: 4000, 2003: 60})[4000:]], log, epoch_documents=1000)
+        engine([*items, ABORT], store, epoch_documents=1000).run()
+    continued = engine([*items, *years({2002: 4000, 2003: 60})[4000:]], store, epoch_documents=1000)
     assert continued.documents == 4000
     assert continued.state.buffer.documents == 0
     continued.run()
-    assert [r.n for r in closed(log)] == [1000, 3000, 60]
-    assert [r.topics is None for r in closed(log)] == [True, True, False]
+    assert [r.n for r in closed(store)] == [1000, 3000, 60]
+    assert [r.topics is None for r in closed(store)] == [True, True, False]
 
 
 def test_vectors_are_followed_too() -> None:
@@ -434,23 +436,23 @@ def test_vectors_are_followed_too() -> None:
         value = rng.normal(0.0, 0.1, 6)
         value[i % 3] += 1.0
         items.append({"id": str(i), "time": 2001 + i // 40, "v": value.tolist()})
-    log = run(items, encoder=VectorEncoder(6, list("abcdef")), codec=FieldCodec(vector="v"))
-    for report in closed(log):
+    store = run(items, encoder=VectorEncoder(6, list("abcdef")), codec=FieldCodec(vector="v"))
+    for report in closed(store):
         assert report.topics is not None
         assert report.dimension == 6
         assert sorted(words[0][0] for words in report.topics.words) == ["a", "b", "c"]
 
 
 def test_an_engine_reads_counts_of_earlier_runs() -> None:
-    log = run([*FOUR_YEARS, b"?"])
-    again = engine(FOUR_YEARS, log)
+    store = run([*FOUR_YEARS, b"?"])
+    again = engine(FOUR_YEARS, store)
     assert (again.documents, again.rejected, again.epoch) == (160, 1, 4)
     assert again.state.model.begun
 
 
 def test_typical_documents_belong_to_their_topic() -> None:
-    log = run(FOUR_YEARS, representative_documents=2, encoder=TextEncoder())
-    for report in closed(log):
+    store = run(FOUR_YEARS, representative_documents=2, encoder=TextEncoder())
+    for report in closed(store):
         assert report.representative is not None
         assert report.topics is not None
         assert report.representative.rank.tolist() == [1, 2] * 3
@@ -462,8 +464,8 @@ def test_typical_documents_belong_to_their_topic() -> None:
 def test_a_slice_larger_than_what_is_kept_is_still_judged_and_shown() -> None:
     """One epoch may hold more documents than are kept of a slice; the first of them are kept all the same."""
     items = [document(i, year) for year in (2001, 2002, 2003) for i in range(year * 10_000, year * 10_000 + 4500)]
-    log = run(items, epoch_documents=6000)
-    reports = closed(log)
+    store = run(items, epoch_documents=6000)
+    reports = closed(store)
     assert [r.n for r in reports] == [4500, 4500, 4500]
     for report in reports[1:]:
         assert report.topics is not None

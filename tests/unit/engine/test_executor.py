@@ -115,12 +115,12 @@ def test_a_run_that_is_stopped_at_any_commit_goes_on_as_if_nothing_had_been(undi
             super().commit(*commits)
             raise KeyboardInterrupt
 
-    log, engine = Stopped(), None
+    store, engine = Stopped(), None
     for _ in range(len(undisturbed.commits)):
-        engine = ranged(stream(), log, Many(2), epoch_documents=400, sample=200)
+        engine = ranged(stream(), store, Many(2), epoch_documents=400, sample=200)
         with pytest.raises(KeyboardInterrupt):
             engine.run()
-    assert committed(log) == committed(undisturbed)
+    assert committed(store) == committed(undisturbed)
     assert engine is not None
     assert engine.documents == 1800
 
@@ -134,48 +134,48 @@ def test_a_part_waits_for_the_others_at_the_end_of_a_slice() -> None:
         ]
         for name, n in spans.items()
     }
-    log = run(Parts(parts), epoch_documents=100)
-    assert [(one.slice.label, one.n) for one in closed(log)] == [("2001", 320), ("2002", 320), ("2003", 10)]
-    assert sum(commit.epoch.late for commit in log.commits) == 0
+    store = run(Parts(parts), epoch_documents=100)
+    assert [(one.slice.label, one.n) for one in closed(store)] == [("2001", 320), ("2002", 320), ("2003", 10)]
+    assert sum(commit.epoch.late for commit in store.commits) == 0
 
 
 def test_the_earliest_part_opens_the_first_slice() -> None:
-    log = run(Parts({"a": [document(0, 2005)], "b": [document(1, 2001), document(2, 2003)]}))
-    assert [(one.slice.label, one.n) for one in closed(log)] == [
+    store = run(Parts({"a": [document(0, 2005)], "b": [document(1, 2001), document(2, 2003)]}))
+    assert [(one.slice.label, one.n) for one in closed(store)] == [
         ("2001", 1), ("2002", 0), ("2003", 1), ("2004", 0), ("2005", 1)
     ]  # fmt: skip
 
 
 def test_late_documents_are_counted_and_learnt_with_the_open_slice() -> None:
     items = [*years({2001: 50, 2002: 50}), document(900, 2001), document(901, 2002)]
-    log = run(Parts({"a": items}), epoch_documents=30)  # type: ignore[dict-item]
-    assert [(one.slice.label, one.n) for one in closed(log)] == [("2001", 50), ("2002", 52)]
-    assert sum(commit.epoch.late for commit in log.commits) == 1
+    store = run(Parts({"a": items}), epoch_documents=30)  # type: ignore[dict-item]
+    assert [(one.slice.label, one.n) for one in closed(store)] == [("2001", 50), ("2002", 52)]
+    assert sum(commit.epoch.late for commit in store.commits) == 1
 
 
 def test_what_is_no_document_is_rejected_and_the_stream_goes_on() -> None:
     items: list[Any] = [*years({2001: 60}), document(7, 2001), document(800, 4001), b"no json", document(801, 2001)]
-    log = run(Parts({"a": items, "b": [document(3, 2001)]}), max_gap=1000)
-    rejected = [one for commit in log.commits for one in commit.rejected]
+    store = run(Parts({"a": items, "b": [document(3, 2001)]}), max_gap=1000)
+    rejected = [one for commit in store.commits for one in commit.rejected]
     assert [(one.part, one.offset) for one in rejected] == [("a", 60), ("a", 61), ("a", 62), ("b", 0)]
     assert "read before" in rejected[0].reason
     assert "2000 slices ahead" in rejected[1].reason
     assert "read before" in rejected[3].reason
-    assert sum(sizes(log)) == 61
+    assert sum(sizes(store)) == 61
 
 
 def test_slices_of_so_many_documents_are_full_to_the_last(undisturbed: MemoryStore) -> None:
     items: list[Any] = news(1000, 1)
     items[5] = b"no json"
-    log = run(Parts(spread(items, 2)), slices="150", epoch_documents=100)
-    assert [one.n for one in closed(log)] == [150] * 6 + [99]
+    store = run(Parts(spread(items, 2)), slices="150", epoch_documents=100)
+    assert [one.n for one in closed(store)] == [150] * 6 + [99]
 
 
 def test_a_range_of_large_messages_is_read_in_bites(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vmfstream.engine.scale.ranged_batches.RANGE_BYTES", 3000)
-    log = run(Parts({"a": news(400, 2)}), epoch_documents=400)
-    assert max(sizes(log)) < 40
-    assert [one.n for one in closed(log)] == [200, 200]
+    store = run(Parts({"a": news(400, 2)}), epoch_documents=400)
+    assert max(sizes(store)) < 40
+    assert [one.n for one in closed(store)] == [200, 200]
 
 
 def test_vectors_need_no_vocabulary() -> None:
@@ -191,30 +191,30 @@ def test_vectors_need_no_vocabulary() -> None:
 
 
 def _vectors(items: list[dict[str, Any]], executor: InProcess) -> MemoryStore:
-    log = MemoryStore()
+    store = MemoryStore()
     codec = FieldCodec(vector="vector", dimension=6)
     encoder = partial(VectorEncoder, 6)
     cut = EngineSettings(Slicing.parse("year"), epoch_documents=200)
     source, model = Parts(spread(items, 2)), TrackerModel(TrackerSettings(topics=3))
     batches = RangedBatches(source, codec, cut, encoder, executor, 50)
-    Engine(source, encoder(), model, log, cut, batches).run()
-    return log
+    Engine(source, encoder(), model, store, cut, batches).run()
+    return store
 
 
 def test_documents_do_not_pass_through_the_driver() -> None:
     """Of what comes back from the workers, texts are only those of documents that are kept."""
-    held, later = bytearray(), bytearray()
+    block_bytes, later = bytearray(), bytearray()
 
     class Watched(Many):
         def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
             results = super().map(function, calls)
             for result in results if function is learn_block else []:
-                (held if result.batch.sums is None else later).extend(pickle.dumps(result))
+                (block_bytes if result.batch.sums is None else later).extend(pickle.dumps(result))
             return results
 
     items = news(6000, 1)
     ranged(Parts({"a": items}), executor=Watched(2), topics=2, window=100, epoch_documents=5000).run()
-    assert b"Report 1234" in held  # the first 4,000 are held for the first fit
+    assert b"Report 1234" in block_bytes  # the first 4,000 are held for the first fit
     assert b"Report 5678" not in later
     assert len(later) < 0.25 * len(pickle.dumps(items[4000:]))
 

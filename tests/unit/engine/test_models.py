@@ -96,7 +96,7 @@ def items(count: int) -> list[dict[str, Any]]:
     return [{"id": str(i), "time": 2001 + i // 20, "v": row.tolist()} for i, row in enumerate(rows)]
 
 
-def axes(source: Sequence[Item], log: MemoryStore, found: list[int] | None = None) -> Engine:
+def axes(source: Sequence[Item], store: MemoryStore, found: list[int] | None = None) -> Engine:
     def assigned(documents: Sequence[Document], topics: NDArray[np.int64]) -> None:
         if found is not None:
             found.extend(topics.tolist())
@@ -104,29 +104,29 @@ def axes(source: Sequence[Item], log: MemoryStore, found: list[int] | None = Non
     model: Model = Axes()
     read, cut = MemorySource(source), EngineSettings(Slicing("year"), epoch_documents=7)
     batches = LocalBatches(read, FieldCodec(vector="v"), cut, assigned)
-    return Engine(read, VectorEncoder(DIMENSION), model, log, cut, batches)
+    return Engine(read, VectorEncoder(DIMENSION), model, store, cut, batches)
 
 
 def test_another_model_labels_every_document_from_the_first_on() -> None:
-    log, found = MemoryStore(), list[int]()
-    axes(items(50), log, found).run()
+    store, found = MemoryStore(), list[int]()
+    axes(items(50), store, found).run()
     assert found == [i % DIMENSION for i in range(50)]
-    assert [(r.slice.label, r.n) for r in closed(log)] == [("2001", 20), ("2002", 20), ("2003", 10)]
-    for report, count in zip(closed(log), (5.0, 5.0, 2.5), strict=True):
+    assert [(r.slice.label, r.n) for r in closed(store)] == [("2001", 20), ("2002", 20), ("2003", 10)]
+    for report, count in zip(closed(store), (5.0, 5.0, 2.5), strict=True):
         assert report.topics is not None
         np.testing.assert_allclose(report.topics.n, count, atol=0.5)
-    assert [event.topic for event in closed(log)[0].events] == [0, 1, 2, 3]
-    assert [s.slice for commit in log.commits for s in commit.smoothed] == [2001, 2002, 2003]
+    assert [event.topic for event in closed(store)[0].events] == [0, 1, 2, 3]
+    assert [s.slice for commit in store.commits for s in commit.smoothed] == [2001, 2002, 2003]
 
 
 @pytest.mark.parametrize("at", [0, 13, 20, 27, 44])
 def test_another_model_goes_on_from_its_arrays(at: int) -> None:
-    log, whole = MemoryStore(), MemoryStore()
+    store, whole = MemoryStore(), MemoryStore()
     with pytest.raises(Aborted):
-        axes([*items(50)[:at], ABORT], log).run()
-    axes(items(50), log).run()
+        axes([*items(50)[:at], ABORT], store).run()
+    axes(items(50), store).run()
     axes(items(50), whole).run()
-    assert committed(log) == committed(whole)
+    assert committed(store) == committed(whole)
 
 
 def test_a_model_that_cannot_be_shared_is_refused_by_workers() -> None:

@@ -162,11 +162,11 @@ def test_the_temperature_fits_arrival_scores_to_settled_topics(monkeypatch: pyte
         return 0.25
 
     monkeypatch.setattr(tempering, "fitted_inverse_temperature", spy)
-    log = run(years({2001: 60, 2002: 90}))
-    assert closed(log)[-1].temperature == 4.0
+    run_file = run(years({2001: 60, 2002: 90}))
+    assert closed(run_file)[-1].temperature == 4.0
     ((scores, labels),) = seen
     assert scores.shape == (90, 3)
-    topics = closed(log)[-1].topics
+    topics = closed(run_file)[-1].topics
     assert topics is not None
     np.testing.assert_allclose(np.bincount(labels), topics.n, atol=0.5)
     np.testing.assert_array_equal(scores.argmax(axis=1), labels)

@@ -24,7 +24,7 @@ def test_shares_are_whole_and_in_proportion(total: int, sizes: list[int]) -> Non
 
 @given(SIZES, st.integers(1, 100), st.integers(1, 20))
 def test_a_plan_reads_every_part_from_where_it_stands_without_gaps(sizes: list[int], budget: int, size: int) -> None:
-    extents = [Range(f"p{i}", 7 * i, 7 * i + held) for i, held in enumerate(sizes)]
+    extents = [Range(f"p{i}", 7 * i, 7 * i + size) for i, size in enumerate(sizes)]
     plan = planned(extents, budget, size)
     assert sum(map(len, plan)) == min(budget, sum(sizes))
     assert all(0 < len(one) <= size for one in plan)

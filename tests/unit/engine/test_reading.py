@@ -47,37 +47,37 @@ def test_the_run_file_is_the_same(source: type[MemorySource], ahead: int) -> Non
 
 @pytest.mark.parametrize("at", all_but([0, 10, 25, 40, 41, 130, 160], 10, 25, 40, 130))
 def test_a_source_that_fails_is_met_after_what_came_before(at: int) -> None:
-    log, plain = MemoryStore(), MemoryStore()
-    for store, ahead in ((log, MUCH), (plain, 0)):
+    store, plain = MemoryStore(), MemoryStore()
+    for each, ahead in ((store, MUCH), (plain, 0)):
         with pytest.raises(Aborted):
-            engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], store, ahead=ahead, **CUTS).run()
-    assert committed(log) == committed(plain)
+            engine([*FOUR_YEARS[:at], ABORT, *FOUR_YEARS[at:]], each, ahead=ahead, **CUTS).run()
+    assert committed(store) == committed(plain)
     assert not threads()
-    engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert committed(log) == committed(run(FOUR_YEARS, **CUTS))
+    engine(FOUR_YEARS, store, ahead=MUCH, **CUTS).run()
+    assert committed(store) == committed(run(FOUR_YEARS, **CUTS))
 
 
 def test_an_engine_whose_source_failed_goes_on() -> None:
-    log = MemoryStore()
-    again = engine([*FOUR_YEARS[:90], ABORT, *FOUR_YEARS[90:]], log, ahead=MUCH, epoch_documents=25)
+    store = MemoryStore()
+    again = engine([*FOUR_YEARS[:90], ABORT, *FOUR_YEARS[90:]], store, ahead=MUCH, epoch_documents=25)
     with pytest.raises(Aborted):
         again.run()
     again.run()
     assert again.finished
-    assert [r.n for r in closed(log)] == [40, 40, 40, 40]
+    assert [r.n for r in closed(store)] == [40, 40, 40, 40]
 
 
 def test_a_stop_leaves_what_was_read_ahead_to_the_next_run() -> None:
-    log, seen = MemoryStore(), list[Progress]()
+    store, seen = MemoryStore(), list[Progress]()
     source = OneByOne(FOUR_YEARS)
-    first = engine(source, log, ahead=MUCH, **CUTS)
+    first = engine(source, store, ahead=MUCH, **CUTS)
     first.run(seen.append, stop=lambda: bool(seen) and seen[-1].documents >= 70)
-    assert first.documents == log.commits[-1].position["memory"] == sum(sizes(log))
+    assert first.documents == store.commits[-1].position["memory"] == sum(sizes(store))
     assert 70 <= first.documents < 80
     assert source.handed > first.documents
     assert not threads()
-    engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert [(r.slice.label, r.n) for r in closed(log)] == [(str(year), 40) for year in (2001, 2002, 2003, 2004)]
+    engine(FOUR_YEARS, store, ahead=MUCH, **CUTS).run()
+    assert [(r.slice.label, r.n) for r in closed(store)] == [(str(year), 40) for year in (2001, 2002, 2003, 2004)]
 
 
 class Slow(MemorySource):
@@ -101,12 +101,12 @@ def test_nobody_polls_once_a_run_is_over() -> None:
 
 
 def test_a_stopped_engine_continues_itself() -> None:
-    log, seen = MemoryStore(), list[Progress]()
-    one = engine(FOUR_YEARS, log, ahead=MUCH, **CUTS)
+    store, seen = MemoryStore(), list[Progress]()
+    one = engine(FOUR_YEARS, store, ahead=MUCH, **CUTS)
     one.run(seen.append, stop=lambda: bool(seen) and seen[-1].documents >= 70)
     one.run()
     assert one.finished
-    assert [r.n for r in closed(log)] == [40, 40, 40, 40]
+    assert [r.n for r in closed(store)] == [40, 40, 40, 40]
 
 
 class Watched(MemorySource):
@@ -164,11 +164,11 @@ def test_a_full_reader_waits_until_something_is_taken() -> None:
 
 def test_one_thread_polls_and_hears_what_was_committed() -> None:
     source = Watched(FOUR_YEARS)
-    log = run(source, ahead=MUCH, **CUTS)
+    store = run(source, ahead=MUCH, **CUTS)
     assert source.positions[-1] == {"memory": 160}
     assert threading.get_ident() not in source.pollers or len(source.pollers) == 2
     assert len({*source.pollers} - {threading.get_ident()}) == 1
-    assert [c.epoch.lag for c in log.commits][-1] == 0
+    assert [c.epoch.lag for c in store.commits][-1] == 0
 
 
 class Interrupts:
@@ -183,12 +183,12 @@ class Interrupts:
 
 
 def test_an_interrupt_leaves_no_thread_and_nothing_half() -> None:
-    log = MemoryStore()
+    store = MemoryStore()
     with pytest.raises(KeyboardInterrupt):
-        engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run(Interrupts(70))
+        engine(FOUR_YEARS, store, ahead=MUCH, **CUTS).run(Interrupts(70))
     assert not threads()
-    engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert committed(log) == committed(run(FOUR_YEARS, **CUTS))
+    engine(FOUR_YEARS, store, ahead=MUCH, **CUTS).run()
+    assert committed(store) == committed(run(FOUR_YEARS, **CUTS))
 
 
 class Refusing(MemoryStore):
@@ -206,43 +206,43 @@ class Refusing(MemoryStore):
 
 
 def test_an_epoch_that_cannot_be_written_ends_the_run() -> None:
-    log = Refusing(lambda: InputError("the disk is full"))
+    store = Refusing(lambda: InputError("the disk is full"))
     with pytest.raises(InputError, match="the disk is full"):
-        engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert len(log.commits) <= 2
+        engine(FOUR_YEARS, store, ahead=MUCH, **CUTS).run()
+    assert len(store.commits) <= 2
     assert not threads()
 
 
 def test_the_last_epoch_that_cannot_be_written_is_reported_too() -> None:
-    log = Refusing(lambda: InputError("the disk is full"))
+    store = Refusing(lambda: InputError("the disk is full"))
     with pytest.raises(InputError, match="the disk is full"):
-        engine(FOUR_YEARS[:65], log, ahead=MUCH, **CUTS).run()
+        engine(FOUR_YEARS[:65], store, ahead=MUCH, **CUTS).run()
 
 
 def test_an_epoch_waits_for_a_locked_store(caplog: pytest.LogCaptureFixture) -> None:
-    log = Refusing(lambda: StoreLocked("the log is held by somebody"), times=2)
-    engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run()
-    assert committed(log) == committed(run(FOUR_YEARS, **CUTS))
+    store = Refusing(lambda: StoreLocked("the run file is held by somebody"), times=2)
+    engine(FOUR_YEARS, store, ahead=MUCH, **CUTS).run()
+    assert committed(store) == committed(run(FOUR_YEARS, **CUTS))
     assert caplog.text.count("epoch 3 waits") == 2
 
 
 def test_a_locked_store_does_not_outlive_a_stop() -> None:
-    log = Refusing(lambda: StoreLocked("the log is held by somebody"))
+    store = Refusing(lambda: StoreLocked("the run file is held by somebody"))
     with pytest.raises(StoreLocked):
-        engine(FOUR_YEARS, log, ahead=MUCH, **CUTS).run(stop=lambda: log.times < 10**9)
-    assert len(log.commits) <= 2
+        engine(FOUR_YEARS, store, ahead=MUCH, **CUTS).run(stop=lambda: store.times < 10**9)
+    assert len(store.commits) <= 2
 
 
 def test_an_epoch_is_reported_once_it_is_in_the_run_file() -> None:
-    log, seen = MemoryStore(), list[Progress]()
+    store, seen = MemoryStore(), list[Progress]()
 
     def observe(now: Progress) -> None:
-        assert len(log.commits) >= now.epoch - 1
+        assert len(store.commits) >= now.epoch - 1
         if now.epoch and now.epoch not in {one.epoch for one in seen}:
             seen.append(now)
 
-    engine(FOUR_YEARS, log, ahead=MUCH, epoch_documents=25).run(observe)
-    assert [one.epoch for one in seen] == [commit.epoch.epoch for commit in log.commits]
+    engine(FOUR_YEARS, store, ahead=MUCH, epoch_documents=25).run(observe)
+    assert [one.epoch for one in seen] == [commit.epoch.epoch for commit in store.commits]
     assert seen[-1].finished
 
 
@@ -266,22 +266,22 @@ class Waiting(MemorySource):
 
 
 def test_an_epoch_is_reported_while_the_source_is_quiet() -> None:
-    source, log = Waiting(FOUR_YEARS[:30]), MemoryStore()
+    source, store = Waiting(FOUR_YEARS[:30]), MemoryStore()
 
     def observe(now: Progress) -> None:
         source.over |= now.epoch == 2
 
-    engine(source, log, ahead=MUCH, epoch_documents=15, linger=3600.0).run(observe)
-    assert sizes(log)[:2] == [15, 15]
+    engine(source, store, ahead=MUCH, epoch_documents=15, linger=3600.0).run(observe)
+    assert sizes(store)[:2] == [15, 15]
 
 
 def test_a_whole_run_writes_the_same_file(tmp_path: Path) -> None:
     settings = RunSettings(topics=3, threads=1, window=60, epoch_documents=25, sample=50)
     logs = []
     for ahead in (0, MUCH):
-        log = RunFile(tmp_path / f"{ahead}.duckdb")
-        follow(MemorySource(FOUR_YEARS), FieldCodec(), log, settings, ahead=ahead)
-        checkpoint = log.resume()
+        store = RunFile(tmp_path / f"{ahead}.duckdb")
+        follow(MemorySource(FOUR_YEARS), FieldCodec(), store, settings, ahead=ahead)
+        checkpoint = store.resume()
         assert checkpoint is not None
         assert checkpoint.slice_state is not None
         states = {**checkpoint.open_state, **checkpoint.slice_state}

@@ -94,9 +94,9 @@ def test_stop_words_are_left_out(language: str, further: str, kept: set[str]) ->
     items: list[Any] = years({2001: 30})
     for item in items[::4]:
         item["text"] += " the"
-    log = MemoryStore()
-    follow(MemorySource(items), FieldCodec(), log, replace(SETTINGS, language=language, stop_words=further))
-    topics = closed(log)[0].topics
+    store = MemoryStore()
+    follow(MemorySource(items), FieldCodec(), store, replace(SETTINGS, language=language, stop_words=further))
+    topics = closed(store)[0].topics
     assert topics is not None
     words = {word for of_topic in topics.words for word, _ in of_topic}
     assert words & {"the", "ship"} == kept
@@ -120,9 +120,9 @@ OTHER_RULES = TrackerSettings(births=BirthSettings(least_gain=5.0), fitting=Wind
 
 
 def test_a_run_file_says_under_which_rules_it_was_made(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "a.duckdb")
-    follow(MemorySource(FOUR_YEARS), FieldCodec(), log, replace(SETTINGS, rules=OTHER_RULES))
-    stored = log.settings({})
+    store = RunFile(tmp_path / "a.duckdb")
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), store, replace(SETTINGS, rules=OTHER_RULES))
+    stored = store.settings({})
     assert stored["rule.births.least_gain"] == "5.0"
     assert stored["rule.fitting.cooling"] == "1.7"
     assert stored["rule.drift.history"] == "5000"
@@ -134,16 +134,16 @@ def test_a_run_goes_on_under_the_rules_that_it_was_begun_with(tmp_path: Path) ->
     begun = replace(SETTINGS, rules=OTHER_RULES)
     whole = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), whole, begun)
-    log, parts = RunFile(tmp_path / "a.duckdb"), MemoryStore()
-    for store in (log, parts):
+    store, parts = RunFile(tmp_path / "a.duckdb"), MemoryStore()
+    for each in (store, parts):
         with pytest.raises(Aborted):
-            follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), store, begun)
-        follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS)
+            follow(MemorySource([*FOUR_YEARS[:70], ABORT]), FieldCodec(), each, begun)
+        follow(MemorySource(FOUR_YEARS), FieldCodec(), each, SETTINGS)
     assert committed(parts) == committed(whole)
     usual = MemoryStore()
     follow(MemorySource(FOUR_YEARS), FieldCodec(), usual, SETTINGS)
     assert committed(usual) != committed(whole)
-    assert agree(SETTINGS, log.settings({})).rules == OTHER_RULES
+    assert agree(SETTINGS, store.settings({})).rules == OTHER_RULES
 
 
 def test_other_rules_than_those_of_a_run_file_are_refused() -> None:
@@ -225,10 +225,10 @@ def test_every_method_is_scored_at_every_slice_after_the_first() -> None:
 
 
 def test_the_tracker_is_scored_as_in_an_ordinary_run() -> None:
-    log = MemoryStore()
-    follow(MemorySource(FOUR_YEARS), FieldCodec(), log, SETTINGS)
+    store = MemoryStore()
+    follow(MemorySource(FOUR_YEARS), FieldCodec(), store, SETTINGS)
     comparison = evaluate(MemorySource(FOUR_YEARS), FieldCodec(), SETTINGS)
-    assert [row.scores["tracker"] for row in comparison.rows] == [r.predicted for r in closed(log)[1:]]
+    assert [row.scores["tracker"] for row in comparison.rows] == [r.predicted for r in closed(store)[1:]]
 
 
 def test_a_short_comparison_counts_all_its_slices() -> None:

@@ -143,9 +143,9 @@ def test_without_a_limit_there_is_nothing() -> None:
 
 
 def test_the_run_file_holds_the_sample(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    engine(years({2001: 60, 2002: 80, 2003: 40}), log, sample=60, epoch_documents=25).run()
-    with duckdb.connect(str(log.path), read_only=True) as connection:
+    store = RunFile(tmp_path / "run.duckdb")
+    engine(years({2001: 60, 2002: 80, 2003: 40}), store, sample=60, epoch_documents=25).run()
+    with duckdb.connect(str(store.path), read_only=True) as connection:
         found = connection.execute("select slice, count(*) from sample group by slice order by slice").fetchall()
         packed = connection.execute("select packed from sample where source_offset < 60 limit 1").fetchall()[0][0]
     assert found == [(2001, 15), (2002, 15), (2003, 15)]
@@ -156,21 +156,21 @@ def test_an_interrupted_run_samples_the_same(tmp_path: Path) -> None:
     items = years({2001: 60, 2002: 80, 2003: 40})
     rows = []
     for stops in (False, True):
-        log = RunFile(tmp_path / f"{stops}.duckdb")
+        store = RunFile(tmp_path / f"{stops}.duckdb")
         for n in range(1, 400) if stops else ():
-            one = engine(items, log, sample=60, epoch_documents=25)
+            one = engine(items, store, sample=60, epoch_documents=25)
             one.run(stop=iter([*[False] * 12, *[True] * 400]).__next__)
             if one.finished or n > 30:
                 break
-        engine(items, log, sample=60, epoch_documents=25).run()
-        with duckdb.connect(str(log.path), read_only=True) as connection:
+        engine(items, store, sample=60, epoch_documents=25).run()
+        with duckdb.connect(str(store.path), read_only=True) as connection:
             rows.append(connection.execute("select * from sample order by all").fetchall())
     assert rows[0] == rows[1]
 
 
 def test_a_state_from_before_there_were_samples_begins_one() -> None:
-    source, log = MemorySource(years({2001: 60, 2002: 60})), MemoryStore()
-    engine(source, log).run(stop=iter([*[False] * 3, *[True] * 400]).__next__)
-    again = engine(MemorySource(years({2001: 60, 2002: 60, 2003: 20})), log, sample=50)
+    source, store = MemorySource(years({2001: 60, 2002: 60})), MemoryStore()
+    engine(source, store).run(stop=iter([*[False] * 3, *[True] * 400]).__next__)
+    again = engine(MemorySource(years({2001: 60, 2002: 60, 2003: 20})), store, sample=50)
     again.run()
-    assert sum(len(c.sampled.key) for c in log.commits if c.sampled is not None) > 0
+    assert sum(len(c.sampled.key) for c in store.commits if c.sampled is not None) > 0

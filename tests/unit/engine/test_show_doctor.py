@@ -24,15 +24,15 @@ SETTINGS = RunSettings(title="Reports", topics=3, threads=1, window=60)
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("log") / "run.duckdb"
     items = [*years({2001: 40, 2002: 40, 2003: 45}), b"{", b"?", b"[]"]
     follow(MemorySource(items), FieldCodec(), RunFile(path), SETTINGS)
     return path
 
 
-def test_the_newest_slice_largest_topic_first(log: Path) -> None:
-    rows = newest_topics(log, words=8, smoothed=False)
+def test_the_newest_slice_largest_topic_first(run_file: Path) -> None:
+    rows = newest_topics(run_file, words=8, smoothed=False)
     assert [row["slice"] for row in rows] == ["2003"] * 3
     assert [row["documents"] for row in rows] == [15] * 3
     assert sorted(row["topic"] for row in rows) == [0, 1, 2]
@@ -49,18 +49,18 @@ def test_sizes_decide_the_order(tmp_path: Path) -> None:
     assert [len(row["words"]) for row in rows] == [1, 1, 1]
 
 
-def test_one_topic_over_time(log: Path) -> None:
+def test_one_topic_over_time(run_file: Path) -> None:
     for smoothed in (False, True):
-        rows = one_topic(log, 1, words=5, smoothed=smoothed)
+        rows = one_topic(run_file, 1, words=5, smoothed=smoothed)
         assert [row["slice"] for row in rows] == ["2001", "2002", "2003"]
         assert rows[0]["drift_angle"] == ""
         assert rows[1]["drift_angle"].endswith("°")
         assert all(len(row["words"]) == 5 for row in rows)
 
 
-def test_an_unknown_topic_names_the_known(log: Path) -> None:
+def test_an_unknown_topic_names_the_known(run_file: Path) -> None:
     with pytest.raises(InputError, match="no topic 17; topics: 0, 1, 2"):
-        one_topic(log, 17, words=5, smoothed=False)
+        one_topic(run_file, 17, words=5, smoothed=False)
 
 
 def test_a_run_file_without_smoothed_topics_says_so(tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ def test_wrong_numbers_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "compiled kernels" in [check.what for check in examine() if not check.good]
 
 
-def test_a_run_file_is_examined(log: Path) -> None:
-    found = {check.what: check.found for check in examine(log)}
-    assert "Reports" in found[str(log)]
-    assert "finished" in found[str(log)]
+def test_a_run_file_is_examined(run_file: Path) -> None:
+    found = {check.what: check.found for check in examine(run_file)}
+    assert "Reports" in found[str(run_file)]
+    assert "finished" in found[str(run_file)]
     assert "newest closed slice 2003" in found["epochs"]
     assert found["rejected"] == "3 (2 x not JSON; 1 x not a JSON object)"
 

@@ -36,13 +36,13 @@ def made(path: Path, sizes: dict[int, int] = SIZES, **settings: object) -> Path:
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("snapshots") / "run.duckdb")
 
 
 @pytest.fixture
-def copy(log: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(log, tmp_path / "copy.duckdb"))
+def copy(run_file: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(run_file, tmp_path / "copy.duckdb"))
 
 
 def units(rng: np.random.Generator, d: int, k: int) -> NDArray[np.float32]:
@@ -213,11 +213,11 @@ def test_no_sample(tmp_path: Path) -> None:
 
 
 def test_no_topics(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
+    run_file = RunFile(tmp_path / "run.duckdb")
     items = [{"id": str(i), "time": 2001, "text": "the of and"} for i in range(3)]
-    follow(MemorySource(items), FieldCodec(), log, RunSettings(topics=3, slices="year"))
+    follow(MemorySource(items), FieldCodec(), run_file, RunSettings(topics=3, slices="year"))
     with pytest.raises(InputError, match="no topics yet"):
-        take_snapshots(log.path)
+        take_snapshots(run_file.path)
 
 
 def test_no_run_file(tmp_path: Path) -> None:

@@ -35,43 +35,43 @@ __import__("time").sleep(float(sys.argv[3]))
 
 @pytest.mark.parametrize("reading", [True, False])
 def test_names_the_process_that_holds_the_file(tmp_path: Path, reading: bool) -> None:
-    log = RunFile(tmp_path / "run.duckdb", timeout=0.2)
-    log.commit(commit(0))
-    with run(_HOLD, log.path, reading, 3600) as process:
+    run_file = RunFile(tmp_path / "run.duckdb", timeout=0.2)
+    run_file.commit(commit(0))
+    with run(_HOLD, run_file.path, reading, 3600) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()
             with pytest.raises(StoreLocked, match=rf"run\.duckdb is held by process {process.pid} .* 0\.2 s"):
-                log.commit(commit(1))
+                run_file.commit(commit(1))
             if not reading:
                 with pytest.raises(StoreLocked, match=str(process.pid)):
-                    Reader(log.path, timeout=0.1)
+                    Reader(run_file.path, timeout=0.1)
         finally:
             process.kill()
-    log.commit(commit(1))
+    run_file.commit(commit(1))
 
 
 def test_waits_for_a_file_that_is_soon_released(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    with run(_HOLD, log.path, False, 0.3) as process:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    with run(_HOLD, run_file.path, False, 0.3) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        log.commit(commit(0))
-        assert Reader(log.path).newest().epoch == 0
+        run_file.commit(commit(0))
+        assert Reader(run_file.path).newest().epoch == 0
 
 
 def test_a_writer_in_the_same_process_makes_a_reader_wait(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    reader = Reader(log.path, timeout=0.1)
-    with duckdb.connect(log.path), pytest.raises(StoreLocked, match="another connection of this process"):
+    run_file = RunFile(tmp_path / "run.duckdb")
+    reader = Reader(run_file.path, timeout=0.1)
+    with duckdb.connect(run_file.path), pytest.raises(StoreLocked, match="another connection of this process"):
         reader.newest()
     assert reader.newest().epoch == -1
 
 
 def test_holds_nothing_between_commits(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0))
-    with run("import sys, duckdb; duckdb.connect(sys.argv[1]).execute('drop table event')", log.path) as process:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    with run("import sys, duckdb; duckdb.connect(sys.argv[1]).execute('drop table event')", run_file.path) as process:
         assert process.wait() == 0
 
 
@@ -79,18 +79,18 @@ def test_holds_nothing_between_commits(tmp_path: Path) -> None:
 
 
 def test_refuses_a_newer_format_and_says_both(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    with duckdb.connect(log.path) as connection:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    with duckdb.connect(run_file.path) as connection:
         connection.execute("update meta set value = '99' where key = 'format'")
     says = re.escape(f"format 99, this program knows formats up to {len(schema.MIGRATIONS)}")
-    for attempt in (lambda: RunFile(log.path), lambda: Reader(log.path), log.resume):
+    for attempt in (lambda: RunFile(run_file.path), lambda: Reader(run_file.path), run_file.resume):
         with pytest.raises(FormatVersion, match=says):
             attempt()
 
 
 def test_brings_an_older_run_file_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0))
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
 
     def add_a_column(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("alter table topic add column mood double")
@@ -102,13 +102,13 @@ def test_brings_an_older_run_file_up_to_date(tmp_path: Path, monkeypatch: pytest
     now = len(schema.MIGRATIONS)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_a_column))
     with pytest.raises(FormatVersion, match=f"has format {now}, this program reads format {now + 1}"):
-        log.resume()
-    RunFile(log.path)
-    assert Reader(log.path).meta()["format"] == str(now + 1)
+        run_file.resume()
+    RunFile(run_file.path)
+    assert Reader(run_file.path).meta()["format"] == str(now + 1)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, break_off))
     with pytest.raises(KeyboardInterrupt):
-        RunFile(log.path)
-    rows = snapshot(log.path)
+        RunFile(run_file.path)
+    rows = snapshot(run_file.path)
     assert ("format", str(now + 1)) in rows["meta"]
     assert {name for name, _ in rows["migration"]} == {made.__name__ for made in schema.MIGRATIONS[:-1]}
     assert len(rows["topic"][0]) == 11  # with mood, without half
@@ -149,12 +149,12 @@ def test_a_reader_makes_no_file(tmp_path: Path) -> None:
 
 
 def test_does_not_begin_anew_when_its_file_is_deleted(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0))
-    log.path.unlink()
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    run_file.path.unlink()
     with pytest.raises(InputError, match="is gone"):
-        log.commit(commit(1))
-    assert not log.path.exists()
+        run_file.commit(commit(1))
+    assert not run_file.path.exists()
 
 
 @contextmanager
@@ -176,35 +176,35 @@ def unprivileged() -> Iterator[Path]:
 
 def test_says_that_permission_is_missing() -> None:
     with unprivileged() as folder:
-        log = RunFile(folder / "run.duckdb")
-        log.commit(commit(0))
-        log.path.chmod(0o400)
+        run_file = RunFile(folder / "run.duckdb")
+        run_file.commit(commit(0))
+        run_file.path.chmod(0o400)
         with pytest.raises(InputError, match=r"no permission .*run\.duckdb"):
-            log.commit(commit(1))
-        assert Reader(log.path).newest().epoch == 0
+            run_file.commit(commit(1))
+        assert Reader(run_file.path).newest().epoch == 0
         folder.chmod(0o500)
         with pytest.raises(InputError, match=r"no permission .*new\.duckdb"):
             RunFile(folder / "new.duckdb")
-        log.path.chmod(0o600)
+        run_file.path.chmod(0o600)
         with pytest.raises(InputError, match=r"run\.duckdb"):
-            log.commit(commit(1))
+            run_file.commit(commit(1))
         folder.chmod(0o700)
-        log.commit(commit(1))
+        run_file.commit(commit(1))
 
 
 def test_a_full_disk_leaves_the_last_epoch(tmp_path: Path) -> None:
     # a limit on the size of files stands for the disk
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0))
-    before = snapshot(log.path)
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    before = snapshot(run_file.path)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     big: Commit = commit(1, open_state={"mean": np.random.default_rng(0).random(1_000_000)})
-    resource.setrlimit(resource.RLIMIT_FSIZE, (log.path.stat().st_size + 500_000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (run_file.path.stat().st_size + 500_000, limits[1]))
     try:
         with pytest.raises(InputError, match=r"nothing of epoch 1 could be written .*make room"):
-            log.commit(big)
+            run_file.commit(big)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert snapshot(log.path) == before
-    log.commit(big)
-    assert Reader(log.path).newest().epoch == 1
+    assert snapshot(run_file.path) == before
+    run_file.commit(big)
+    assert Reader(run_file.path).newest().epoch == 1

@@ -40,11 +40,11 @@ def epochs() -> list[Commit]:
 
 def written(path: Path, ends: list[int]) -> RunFile:
     """Write the epochs in transactions that end before these."""
-    log, all_of_them = RunFile(path), epochs()
+    run_file, all_of_them = RunFile(path), epochs()
     for first, last in zip([0, *ends], [*ends, len(all_of_them)], strict=True):
         if first < last:
-            log.commit(*all_of_them[first:last])
-    return log
+            run_file.commit(*all_of_them[first:last])
+    return run_file
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def test_the_states_from_before_a_slice_ended_stay(tmp_path: Path) -> None:
 
 
 def test_a_gap_among_epochs_writes_none_of_them(tmp_path: Path) -> None:
-    log, memory = RunFile(tmp_path / "run.duckdb"), MemoryStore()
-    for store in (log, memory):
+    run_file, memory = RunFile(tmp_path / "run.duckdb"), MemoryStore()
+    for store in (run_file, memory):
         with pytest.raises(InputError, match="must go on with 2, got 3"):
             store.commit(commit(0), commit(1), commit(3))
         assert store.resume() is None
@@ -86,16 +86,16 @@ def test_a_gap_among_epochs_writes_none_of_them(tmp_path: Path) -> None:
 
 
 def test_epochs_begin_one_after_the_other(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0), commit(1), commit(2))
-    with duckdb.connect(log.path, read_only=True) as connection:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0), commit(1), commit(2))
+    with duckdb.connect(run_file.path, read_only=True) as connection:
         begun = [one for (one,) in connection.execute("select begun from epoch order by epoch").fetchall()]
     assert [b - a for a, b in pairwise(begun)] == [timedelta(seconds=0.5)] * 2
     assert timedelta(seconds=0.5) <= datetime.now(UTC).replace(tzinfo=None) - begun[-1] < timedelta(seconds=60)
 
 
 def test_dropped_documents_are_never_written(tmp_path: Path) -> None:
-    log = written(tmp_path / "run.duckdb", [])
-    with duckdb.connect(log.path, read_only=True) as connection:
+    run_file = written(tmp_path / "run.duckdb", [])
+    with duckdb.connect(run_file.path, read_only=True) as connection:
         found = connection.execute("select slice, key, packed from sample order by all").fetchall()
     assert found == [(0, 1, b"bag 1"), (0, 2, b"bag 2"), (1, 3, b"bag 3"), (2, 6, b"bag 6"), (2, 7, b"bag 7")]

@@ -30,31 +30,31 @@ with lease(Path(sys.argv[1])):
 
 
 def test_the_second_names_the_first(tmp_path: Path) -> None:
-    log = tmp_path / "run.duckdb"
-    first = subprocess.Popen([sys.executable, "-c", HOLD, str(log)], stdout=subprocess.PIPE, text=True)
+    run_file = tmp_path / "run.duckdb"
+    first = subprocess.Popen([sys.executable, "-c", HOLD, str(run_file)], stdout=subprocess.PIPE, text=True)
     assert first.stdout is not None
     assert first.stdout.readline() == "held\n"
     with (
-        pytest.raises(StoreLocked, match=rf"process {first.pid} is writing the run file {re.escape(str(log))}"),
-        lease(log),
+        pytest.raises(StoreLocked, match=rf"process {first.pid} is writing the run file {re.escape(str(run_file))}"),
+        lease(run_file),
     ):
         pass
     with pytest.raises(StoreLocked, match="choose another --out"):
-        follow(MemorySource([]), FieldCodec(), RunFile(log), RunSettings())
+        follow(MemorySource([]), FieldCodec(), RunFile(run_file), RunSettings())
     first.kill()
     first.communicate()
-    assert Path(f"{log}.lock").exists()
-    with lease(log):  # what a killed run leaves behind
-        assert Path(f"{log}.lock").read_text() == f"{os.getpid()}\n"
-    assert not Path(f"{log}.lock").exists()
+    assert Path(f"{run_file}.lock").exists()
+    with lease(run_file):  # what a killed run leaves behind
+        assert Path(f"{run_file}.lock").read_text() == f"{os.getpid()}\n"
+    assert not Path(f"{run_file}.lock").exists()
 
 
 def test_others_may_read_meanwhile_and_a_failure_releases(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    with lease(log.path):
-        log.commit(commit(0))
-        assert Reader(log.path).newest().epoch == 0
-    with pytest.raises(KeyError), lease(log.path):
+    run_file = RunFile(tmp_path / "run.duckdb")
+    with lease(run_file.path):
+        run_file.commit(commit(0))
+        assert Reader(run_file.path).newest().epoch == 0
+    with pytest.raises(KeyError), lease(run_file.path):
         raise KeyError
-    with lease(log.path):
+    with lease(run_file.path):
         pass

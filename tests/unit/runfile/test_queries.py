@@ -19,13 +19,13 @@ from vmfstream.runfile.writer import RunFile
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Reader:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.settings({"title": "Größe", "seed": "1"})
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.settings({"title": "Größe", "seed": "1"})
     # slices and epochs written in an order that is not that of their keys
-    log.commit(commit(0, closed=[*commit(2).closed, *commit(0).closed]))
-    log.commit(commit(1, small=True))
-    log.commit(commit(2, closed=(), smoothed=[smoothed(2), smoothed(0, (9, 3))], finished=True))
-    return Reader(log.path)
+    run_file.commit(commit(0, closed=[*commit(2).closed, *commit(0).closed]))
+    run_file.commit(commit(1, small=True))
+    run_file.commit(commit(2, closed=(), smoothed=[smoothed(2), smoothed(0, (9, 3))], finished=True))
+    return Reader(run_file.path)
 
 
 def test_settings_and_progress(reader: Reader) -> None:
@@ -187,11 +187,11 @@ for epoch in range(25):
 
 
 def test_never_sees_half_an_epoch_beside_a_writer(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    reader = Reader(log.path)
+    run_file = RunFile(tmp_path / "run.duckdb")
+    reader = Reader(run_file.path)
     seen = set()
     root = Path(__file__).resolve().parents[3]
-    with subprocess.Popen([sys.executable, "-c", _COMMIT, str(log.path)], cwd=root) as process:
+    with subprocess.Popen([sys.executable, "-c", _COMMIT, str(run_file.path)], cwd=root) as process:
         while process.poll() is None:
             events, newest = reader.events(), reader.newest()
             seen.add(newest.epoch)

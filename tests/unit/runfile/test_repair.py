@@ -32,17 +32,17 @@ def overwrite(path: Path, at: int, body: bytes) -> None:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> RunFile:
-    log = RunFile(tmp_path / "run.duckdb")
+def run_file(tmp_path: Path) -> RunFile:
+    run_file = RunFile(tmp_path / "run.duckdb")
     for epoch in range(4):
-        log.commit(commit(epoch))
-    return log
+        run_file.commit(commit(epoch))
+    return run_file
 
 
 @pytest.fixture
-def left(log: RunFile) -> Path:
+def left(run_file: RunFile) -> Path:
     """The lock of a run that was killed; its number may be that of a process by now."""
-    lock = log.path.with_name(log.path.name + ".lock")
+    lock = run_file.path.with_name(run_file.path.name + ".lock")
     lock.write_text("1\n")
     return lock
 
@@ -52,49 +52,49 @@ def tear(path: Path) -> None:
     overwrite(path, directory(path)[0] + BLOCK - PAGE, b"new" * 1000)
 
 
-def test_a_torn_block_is_repaired(log: RunFile, left: Path, caplog: pytest.LogCaptureFixture) -> None:
-    before = snapshot(log.path)
-    tear(log.path)
+def test_a_torn_block_is_repaired(run_file: RunFile, left: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = snapshot(run_file.path)
+    tear(run_file.path)
     with pytest.raises(InputError, match=r"does not match stored checksum.*start it again"):
-        Reader(log.path).newest()
+        Reader(run_file.path).newest()
     with caplog.at_level(logging.WARNING):
-        again = RunFile(log.path)
+        again = RunFile(run_file.path)
     assert "was repaired" in caplog.text
-    assert snapshot(log.path) == before
+    assert snapshot(run_file.path) == before
     again.commit(commit(4))
-    assert abandoned(log.path)
+    assert abandoned(run_file.path)
 
 
-def test_without_a_killed_run_nothing_is_repaired(log: RunFile) -> None:
-    tear(log.path)
-    found = log.path.read_bytes()
+def test_without_a_killed_run_nothing_is_repaired(run_file: RunFile) -> None:
+    tear(run_file.path)
+    found = run_file.path.read_bytes()
     with pytest.raises(InputError, match="does not match stored checksum"):
-        RunFile(log.path)
-    assert log.path.read_bytes() == found
+        RunFile(run_file.path)
+    assert run_file.path.read_bytes() == found
 
 
-def test_while_a_run_goes_on_nothing_is_repaired(log: RunFile) -> None:
-    tear(log.path)
-    with lease(log.path), pytest.raises(InputError, match="does not match stored checksum"):
-        RunFile(log.path)
+def test_while_a_run_goes_on_nothing_is_repaired(run_file: RunFile) -> None:
+    tear(run_file.path)
+    with lease(run_file.path), pytest.raises(InputError, match="does not match stored checksum"):
+        RunFile(run_file.path)
 
 
-def test_other_damage_is_reported_and_left_alone(log: RunFile, left: Path) -> None:
-    at = directory(log.path)[0]
-    overwrite(log.path, at + 8, bytes(30 * PAGE))  # what is in force too
-    found = log.path.read_bytes()
+def test_other_damage_is_reported_and_left_alone(run_file: RunFile, left: Path) -> None:
+    at = directory(run_file.path)[0]
+    overwrite(run_file.path, at + 8, bytes(30 * PAGE))  # what is in force too
+    found = run_file.path.read_bytes()
     with pytest.raises(InputError, match="does not match stored checksum"):
-        RunFile(log.path)
-    assert log.path.read_bytes() == found
+        RunFile(run_file.path)
+    assert run_file.path.read_bytes() == found
 
 
-def test_a_run_file_that_was_left_whole_is_opened_as_ever(log: RunFile, left: Path) -> None:
-    before = snapshot(log.path)
-    assert snapshot(RunFile(log.path).path) == before
+def test_a_run_file_that_was_left_whole_is_opened_as_ever(run_file: RunFile, left: Path) -> None:
+    before = snapshot(run_file.path)
+    assert snapshot(RunFile(run_file.path).path) == before
 
 
-def test_a_lock_is_abandoned_if_nobody_holds_it(log: RunFile) -> None:
-    assert not abandoned(log.path)
-    with lease(log.path):
-        assert not abandoned(log.path)
-    assert not abandoned(log.path)
+def test_a_lock_is_abandoned_if_nobody_holds_it(run_file: RunFile) -> None:
+    assert not abandoned(run_file.path)
+    with lease(run_file.path):
+        assert not abandoned(run_file.path)
+    assert not abandoned(run_file.path)

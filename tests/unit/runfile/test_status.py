@@ -25,12 +25,12 @@ def part(epoch: int, index: int, *, closes: bool) -> Commit:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> RunFile:
+def run_file(tmp_path: Path) -> RunFile:
     return RunFile(tmp_path / "run.duckdb")
 
 
-def test_a_new_run_file_has_no_pulse(log: RunFile) -> None:
-    pulse = Reader(log.path).status()
+def test_a_new_run_file_has_no_pulse(run_file: RunFile) -> None:
+    pulse = Reader(run_file.path).status()
     assert (pulse.epoch, pulse.finished, pulse.written, pulse.slice, pulse.closed, pulse.snapshot) == (
         -1,
         False,
@@ -40,13 +40,13 @@ def test_a_new_run_file_has_no_pulse(log: RunFile) -> None:
         -1,
     )
     assert math.isnan(pulse.usual)
-    assert Reader(log.path).open_slice() is None
+    assert Reader(run_file.path).open_slice() is None
 
 
-def test_the_open_slice_counts_its_updates_until_it_is_closed(log: RunFile) -> None:
-    reader = Reader(log.path)
-    log.commit(part(0, 0, closes=False))
-    log.commit(part(1, 0, closes=False))
+def test_the_open_slice_counts_its_updates_until_it_is_closed(run_file: RunFile) -> None:
+    reader = Reader(run_file.path)
+    run_file.commit(part(0, 0, closes=False))
+    run_file.commit(part(1, 0, closes=False))
     found = reader.open_slice()
     assert found is not None
     assert (found.slice, found.label, found.n) == (0, "slice 0", 200)
@@ -54,11 +54,11 @@ def test_the_open_slice_counts_its_updates_until_it_is_closed(log: RunFile) -> N
     np.testing.assert_array_equal(found.documents, [10.0, 11.0])
     assert (reader.status().slice, reader.status().closed) == (None, -1)
 
-    log.commit(part(2, 0, closes=True))
+    run_file.commit(part(2, 0, closes=True))
     assert reader.open_slice() is None
     assert (reader.status().slice, reader.status().closed) == (0, 2)
 
-    log.commit(part(3, 1, closes=False))
+    run_file.commit(part(3, 1, closes=False))
     found = reader.open_slice()
     assert found is not None
     assert (found.label, found.n) == ("slice 1", 100)
@@ -68,35 +68,35 @@ def test_the_open_slice_counts_its_updates_until_it_is_closed(log: RunFile) -> N
     assert pulse.usual >= 0
 
 
-def test_a_slice_without_topics_is_open_too(log: RunFile) -> None:
+def test_a_slice_without_topics_is_open_too(run_file: RunFile) -> None:
     report = replace(epoch_report(0, None), slice=Slice(4, "slice 4"))
-    log.commit(replace(commit(0), epoch=report, closed=()))
-    found = Reader(log.path).open_slice()
+    run_file.commit(replace(commit(0), epoch=report, closed=()))
+    found = Reader(run_file.path).open_slice()
     assert found is not None
     assert (found.slice, found.n, found.topic.size) == (4, 100, 0)
 
 
-def test_the_writer_is_known_as_long_as_it_lives(log: RunFile) -> None:
-    reader = Reader(log.path)
+def test_the_writer_is_known_as_long_as_it_lives(run_file: RunFile) -> None:
+    reader = Reader(run_file.path)
     assert reader.writer() is None
-    with lease(log.path):
+    with lease(run_file.path):
         assert reader.writer() == os.getpid()
     assert reader.writer() is None
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
-    lock = log.path.with_name(log.path.name + ".lock")
+    lock = run_file.path.with_name(run_file.path.name + ".lock")
     lock.write_text(gone.stdout)  # left behind by a killed process
-    assert holder(log.path) is None
+    assert holder(run_file.path) is None
     lock.write_text("nobody\n")
-    assert holder(log.path) is None
+    assert holder(run_file.path) is None
 
 
-def test_a_copy_answers_as_the_run_file_did(log: RunFile, tmp_path: Path) -> None:
+def test_a_copy_answers_as_the_run_file_did(run_file: RunFile, tmp_path: Path) -> None:
     for epoch in range(4):
-        log.commit(part(epoch, epoch // 2, closes=epoch % 2 == 1))
-    reader = Reader(log.path)
+        run_file.commit(part(epoch, epoch // 2, closes=epoch % 2 == 1))
+    reader = Reader(run_file.path)
     reader.copy(tmp_path / "copy.duckdb")
     before = reader.status()
-    log.commit(part(4, 2, closes=False))
+    run_file.commit(part(4, 2, closes=False))
     copied = Reader(tmp_path / "copy.duckdb")
     assert copied.status() == before
     assert copied.slices().slice.tolist() == [0, 1]

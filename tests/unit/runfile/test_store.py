@@ -76,10 +76,10 @@ def test_refuses_epochs_out_of_order(store: Store, before: int, epoch: int, says
 
 
 def test_refuses_a_state_of_objects_and_stays_usable(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
+    run_file = RunFile(tmp_path / "run.duckdb")
     with pytest.raises(ValueError, match="must hold numbers"):
-        log.commit(commit(0, open_state={"bad": np.array([None])}))
-    log.commit(commit(0))
+        run_file.commit(commit(0, open_state={"bad": np.array([None])}))
+    run_file.commit(commit(0))
 
 
 def test_keeps_its_own_copy(store: Store) -> None:
@@ -115,9 +115,9 @@ def test_commits_no_more_after_two_closes(store: Store) -> None:
 
 
 def test_memory_keeps_rows_but_not_old_states() -> None:
-    log = MemoryStore()
+    run_file = MemoryStore()
     for number in range(3):
-        log.commit(commit(number))
-    assert [kept.epoch.epoch for kept in log.commits] == [0, 1, 2]
-    assert all(kept.open_state == {} and kept.slice_state is None for kept in log.commits)
-    assert log.commits[1].closed[0].events[0].kind == "born"
+        run_file.commit(commit(number))
+    assert [kept.epoch.epoch for kept in run_file.commits] == [0, 1, 2]
+    assert all(kept.open_state == {} and kept.slice_state is None for kept in run_file.commits)
+    assert run_file.commits[1].closed[0].events[0].kind == "born"

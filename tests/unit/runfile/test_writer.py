@@ -23,9 +23,9 @@ from vmfstream.runfile.writer import RunFile
 
 
 def test_a_failure_on_the_way_leaves_the_old_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0))
-    before = snapshot(log.path)
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    before = snapshot(run_file.path)
 
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
@@ -34,19 +34,19 @@ def test_a_failure_on_the_way_leaves_the_old_epoch(tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as patch:
         patch.setattr(writer, "_write_state", fail)
         with pytest.raises(KeyboardInterrupt):
-            log.commit(commit(1))
-    assert snapshot(log.path) == before
-    log.commit(commit(1))
-    assert Reader(log.path).newest().epoch == 1
+            run_file.commit(commit(1))
+    assert snapshot(run_file.path) == before
+    run_file.commit(commit(1))
+    assert Reader(run_file.path).newest().epoch == 1
 
 
 def test_rows_that_break_a_key_take_nothing_with_them(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0))
-    before = snapshot(log.path)
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    before = snapshot(run_file.path)
     with pytest.raises(InputError, match=r"nothing of epoch 1 could be written.*[Cc]onstraint") as caught:
-        log.commit(commit(1, closed=commit(0).closed))
-    assert snapshot(log.path) == before  # and the error, still held, does not hold the file
+        run_file.commit(commit(1, closed=commit(0).closed))
+    assert snapshot(run_file.path) == before  # and the error, still held, does not hold the file
     assert caught.value.__cause__ is not None
 
 
@@ -94,16 +94,16 @@ def test_killed_at_any_moment_it_holds_whole_epochs(tmp_path: Path) -> None:
 
 def test_what_was_committed_and_not_yet_folded_in_is_read(tmp_path: Path) -> None:
     # a copy taken between COMMIT and close looks like a process killed there: the rows are still in the side file
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0))
-    with duckdb.connect(log.path) as connection:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    with duckdb.connect(run_file.path) as connection:
         connection.execute("insert into rejected values ('p', 1, 0, 'late', '')")
-        side = log.path.with_name(log.path.name + ".wal")
+        side = run_file.path.with_name(run_file.path.name + ".wal")
         assert side.exists()
         (tmp_path / "killed").mkdir()
-        for file in (log.path, side):
+        for file in (run_file.path, side):
             shutil.copy(file, tmp_path / "killed" / file.name)
-    killed = tmp_path / "killed" / log.path.name
+    killed = tmp_path / "killed" / run_file.path.name
     assert Reader(killed).rejections().reasons == {"late": 1, "not JSON": 1}
     RunFile(killed).commit(commit(1))
     assert Reader(killed).rejections().total == 3
@@ -113,36 +113,36 @@ def test_what_was_committed_and_not_yet_folded_in_is_read(tmp_path: Path) -> Non
 
 
 def test_an_epoch_without_topics_is_one_row(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0, small=True))
-    rows = snapshot(log.path)
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0, small=True))
+    rows = snapshot(run_file.path)
     assert len(rows["epoch"]) == 1
     assert not any(rows[table] for table in ("topic", "word", "slice", "event", "rejected", "filtered"))
 
 
 def test_smoothing_replaces_a_slice_as_a_whole(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0, smoothed=[smoothed(0, (3, 7)), smoothed(1, (3,))]))
-    log.commit(commit(1, smoothed=[smoothed(0, (9,), mark="new")]))
-    reader = Reader(log.path)
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0, smoothed=[smoothed(0, (3, 7)), smoothed(1, (3,))]))
+    run_file.commit(commit(1, smoothed=[smoothed(0, (9,), mark="new")]))
+    reader = Reader(run_file.path)
     topics, words = reader.topics("smoothed"), reader.words("smoothed", top=1)
     assert list(zip(topics.slice, topics.topic, strict=True)) == [(0, 9), (1, 3)]
     assert list(words.word) == ["new9_0", "s3_0"]
 
 
 def test_texts_that_utf8_cannot_hold_do_not_stop_a_run(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
-    log.commit(commit(0, rejected=[Rejected("a\0b", 1, "half a pair \ud800", "日本\0")]))
-    frame = Reader(log.path).rejected()
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0, rejected=[Rejected("a\0b", 1, "half a pair \ud800", "日本\0")]))
+    frame = Reader(run_file.path).rejected()
     assert (frame.part[0], frame.reason[0], frame.excerpt[0]) == ("a\0b", "half a pair ?", "日本\0")
 
 
 def test_large_states_keep_their_order(tmp_path: Path) -> None:
     # several of the groups of rows that DuckDB may write and read by several threads
-    log = RunFile(tmp_path / "run.duckdb")
+    run_file = RunFile(tmp_path / "run.duckdb")
     large = {"mean": np.arange(1_500_001, dtype=np.float32)}
-    log.commit(commit(0, open_state=large, slice_state=large))
-    checkpoint = log.resume()
+    run_file.commit(commit(0, open_state=large, slice_state=large))
+    checkpoint = run_file.resume()
     assert checkpoint is not None
     assert checkpoint.slice_state is not None
     for found in (checkpoint.open_state, checkpoint.slice_state):
@@ -150,12 +150,12 @@ def test_large_states_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_many_states_do_not_make_the_file_grow(tmp_path: Path) -> None:
-    log = RunFile(tmp_path / "run.duckdb")
+    run_file = RunFile(tmp_path / "run.duckdb")
     big = {"mean": np.random.default_rng(0).random(250_000, dtype=np.float32)}  # 1 MB
     sizes = []
     for number in range(60):
-        log.commit(commit(number, small=True, open_state=big))
-        sizes.append(log.path.stat().st_size)
+        run_file.commit(commit(number, small=True, open_state=big))
+        sizes.append(run_file.path.stat().st_size)
     assert max(sizes[30:]) <= max(sizes[:30])
     assert sizes[-1] < 8e6
 

@@ -76,8 +76,8 @@ def test_sums_are_those_of_the_rows() -> None:
     assert len(living.ids) == mixture.n_stories
     for row, story in enumerate(living.ids):
         np.testing.assert_allclose(sums[[row]].toarray()[0], x[labels == story].sum(axis=0), atol=1e-5)
-    held = mixture.columns_in_use()
-    np.testing.assert_array_equal(np.flatnonzero(held), np.unique(sums.indices))
+    used = mixture.columns_in_use()
+    np.testing.assert_array_equal(np.flatnonzero(used), np.unique(sums.indices))
 
 
 def test_predicting_is_what_learning_would_give_and_changes_nothing() -> None:

@@ -163,10 +163,10 @@ def test_a_restored_encoder_goes_on_as_if_nothing_happened() -> None:
     one, other = TextEncoder(capacity=300), TextEncoder(capacity=300)
     one.count(found[:300])
     one.close_slice()
-    held = one.count(found[300:450])
+    counted = one.count(found[300:450])
     other.restore(one.state())
-    taken = other.counts_from({name: array.copy() for name, array in held.arrays().items()})
-    for encoder, counts in ((one, held), (other, taken)):
+    taken = other.counts_from({name: array.copy() for name, array in counted.arrays().items()})
+    for encoder, counts in ((one, counted), (other, taken)):
         encoder.count(found[450:])
         counts = encoder.concat([counts, encoder.count(found[:5])]).remap(encoder.close_slice().terms)
         if encoder is one:

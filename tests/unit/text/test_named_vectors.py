@@ -165,11 +165,11 @@ def test_state_and_documents_come_back() -> None:
 
 
 def test_a_run_names_topics_of_vectors() -> None:
-    log = MemoryStore()
+    run_file = MemoryStore()
     codec = FieldCodec(vector="emb", dimension=16)
-    engine(items({2001: 60, 2002: 90, 2003: 60}), log, encoder=encoder(), codec=codec).run()
-    topics = [report.topics for commit in log.commits for report in commit.closed]
-    topics += [report.topics for commit in log.commits for report in commit.smoothed]
+    engine(items({2001: 60, 2002: 90, 2003: 60}), run_file, encoder=encoder(), codec=codec).run()
+    topics = [report.topics for commit in run_file.commits for report in commit.closed]
+    topics += [report.topics for commit in run_file.commits for report in commit.smoothed]
     assert len(topics) >= 5
     for rows in topics:
         assert rows is not None
@@ -229,11 +229,11 @@ def model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sentences_are_embedded_and_named(model: None) -> None:
-    log = MemoryStore()
+    run_file = MemoryStore()
     settings = RunSettings(embed="known", topics=3)
     plain = [{name: value for name, value in item.items() if name != "emb"} for item in items({2001: 60, 2002: 60})]
-    engine(plain, log, encoder=settings.encoder()).run()
-    topics = log.commits[-1].closed[-1].topics
+    engine(plain, run_file, encoder=settings.encoder()).run()
+    topics = run_file.commits[-1].closed[-1].topics
     assert topics is not None
     assert {frozenset(w for w, _ in words[:8]) for words in topics.words} == {frozenset(s) for s in SUBJECTS}
 

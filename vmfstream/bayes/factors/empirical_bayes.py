@@ -101,9 +101,9 @@ def learned_kappa_prior(factor: KappaFactor, nk: Vector, prior: KappaPrior) -> K
     nk : (k,), expected numbers of documents
     prior : KappaPrior, returned unless three topics hold more than one document
     """
-    held = nk > 1
-    if len(factor.mean) != len(nk) or held.sum() < ENOUGH:
+    occupied = nk > 1
+    if len(factor.mean) != len(nk) or occupied.sum() < ENOUGH:
         return prior
-    m = float(factor.log_mean[held].mean())
-    s2 = float((factor.log_var[held] + (factor.log_mean[held] - m) ** 2).mean())
+    m = float(factor.log_mean[occupied].mean())
+    s2 = float((factor.log_var[occupied] + (factor.log_mean[occupied] - m) ** 2).mean())
     return KappaPrior(m, max(s2, min(S2_MIN, prior.s2)))

@@ -69,7 +69,7 @@ def assigned(
     if assignment == "soft":
         resp, lse = responsibilities(x, f, gamma, kappa, log_weights)
         return resp, float(lse.sum())
-    k, held = len(gamma), directed(x)
+    k, directed_rows = len(gamma), directed(x)
     scores = dots(x, f)[:, :k] * (kappa.mean * shrinkage(f.shape[0], gamma)) + (log_weights - kappa.ell)
-    labels = np.where(held, scores.argmax(axis=1), -1)
-    return one_hot(labels, k, x.dtype), float(scores.max(axis=1)[held].sum())
+    labels = np.where(directed_rows, scores.argmax(axis=1), -1)
+    return one_hot(labels, k, x.dtype), float(scores.max(axis=1)[directed_rows].sum())

@@ -152,12 +152,13 @@ class _GibbsState:
         labels = np.asarray(labels)
         if labels.shape != (x.shape[0],):
             raise ValueError(f"labels must have the shape {(x.shape[0],)}; got {labels.shape}")
-        held = directed(x)
-        if held.any() and not 0 <= labels[held].min() <= labels[held].max() < k:
-            raise ValueError(f"labels must lie between 0 and {k - 1}; got {labels[held].min()} to {labels[held].max()}")
+        directed_rows = directed(x)
+        known = labels[directed_rows]
+        if len(known) and not 0 <= known.min() <= known.max() < k:
+            raise ValueError(f"labels must lie between 0 and {k - 1}; got {known.min()} to {known.max()}")
         self.k, self.law, self.concentration, self.prior = k, law, concentration, prior
         self.x: Any = csr_array(x).astype(np.float64)
-        self.labels = np.where(held, labels, -1).astype(np.int64)
+        self.labels = np.where(directed_rows, labels, -1).astype(np.int64)
         self.alpha = np.broadcast_to(np.asarray(prior.alpha, np.float64), k).copy()
         b = prior.b.astype(np.float64)
         self.s = accumulate(self.x, one_hot(self.labels, k, np.float64))

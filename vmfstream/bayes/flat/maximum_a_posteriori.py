@@ -87,8 +87,8 @@ def fit_modes(
     grouped = KappaModel(prior=law, concentration=concentration).grouped
     b = np.zeros((d, resp0.shape[1]), x.dtype)
     b[:, :k] = prior.b[:, None] if prior.b.ndim == 1 else prior.b[:, :k]
-    held = directed(x)
-    resp = np.where(held[:, None], resp0, resp0.dtype.type(0))
+    directed_rows = directed(x)
+    resp = np.where(directed_rows[:, None], resp0, resp0.dtype.type(0))
     kappa = np.exp(np.full(1 if concentration == "shared" else k, law.m))
     trace: list[float] = []
     while True:
@@ -102,11 +102,11 @@ def fit_modes(
         resp, loglik = e_step(x, mixture)
         if assignment == "hard":
             best = resp[:, :k].max(axis=1).astype(np.float64)
-            loglik = loglik + np.log(np.where(held, best, 1.0))
-            resp = one_hot(np.where(held, resp[:, :k].argmax(axis=1), -1), k, x.dtype)
+            loglik = loglik + np.log(np.where(directed_rows, best, 1.0))
+            resp = one_hot(np.where(directed_rows, resp[:, :k].argmax(axis=1), -1), k, x.dtype)
         directions = float(column_dots(b, mu).sum() - log_partition(d, column_norms(b)[:k]).sum())
         trace.append(float(loglik.sum()) + _log_prior(pi, alpha, kappa, law) + directions)
-        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol * max(int(held.sum()), 1)
+        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol * max(int(directed_rows.sum()), 1)
         if converged or len(trace) >= max_iter:
             return ModeFit(mixture, resp, np.array(trace), law, converged)
 

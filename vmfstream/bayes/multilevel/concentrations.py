@@ -42,12 +42,14 @@ def drawn_kappa(law: Vector, count: Vector, square: Vector, cross: Vector, rng: 
     Each block has ``count`` rows, and of their sum S the squared length ``square`` and the product ``cross`` = S'b, all
     of the same shape; ``law`` holds dimension, the concentration so far and |b|.
     """
-    held = count > 0
-    if not held.any():
+    occupied = count > 0
+    if not occupied.any():
         return float(law[1])
     low, high = concentration_range(law[0])
-    c0 = np.full(int(held.sum()), law[2])
-    target = ConcentrationTarget(int(law[0]), float(count.sum()), 0.0, 0.0, np.inf, square[held], cross[held], c0)
+    c0 = np.full(int(occupied.sum()), law[2])
+    target = ConcentrationTarget(
+        int(law[0]), float(count.sum()), 0.0, 0.0, np.inf, square[occupied], cross[occupied], c0
+    )
     u, f = located_grid(target, low, high)
     mass = np.cumsum(np.exp(f - f.max()))
     return float(np.exp(u[np.searchsorted(mass, rng.random() * mass[-1])]))

@@ -69,14 +69,16 @@ def gaussian(values: Vector, *, prior: tuple[float, float, float] | None = None,
     ----------
     [MC2] section 4: unknown mean and variance with a Gaussian-Gamma prior.
     """
-    held = np.asarray(np.isfinite(values).all(axis=1))
-    spread = float(values[held].var()) if held.any() else 0.0
+    complete = np.asarray(np.isfinite(values).all(axis=1))
+    spread = float(values[complete].var()) if complete.any() else 0.0
     strength, shape, rate = prior or (STRENGTH, SHAPE, RATE * (spread or 1.0))
     width = int(values.shape[1])
-    indptr = np.concatenate([[0], np.cumsum(held * width)]).astype(np.int64)
-    indices = np.tile(np.arange(width), held.sum())
+    indptr = np.concatenate([[0], np.cumsum(complete * width)]).astype(np.int64)
+    indices = np.tile(np.arange(width), complete.sum())
     law = np.array([0.0, strength, shape, rate])
-    return _context(GAUSSIAN, power, indptr, indices, values[held].ravel(), np.zeros((held.size, 2)), law, 2 * width)
+    return _context(
+        GAUSSIAN, power, indptr, indices, values[complete].ravel(), np.zeros((complete.size, 2)), law, 2 * width
+    )
 
 
 def bag(counts: csr_array, *, item: float = ITEM, power: float = 1.0) -> Context:

@@ -4,7 +4,7 @@ Slots without members are zero everywhere; the first of them stands for a new cl
 stops and says where, so that the caller can make room and let it go on: no draw is lost or repeated.
 
 ``groups`` and ``content`` are changed in place; ``contexts`` are those of all kernels, ``levels`` the concentrations
-and the share of new topics, ``rng`` draws. ``held`` lists the topics of one group, and ``number`` (mc,) counts its
+and the share of new topics, ``rng`` draws. ``present`` lists the topics of one group, and ``number`` (mc,) counts its
 tokens in each.
 """
 
@@ -40,29 +40,29 @@ def sweep_groups(
     start: int, groups: Groups, content: Content, contexts: tuple[Context, ...], levels: Vector, rng: Any
 ) -> int:
     """Draw the cluster of every group from ``start`` on given all else; return where it stopped for want of room."""
-    held, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
+    present, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
     score = np.empty(len(groups.members))
     for j in range(start, len(groups.z)):
         if groups.members.min() > 0:
             return j
-        topics = topics_of(j, content, held, number)
-        move_group(j, groups.z[j], groups, contexts, held[:topics], number, -1.0)
-        score_group(j, groups, content, contexts, levels, held[:topics], number, score)
+        topics = topics_of(j, content, present, number)
+        move_group(j, groups.z[j], groups, contexts, present[:topics], number, -1.0)
+        score_group(j, groups, content, contexts, levels, present[:topics], number, score)
         groups.z[j] = drawn_slot(np.exp(score - score.max()), rng.random())
-        move_group(j, groups.z[j], groups, contexts, held[:topics], number, 1.0)
-        number[held[:topics]] = 0.0
+        move_group(j, groups.z[j], groups, contexts, present[:topics], number, 1.0)
+        number[present[:topics]] = 0.0
     return len(groups.z)
 
 
 @njit(cache=True)
-def topics_of(j: int, content: Content, held: Indices, number: Vector) -> int:
-    """Count the tokens of group j by topic into ``number``, list its topics in ``held``; return how many."""
+def topics_of(j: int, content: Content, present: Indices, number: Vector) -> int:
+    """Count the tokens of group j by topic into ``number``, list its topics in ``present``; return how many."""
     topics = 0
     for i in range(content.indptr[j], content.indptr[j + 1]):
         m = content.l[i]
         if m >= 0:
             if number[m] == 0:
-                held[topics] = m
+                present[topics] = m
                 topics += 1
             number[m] += 1.0
     return topics
@@ -70,11 +70,11 @@ def topics_of(j: int, content: Content, held: Indices, number: Vector) -> int:
 
 @njit(cache=True)
 def move_group(
-    j: int, k: int, groups: Groups, contexts: tuple[Context, ...], held: Indices, number: Vector, sign: float
+    j: int, k: int, groups: Groups, contexts: tuple[Context, ...], present: Indices, number: Vector, sign: float
 ) -> None:
     """Let group j with its tokens and contexts join cluster k (``sign`` 1) or leave it (-1)."""
     groups.members[k] += sign
-    for m in held:
+    for m in present:
         groups.of[k, m] += sign * number[m]
         groups.tokens[k] += sign * number[m]
     for context in contexts:
@@ -88,7 +88,7 @@ def score_group(
     content: Content,
     contexts: tuple[Context, ...],
     levels: Vector,
-    held: Indices,
+    present: Indices,
     number: Vector,
     score: Vector,
 ) -> None:
@@ -97,10 +97,10 @@ def score_group(
     [MC2] section 3.2: Chinese restaurant, contexts, and the topics of the tokens with tau_k integrated out. ``score``
     is (kc,).
     """
-    new, size = True, number[held].sum()
-    opened = np.empty(len(held))
-    for e in range(len(held)):
-        opened[e] = rising(levels[SPREAD] * content.share[held[e]], number[held[e]])
+    new, size = True, number[present].sum()
+    opened = np.empty(len(present))
+    for e in range(len(present)):
+        opened[e] = rising(levels[SPREAD] * content.share[present[e]], number[present[e]])
     for k in range(len(score)):
         weight = groups.members[k]
         if weight == 0:
@@ -110,7 +110,7 @@ def score_group(
             continue
         before = levels[SPREAD] + groups.tokens[k]
         value = math.log(weight) + math.lgamma(before) - math.lgamma(before + size)
-        for e, m in enumerate(held):
+        for e, m in enumerate(present):
             n = groups.of[k, m]
             value += rising(levels[SPREAD] * content.share[m] + n, number[m]) if n > 0 else opened[e]
         for context in contexts:

@@ -115,13 +115,13 @@ class Chain(SamplerState):
 
     def draw_shares(self) -> None:
         """Draw the concentration of topics given the tables, then the shares of the topics and of new ones."""
-        held = self.content.tokens > 0
+        occupied = self.content.tokens > 0
         opened = tables(self.groups, self.content, self.levels, self.rng)
         self._tables = float(opened.sum())
         self.levels[ETA] = resampled(self.levels[ETA], self._tables, self.m, self.laws.eta, self.rng)
-        parts = self.rng.dirichlet([*opened[held], self.levels[ETA]])
+        parts = self.rng.dirichlet([*opened[occupied], self.levels[ETA]])
         self.content.share[:] = 0.0
-        self.content.share[held], self.levels[REST] = parts[:-1], parts[-1]
+        self.content.share[occupied], self.levels[REST] = parts[:-1], parts[-1]
 
     def draw_levels(self) -> None:
         """Draw the concentrations of clusters and of topics in a cluster; `draw_shares` comes before."""

@@ -87,8 +87,8 @@ class SamplerState:
         self.groups = Groups(labels, np.zeros(0), np.zeros(0), np.zeros((0, 0)))
         self.make_room(int(labels.max()) + 1, int(self.content.l.max()) + 1)
         self.recount()
-        held = self.content.tokens > 0
-        self.content.share[held] = 1.0 / (held.sum() + 1)
+        occupied = self.content.tokens > 0
+        self.content.share[occupied] = 1.0 / (occupied.sum() + 1)
         self.compact()
 
     @property
@@ -114,14 +114,14 @@ class SamplerState:
 
     def _log_content(self) -> float:
         content = self.content
-        held = content.tokens > 0
+        occupied = content.tokens > 0
         if content.kind == VECTOR:
             d = int(content.law[0])
             each = log_partition(d, content.law[1:3])
-            return float((content.norm[held] - content.tokens[held] * each[0] - each[1]).sum())
+            return float((content.norm[occupied] - content.tokens[occupied] * each[0] - each[1]).sum())
         b, total = content.law[:2]
         counts = content.sums[content.sums > 0]
-        value = (gammaln(total) - gammaln(total + content.tokens[held])).sum()
+        value = (gammaln(total) - gammaln(total + content.tokens[occupied])).sum()
         return float(value + gammaln(b + counts).sum() - len(counts) * gammaln(b))
 
     def compact(self) -> None:
@@ -212,11 +212,11 @@ class SamplerState:
 @njit(cache=True)
 def _count_all(groups: Groups, content: Content, contexts: tuple[Context, ...]) -> None:
     """Fill sums that are zero from the labels of groups and tokens."""
-    held, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
+    present, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
     for j in range(len(groups.z)):
-        topics = topics_of(j, content, held, number)
-        move_group(j, groups.z[j], groups, contexts, held[:topics], number, 1.0)
-        number[held[:topics]] = 0.0
+        topics = topics_of(j, content, present, number)
+        move_group(j, groups.z[j], groups, contexts, present[:topics], number, 1.0)
+        number[present[:topics]] = 0.0
     for i in range(len(content.l)):
         if content.l[i] >= 0:
             move_token(i, content.l[i], content, 1.0)

@@ -149,10 +149,10 @@ def evolve(
     ends = np.cumsum(sizes)
     xs = [x[end - size : end] for end, size in zip(ends, sizes, strict=True)]
     seen = x if options.start == "all" else xs[0]
-    held = int(directed(seen).sum())
-    if held < k:
+    directions = int(directed(seen).sum())
+    if directions < k:
         where = "all slices" if options.start == "all" else "the first slice"
-        raise ValueError(f"n_components: expected at most the {held} rows with a direction in {where}, got {k}")
+        raise ValueError(f"n_components: expected at most the {directions} rows with a direction in {where}, got {k}")
     begun = (_begun(seen, sizes, k, options, rng, resp) for resp in annealed_starts(seen, k, rng, starts))
     fits = [_evolved(xs, start, k, options) for start in begun]
     return max(fits, key=lambda fit: float(fit.trace.max()))

@@ -191,7 +191,7 @@ class RangedBatches:
         cut = blocks(len(plan), self._retried(lambda: self._executor.workers))
         calls = [(self._reading, list(plan[block])) for block in cut]
         with timed("reading"):
-            held, seen = self._retried(lambda: self._read(calls))
+            blocks_read, seen = self._retried(lambda: self._read(calls))
             decisions = self._admitted([one for block in seen for one in block], state, epoch)
         so_far = None
         if state.model.begun:
@@ -199,18 +199,18 @@ class RangedBatches:
         task = EpochTask(so_far, state.sampler.wanted)
 
         def learn() -> list[BlockResult]:
-            nonlocal held
-            if held is None:
-                held, _ = self._read(calls)
+            nonlocal blocks_read
+            if blocks_read is None:
+                blocks_read, _ = self._read(calls)
             if self._task is None:
                 self._task = self._executor.share(self._slice_task(state))
             rest = (self._task, self._executor.share(task))
             try:
                 return self._executor.map(
-                    learn_block, [(block, decisions[at], *rest) for block, at in zip(held, cut, strict=True)]
+                    learn_block, [(block, decisions[at], *rest) for block, at in zip(blocks_read, cut, strict=True)]
                 )
             except WorkersLost:
-                held = self._task = None
+                blocks_read = self._task = None
                 raise
 
         with timed("scoring"):
@@ -218,8 +218,8 @@ class RangedBatches:
         self._fold(results, state, epoch)
 
     def _read(self, calls: Sequence[tuple[Any, ...]]) -> tuple[Any, list[list[RangeSummary]]]:
-        held = self._executor.hold(read_block, calls)
-        return held, self._executor.map(summaries, [(self._reading, block) for block in held])
+        blocks = self._executor.hold(read_block, calls)
+        return blocks, self._executor.map(summaries, [(self._reading, block) for block in blocks])
 
     def _retried(self, work: Callable[[], T]) -> T:
         """Do some work again until no workers are lost during it."""

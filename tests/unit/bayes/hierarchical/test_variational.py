@@ -54,12 +54,12 @@ def exact(tree: Tree, b: Vector, v: Vector, kappa: Vector) -> tuple[float, Vecto
     dots = points @ points.T
     link = {n: kappa[n] * dots - log_partition(3, kappa[n]) + w for n in tree.inner}
     up = [points @ v[:, n] if n < tree.k else np.zeros(len(points)) for n in range(tree.n)]
-    told = [np.zeros(len(points))] * tree.n
+    messages = [np.zeros(len(points))] * tree.n
     for n in range(tree.n - 1):  # children come before their parents
         parent = int(tree.parent[n])
         if parent != tree.root:
-            told[n] = logsumexp(link[parent] + up[n][None, :], axis=1)
-            up[parent] = up[parent] + told[n]
+            messages[n] = logsumexp(link[parent] + up[n][None, :], axis=1)
+            up[parent] = up[parent] + messages[n]
     root = points @ b - log_partition(3, float(np.linalg.norm(b)))
     down = [root] * tree.n
     means, cosines, total = np.zeros((3, tree.n)), np.zeros(tree.n), 0.0
@@ -68,7 +68,7 @@ def exact(tree: Tree, b: Vector, v: Vector, kappa: Vector) -> tuple[float, Vecto
         if parent == tree.root:
             total += float(logsumexp(root + up[n] + w))
         else:
-            cavity = down[parent] + up[parent] - told[n]
+            cavity = down[parent] + up[parent] - messages[n]
             down[n] = logsumexp(link[parent] - w + (cavity + w)[None, :], axis=1)
             joint = cavity[:, None] + w[:, None] + link[parent] + up[n][None, :]
             share = np.exp(joint - logsumexp(joint))
@@ -82,9 +82,9 @@ def tiny(seed: int, spread: float) -> tuple[Vector, Vector, Vector]:
     """Root vector, leaves' sums (3, kp) and concentrations of a family whose leaves disagree by ``spread``."""
     rng = np.random.default_rng(seed)
     centre = directions(rng, 1, 3)
-    told = centre + spread * directions(rng, 5, 3)
+    points = centre + spread * directions(rng, 5, 3)
     s = np.zeros((3, 16))
-    s[:, :5] = told.T / np.linalg.norm(told, axis=1) * rng.uniform(0.5, 4, 5)
+    s[:, :5] = points.T / np.linalg.norm(points, axis=1) * rng.uniform(0.5, 4, 5)
     kappa = np.ones(FAMILY.n)
     kappa[:5] = 3.0
     kappa[FAMILY.inner] = rng.uniform(2, 12, 3)

@@ -18,8 +18,8 @@ def group_conditional(chain: Chain, j: int) -> NDArray[np.float64]:
     if groups.members.min() > 0:
         chain.make_room(2 * len(groups.members), len(content.tokens))
         groups, content = chain.groups, chain.content
-    held, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
-    topics = held[: topics_of(j, content, held, number)]
+    present, number = np.empty(len(content.tokens), np.int64), np.zeros(len(content.tokens))
+    topics = present[: topics_of(j, content, present, number)]
     move_group(j, groups.z[j], groups, chain.contexts, topics, number, -1.0)
     score = np.empty(len(groups.members))
     score_group(j, groups, content, chain.contexts, chain.levels, topics, number, score)

@@ -65,8 +65,8 @@ def test_the_mean_of_the_estimates_is_the_sum_over_all_topics(steps: int) -> Non
 def repeated(of: Vector, prior: Vector, like: Vector, times: int) -> float:
     """log p(one word so many times) in a cluster, by the sum over the numbers of its tokens on three topics."""
     first, second = np.meshgrid(np.arange(times + 1), np.arange(times + 1))
-    held = first + second <= times
-    number = np.column_stack([first[held], second[held], times - first[held] - second[held]])
+    possible = first + second <= times
+    number = np.column_stack([first[possible], second[possible], times - first[possible] - second[possible]])
     strength = of + prior
     each = gammaln(times + 1) - gammaln(number + 1).sum(axis=1) + number @ np.log(like)
     each += (gammaln(strength + number) - gammaln(strength)).sum(axis=1)
@@ -155,8 +155,8 @@ def density(tiny: Tiny, members: NDArray[np.int64], *more: Any) -> float:
     times = times[np.isfinite(times[:, 0])]
     value = sum(sequential_student(times[:, c], 0.5, 1.5, 0.8) for c in range(2))
     value += 0.6 * bag_density(tags.sum(axis=0), 0.2)
-    held = np.abs(places).sum(axis=1) > 0
-    return value + direction_density(places[held], tiny.places.sum(axis=0), 3.0, 0.5)
+    possible = np.abs(places).sum(axis=1) > 0
+    return value + direction_density(places[possible], tiny.places.sum(axis=0), 3.0, 0.5)
 
 
 def test_vectors_have_densities_relative_to_uniform() -> None:

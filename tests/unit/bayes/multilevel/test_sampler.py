@@ -92,8 +92,8 @@ class Tiny:
         return float(value)
 
     def log_contexts(self, groups: NDArray[np.int64]) -> float:
-        held = groups[np.isfinite(self.times[groups, 0])]
-        value = sum(sequential_student(self.times[held, c], 0.5, 1.5, 0.8) for c in range(2))
+        occupied = groups[np.isfinite(self.times[groups, 0])]
+        value = sum(sequential_student(self.times[occupied, c], 0.5, 1.5, 0.8) for c in range(2))
         value += 0.6 * bag_density(self.tags[groups].sum(axis=0), 0.2)
         placed = groups[np.abs(self.places[groups]).sum(axis=1) > 0]
         return value + direction_density(self.places[placed], self.places.sum(axis=0), 3.0, 0.5)
@@ -355,13 +355,13 @@ def rising(parts: Sequence[int]) -> float:
 def test_tables_are_drawn_by_the_antoniak_law() -> None:
     chain, _ = chain_of("words", 2)
     chain.levels[SPREAD] = 5.0
-    held = chain.content.tokens > 0
-    a = 5.0 * chain.content.share[held]
+    occupied = chain.content.tokens > 0
+    a = 5.0 * chain.content.share[occupied]
     expected = [
-        sum((a[m] / (a[m] + np.arange(int(n)))).sum() for n in chain.groups.of[:, np.flatnonzero(held)[m]])
-        for m in range(held.sum())
+        sum((a[m] / (a[m] + np.arange(int(n)))).sum() for n in chain.groups.of[:, np.flatnonzero(occupied)[m]])
+        for m in range(occupied.sum())
     ]
-    drawn = [tables(chain.groups, chain.content, chain.levels, chain.rng)[held] for _ in range(3000)]
+    drawn = [tables(chain.groups, chain.content, chain.levels, chain.rng)[occupied] for _ in range(3000)]
     assert np.mean(drawn, axis=0) == pytest.approx(np.array(expected), rel=0.03)
 
 

@@ -108,12 +108,12 @@ def test_a_rejection_that_comes_early_would_have_come_late(kind: str) -> None:
     for i in range(len(tiny.l)):
         for j in np.flatnonzero(tiny.l != tiny.l[i]).tolist():
             for limit in (-3.0, -1.0, -0.3, -0.03):
-                told = [
+                decided = [
                     proposed(i, j, least, *chain.parts[:2], chain.levels, np.random.default_rng(i)).log_ratio
                     for least in (-np.inf, limit)
                 ]
-                assert (limit < -told[0]) == (limit < -told[1])
-                early += told[0] != told[1]
+                assert (limit < -decided[0]) == (limit < -decided[1])
+                early += decided[0] != decided[1]
     assert early > 20
 
 

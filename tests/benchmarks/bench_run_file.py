@@ -1,6 +1,6 @@
 """Time of a commit and of reading, one JSON line for each size of a log.
 
-python tests/benchmarks/bench_log.py [--epochs N]
+python tests/benchmarks/bench_run_file.py [--epochs N]
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ def main() -> None:
     epochs = parser.parse_args().epochs
     for k, d in [(10, 2_000), (30, 20_000), (50, 50_000)]:
         with tempfile.TemporaryDirectory() as folder:
-            log = RunFile(Path(folder) / "run.duckdb")
+            run_file = RunFile(Path(folder) / "run.duckdb")
             seconds: list[float] = []
             slice_seconds: list[float] = []
             for commit in commits(k, d, epochs, slice_every=5):
                 begun = time.perf_counter()
-                log.commit(commit)
+                run_file.commit(commit)
                 (slice_seconds if commit.closed else seconds).append(time.perf_counter() - begun)
             begun = time.perf_counter()
-            checkpoint = log.resume()
+            checkpoint = run_file.resume()
             resumed = time.perf_counter() - begun
-            reader = Reader(log.path)
+            reader = Reader(run_file.path)
             begun = time.perf_counter()
             reader.newest()
             newest = time.perf_counter() - begun
@@ -84,7 +84,7 @@ def main() -> None:
                 "resume_ms": 1e3 * resumed,
                 "newest_ms": 1e3 * newest,
                 "words_ms": 1e3 * words,
-                "file_mb": log.path.stat().st_size / 1e6,
+                "file_mb": run_file.path.stat().st_size / 1e6,
             }
             print(
                 json.dumps({name: round(x, 1) if isinstance(x, float) else x for name, x in line.items()}), flush=True
