@@ -75,25 +75,25 @@ def test_detection_cost_refuses_costs_outside_their_domain() -> None:
 def test_detection_against_brute_force(seed: int) -> None:
     z, y = random_labels(seed)
     times = np.cumsum(np.random.default_rng(seed).random(60))
-    told, timed = detection(z, y), detection(z, y, times)
+    counted, timed = detection(z, y), detection(z, y, times)
     for label in range(4):
         own = [(a, t) for a, b, t in zip(z, y, times, strict=True) if b == label]
         labels = [a for a, _ in own]
         main = max(dict.fromkeys(labels), key=labels.count)
-        assert told.share[label] == pytest.approx(labels.count(main) / len(own))
+        assert counted.share[label] == pytest.approx(labels.count(main) / len(own))
         if (y[z == main] == label).mean() < 0.5:
-            assert told.delay[label] == timed.delay[label] == np.inf
+            assert counted.delay[label] == timed.delay[label] == np.inf
         else:
-            assert told.delay[label] == labels.index(main)
+            assert counted.delay[label] == labels.index(main)
             assert timed.delay[label] == pytest.approx(own[labels.index(main)][1] - own[0][1])
 
 
 def test_a_class_that_is_found_late_and_one_that_never_is() -> None:
     z = [0, 0, 5, 5, 5, 0, 0, 0]
     y = [0, 1, 1, 1, 1, 0, 0, 2]
-    told = detection(z, y)
-    np.testing.assert_array_equal(told.delay, [0, 1, np.inf])
-    np.testing.assert_array_equal(told.share, [1, 0.75, 1])
+    counted = detection(z, y)
+    np.testing.assert_array_equal(counted.delay, [0, 1, np.inf])
+    np.testing.assert_array_equal(counted.share, [1, 0.75, 1])
 
 
 def test_labels_that_do_not_fit() -> None:

@@ -53,7 +53,7 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
     linger = given.pop("linger", None)
     source = open_source(url, **given.pop("source", {}))
     end = None if until is None else sum(until.values())
-    told: list[int] = []
+    progress: list[int] = []
     store = RunFile(path)
     try:
         follow(
@@ -62,8 +62,8 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
             store,
             RunSettings(**given),
             linger=linger,
-            observe=lambda now: told.append(now.documents + now.rejected),
-            stop=lambda: told[-1] == end,
+            observe=lambda now: progress.append(now.documents + now.rejected),
+            stop=lambda: progress[-1] == end,
         )
     finally:
         source.close()

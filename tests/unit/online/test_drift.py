@@ -72,7 +72,7 @@ def test_a_change_is_reported_when_it_shows(shift: float) -> None:
     assert change == pytest.approx(scores[500:].mean() - scores[:500].mean())
     assert detect_change(scores[:500], np.arange(500) >= 400, every[:500], RULES) is None
     longer = np.append(scores, rng.normal(100.0 + shift * 2.0, 2.0, 50))
-    assert detect_change(longer, np.arange(650) >= 600, np.ones(650, np.bool_), RULES) is None  # it was told before
+    assert detect_change(longer, np.arange(650) >= 600, np.ones(650, np.bool_), RULES) is None  # it was reported before
 
 
 def test_what_cannot_change_is_not_watched() -> None:
@@ -87,7 +87,7 @@ def test_quiet_topics_raise_no_alarm_and_turned_ones_do() -> None:
     plan = np.tile([30] * 4, (16, 1))
     quiet, turned = story(plan, length=120), story(plan, length=120)
     stranger = np.random.default_rng(1).permutation(800)
-    for t in range(10, 16):  # documents of the last topic are told in other words
+    for t in range(10, 16):  # documents of the last topic are reported in other words
         x = turned.xs[t].toarray()
         own = turned.labels[t] == 3
         half = stranger[:300]
@@ -95,9 +95,9 @@ def test_quiet_topics_raise_no_alarm_and_turned_ones_do() -> None:
         turned.xs[t] = type(turned.xs[t])((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32))
     calm, alarmed = (follow(s.xs, settings)[1] for s in (quiet, turned))
     assert not any(event.kind in ("drift", "surprise") for closed in calm for event in closed.events)
-    told = [(t, event) for t, closed in enumerate(alarmed, 1) for event in closed.events if event.kind == "drift"]
-    assert len(told) == 1
-    at, drift = told[0]
+    reported = [(t, event) for t, closed in enumerate(alarmed, 1) for event in closed.events if event.kind == "drift"]
+    assert len(reported) == 1
+    at, drift = reported[0]
     assert 10 <= at <= 12
     assert drift.evidence is not None
     assert drift.evidence > 0
