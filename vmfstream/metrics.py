@@ -8,7 +8,9 @@ information log K.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping as Row
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +61,7 @@ __all__ = [
     "posterior_entropy",
     "purity",
     "rand_index",
+    "takeover_rate",
     "v_measure",
 ]
 
@@ -347,3 +350,56 @@ def posterior_entropy(resp: ArrayLike) -> float:
         row = int(np.flatnonzero(bad)[0]) if bad.any() else 0
         raise ValueError(f"resp: expected rows that sum to 1, got {sums[row] if sums.size else 'none'} in row {row}")
     return float(entr(rows[sums > 0]).sum(axis=1).mean())
+
+
+def takeover_rate(topics: Sequence[Row[str, Any]], events: Sequence[Row[str, Any]], words: int = 10) -> float:
+    """Return the share of topic-slices in which a topic stands for something else than two slices before, unannounced.
+
+    It does if none of its strongest words is among those of two slices before, and no event of the two slices names the
+    topic; alarms do not count as such.
+
+    Parameters
+    ----------
+    topics : sequence of mappings
+        Rows with ``slice``, ``topic`` and ``words`` (pairs of word and weight), oldest slice first, as
+        `TopicTracker.topics` gives.
+    events : sequence of mappings
+        Rows with ``slice``, ``kind``, ``topic`` and ``other``, as `TopicTracker.events` gives.
+    words : int
+        How many of the strongest words are compared, >= 1.
+
+    Returns
+    -------
+    float
+        NaN without a topic in two slices that are two apart.
+
+    Raises
+    ------
+    ValueError
+        If ``words`` is below 1.
+
+    Examples
+    --------
+    >>> rows = [{"slice": s, "topic": 0, "words": [(w, 1.0)]} for s, w in enumerate(["ship", "sea", "moon"])]
+    >>> takeover_rate(rows, [])
+    1.0
+    >>> takeover_rate(rows, [{"slice": 2, "kind": "split", "topic": 0, "other": 1}])
+    0.0
+    """
+    if words < 1:
+        raise ValueError(f"words: expected at least 1, got {words}")
+    place = {label: rank for rank, label in enumerate(dict.fromkeys(row["slice"] for row in topics))}
+    announced = {
+        (place[event["slice"]], topic)
+        for event in events
+        if event["kind"] not in ("drift", "surprise") and event["slice"] in place
+        for topic in (event["topic"], event["other"])
+    }
+    shown = {(place[row["slice"]], row["topic"]): {word for word, _ in row["words"][:words]} for row in topics}
+    compared = [(rank, topic) for rank, topic in shown if (rank - 2, topic) in shown]
+    taken = [
+        (rank, topic)
+        for rank, topic in compared
+        if not shown[rank, topic] & shown[rank - 2, topic] and not {(rank - 1, topic), (rank, topic)} & announced
+    ]
+    return len(taken) / len(compared) if compared else math.nan

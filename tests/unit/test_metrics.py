@@ -181,6 +181,7 @@ def test_posterior_entropy_leaves_zero_rows_out() -> None:
         (lambda: metrics.perplexity([[1.0, 2.0]], [1]), "lengths"),
         (lambda: metrics.posterior_entropy([[0.2, 0.2]]), "got 0.4 in row 0"),
         (lambda: metrics.posterior_entropy([[0.0, 0.0]]), "rows that sum to 1"),
+        (lambda: metrics.takeover_rate([], [], words=0), "words: expected at least 1, got 0"),
     ],
 )
 def test_bad_input_is_refused(call: Any, said: str) -> None:
@@ -190,3 +191,23 @@ def test_bad_input_is_refused(call: Any, said: str) -> None:
 
 def test_the_module_is_reached_from_the_package() -> None:
     assert vmfstream.metrics is metrics
+
+
+def test_takeovers_without_an_event_are_counted() -> None:
+    seen = {  # strongest words of topics 4 and 7 by slice, a letter each
+        4: ["ab", "ab", "xy", "xy", "xy"],
+        7: ["cd", "cd", "ce", "fc", "gh"],
+    }
+    rows = [
+        {"slice": f"{2000 + t}", "topic": topic, "words": [(letter, 1.0) for letter in words[t]]}
+        for t in range(5)
+        for topic, words in seen.items()
+    ]
+    assert metrics.takeover_rate(rows, []) == pytest.approx(3 / 6)  # 4 in 2002 and 2003, 7 in 2004
+    assert metrics.takeover_rate(rows, [], words=1) == pytest.approx(4 / 6)  # 7 in 2003 too
+    split = {"slice": "2002", "kind": "split", "topic": 4, "other": 9}
+    assert metrics.takeover_rate(rows, [split]) == pytest.approx(1 / 6)
+    born = {"slice": "2003", "kind": "split", "topic": 9, "other": 7}
+    assert metrics.takeover_rate(rows, [split, born]) == 0.0
+    assert metrics.takeover_rate(rows, [split | {"kind": "drift"}]) == pytest.approx(3 / 6)
+    assert np.isnan(metrics.takeover_rate(rows[:4], []))

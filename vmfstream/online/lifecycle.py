@@ -115,7 +115,7 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
         if same is not None and life.dormant_since[same] > NEVER:
             return _reactivated(known, members, same, settings)
         worth = 2.0 * group.gain  # the half that tests stands for both
-        roomy, events = (None, []) if same is not None else _with_room(known, settings, worth, pairs)
+        roomy, events = (None, []) if same is not None else with_room(known, settings, worth, pairs)
         if roomy is not None:
             born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
             born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
@@ -177,13 +177,19 @@ def _reactivated(
     return active, [Event("woken", int(state.ids[dormant]), value=float(len(members)))]
 
 
-def _with_room(
+def with_room(
     state: TrackState, settings: TrackerSettings, gain: float, evidence_of_pairs: Callable[[], PairEvidence]
 ) -> tuple[TrackState | None, list[Event]]:
-    """Make room for one more topic; ``evidence_of_pairs`` is what `merging_evidence` finds.
+    """Make room for one more topic.
 
     The topic that has been dormant longest ends if all slots are taken. If too many topics are active, the two most
     alike of these are merged; if keeping them apart is worth more than ``gain`` nats, there is no room: None.
+
+    Parameters
+    ----------
+    state, settings : at the end of a slice.
+    gain : nats that the new topic brings.
+    evidence_of_pairs : what `merging_evidence` finds, if it is asked for.
     """
     life = state.life
     if life is None:

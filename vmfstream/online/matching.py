@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from vmfstream.directional.kernels import padded
+from vmfstream.mixtures.columns import column_dots, column_norms
+from vmfstream.online import filtering
 from vmfstream.online.settings import TrackerSettings
-from vmfstream.online.state import Matrix, TrackState, WindowSlice
+from vmfstream.online.state import Matrix, TrackState, Vector, WindowSlice
 from vmfstream.online.topic_slots import rearranged
 from vmfstream.online.window import Refit
 from vmfstream.records import Event
@@ -21,7 +23,8 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
     """Replace the memberships of the window of ``state`` by those of ``fit``; a cold fit's topics are matched first.
 
     Each gets the id of the topic whose documents it holds. Where topics may come and go, one that shares less than
-    ``settings.fitting.continuing`` of the documents with its match gets a new id.
+    ``settings.fitting.continuing`` of the documents with its match gets a new id, and so does one whose mean has less
+    than ``settings.takeovers.same_cosine`` with its match's.
     """
     events: list[Event] = []
     resps = fit.resp
@@ -34,6 +37,7 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
             both = shared[np.arange(state.k), order[: state.k]]
             smaller = np.minimum(shared.sum(axis=1), shared.sum(axis=0)[order[: state.k]])
             columns[: state.k][both < settings.fitting.continuing * smaller] = -1
+            columns[: state.k][_cosines(state, resps, fit.anchor, settings) < settings.takeovers.same_cosine] = -1
         new = np.flatnonzero(columns < 0)
         ids = np.append(state.ids, np.full(fit.k - state.k, -1))
         ids[new] = state.next_id + np.arange(len(new))
@@ -64,6 +68,34 @@ def _shared(state: TrackState, fit: Refit) -> NDArray[np.float64]:
     """Count the documents that the present topics share with those of a refit, (K, K')."""
     parts = (w.resp[:, : state.k].T @ r[:, : fit.k] for w, r in zip(state.window, fit.resp, strict=True))
     return np.asarray(sum(parts, np.zeros((state.k, fit.k))))
+
+
+def _cosines(
+    state: TrackState, resps: Sequence[Matrix], anchor: Matrix, settings: TrackerSettings
+) -> NDArray[np.float64]:
+    """Cosines of the topics' means at the end of the window with those under new memberships and anchor, (K,)."""
+    kept = (np.ascontiguousarray(r[:, : state.kp]) for r in resps)
+    window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, kept, strict=True))
+    before, now = (
+        filtering.anchored(one, filtering.run(one, filtering.statistics(one), one.leader, settings)[1])
+        for one in (state, replace(state, window=window, anchor=anchor))
+    )
+    return centred_cosines(before, now, filtering.counts(state.window[-1:], state.kp))[: state.k]
+
+
+def centred_cosines(before: Matrix, now: Matrix, n: Vector) -> Vector:
+    """Cosines of means ``before`` and ``now`` (D, kp) seen from the mean of all topics, weighted by documents ``n``.
+
+    What all topics have in common, such as frequent words, makes none of them the same. (kp,), 1 where it is undefined.
+    """
+    lengths, norms = column_norms(before), column_norms(now)
+    one, other = (np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0) for length in (lengths, norms))
+    centre = now @ (other * n / max(n.sum(), 1.0)).astype(np.float32)
+    square = float(centre.astype(np.float64) @ centre)
+    along, beside = (np.asarray(centre @ f, np.float64) * scale for f, scale in ((before, one), (now, other)))
+    dots = column_dots(before, now) * one * other - along - beside + square
+    scale = np.sqrt(np.maximum((1.0 - 2.0 * along + square) * (1.0 - 2.0 * beside + square), 0.0))
+    return np.asarray(np.divide(dots, scale, out=np.ones_like(dots), where=scale > 1e-6))
 
 
 def _angle(state: TrackState, resps: Sequence[Matrix], old: int, new: int) -> float:

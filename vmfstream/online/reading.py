@@ -13,7 +13,7 @@ from vmfstream.online import filtering
 from vmfstream.online.belief_update import current_belief, predicted_belief, up_to_date
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.prediction import lowest_cosine, posterior, score
-from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
+from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view, with_documents
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
 
 
@@ -98,15 +98,23 @@ def newest_slice(state: TrackState, settings: TrackerSettings) -> SliceResult | 
 
 
 def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
-    """Describe the topics of the slices that are still in the window given all of its documents, oldest first."""
+    """Describe the topics of the slices that are still in the window given all of its documents, oldest first.
+
+    A topic begins with its first document: in the slices before it is left out.
+    """
     if not state.window:
         return []
     omega, past = settings.persistences[state.leader], filtering.past(state, state.leader)
     nothing = np.zeros((state.dim, state.kp), np.float32)
     stats = [nothing if s is None else s.dense(state.dim) for s in filtering.statistics(state)]
     beliefs = smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s
-    views = [
-        topic_view(state, w.index, before, f, filtering.counts((w,), state.kp))
-        for w, before, f in zip(state.window, [None, *beliefs[:-1]], beliefs, strict=True)
-    ]
-    return [replace(views[0], drift_angle=state.smoothed_drift_angle[: state.k]), *views[1:]]
+    views = []
+    so_far = state.n_past
+    for w, before, f in zip(state.window, [None, *beliefs[:-1]], beliefs, strict=True):
+        n = filtering.counts((w,), state.kp)
+        so_far = so_far + n
+        view = topic_view(state, w.index, before, f, n)
+        if before is None:
+            view = replace(view, drift_angle=state.smoothed_drift_angle[: state.k])
+        views.append(with_documents(view, so_far))
+    return views

@@ -181,6 +181,26 @@ class MergerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeoverSettings:
+    """When the newest documents of a topic become a topic of their own, because they are about something else.
+
+    Attributes
+    ----------
+    recent_slices : newest slices whose documents are compared with the topic before them.
+    same_cosine : cosine of a topic's mean with what it was before these slices, both seen from the mean of all topics,
+        from which on it is the same topic. Chosen by eye on the New York Times by quarters: below it the strongest
+        words are about other matters.
+    least_gain : nats by which two topics must explain the documents before and since better than one.
+    least_documents : documents that the new topic must get.
+    """
+
+    recent_slices: int = 2
+    same_cosine: float = 0.3
+    least_gain: float = 10.0
+    least_documents: int = 3
+
+
+@dataclass(frozen=True, slots=True)
 class DriftSettings:
     """When documents that fit otherwise than before raise an alarm.
 
@@ -223,7 +243,7 @@ class TrackerSettings:
         of the first fits stay for ever.
     lag : factor by which a slice may grow before its belief is made anew in donated steps where that is work of the
         size of the vocabulary.
-    fitting, persistence, births, dormancy, mergers, drift : rules by subject.
+    fitting, persistence, births, dormancy, mergers, takeovers, drift : rules by subject.
     """
 
     topics: int = 30
@@ -243,6 +263,7 @@ class TrackerSettings:
     births: BirthSettings = field(default_factory=BirthSettings)
     dormancy: DormancySettings = field(default_factory=DormancySettings)
     mergers: MergerSettings = field(default_factory=MergerSettings)
+    takeovers: TakeoverSettings = field(default_factory=TakeoverSettings)
     drift: DriftSettings = field(default_factory=DriftSettings)
 
     @property

@@ -17,8 +17,9 @@ from vmfstream.online.filtering import anchored, counts, statistics
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.reading import predictive_log_likelihood
-from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
+from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view, with_documents
 from vmfstream.online.state import OpenSlice, SliceSums, TrackerSettings, TrackState, WindowSlice, rows_of, stack
+from vmfstream.online.takeovers import with_takeovers
 from vmfstream.online.window import refit, topics_for
 from vmfstream.records import Event
 
@@ -107,8 +108,12 @@ def close(
             events += ended
         state, merged = with_mergers(state, settings)
         state, dormancy = lifecycle.with_dormancy(state, counts(state.window[-1:], state.kp)[: state.k], settings)
-        resp = state.window[-1].resp
         before, h, p = filtering.run(state, statistics(state), state.leader, settings)
+        state, taken = with_takeovers(state, anchored(state, h), settings)
+        if taken:
+            events += taken
+            before, h, p = filtering.run(state, statistics(state), state.leader, settings)
+        resp = state.window[-1].resp
         if viewed:
             n = counts(state.window[-1:], state.kp)
             filtered = topic_view(state, state.slice, before, anchored(state, h), n)
@@ -188,7 +193,8 @@ def _commit_oldest(state: TrackState, settings: TrackerSettings, smoothed: list[
     if smoothed is not None:
         beliefs = filtering.smoothed_oldest(state, stats, settings)
         final = topic_view(state, first.index, None, beliefs[0], n)
-        smoothed.append(replace(final, drift_angle=state.smoothed_drift_angle[: state.k]))
+        final = replace(final, drift_angle=state.smoothed_drift_angle[: state.k])
+        smoothed.append(with_documents(final, state.n_past + n))
         if len(beliefs) > 1:
             angle[: state.k] = topic_view(state, first.index + 1, beliefs[0], beliefs[1], n).drift_angle
     state = filtering.commit(state, stats[0], n, settings)

@@ -102,9 +102,9 @@ class NamedVectorEncoder(VectorEncoder):
         vectors = super().unpack([one[:size] for one in packed])
         return NamedVectors(vectors, self.vocabulary.unpack([one[size:] for one in packed]))
 
-    def close_slice(self) -> Growth:
+    def close_slice(self, index: int = 0) -> Growth:
         """Bring the words up to date; the dimensions stay as they are."""
-        growth = self.vocabulary.close_slice()
+        growth = self.vocabulary.close_slice(index)
         self._by_topic = _moved(self._by_topic, growth.columns)
         return replace(Growth.none(self.dim), terms=growth.terms)
 
@@ -143,14 +143,19 @@ class NamedVectorEncoder(VectorEncoder):
     def words(self, m: NDArray[np.float32], top: int, k: int, at: Place | None = None) -> TopWords:
         """Return the ``top`` words that the topics were named by at the end of a slice, or of the newest one before.
 
-        Topics that had no documents with words have none.
+        Before the first that was named: of those words, the ones that there were. Topics that had no documents with
+        words have none.
         """
         if at is None or not self._named:
             return [[] for _ in range(k)]
         index, ids = at
-        slices = [past for past in self._named if past <= index] or [min(self._named)]
-        names = self._named[max(slices)]
-        return [names.get(topic, [])[:top] for topic in ids[:k].tolist()]
+        past = [named for named in self._named if named <= index]
+        names = self._named[max(past) if past else min(self._named)]
+        chosen = [names.get(topic, []) for topic in ids[:k].tolist()]
+        if not past:
+            known = set(self.vocabulary.words(np.flatnonzero(self.vocabulary.known_by(index)).tolist()))
+            chosen = [[named for named in words if named[0] in known] for words in chosen]
+        return [words[:top] for words in chosen]
 
     def state(self) -> Arrays:
         """Return the vocabulary, the topics' words and the names given lately."""

@@ -96,6 +96,10 @@ class TopicNaming(Protocol):
         """Return the columns of ``m`` (dim, k) as sketches (k, 512) that can be compared across vocabularies."""
         ...
 
+    def known_by(self, index: int) -> NDArray[np.bool_]:
+        """Tell which columns a document of slice ``index``, or of one before, may hold, (dim,)."""
+        ...
+
 
 class WorkerEncoder(DocumentEncoder, CountStorage, Protocol):
     """Counts documents of the open slice in a worker, as a copy of the run's encoder."""
@@ -117,8 +121,8 @@ class Encoder(WorkerEncoder, TopicNaming, Protocol):
         """Identity of the columns and their weights."""
         ...
 
-    def close_slice(self) -> Growth:
-        """End the open slice and return how the columns changed."""
+    def close_slice(self, index: int = 0) -> Growth:
+        """End the open slice, number ``index``, and return how the columns changed."""
         ...
 
     def state(self) -> Arrays:

@@ -125,9 +125,13 @@ class TextEncoder:
         total = int(counts.tokens.sum(dtype=np.int64))
         return total - int(_known(counts.terms, counts.counts, self.vocabulary.column)), total
 
-    def close_slice(self) -> Growth:
-        """End the open slice: document frequencies, columns and idf are brought up to date."""
-        return self.vocabulary.close_slice()
+    def close_slice(self, index: int = 0) -> Growth:
+        """End the open slice, number ``index``: document frequencies, columns and idf are brought up to date."""
+        return self.vocabulary.close_slice(index)
+
+    def known_by(self, index: int) -> NDArray[np.bool_]:
+        """Tell which columns a document of slice ``index``, or of one before, may hold, (dim,)."""
+        return self.vocabulary.known_by(index)
 
     def observe_slice(
         self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]

@@ -124,9 +124,13 @@ class VectorEncoder:
         """Return (0, numbers): every dimension has its column."""
         return 0, counts.values.size
 
-    def close_slice(self) -> Growth:
+    def close_slice(self, index: int = 0) -> Growth:
         """Return that nothing changed."""
         return Growth.none(self._dim)
+
+    def known_by(self, index: int) -> NDArray[np.bool_]:
+        """Tell that every column was always there, (dim,)."""
+        return np.ones(self._dim, np.bool_)
 
     def observe_slice(
         self, index: int, ids: NDArray[np.int64], parts: Sequence[Counted], resp: NDArray[np.float32]

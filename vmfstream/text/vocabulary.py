@@ -25,6 +25,8 @@ from vmfstream.text.word_table import WordTable
 _FULL, _CROWDED, _ROOMY = 8, 4, 2
 # a document frequency below min_df is accepted while the stream is shorter than this
 _YOUNG = 1000
+# first slice of terms that were met before their slice was kept
+_ALWAYS = -(2**62)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +126,7 @@ class Vocabulary:
         self._df = np.zeros(len(self._terms), dtype=np.int64)
         self._recent = np.zeros(len(self._terms))
         self._pending = np.zeros(len(self._terms), dtype=np.int32)
+        self._first_slice = np.full(len(self._terms), _ALWAYS, dtype=np.int64)
         self._columns = np.zeros(0, dtype=np.int32)
         self._shown = np.zeros(0, dtype=np.int32)
         self._seal()
@@ -139,7 +142,8 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """Memory held by the term table and its figures."""
-        arrays = (self._df, self._recent, self._pending, self._form_term, self._form_df, self.column, self._columns)
+        figures = (self._df, self._recent, self._pending, self._first_slice, self.column, self._columns)
+        arrays = (*figures, self._form_term, self._form_df)
         tables = {id(table): table.nbytes for table in (self._forms, self._terms)}
         return sum(array.nbytes for array in arrays) + sum(tables.values())
 
@@ -159,8 +163,13 @@ class Vocabulary:
         self._pending_documents += len(counts)
         return counts
 
-    def close_slice(self) -> Growth:
-        """Make the documents counted since the last call part of the record and choose the columns anew."""
+    def close_slice(self, index: int = 0) -> Growth:
+        """Make the documents counted since the last call part of the record and choose the columns anew.
+
+        ``index`` is the number of their slice, for :meth:`known_by`.
+        """
+        met = len(self._first_slice)
+        self._first_slice = np.pad(self._first_slice, (0, self._df.size - met), constant_values=index)
         if self._pending_documents:
             self.documents += self._pending_documents
             self._df += self._pending
@@ -188,6 +197,13 @@ class Vocabulary:
             self._shown = _most_frequent_form(self._form_term, self._form_df, self._df.size)[self._columns]
         self._seal()
         return Growth(old.size, self._columns.size, columns, terms)
+
+    def known_by(self, index: int) -> NDArray[np.bool_]:
+        """Tell which columns a document of slice ``index``, or of one before, may hold, (columns,).
+
+        A word that was forgotten and came again counts as new.
+        """
+        return np.asarray(self._first_slice[self._columns] <= index)
 
     def words(self, columns: Iterable[int] | None = None) -> list[str]:
         """Return the word of each column, or of the given columns."""
@@ -223,6 +239,7 @@ class Vocabulary:
             "df": self._df.copy(),
             "recent": self._recent.copy(),
             "pending": self._pending.copy(),
+            "first_slice": self._first_slice.copy(),
             "columns": self._columns.copy(),
         }
         arrays["form_starts"], arrays["form_pool"] = self._forms.content()
@@ -302,6 +319,8 @@ class Vocabulary:
         self._df = np.array(arrays["df"], dtype=np.int64)
         self._recent = np.array(arrays["recent"], dtype=np.float64)
         self._pending = np.array(arrays["pending"], dtype=np.int32)
+        met = arrays.get("first_slice", np.full(len(self._df), _ALWAYS))  # states of earlier versions lack it
+        self._first_slice = np.array(met, dtype=np.int64)
         self._columns = np.array(arrays["columns"], dtype=np.int32)
         self._forms.refill(np.array(arrays["form_starts"]), np.array(arrays["form_pool"]))
         if self._stem is not None:
@@ -367,6 +386,7 @@ class Vocabulary:
         terms[kept] = np.arange(kept.size, dtype=np.int32)
         self._terms.keep(kept)
         self._df, self._recent, self._pending = self._df[kept], self._recent[kept], self._pending[kept]
+        self._first_slice = self._first_slice[kept]
         self._columns = terms[self._columns]
         if self._stem is not None:
             living = self._form_term >= 0

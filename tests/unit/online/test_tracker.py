@@ -405,7 +405,9 @@ def test_topics_grow_with_the_documents() -> None:
     assert wide.k == 20
     assert closed.filtered.f.shape == wide.base.shape == (300, 32)
     assert closed.filtered.n.shape == closed.filtered.drift_angle.shape == (20,)
-    assert [view.drift_angle.shape for view in smoothed(wide, settings)] == [(20,)] * len(wide.window)
+    views = smoothed(wide, settings)
+    assert [view.drift_angle.shape for view in views] == [view.ids.shape for view in views]
+    assert views[-1].ids.shape == (20,)
     assert np.isfinite(learn(wide, x, settings)[1].filtered.gamma).all()
 
 

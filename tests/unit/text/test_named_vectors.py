@@ -122,6 +122,21 @@ def test_names_follow_the_stream_and_old_slices_keep_theirs() -> None:
     assert set(first[2][:2]) == {"moon", "comet"}
 
 
+def test_slices_before_the_first_names_have_no_later_words() -> None:
+    one, ids = encoder(), np.array([0])
+    parts = []
+    for year, text in ((2001, "ship sea"), (2002, "ship moon")):
+        document = Document("a", year, str(year), NOW, text, np.ones(16, np.float32))
+        parts.append(one.count([document, document]))
+        one.close_slice(year)
+    one.observe_slice(2002, ids, parts, np.ones((4, 16), np.float32))
+    named = [
+        {word for word, _ in one.words(np.zeros((16, 1), np.float32), 9, 1, (year, ids))[0]}
+        for year in (2000, 2001, 2002)
+    ]
+    assert named == [set(), {"ship", "sea"}, {"ship", "sea", "moon"}]
+
+
 def test_counts_move_with_the_vocabulary() -> None:
     one = NamedVectorEncoder(16, Vocabulary(min_df=1, max_df_share=1.0, capacity=24))
     one.observe_slice(2001, np.arange(3), [_closed(one, some(60))], one_hot(60))

@@ -323,3 +323,35 @@ def test_an_unknown_or_missing_stemmer(stemmer: list[str], monkeypatch: pytest.M
 def test_settings_out_of_range(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="expected"):
         Vocabulary(**settings)
+
+
+def test_a_column_tells_since_when_documents_hold_its_word() -> None:
+    vocabulary = plain(min_df=1, capacity=100)
+    for index, documents in ((-3, ["aa bb"] * 2), (4, ["aa cc"] * 2), (5, [])):
+        vocabulary.count(documents)
+        vocabulary.close_slice(index)
+    assert vocabulary.words() == ["aa", "bb", "cc"]
+    assert [vocabulary.known_by(index).tolist() for index in (-4, -3, 3, 4)] == [
+        [False, False, False],
+        [True, True, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+    other = plain(min_df=1, capacity=100)
+    other.restore(vocabulary.state())
+    assert other.known_by(3).tolist() == [True, True, False]
+    old = {name: array for name, array in vocabulary.state().items() if name != "first_slice"}
+    other.restore(old)
+    assert other.known_by(-4).all()
+
+
+def test_a_word_that_was_forgotten_is_new_again() -> None:
+    vocabulary = plain(capacity=10)
+    rng = np.random.default_rng(0)
+    for index in range(6):
+        vocabulary.count([" ".join(["weather", "sky", *random_words(rng, 60)])] * 2)
+        vocabulary.close_slice(index)
+    known = dict(zip(vocabulary.words(), vocabulary.known_by(0).tolist(), strict=True))
+    assert known["weather"]
+    assert known["sky"]
+    assert vocabulary.known_by(5).all()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vmfstream.arrays import Mask, Matrix, Vector
 from vmfstream.engine.loop.document_buffer import KeptDocument, times_of
-from vmfstream.online.state import Matrix, Vector
 from vmfstream.protocols import SliceSummary, TopicView
 from vmfstream.records import Representative, TopicRows
 from vmfstream.text.encoders import TopicNaming
@@ -16,30 +16,30 @@ from vmfstream.text.encoders import TopicNaming
 def topic_rows(view: TopicView, encoder: TopicNaming, words: int, *, geometry: bool = False) -> TopicRows:
     """Return the topics of a ``view`` as rows; with ``geometry`` also intervals, angles and sketches of their means.
 
-    ``encoder`` names each by at most ``words`` words.
+    ``encoder`` names each by at most ``words`` words. What smoothing brings from later slices has no place where no
+    document could hold it: words that were not there yet are left out of the means.
     """
     from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
     from vmfstream.directional.bessel import bessel_ratio
 
-    dim = len(view.f)
-    k = len(view.ids)
+    dim, k = len(view.f), len(view.ids)
     total = view.n.sum()
-    directions = _directions(view)
+    directions, gamma = _means(view, encoder.known_by(view.slice))
     shares = share_intervals(view.n)
     return TopicRows(
         topic=view.ids,
         n=view.n,
         share=view.n / total if total > 0.0 else np.zeros(k),
         kappa=np.full(k, view.kappa),
-        gamma=view.gamma,
+        gamma=gamma,
         tightness=np.full(k, float(bessel_ratio(dim, view.kappa))),
-        certainty=np.asarray(bessel_ratio(dim, view.gamma)),
+        certainty=np.asarray(bessel_ratio(dim, gamma)),
         drift_angle=view.drift_angle,
         drift_angle_error=view.drift_angle_error,
         words=encoder.words(directions, words, k, (view.slice, view.ids)),
         share_low=shares[:, 0] if geometry else None,
         share_high=shares[:, 1] if geometry else None,
-        radius=np.degrees(angular_radius(dim, view.gamma)) if geometry else None,
+        radius=np.degrees(angular_radius(dim, gamma)) if geometry else None,
         angles=_angles(directions[:, :k]) if geometry else None,
         sketches=encoder.sketches(directions[:, :k]) if geometry else None,
     )
@@ -50,11 +50,17 @@ def _angles(directions: Matrix) -> Vector:
     return np.asarray(np.degrees(np.arccos(np.clip(directions.T @ directions, -1.0, 1.0))), np.float64)
 
 
-def _directions(view: TopicView) -> Matrix:
-    """Mean directions, from which words are read."""
-    gamma = np.ones(view.f.shape[1])
-    gamma[: len(view.gamma)] = np.maximum(view.gamma, 1e-12)
-    return np.asarray(view.f / gamma.astype(np.float32))
+def _means(view: TopicView, known: Mask) -> tuple[Matrix, Vector]:
+    """Mean directions (D, >= K) and lengths of the natural vectors (K,) of a view, over the ``known`` columns (D,)."""
+    from vmfstream.mixtures.columns import column_norms
+
+    f, lengths = view.f, view.gamma
+    if not known.all():
+        f = np.where(known[:, None], f, np.float32(0.0))
+        lengths = column_norms(f)[: len(lengths)]
+    divisor = np.ones(f.shape[1])
+    divisor[: len(lengths)] = np.maximum(lengths, 1e-12)
+    return np.asarray(f / divisor.astype(np.float32)), lengths
 
 
 def representative(closed: SliceSummary, kept: Sequence[KeptDocument], per_topic: int) -> Representative | None:

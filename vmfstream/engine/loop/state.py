@@ -199,7 +199,7 @@ class EngineState:
     def _regrown(self) -> Regrown:
         """Let the vocabulary grow, and encode the kept documents in it."""
         self.sampler.pack(self.encoder)
-        growth = self.encoder.close_slice()
+        growth = self.encoder.close_slice(self.position.slice or 0)
         self.buffer.remap(growth.terms)
         for hook in self._hooks:
             hook.vocabulary_changed(growth)

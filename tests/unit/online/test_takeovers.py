@@ -1,0 +1,102 @@
+"""Topics that have become something else, on simulated streams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.unit.online.streams import LIVING, Story, begun, drifting, learn, story
+from vmfstream.online.lifecycle import active_topics
+from vmfstream.online.results import SliceResult, TopicView
+from vmfstream.online.settings import TrackerSettings
+
+WITHOUT_BIRTHS = replace(LIVING, births=replace(LIVING.births, least_gain=np.inf))
+"""A new kind of documents has no other way to get a topic than to take one over."""
+
+SWITCH = np.array([[50, 50, 50, 0]] * 5 + [[0, 50, 50, 50]] * 4)
+"""Documents per slice and kind: in slice 5 the first kind is followed by another one."""
+
+
+def followed(stream: Story, settings: TrackerSettings) -> list[SliceResult]:
+    state, seen = begun(stream.xs, settings), []
+    for x in stream.xs[1:]:
+        state, result = learn(state, x, settings)
+        seen.append(result)
+    return seen
+
+
+def ids_of(stream: Story, result: SliceResult, kind: int) -> set[int]:
+    """Ids of the topics that documents of a kind have in a slice."""
+    view = result.filtered
+    column = result.resp[:, : len(view.ids)].argmax(axis=1)
+    return set(view.ids[column[stream.labels[view.slice] == kind]].tolist())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_id_does_not_pass_to_something_else(seed: int) -> None:
+    stream = story(SWITCH, seed=seed)
+    seen = followed(stream, WITHOUT_BIRTHS)
+    (before,) = ids_of(stream, seen[3], 0)
+    (after,) = ids_of(stream, seen[-1], 3)
+    assert after != before
+    splits = [(r.filtered.slice, event) for r in seen for event in r.events if event.kind == "split"]
+    ((index, split),) = [(index, event) for index, event in splits if event.other == after]
+    assert split.topic == before
+    assert index in (5, 6)
+    assert split.evidence is not None
+    assert split.evidence > WITHOUT_BIRTHS.takeovers.least_gain
+    silent = [event.topic for r in seen for event in r.events if event.kind in ("dormant", "ended")]
+    assert before in silent
+    for kind in (1, 2):
+        assert ids_of(stream, seen[3], kind) == ids_of(stream, seen[-1], kind)
+
+
+def test_without_the_rule_the_id_passes_on() -> None:
+    stream = story(SWITCH)
+    never = replace(WITHOUT_BIRTHS, takeovers=replace(LIVING.takeovers, same_cosine=-1.0))
+    seen = followed(stream, never)
+    assert ids_of(stream, seen[3], 0) == ids_of(stream, seen[-1], 3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_smoothed_topic_begins_with_its_first_document(seed: int) -> None:
+    stream = story(SWITCH, seed=seed)
+    seen = followed(stream, WITHOUT_BIRTHS)
+    views: list[TopicView] = [view for result in seen for view in result.smoothed]
+    (after,) = ids_of(stream, seen[-1], 3)
+    shown = {view.slice for view in views if after in view.ids}
+    assert shown
+    assert min(shown) >= 5
+
+
+def test_the_number_of_active_topics_stays_bounded() -> None:
+    kinds = np.zeros((14, 8), np.int64)
+    for t in range(14):
+        kinds[t, [t // 3, 5, 6, 7]] = 50  # one kind after the other beside three that stay
+    full = replace(WITHOUT_BIRTHS, topics=4, window=800)
+    stream = story(kinds)
+    state = begun(stream.xs, full)
+    splits = 0
+    for x in stream.xs[1:]:
+        state, result = learn(state, x, full)
+        splits += sum(event.kind == "split" for event in result.events)
+        assert active_topics(state) <= 5  # dormancy is noticed with a delay
+        assert state.k <= 6
+    assert splits >= 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_quiet_topics_are_not_taken_over(seed: int) -> None:
+    stream = story(np.tile([50, 50, 50], (25, 1)), seed=seed)
+    kinds = [event.kind for result in followed(stream, WITHOUT_BIRTHS) for event in result.events]
+    assert "split" not in kinds
+
+
+def test_topics_that_move_slowly_keep_their_ids() -> None:
+    stream = drifting(omega=0.9, slices=16, n=90)
+    state = begun(stream.xs, WITHOUT_BIRTHS)
+    for x in stream.xs[1:]:
+        state, result = learn(state, x, WITHOUT_BIRTHS)
+        assert "split" not in [event.kind for event in result.events]

@@ -1,0 +1,138 @@
+"""Takeovers: documents that have turned a topic into something else become a topic of their own.
+
+A topic may move, and the filter follows it. But when its mean has turned far from what it was before the newest slices,
+and two topics explain the documents before and since better than one, its id must not go on to stand for the new ones.
+With the belief p about the topic before these slices, g = kappa S of their documents and the anchor B, the evidence
+that it is one topic is
+
+    M = ell(|B + p + g|) + ell(|B|) - ell(|B + p|) - ell(|B + g|)
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.directional.bessel import log_partition
+from vmfstream.mixtures.columns import column_norms
+from vmfstream.online import filtering
+from vmfstream.online.lifecycle import with_room
+from vmfstream.online.matching import centred_cosines
+from vmfstream.online.settings import TakeoverSettings
+from vmfstream.online.state import Matrix, Sample, SliceSums, TrackerSettings, TrackState, Vector
+from vmfstream.online.topic_slots import merging_evidence, with_topic, without_topic
+from vmfstream.records import Event
+
+
+class Changed(NamedTuple):
+    """Topics that are not the same any more.
+
+    ``topics`` are their columns, ``gain`` (K,) the nats by which two topics are better than one; ``earlier`` and
+    ``newest`` (D, kp) are the beliefs about them before the newest slices and from these alone.
+    """
+
+    topics: NDArray[np.intp]
+    gain: Vector
+    earlier: Matrix
+    newest: Matrix
+
+
+def changed_topics(
+    state: TrackState, earlier: Matrix, stats: list[SliceSums | None], f: Matrix, rules: TakeoverSettings
+) -> Changed:
+    """Find the topics of ``state`` that are not what they were.
+
+    Parameters
+    ----------
+    state : at the end of a slice.
+    earlier : (D, kp) data part of the belief predicted to the first of the newest slices.
+    stats : sums of the newest slices.
+    f : (D, kp) belief about the topics now.
+    rules : thresholds.
+    """
+    newest = np.zeros_like(f)
+    for sums in stats:
+        if sums is not None:
+            newest[sums.words] += np.float32(state.kappa) * sums.s
+    before = filtering.anchored(state, earlier)
+    alone = filtering.anchored(state, newest)
+
+    def ell(norms: Vector) -> Vector:
+        return np.asarray(log_partition(state.dim, norms))
+
+    lengths = column_norms(before)
+    nothing = float(log_partition(state.dim, np.linalg.norm(state.anchor.astype(np.float64))))
+    gain = ell(lengths) + ell(column_norms(alone)) - ell(column_norms(before + newest)) - nothing
+    cosine = centred_cosines(before, f, filtering.counts(state.window[-1:], state.kp))
+    changed = (cosine < rules.same_cosine) & (gain > rules.least_gain)
+    return Changed(np.flatnonzero(changed[: state.k]), gain[: state.k], before, alone)
+
+
+def with_takeovers(state: TrackState, f: Matrix, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+    """Give the newest documents of topics that have become something else topics of their own.
+
+    The old topic keeps its id, its past and the documents that are more like it, or ends if there is no room for both.
+
+    Parameters
+    ----------
+    state : at the end of a slice.
+    f : (D, kp) belief about the topics at the end of the newest slice, which the window holds.
+    settings : those of the run.
+    """
+    events: list[Event] = []
+    rules = settings.takeovers
+    if state.life is None or (state.warm_up and len(state.window) <= rules.recent_slices):
+        return state, events
+    stats = filtering.statistics(state)
+    _, _, earlier = filtering.run(state, stats[: -rules.recent_slices], state.leader, settings)
+    found = changed_topics(state, earlier, stats[-rules.recent_slices :], f, rules)
+    for topic, old in [(int(topic), int(state.ids[topic])) for topic in found.topics]:
+        if old in state.ids:  # unless it was merged to make room for another
+            members = _newest_documents(state, _column(state, old), _turned(found, topic), rules)
+            if len(members) >= rules.least_documents:
+                state, more = _split(state, old, members, float(found.gain[topic]), settings)
+                events += more
+    return state, events
+
+
+def _split(
+    state: TrackState, old: int, members: Sample, gain: float, settings: TrackerSettings
+) -> tuple[TrackState, list[Event]]:
+    """Let ``members`` leave the topic with the id ``old``, which ends if there is no room for both."""
+    roomy, events = with_room(state, settings, gain, lambda: merging_evidence(state, settings))
+    state = state if roomy is None else roomy
+    event = Event("split", old, state.next_id, value=float(len(members)), evidence=gain)
+    state, events = with_topic(state, members, settings), [*events, event]
+    if roomy is None:
+        column = _column(state, old)
+        cosine = merging_evidence(state, settings, topic=column)[1][0]
+        cosine[[column, -1]] = -2.0  # its other documents do not follow those that left
+        state = without_topic(state, column, int(np.argmax(cosine)))
+        events.append(Event("ended", old, value=0.0))
+    return state, events
+
+
+def _column(state: TrackState, topic: int) -> int:
+    return int(np.flatnonzero(state.ids == topic)[0])
+
+
+def _turned(found: Changed, topic: int) -> Vector:
+    """The direction in which a topic has turned: its mean now less its mean before, (D,)."""
+    now, before = (f[:, topic].astype(np.float64) for f in (found.newest, found.earlier))
+    return np.asarray(now / np.linalg.norm(now) - before / np.linalg.norm(before))
+
+
+def _newest_documents(state: TrackState, column: int, towards: Vector, rules: TakeoverSettings) -> Sample:
+    """Documents of a topic in the newest slices that are more like what it is now than like what it was."""
+    parts = []
+    for w in state.window[-rules.recent_slices :]:
+        own = np.flatnonzero(w.resp[:, : state.k].argmax(axis=1) == column)
+        own = own[w.resp[own, column] > 0.0]
+        own = own[np.asarray(w.x[own] @ towards).ravel() > 0.0]
+        nothing = np.zeros(len(own))
+        where = np.full(len(own), w.index)
+        parts.append(Sample(w.x[own], nothing, where, own, where, nothing, np.zeros(len(own), np.bool_)))
+    return reduce(Sample.and_also, parts)
