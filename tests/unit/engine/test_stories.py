@@ -116,8 +116,9 @@ def test_stories_are_told_of_with_their_words_and_documents() -> None:
 def test_small_stories_have_no_rows() -> None:
     items: list[Item] = [{"id": f"d{i}", "time": 2001, "text": f"one{i} two{i} three{i}"} for i in range(60)]
     items += [{"id": f"e{i}", "time": 2001, "text": "harbour strike docker"} for i in range(LEAST_DOCUMENTS)]
+    items += [{"id": f"f{i}", "time": 2001, "text": "comet orbit"} for i in range(LEAST_DOCUMENTS - 1)]
     store, labels = labelled(items)
-    assert len(set(labels.values())) == 61
+    assert len(set(labels.values())) == 62
     assert list(newest(store)) == [60]
     assert [event.story for event in happened(store, "ended")] == []
 
@@ -256,6 +257,8 @@ def test_the_parent_is_the_topic_of_most_documents() -> None:
     assert made.topic.tolist() == [Counter(topics.tolist()).most_common(1)[0][0], -1, -1]
     added(made, [1, 1, 1, 1], [5, -1, -1, -1])
     assert made.topic.tolist()[1] == 5
+    added(made, [2] * 5, [4, 9, 9, 9, 9])
+    assert made.topic.tolist()[2] == 9
 
 
 def test_a_merged_topic_leaves_its_stories_to_the_other() -> None:
@@ -282,7 +285,7 @@ def test_growth_is_that_of_a_share() -> None:
 
 def test_a_burst_is_told_once() -> None:
     """One story goes on evenly, another has few documents, then many for two slices, then few."""
-    counts = {2001: (60, 2), 2002: (60, 2), 2003: (60, 40), 2004: (60, 80), 2005: (60, 2)}
+    counts = {2001: (60, 2), 2002: (60, 2), 2003: (60, 40), 2004: (60, 140), 2005: (60, 2)}
     items: list[Item] = []
     for year, (even, burst) in counts.items():
         kinds = [EPISODES[0]] * even + [EPISODES[1]] * burst + [f"once{year}n{i} only{year}n{i}" for i in range(400)]
@@ -291,7 +294,7 @@ def test_a_burst_is_told_once() -> None:
     store, labels = labelled(items, settings=StorySettings())
     size = Counter(labels.values())
     steady, burst_story = (story for story, _ in size.most_common(2))
-    assert (size[steady], size[burst_story]) == (300, 126)
+    assert (size[steady], size[burst_story]) == (300, 186)
     assert [(event.slice, event.story) for event in happened(store, "burst")] == [(2003, burst_story)]
     frame, i = newest(store)[burst_story]
     assert frame.trend[i] < -4
