@@ -243,7 +243,7 @@ def run(
     publish: Annotated[
         str | None,
         typer.Option(
-            help="kafka:// URL of a topic to send closed slices and events to, as JSON.", rich_help_panel=KAFKA
+            help="kafka:// URL of a topic to send closed slices, events and stories to, as JSON.", rich_help_panel=KAFKA
         ),
     ] = None,
     metrics_port: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, Texts, Times
 
@@ -91,3 +92,17 @@ class Stories(RunFileQueries):
     def story_events(self) -> StoryEventFrame:
         """Return what happened to stories."""
         return self._frame(StoryEventFrame, "from story_event order by epoch, rowid")
+
+    def story_events_after(self, epoch: int) -> list[dict[str, Any]]:
+        """Return what happened to stories in epochs after ``epoch``, in order, with what is known of them now.
+
+        Keys: ``epoch``, ``slice`` (label), ``index`` (its number), ``kind``, ``story``, ``size`` (then), ``documents``
+        (now), ``title``, ``topic`` (None without one) and ``words``.
+        """
+        return self._dicts(f"""
+            with label as (select slice, arg_max(label, epoch) as label from epoch group by slice),
+            named as (select story, list(word order by rank) as words from story_word group by story)
+            select e.epoch, label.label as slice, e.slice as index, e.kind, e.story, e.size, story.size as documents,
+                story.title, nullif(story.topic, -1) as topic, coalesce(named.words, []) as words
+            from story_event e left join label using (slice) left join story using (story)
+            left join named using (story) where e.epoch > {int(epoch)} order by e.epoch, e.rowid""")
