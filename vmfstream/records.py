@@ -231,7 +231,8 @@ class StoryRows:
     ``trend`` tells in standard deviations how the share of a story among all documents changed from the slice before:
     from 2 on it is rising, from -2 on falling. ``ended`` stories get no more documents. ``words`` are the strongest
     ones with their weights, ``documents`` the representative documents, best first: id, title, time in microseconds
-    since 1970, and a score: the cosine with the mean direction of the story when it came, smaller for few words.
+    since 1970, and a score: the cosine with the mean direction of the story when it came, smaller for few words and for
+    young stories.
     """
 
     story: NDArray[np.int64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,12 +70,13 @@ class Report:
     """What happened since a date.
 
     ``parts`` are headings with their stories, and how many stories are left out of each; ``topics`` are sentences
-    about topics.
+    about topics, the newest first, of which ``more_topics`` are left out.
     """
 
     title: str
     parts: Sequence[tuple[str, Sequence[ReportedStory], int]]
     topics: Sequence[str]
+    more_topics: int
 
 
 def report_of(run_file: Path, since: str | None, top: int = MOST) -> Report:
@@ -86,7 +88,7 @@ def report_of(run_file: Path, since: str | None, top: int = MOST) -> Report:
     since : str, optional
         A date in ISO form, as short as a year, or the label of a slice; by default the newest closed slice.
     top : int
-        Most stories of each part, the largest ones.
+        Most stories of each part, the largest ones, and most sentences about topics, the newest ones.
 
     Raises
     ------
@@ -118,7 +120,9 @@ def report_of(run_file: Path, since: str | None, top: int = MOST) -> Report:
         ids = frame.story[chosen].tolist()
         parts.append((heading, [stories(story) for story in ids[:top]], max(len(ids) - top, 0)))
     title = _plain(reader.meta().get("title", "")) or run_file.stem
-    return Report(f"{title} since {labels.get(begin, since or '')}", parts, list(_topic_events(reader, begin, labels)))
+    topics = list(_topic_events(reader, begin, labels))[::-1]
+    name = f"{title} since {labels.get(begin, since or '')}"
+    return Report(name, parts, topics[:top], max(len(topics) - top, 0))
 
 
 def _slice_since(since: str | None, slices: SliceFrame, labels: dict[int, str]) -> int:
@@ -211,6 +215,7 @@ def as_markdown(made: Report) -> str:
         lines += [f"{left} more.", ""] if left else []
     if made.topics:
         lines += ["## Topics", "", *(f"- {_markdown(sentence)}" for sentence in made.topics), ""]
+        lines += [f"{made.more_topics} more.", ""] if made.more_topics else []
     return "\n".join(lines)
 
 
@@ -237,6 +242,7 @@ def as_html(made: Report) -> str:
             body.append(f"<p>{left} more.</p>")
     if made.topics:
         body.append("<h2>Topics</h2><ul>" + "".join(f"<li>{for_html(one)}</li>" for one in made.topics) + "</ul>")
+        body += [f"<p>{made.more_topics} more.</p>"] if made.more_topics else []
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
@@ -252,12 +258,13 @@ _STYLE = (
     "padding:0 1em;overflow-wrap:anywhere}h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2em}"
     "h3{font-size:1em;margin:1.2em 0 0}section p{margin:0;opacity:.75}ul{margin:.3em 0}"
 )
-_MARKED = frozenset("\\`*_{}[]<>()#+-.!|~&$")
+_MARKED = re.compile(r"[\\`*_\[\]<>~&$|]")
+_BEGINS = re.compile(r"^(\d{0,9})([#+=.)-])")  # a heading, a list or a line
 
 
 def _markdown(text: str) -> str:
     """Escape what Markdown would take for a mark."""
-    return "".join("\\" + letter if letter in _MARKED else letter for letter in text)
+    return _BEGINS.sub(r"\1\\\2", _MARKED.sub(r"\\\g<0>", text))
 
 
 def _link(title: str, id: str) -> str:

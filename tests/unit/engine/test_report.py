@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.unit.engine.documents import years
-from vmfstream.cli.report import as_html, as_markdown, report, report_of
+from vmfstream.cli.report import Report, ReportedStory, as_html, as_markdown, report, report_of
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
 from vmfstream.engine.run import RunSettings, follow
@@ -74,7 +74,7 @@ def test_what_strangers_wrote_stays_text(run_file: Path) -> None:
     made = report_of(run_file, "2003")
     text = as_markdown(made)
     assert "\x1b" not in text
-    assert "\\[x\\]\\(javascript:alert\\(1\\)\\) \\<img src=x onerror=alert\\(2\\)\\>" in text
+    assert "\\[x\\](javascript:alert(1)) \\<img src=x onerror=alert(2)\\> \\*\\*loud\\*\\*" in text
     assert "[About growing](<https://example.org/" in text
 
     class Parser(html.parser.HTMLParser):
@@ -93,13 +93,34 @@ def test_what_strangers_wrote_stays_text(run_file: Path) -> None:
     assert all(link.startswith("https://example.org/") for link in parser.links)
 
 
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("# a", "\\# a"),
+        ("1. a", "1\\. a"),
+        ("12) a", "12\\) a"),
+        ("- a", "\\- a"),
+        ("a - 1. b", "a - 1. b"),
+        ("a_b", "a\\_b"),
+    ],
+)
+def test_a_title_is_no_heading_and_no_list(text: str, escaped: str) -> None:
+    made = Report("News", [("New", [ReportedStory(text, "", [], [(text, "1")])], 0)], [], 0)
+    assert f"- **{escaped}** ()" in as_markdown(made)
+    assert f"\n  - {escaped}\n" in as_markdown(made)
+
+
 def test_topics_are_told_of_as_well(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     rows = years({2001: 60, 2002: 60})
     follow(MemorySource(rows), FieldCodec(), RunFile(path), RunSettings(topics=3, threads=1))
     assert report_of(path, "2001").topics
     assert not report_of(path, "2002").topics
-    assert all(sentence.startswith("2001: topic ") for sentence in report_of(path, "2001").topics)
+    made = report_of(path, "2001")
+    assert all(sentence.startswith("2001: topic ") for sentence in made.topics)
+    few = report_of(path, "2001", top=1)
+    assert (list(few.topics), few.more_topics) == ([made.topics[0]], len(made.topics) - 1)
+    assert as_markdown(few).endswith(f"\n{few.more_topics} more.\n")
 
 
 def test_a_file_is_written_by_its_ending(run_file: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from vmfstream.engine.loop.engine import Engine, EngineSettings
 from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.loop.stories import LEAST_DOCUMENTS, WORDS, remapped
-from vmfstream.engine.loop.story_book import KEPT, StoryBook, growth
+from vmfstream.engine.loop.story_book import KEPT, YOUNG, StoryBook, growth
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Document, Event, StoryEvent, StoryRows
@@ -240,9 +240,11 @@ def test_the_book_counts_documents_and_keeps_the_best() -> None:
     for story in (0, 1):
         own = np.flatnonzero(places == story)
         assert made.size[story] == made.now[story] == len(own)
-        best = own[np.argsort(-scores[own])][:KEPT]
+        young = np.arange(len(own)) / (np.arange(len(own)) + YOUNG)
+        score = scores[own] * young.astype(np.float32)
+        best = own[np.argsort(-score)][:KEPT]
         assert [one.id for one in made.documents[story]] == [f"d{i}" for i in best]
-        np.testing.assert_array_equal(made.score[story], scores[best])
+        np.testing.assert_array_equal(made.score[story], np.sort(score)[::-1][:KEPT])
         assert (made.first[story], made.last[story]) == (1_000_000 * own[0], 1_000_000 * own[-1])
         assert (made.first_slice[story], made.last_slice[story]) == (7, 8)
     again = StoryBook.from_arrays(made.arrays())

@@ -22,6 +22,9 @@ from vmfstream.records import Arrays
 KEPT = 5
 """Documents kept of a story: those that were most representative when they came."""
 
+YOUNG = 5.0
+"""A document counts half as a representative one if its story had so many when it came: its words were hardly known."""
+
 BURST_SCORE, BURST_DOCUMENTS = 4.0, 10
 """Smallest score of the growth from slice to slice, and fewest documents, that make a burst."""
 
@@ -122,7 +125,7 @@ class StoryBook:
         ----------
         places : (N,) the story of each as its place here, -1 for none.
         topics : (N,) the topic of each on arrival, -1 for none.
-        scores : (N,) how representative each is of its story, >= 0.
+        scores : (N,) how representative each is of its story, >= 0; for stories of few documents it counts less.
         documents : what is remembered of them.
         index : the open slice.
         """
@@ -200,6 +203,7 @@ def _add_documents(  # type: ignore[no-untyped-def]
         story = places[i]
         if story < 0:
             continue
+        own = scores[i] * np.float32(size[story] / (size[story] + YOUNG))
         size[story] += 1
         now[story] += 1
         changed[story] = True
@@ -210,12 +214,12 @@ def _add_documents(  # type: ignore[no-untyped-def]
             if votes[story] == 0:
                 topic[story] = topics[i]
             votes[story] += 1 if topic[story] == topics[i] else -1
-        if scores[i] <= score[story, kept - 1]:
+        if own <= score[story, kept - 1]:
             continue
         rank = kept - 1
-        while rank > 0 and scores[i] > score[story, rank - 1]:
+        while rank > 0 and own > score[story, rank - 1]:
             score[story, rank] = score[story, rank - 1]
             source[story, rank] = source[story, rank - 1]
             rank -= 1
-        score[story, rank] = scores[i]
+        score[story, rank] = own
         source[story, rank] = kept + i
