@@ -56,6 +56,7 @@ PANELS: dict[str, str] = {
     "neighbours": "neighbours.panel",
     "documents": "documents",
     "lineage": "lineage.panel",
+    "stories": "stories.panel",
     "globe": "globe.panel",
     "tree": "tree.panel",
     "search": "search.panel",
@@ -64,7 +65,7 @@ PANELS: dict[str, str] = {
 }
 """All parts of a page in its order: the module below ``views`` that holds each, as ``PANEL``."""
 
-TABS = ("lineage", "globe", "tree", "search", "health", "table")
+TABS = ("lineage", "stories", "globe", "tree", "search", "health", "table")
 """The panels below the topic, one of which is open."""
 
 

@@ -27,6 +27,9 @@ from vmfstream.runfile.queries import (
     SnapshotFrame,
     SnapshotTopicFrame,
     SnapshotWordFrame,
+    StoryDocumentFrame,
+    StoryFrame,
+    StoryWordFrame,
     TopicFrame,
     WordCodes,
     WordFrame,
@@ -45,6 +48,9 @@ TABLES: Mapping[str, type] = {
     "snapshots": SnapshotFrame,
     "snapshot_topics": SnapshotTopicFrame,
     "snapshot_words": SnapshotWordFrame,
+    "stories": StoryFrame,
+    "story_words": StoryWordFrame,
+    "story_documents": StoryDocumentFrame,
 }
 """Names of the tables, each with the frame of ``vmfstream.runfile.queries`` whose columns it has."""
 
@@ -61,6 +67,9 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
     "snapshots": ("snapshot",),
     "snapshot_topics": ("snapshot", "node"),
     "snapshot_words": ("snapshot", "node", "rank"),
+    "stories": ("story",),
+    "story_words": ("story", "rank"),
+    "story_documents": ("story", "rank"),
 }
 _OLD_TABLES = {"typical": "representative"}
 _OLD_COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -157,6 +166,21 @@ class RowsInMemory(ABC):
         """Return the words of all snapshots or of one."""
         frame = self.whole(SnapshotWordFrame)
         return kept(frame, (frame.rank <= top) & _of(frame.snapshot, snapshot))
+
+    def stories(self) -> StoryFrame:
+        """Return the stories: by the slice of their last document, newest first, and by size."""
+        frame = self.whole(StoryFrame)
+        return kept(frame, np.lexsort((frame.story, -frame.size, -frame.last_slice)))
+
+    def story_words(self, top: int = 10) -> StoryWordFrame:
+        """Return the words of stories."""
+        frame = self.whole(StoryWordFrame)
+        return kept(frame, frame.rank <= top)
+
+    def story_documents(self, top: int = 5) -> StoryDocumentFrame:
+        """Return the representative documents of stories."""
+        frame = self.whole(StoryDocumentFrame)
+        return kept(frame, frame.rank <= top)
 
     def has_smoothed(self) -> bool:
         """Tell whether there are smoothed topics."""

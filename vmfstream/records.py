@@ -7,7 +7,7 @@ and making a frozen one takes four times as long.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -203,6 +203,69 @@ class Event:
     chance: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StoryEvent:
+    """Something that happened to a story in a slice, when it had ``size`` documents.
+
+    ======  ===========================================================================================
+    kind    what
+    ======  ===========================================================================================
+    opened  it has so many documents that it is written into the run file
+    burst   its share of the documents is significantly larger than in the slice before
+    ended   nobody joined it for long
+    ======  ===========================================================================================
+    """
+
+    kind: str
+    story: int
+    slice: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoryRows:
+    """Stories as they are known now, parallel columns; they replace what was known of the same ones before.
+
+    ``size`` are documents, the first and the last of which came at ``first`` and ``last`` (datetime64[us], UTC), in the
+    slices ``first_slice`` and ``last_slice``. ``topic`` is the parent topic, -1 if none of the documents had one.
+    ``trend`` tells in standard deviations how the share of a story among all documents changed from the slice before:
+    from 2 on it is rising, from -2 on falling. ``ended`` stories get no more documents. ``words`` are the strongest
+    ones with their weights, ``documents`` the representative documents, best first: id, title, time in microseconds
+    since 1970, and a score: the cosine with the mean direction of the story when it came, smaller for few words and for
+    young stories.
+    """
+
+    story: NDArray[np.int64]
+    first_slice: NDArray[np.int64]
+    last_slice: NDArray[np.int64]
+    first: NDArray[np.datetime64]
+    last: NDArray[np.datetime64]
+    size: NDArray[np.int64]
+    topic: NDArray[np.int64]
+    trend: NDArray[np.float64]
+    ended: NDArray[np.bool_]
+    words: Sequence[Sequence[tuple[str, float]]]
+    documents: Sequence[Sequence[tuple[str, str, int, float]]]
+
+    def taken(self, rows: NDArray[np.integer]) -> StoryRows:
+        """Return some of the rows."""
+        columns: dict[str, Any] = {}
+        for f in fields(self):
+            column = getattr(self, f.name)
+            columns[f.name] = [column[i] for i in rows.tolist()] if isinstance(column, list) else column[rows]
+        return StoryRows(**columns)
+
+    @classmethod
+    def joined(cls, parts: Sequence[StoryRows]) -> StoryRows:
+        """Put the rows of one or more parts behind each other."""
+        columns: dict[str, Any] = {}
+        for f in fields(cls):
+            found = [getattr(part, f.name) for part in parts]
+            lists = isinstance(found[0], list)
+            columns[f.name] = [row for part in found for row in part] if lists else np.concatenate(found)
+        return cls(**columns)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochReport:
     """One epoch: what was read and how well it was predicted.
@@ -283,8 +346,8 @@ class Commit:
     ``open_state`` belongs to every epoch, ``slice_state`` to those that closed a slice; both are needed to resume, as
     is ``position``, the next offset of every part. ``closed`` are slices that ended, ``smoothed`` those that have their
     smoothed topics now, ``rejected`` messages that are no documents, ``sampled`` what changed in the sample;
-    ``finished`` tells that the source has ended. ``seconds``
-    went since the commit before, by stage, see `vmfstream.stages`.
+    ``finished`` tells that the source has ended. ``seconds`` went since the commit before, by stage, see
+    `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories.
     """
 
     epoch: EpochReport
@@ -297,6 +360,8 @@ class Commit:
     finished: bool = False
     sampled: Sampled | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+    stories: StoryRows | None = None
+    story_events: Sequence[StoryEvent] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ STAGES = {
     "waiting": "nothing to do: no messages yet",
     "words": "counting words and making unit rows",
     "scoring": "scoring documents and adding them to topics",
+    "stories": "giving documents their stories",
     "slice ends": "growing the vocabulary, judging, births, mergers, drift, reports",
     "refits": "first fits and refits",
     WRITING: "states, rows and transactions",

@@ -15,6 +15,7 @@ GLOBE_SCALE = "drift of {turn}°"
 TURN_LEFT = "rotate left"
 TURN_RIGHT = "rotate right"
 LINEAGE = "Lineage: births, splits, merges and ends"
+STORIES = "Stories"
 SEARCH = "Topics that use a word"
 TREE = "Hierarchy of topics"
 NO_TREE = "This run file holds no hierarchy of topics."
@@ -166,6 +167,18 @@ PAGE: Mapping[str, str] = {
     "searchFewer": "only the first eight",
     "searchPeak": "word {rank} of the topic, {date}",
     "searchPeakShort": "word {rank}, {date}",
+    "storiesDate": "at the date",
+    "storiesAll": "all dates",
+    "storiesAt": "{n} stories in {date}, the largest first. Open one to see documents.",
+    "storiesNoneAt": "No story in {date}.",
+    "storiesOf": "{n} of {all} stories, the largest first. Open one to see documents.",
+    "storiesNone": "This run file holds no stories.",
+    "storiesMore": "{n} more",
+    "storyDocuments": "{n} documents",
+    "trendRising": "↗ rising",
+    "trendSteady": "→ steady",
+    "trendFalling": "↘ falling",
+    "trendEnded": "ended",
     "topicOne": "1 topic",
     "topicMany": "{n} topics",
     "neighbours": (
@@ -205,6 +218,11 @@ HOW_TO_READ: Sequence[tuple[str, str]] = (
     (
         "River",
         "One band per topic, as thick as its number or share of documents; the words are characteristic of the date.",
+    ),
+    (
+        "Story",
+        "A narrow group of documents about one event. It begins with its first document and ends when nobody writes "
+        "about it. Rising and falling compare the newest date with the one before.",
     ),
     ("Colour", "Every topic keeps its colour. Strong: its words changed quickly; pale: they hardly changed."),
     ("Date", "The slider on top sets the date of the whole page. So do Play and the arrow keys."),

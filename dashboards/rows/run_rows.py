@@ -18,6 +18,9 @@ from vmfstream.runfile.queries import (
     SnapshotFrame,
     SnapshotTopicFrame,
     SnapshotWordFrame,
+    StoryDocumentFrame,
+    StoryFrame,
+    StoryWordFrame,
     TopicFrame,
     WordCodes,
 )
@@ -76,6 +79,18 @@ class RunRows(Protocol):
         """Return how many messages were rejected, by reason."""
         ...
 
+    def stories(self) -> StoryFrame:
+        """Return the stories, those of the newest slices first."""
+        ...
+
+    def story_words(self, top: int = 10) -> StoryWordFrame:
+        """Return the words of stories."""
+        ...
+
+    def story_documents(self, top: int = 5) -> StoryDocumentFrame:
+        """Return the representative documents of stories."""
+        ...
+
     def snapshots(self) -> SnapshotFrame:
         """Return the batch fits of samples."""
         ...
@@ -123,6 +138,9 @@ class CachedRows:
     sketches = _once(RunRows.sketches)
     epochs = _once(RunRows.epochs)
     rejections = _once(RunRows.rejections)
+    stories = _once(RunRows.stories)
+    story_words = _once(RunRows.story_words)
+    story_documents = _once(RunRows.story_documents)
     snapshots = _once(RunRows.snapshots)
     snapshot_topics = _once(RunRows.snapshot_topics)
     snapshot_words = _once(RunRows.snapshot_words)

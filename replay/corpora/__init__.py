@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 
 from vmfstream.errors import InputError
-from vmfstream.replay.corpora import conferences, newsgroups, nips, nyt, reuters, un
+from vmfstream.replay.corpora import conferences, crisislex, mstream, newsgroups, nips, nyt, reuters, un
 from vmfstream.replay.corpus import Corpus
 
 __all__ = ["corpora", "get"]
@@ -26,6 +26,9 @@ def corpora() -> tuple[Corpus, ...]:
         reuters.NEWSWIRE,
         newsgroups.POSTS,
         conferences.ABSTRACTS,
+        crisislex.POSTS,
+        mstream.TITLES,
+        mstream.BURSTS,
     )
 
 

@@ -27,6 +27,7 @@ COMMANDS = (
     "dashboard",
     "export",
     "show",
+    "report",
     "snapshot",
     "corpora",
     "reproduce",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vmfstream import __version__
-from vmfstream.cli import follow, look, papers, snapshot
+from vmfstream.cli import follow, look, papers, report, snapshot
 from vmfstream.cli.grouped_help import GroupedHelp
 from vmfstream.errors import VmfstreamError
 
@@ -54,6 +54,7 @@ app.command(cls=GroupedHelp)(follow.publish)
 app.command()(look.dashboard)
 app.command()(look.export)
 app.command()(look.show)
+app.command()(report.report)
 app.command()(snapshot.snapshot)
 app.command()(look.corpora)
 app.command()(papers.reproduce)

@@ -32,6 +32,7 @@ from vmfstream.cli.options import (
     SlicesOption,
     SnapshotEvery,
     Stem,
+    StoriesOption,
     TextField,
     Threads,
     TimeField,
@@ -109,6 +110,7 @@ def replay(
     title_field: TitleField = None,
     embed: Embed = "",
     title: Title = None,
+    stories: StoriesOption = True,
     sample: Sample = 20_000,
     snapshot_every: SnapshotEvery = 0,
     kind: Kinds = None,
@@ -151,6 +153,7 @@ def replay(
         stop_words=" ".join(opened.stop_words),
         stem=stem,
         embed=embed,
+        stories=stories,
         sample=sample,
     )
     with (
@@ -207,6 +210,7 @@ def run(
     dimension: Dimension = 0,
     embed: Embed = "",
     title: Title = None,
+    stories: StoriesOption = True,
     sample: Sample = 20_000,
     snapshot_every: SnapshotEvery = 0,
     kind: Kinds = None,
@@ -239,7 +243,7 @@ def run(
     publish: Annotated[
         str | None,
         typer.Option(
-            help="kafka:// URL of a topic to send closed slices and events to, as JSON.", rich_help_panel=KAFKA
+            help="kafka:// URL of a topic to send closed slices, events and stories to, as JSON.", rich_help_panel=KAFKA
         ),
     ] = None,
     metrics_port: Annotated[
@@ -316,6 +320,7 @@ def run(
         dimension=dimension,
         named=vector is not None and text is not None,
         embed=embed,
+        stories=stories,
         sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}

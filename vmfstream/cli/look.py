@@ -118,33 +118,29 @@ def show(
         bool, typer.Option("--smoothed", help="Show smoothed topics, which use documents of later slices too.")
     ] = False,
     hindsight: Annotated[bool, typer.Option("--hindsight", hidden=True, help="The former name of --smoothed.")] = False,
+    stories: Annotated[
+        bool, typer.Option("--stories", help="Show stories: those with documents in the newest slice first.")
+    ] = False,
+    top: Annotated[int, typer.Option(min=1, help="Maximum number of stories.")] = 30,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line instead of a table.")] = False,
 ) -> None:
-    """Print the topics of the newest slice, or the words of one topic over time.
+    """Print the topics of the newest slice, the words of one topic over time, or the stories.
 
     \b
     vmfstream show run.duckdb --words 4
+    vmfstream show run.duckdb --stories --top 10
     vmfstream show run.duckdb --topic 8 --smoothed
     vmfstream show run.duckdb --json
     """
-    from vmfstream.cli.topic_table import newest_topics, one_topic
+    from vmfstream.cli.topic_table import newest_stories, newest_topics, one_topic
 
     smoothed = smoothed or hindsight
+    if stories:
+        if smoothed or topic is not None:
+            raise InputError("--stories shows all stories as they are known now; leave --topic and --smoothed out")
+        return _print(newest_stories(run_file, words, top), as_json, "there are no stories")
     rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
-    if as_json:
-        for row in rows:
-            typer.echo(json.dumps(row, ensure_ascii=False))
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in rows[0] if rows else ["no slice is closed yet"]:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
-    Console().print(table)
+    _print(rows, as_json, "no slice is closed yet")
 
 
 def corpora(
@@ -217,7 +213,28 @@ def doctor(
         raise typer.Exit(1)
 
 
+def _print(rows: list[dict[str, Any]], as_json: bool, nothing: str) -> None:
+    """Print rows as a table, or as JSON; ``nothing`` is what a table without rows says."""
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in rows[0] if rows else [nothing]:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
+    Console().print(table)
+
+
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, float):
         return f"{value:.3g}"
-    return " ".join(value) if isinstance(value, list) else str(value)
+    text = " ".join(value) if isinstance(value, list) else str(value)
+    return "".join(letter if letter.isprintable() else " " for letter in text)  # titles are written by strangers

@@ -120,6 +120,10 @@ Kinds = Annotated[
         rich_help_panel=SLICES,
     ),
 ]
+StoriesOption = Annotated[
+    bool,
+    typer.Option("--stories/--no-stories", help="Follow stories beside the topics.", rich_help_panel=TEXT),
+]
 Sample = Annotated[
     int,
     typer.Option(

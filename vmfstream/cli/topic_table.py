@@ -1,4 +1,4 @@
-"""The topics of a run file as rows for a terminal: those of the newest slice, or one over time."""
+"""The topics of a run file as rows for a terminal: those of the newest slice, or one over time; and its stories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reader, Reading
+from vmfstream.runfile.queries import Reader, Reading, trend_word
 
 
 def newest_topics(run_file: Path, words: int, smoothed: bool) -> list[dict[str, Any]]:
@@ -57,6 +57,31 @@ def one_topic(run_file: Path, topic: int, words: int, smoothed: bool) -> list[di
             "words": strongest.get((int(topics.slice[i]), topic), []),
         }
         for i in here
+    ]
+
+
+def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]:
+    """Return one row per story, at most ``top``: by the slice of the last document, newest first, and by size.
+
+    Each has at most ``words`` words.
+    """
+    reader = Reader(run_file)
+    stories, label, strongest = reader.stories(top), reader.slice_labels(), dict[int, list[str]]()
+    frame = reader.story_words(words)
+    for story, word in zip(frame.story.tolist(), frame.word.tolist(), strict=True):
+        strongest.setdefault(story, []).append(word)
+    return [
+        {
+            "story": int(stories.story[i]),
+            "title": str(stories.title[i]),
+            "documents": int(stories.size[i]),
+            "first": label[int(stories.first_slice[i])],
+            "last": label[int(stories.last_slice[i])],
+            "trend": trend_word(float(stories.trend[i]), bool(stories.ended[i])),
+            "topic": int(stories.topic[i]) if stories.topic[i] >= 0 else None,
+            "words": strongest.get(int(stories.story[i]), []),
+        }
+        for i in range(len(stories.story))
     ]
 
 

@@ -19,6 +19,7 @@ from vmfstream.online.state import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
+from vmfstream.stories.settings import StorySettings
 from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class RunSettings:
     embed : sentence-transformers model that makes vectors of texts, or empty (extra ``embeddings``).
     living_topics : whether topics may be born, split, merge and become dormant; else those of the first fits stay.
     sample : most documents that the run file keeps for snapshots; 0 for none.
+    stories : whether stories are followed beside the topics, where documents have texts.
     model : one of `vmfstream.engine.models.MODELS`.
     rules : settings of the tracker that have no name here, by default those of the program.
     """
@@ -74,6 +76,7 @@ class RunSettings:
     embed: str = ""
     living_topics: bool = True
     sample: int = 20_000
+    stories: bool = True
     model: str = "topics"
     rules: TrackerSettings = field(default_factory=TrackerSettings)
 
@@ -164,6 +167,7 @@ class RunSettings:
             sample=self.sample,
             seed=self.seed,
             ahead=ahead,
+            stories=StorySettings() if self.stories else None,
         )
 
 
@@ -213,6 +217,7 @@ def follow(
     linger: float | None = None,
     observe: Observer | None = None,
     assigned: Assigned | None = None,
+    in_stories: Assigned | None = None,
     stop: Callable[[], bool] = lambda: False,
     executor: Executor | None = None,
     ahead: int = AHEAD,
@@ -230,6 +235,8 @@ def follow(
     linger : seconds after which an epoch is committed though it is not full; None waits for all its documents.
     observe : called with the progress after every commit.
     assigned : called with documents and the ids of their topics on arrival, not with an ``executor``.
+    in_stories : called with documents and the ids of their stories on arrival, from the first one on, not with an
+        ``executor``.
     stop : asked between batches.
     executor : its workers read the source in ranges (`vmfstream.engine.scale.ranged_batches`).
     ahead : bytes that a thread of its own reads and decodes before they are learnt, while epochs are written by
@@ -247,7 +254,7 @@ def follow(
         cut = settings.engine(linger, ahead if executor is None else 0)
         batches: Batches
         if executor is None:
-            batches = LocalBatches(source, codec, cut, assigned)
+            batches = LocalBatches(source, codec, cut, assigned, in_stories)
         else:
             from vmfstream.engine.scale.ranged_batches import RangedBatches
 
@@ -266,7 +273,8 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
     from vmfstream.engine.observers.evaluation import Comparison, Evaluator
     from vmfstream.runfile.memory import MemoryStore
 
-    cut, encoder, model = replace(settings, sample=0).engine(), settings.encoder(), TrackerModel(settings.tracker())
+    cut = replace(settings, sample=0, stories=False).engine()
+    encoder, model = settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)
     Engine(source, encoder, model, MemoryStore(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)
     return Comparison(evaluator.rows)

@@ -16,8 +16,9 @@ from vmfstream.runfile.rows import Frame, frames
 class CoalescedWrite:
     """The changes that one transaction makes to the tables.
 
-    Smoothed rows of the slices ``renewed`` are deleted before new rows are added. In the slices of ``cut`` only sampled
-    documents with keys up to the given largest one stay. ``seconds`` are added to those of each stage.
+    Smoothed rows of the slices ``renewed`` and rows of the ``stories`` are deleted before new rows are added. In the
+    slices of ``cut`` only sampled documents with keys up to the given largest one stay. ``seconds`` are added to those
+    of each stage.
     """
 
     tables: Mapping[str, Frame]
@@ -25,6 +26,7 @@ class CoalescedWrite:
     cut: Mapping[int, int]
     position: Position
     seconds: Mapping[str, float]
+    stories: Sequence[int]
 
 
 def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
@@ -45,6 +47,7 @@ def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
         cut,
         {part: offset for one in commits for part, offset in one.position.items()},
         _summed(commits),
+        sorted({story for one in commits if one.stories is not None for story in one.stories.story.tolist()}),
     )
 
 
@@ -66,13 +69,18 @@ def _start_times(commits: Sequence[Commit]) -> list[datetime]:
 
 
 def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
-    """Leave out smoothed slices that a later epoch replaces, and sampled documents that a later one drops."""
+    """Leave out the smoothed slices and stories that a later epoch replaces, and sampled documents that it drops."""
     renewed: set[int] = set()
+    known = np.zeros(0, np.int64)
     cut: dict[int, int] = {}
     found = []
     for one in reversed(commits):
         smoothed = [view for view in one.smoothed if view.slice not in renewed]
-        found.append(replace(one, smoothed=smoothed, sampled=_without_dropped(one.sampled, cut)))
+        stories = None
+        if one.stories is not None:
+            stories = one.stories.taken(np.flatnonzero(~np.isin(one.stories.story, known)))
+            known = np.union1d(known, one.stories.story)
+        found.append(replace(one, smoothed=smoothed, sampled=_without_dropped(one.sampled, cut), stories=stories))
         renewed |= {view.slice for view in one.smoothed}
         _lower_limits(cut, one.sampled)
     return found[::-1]

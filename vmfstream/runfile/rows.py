@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.records import Commit, SliceReport, TopicRows
+from vmfstream.records import Commit, SliceReport, StoryRows, TopicRows
 
 Frame: TypeAlias = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
@@ -80,7 +80,43 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "reason": as_texts(rejection.reason for rejection in commit.rejected),
             "excerpt": as_texts(rejection.excerpt for rejection in commit.rejected),
         }
+    if commit.stories is not None:
+        tables |= _stories(commit.stories)
+    if commit.story_events:
+        events = commit.story_events
+        tables["story_event"] = {
+            "slice": _ints([event.slice for event in events]),
+            "epoch": np.full(len(events), report.epoch),
+            "kind": as_texts(event.kind for event in events),
+            "story": _ints([event.story for event in events]),
+            "size": _ints([event.size for event in events]),
+        }
     return {table: frame for table, frame in tables.items() if len(next(iter(frame.values())))}
+
+
+def _stories(rows: StoryRows) -> dict[str, Frame]:
+    numbers = ("story", "first_slice", "last_slice", "first", "last", "size", "topic", "trend", "ended")
+    lengths = [len(words) for words in rows.words]
+    documents = [one for some in rows.documents for one in some]
+    counts = [len(some) for some in rows.documents]
+    return {
+        "story": {name: getattr(rows, name) for name in numbers}
+        | {"title": as_texts(some[0][1] if some else "" for some in rows.documents)},
+        "story_word": {
+            "story": np.repeat(rows.story, lengths),
+            "rank": _joined([np.arange(1, length + 1) for length in lengths]),
+            "word": as_texts(word for words in rows.words for word, _ in words),
+            "weight": _floats([weight for words in rows.words for _, weight in words]),
+        },
+        "story_document": {
+            "story": np.repeat(rows.story, counts),
+            "rank": _joined([np.arange(1, count + 1) for count in counts]),
+            "id": as_texts(id for id, _, _, _ in documents),
+            "title": as_texts(title for _, title, _, _ in documents),
+            "time": _ints([time for _, _, time, _ in documents]).view("datetime64[us]"),
+            "score": _floats([score for _, _, _, score in documents]),
+        },
+    }
 
 
 def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:

@@ -144,6 +144,23 @@ def add_stages(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("create table stage(stage varchar primary key, seconds double not null)")
 
 
+def add_stories(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep the stories, their words and representative documents, and what happened to them."""
+    connection.execute("""
+        create table story(
+            story bigint not null, first_slice integer not null, last_slice integer not null, first timestamp not null,
+            last timestamp not null, size bigint not null, topic integer not null, trend double not null,
+            ended boolean not null, title varchar not null);
+        create table story_word(story bigint not null, rank integer not null, word varchar not null, weight double);
+        create table story_document(
+            story bigint not null, rank integer not null, id varchar not null, title varchar not null, time timestamp,
+            score double);
+        create table story_event(
+            slice integer not null, epoch bigint not null, kind varchar not null, story bigint not null,
+            size bigint not null);
+    """)
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -155,6 +172,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_temper,
     use_standard_terms,
     add_stages,
+    add_stories,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

@@ -154,6 +154,7 @@ class RunFile:
                     last = epoch
                 _delete_smoothed(connection, combined.renewed)
                 _drop_sampled(connection, combined.cut)
+                _delete_stories(connection, combined.stories)
                 for table, frame in combined.tables.items():
                     insert(connection, table, frame)
                 for part, offset in combined.position.items():
@@ -203,6 +204,12 @@ def _delete_smoothed(connection: duckdb.DuckDBPyConnection, slices: Sequence[int
     if slices:
         for table in ("smoothed", "smoothed_word", "smoothed_angle", "smoothed_sketch"):
             connection.execute(f"delete from {table} where slice in (select unnest(?::integer[]))", [slices])
+
+
+def _delete_stories(connection: duckdb.DuckDBPyConnection, stories: Sequence[int]) -> None:
+    if stories:
+        for table in ("story", "story_word", "story_document"):
+            connection.execute(f"delete from {table} where story in (select unnest(?::bigint[]))", [stories])
 
 
 def _drop_sampled(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:

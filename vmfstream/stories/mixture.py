@@ -63,10 +63,15 @@ class Retired(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """What learning rows gave: their labels (N,), -1 for rows of zeros, and the stories retired meanwhile."""
+    """What learning rows gave: their labels (N,), -1 for rows of zeros, and the stories retired meanwhile.
+
+    ``cosines`` (N,) are those with the mean direction of the story before the row joined it, 0 for one that opened a
+    story.
+    """
 
     labels: NDArray[np.int64]
     retired: Retired
+    cosines: NDArray[np.float32]
 
 
 class SequentialMixture:
@@ -185,11 +190,12 @@ class SequentialMixture:
             self._memory.clock[1] = 0.0 if given is None else given[0]
         documents = self._documents(rows, given)
         labels = np.empty(rows.shape[0], np.int64)
+        cosines = np.zeros(rows.shape[0], np.float32)
         retired = _retired_places(_RETIRED_PLACES)
         handed: list[Retired] = []
         done, reason, need = 0, NEEDS_RETIRED, 0
         while reason != DONE:
-            done, reason, need = learn_rows(self._memory, self._constants, documents, done, labels, retired)
+            done, reason, need = learn_rows(self._memory, self._constants, documents, done, labels, cosines, retired)
             if reason == NEEDS_SLOTS:
                 self._memory = more_slots(self._memory, 2 * len(self._memory.ids))
             elif reason == NEEDS_POOL:
@@ -198,7 +204,7 @@ class SequentialMixture:
                 handed.append(self._retired(retired))
                 retired = _retired_places(4 * len(retired.ids))
         handed.append(self._retired(retired))
-        return Learnt(labels, Retired(*(np.concatenate(parts) for parts in zip(*handed, strict=True))))
+        return Learnt(labels, Retired(*(np.concatenate(parts) for parts in zip(*handed, strict=True))), cosines)
 
     def predict(self, rows: Rows, times: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the label that each row would get if it were learnt next; `next_id` for one that opens a story.

@@ -273,12 +273,13 @@ def _need(memory, documents, i, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def learn_rows(memory, model, documents, begin, labels, retired):  # type: ignore[no-untyped-def]
+def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # type: ignore[no-untyped-def]
     """Give documents from ``begin`` on their stories, one after the other, and learn them.
 
     Returns how many are done, why no more are, and how many places the pool lacks.
 
-    ``retired`` is filled with the stories that ended meanwhile.
+    ``cosines`` are filled with those of documents and the stories that they joined, ``retired`` with the stories that
+    ended meanwhile.
     """
     dense = memory.dense.shape[1] > 0
     counters, clock = memory.counters, memory.clock
@@ -314,6 +315,7 @@ def learn_rows(memory, model, documents, begin, labels, retired):  # type: ignor
             counters[LIVING] += 1
         else:
             _unlink(memory, slot)
+            cosines[i] = memory.dot[slot] / math.sqrt(max(memory.square[slot], 1e-300))
         _link(memory, slot)
         _add(memory, documents, i, slot, dense)
         memory.size[slot] += 1

@@ -9,6 +9,7 @@ from vmfstream.text.protocol import (
     Place,
     TopicNaming,
     TopWords,
+    WordCounting,
     WorkerEncoder,
 )
 from vmfstream.text.text_encoder import TextEncoder
@@ -29,6 +30,7 @@ __all__ = [
     "TopicNaming",
     "VectorEncoder",
     "Vectors",
+    "WordCounting",
     "WorkerEncoder",
     "strongest_words",
 ]

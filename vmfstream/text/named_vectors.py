@@ -82,6 +82,10 @@ class NamedVectorEncoder(VectorEncoder):
         vectors = super().count(documents)
         return NamedVectors(vectors, self.vocabulary.count([document.text or "" for document in documents]))
 
+    def word_counts(self, counts: NamedVectors) -> Counts:
+        """Return the counts of the words of the texts."""
+        return counts.counts
+
     def concat(self, parts: Sequence[Any]) -> NamedVectors:
         """Put batches under each other, which may be none."""
         return NamedVectors(super().concat(parts), Counts.concat([part.counts for part in parts]))

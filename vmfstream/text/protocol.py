@@ -7,14 +7,15 @@ a slice, the same counts are encoded again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.arrays import Matrix, Rows
 from vmfstream.records import Arrays, Document
-from vmfstream.text.vocabulary import Growth
+from vmfstream.text.counts import Counts
+from vmfstream.text.vocabulary import Growth, Vocabulary
 
 TopWords: TypeAlias = list[list[tuple[str, float]]]
 """For each topic its strongest words with their weights, strongest first."""
@@ -98,6 +99,17 @@ class TopicNaming(Protocol):
 
     def known_by(self, index: int) -> NDArray[np.bool_]:
         """Tell which columns a document of slice ``index``, or of one before, may hold, (dim,)."""
+        ...
+
+
+@runtime_checkable
+class WordCounting(Protocol):
+    """What an encoder can do besides that knows the words of documents: stories are made of them."""
+
+    vocabulary: Vocabulary
+
+    def word_counts(self, counts: Counted) -> Counts:
+        """Return the counts of words in what ``count`` returned."""
         ...
 
 

@@ -89,6 +89,10 @@ class TextEncoder:
         """Count the words of N documents and take them into the open slice; one without a text has no words."""
         return self.vocabulary.count([document.text or "" for document in documents])
 
+    def word_counts(self, counts: Counts) -> Counts:
+        """Return the counts as they are."""
+        return counts
+
     def concat(self, parts: Sequence[Counts]) -> Counts:
         """Put batches under each other, which may be none."""
         return Counts.concat(parts)

@@ -140,6 +140,11 @@ class Vocabulary:
         return len(self._terms) - self._first
 
     @property
+    def n_terms(self) -> int:
+        """Number of ids of terms, those of stop words included: every term in counts is below."""
+        return len(self._terms)
+
+    @property
     def nbytes(self) -> int:
         """Memory held by the term table and its figures."""
         figures = (self._df, self._recent, self._pending, self._first_slice, self.column, self._columns)
@@ -215,6 +220,16 @@ class Vocabulary:
             if self._shown[column] >= 0
             else self._terms.word(int(self._columns[column]))
             for column in chosen
+        ]
+
+    def term_words(self, terms: Sequence[int]) -> list[str]:
+        """Return the words of terms, also of those without a column."""
+        if self._stem is None:
+            return [self._terms.word(term) for term in terms]
+        columns = [int(self.column[term]) if term < self.column.size else -1 for term in terms]
+        shown = iter(self.words(column for column in columns if column >= 0))
+        return [
+            next(shown) if column >= 0 else self._terms.word(term) for term, column in zip(terms, columns, strict=True)
         ]
 
     def keys(self) -> Iterator[bytes]:

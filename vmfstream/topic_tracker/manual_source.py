@@ -29,6 +29,11 @@ class ManualSource:
         self.closed = False
 
     @property
+    def added(self) -> int:
+        """Number of texts added, those of earlier runs included: the offset of the next one."""
+        return self._count
+
+    @property
     def empty(self) -> bool:
         """Whether no text waits to be read."""
         return not self._waiting

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.records import Commit, SliceReport, TopicRows
+from vmfstream.records import Commit, SliceReport, StoryRows, TopicRows
+from vmfstream.runfile.queries import trend_word
 
 _EVENT_FIELDS = ("kind", "topic", "other", "value", "evidence", "chance")
 _UNCERTAINTY_FIELDS = ("share_low", "share_high", "radius")
@@ -50,6 +51,35 @@ def rows_of_novel_documents(commits: Sequence[Commit]) -> list[dict[str, Any]]:
         if (most := report.novel) is not None
         for id, title, novelty, topic in zip(most.id, most.title, most.novelty, most.topic, strict=True)
     ]
+
+
+def rows_of_stories(
+    commits: Sequence[Commit], label: Callable[[int], str], words: int, documents: int
+) -> list[dict[str, Any]]:
+    """Return one row per story of ``commits``, newest first and largest first, as it is known now.
+
+    ``label`` names a slice; each row has at most ``words`` words and ``documents`` representative documents.
+    """
+    newest: dict[int, tuple[StoryRows, int]] = {}
+    for commit in commits:
+        if commit.stories is not None:
+            newest |= {story: (commit.stories, i) for i, story in enumerate(commit.stories.story.tolist())}
+    order = sorted(newest, key=lambda s: (-newest[s][0].last_slice[newest[s][1]], -newest[s][0].size[newest[s][1]], s))
+    return [_row_of_story(*newest[story], label, words, documents) for story in order]
+
+
+def _row_of_story(rows: StoryRows, i: int, label: Callable[[int], str], words: int, documents: int) -> dict[str, Any]:
+    return {
+        "story": int(rows.story[i]),
+        "title": rows.documents[i][0][1],
+        "size": int(rows.size[i]),
+        "words": list(rows.words[i][:words]),
+        "first": label(int(rows.first_slice[i])),
+        "last": label(int(rows.last_slice[i])),
+        "trend": trend_word(float(rows.trend[i]), bool(rows.ended[i])),
+        "topic": int(rows.topic[i]) if rows.topic[i] >= 0 else None,
+        "documents": [{"id": id, "title": title} for id, title, *_ in rows.documents[i][:documents]],
+    }
 
 
 def _rows_of_slice(label: str, topics: TopicRows, words: int) -> list[dict[str, Any]]:

@@ -25,7 +25,13 @@ from vmfstream.online.state import Rows, TrackState
 from vmfstream.records import Document, Rejected
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.topic_tracker.manual_source import PART, ManualCodec, ManualSource, Time, moment
-from vmfstream.topic_tracker.rows import closed_slices, rows_of_events, rows_of_novel_documents, rows_of_topics
+from vmfstream.topic_tracker.rows import (
+    closed_slices,
+    rows_of_events,
+    rows_of_novel_documents,
+    rows_of_stories,
+    rows_of_topics,
+)
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
 
 _NOT_GIVEN: Any = object()
@@ -52,6 +58,8 @@ class TopicTracker:
     refit_budget : float
         Most work of refits of recent documents, as a multiple of the work of scoring, >= 0. Those of the first 16,000
         documents are free. By default there is a refit at every end of a slice for as long as they gain something.
+    stories : bool
+        Follow stories beside the topics: narrow clusters of documents that come and go, see `stories`.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.
 
@@ -88,6 +96,7 @@ class TopicTracker:
         vocabulary_size: int = 50_000,
         living_topics: bool = True,
         refit_budget: float = math.inf,
+        stories: bool = True,
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:
@@ -101,6 +110,7 @@ class TopicTracker:
             "vocabulary_size": vocabulary_size,
             "living_topics": living_topics,
             "refit_budget": refit_budget,
+            "stories": stories,
         }
         self._run = RunSettings(
             title="texts",
@@ -112,6 +122,7 @@ class TopicTracker:
             living_topics=living_topics,
             refit_budget=refit_budget,
             sample=0,
+            stories=stories,
         )
         self._begin(MemoryStore())
 
@@ -125,7 +136,8 @@ class TopicTracker:
         self._source.closed = checkpoint is not None and checkpoint.finished
         cut = self._run.engine()
         self._model, self._encoder, self._reader = TrackerModel(self._track), self._run.encoder(), self._run.encoder()
-        batches = LocalBatches(self._source, ManualCodec(), cut)
+        self._story_labels, self._first_offset = np.zeros(0, np.int64), 0
+        batches = LocalBatches(self._source, ManualCodec(), cut, in_stories=self._keep_labels)
         self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches)
 
     def learn(
@@ -153,7 +165,9 @@ class TopicTracker:
         for name, given in (("times", moments), ("ids", texts if ids is None else ids)):
             if len(given) != len(texts):
                 raise InputError(f"{name}: expected one per text ({len(texts)}), got {len(given)}")
-        self._source.add(texts, [moment(t) for t in moments], ids)
+        times_of_texts = [moment(t) for t in moments]
+        self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
+        self._source.add(texts, times_of_texts, ids)
         self._engine.run(stop=lambda: self._source.empty)
         return self
 
@@ -336,6 +350,45 @@ class TopicTracker:
         """
         return rows_of_events(self._store.commits)
 
+    @property
+    def story_labels(self) -> NDArray[np.int64]:
+        """Story that each of the texts given to `learn` last got on arrival, (N,); -1 for none.
+
+        Texts without words, and those that were left out, have none.
+        """
+        return self._story_labels.copy()
+
+    def stories(self, *, words: int = 10, documents: int = 3) -> list[dict[str, Any]]:
+        """Return one row per story, those with the newest documents first; within a slice the largest first.
+
+        Only stories of at least three documents have rows. Those that nobody joined for 2,400 documents have ended.
+
+        Parameters
+        ----------
+        words : int
+            Strongest words per row, at most 10.
+        documents : int
+            Representative documents per row, at most 5.
+
+        Returns
+        -------
+        list of dict
+            ``story``, ``title`` (of the most representative document), ``size`` (documents), ``words``, ``first`` and
+            ``last`` (labels of the slices of its first and last document), ``trend`` (``rising``, ``steady``,
+            ``falling`` or ``ended``), ``topic`` (the parent topic, None if there is none) and ``documents`` (id and
+            title of each).
+
+        Examples
+        --------
+        >>> tracker = TopicTracker(topics=2, slices="year")
+        >>> tracker.learn(["cat fur paw", "ship sea harbour"] * 3, 2001).story_labels.tolist()
+        [0, 1, 0, 1, 0, 1]
+        >>> [(row["title"], row["size"]) for row in tracker.stories()]
+        [('cat fur paw', 3), ('ship sea harbour', 3)]
+        """
+        label = self._run.engine().slices.slice
+        return rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents)
+
     def novel(self) -> list[dict[str, Any]]:
         """Return the documents of each closed slice that were most novel on arrival: slice, id, title, novelty, topic.
 
@@ -399,9 +452,14 @@ class TopicTracker:
             vocabulary_size=run.vocabulary,
             living_topics=run.living_topics,
             refit_budget=run.refit_budget,
+            stories=run.stories,
         )
         made._begin(store)
         return made
+
+    def _keep_labels(self, documents: Sequence[Document], stories: NDArray[np.int64]) -> None:
+        places = np.fromiter((document.offset for document in documents), np.int64, len(documents))
+        self._story_labels[places - self._first_offset] = stories
 
     def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_]]:
         """Rows of texts in the columns in force, and which of them have a direction.

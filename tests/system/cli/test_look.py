@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.system.cli.given import COMMAND, Run, count
+from tests.system.cli.given import COMMAND, Run, count, write
 from vmfstream.cli.console import write_page
 
 
@@ -51,6 +52,47 @@ def test_corpora_are_listed(run: Run) -> None:
     assert code == 0
     for name in ("planted", "nips", "nyt"):
         assert name in out
+
+
+def test_stories_are_shown(run: Run, good: Path, run_file: Path, tmp_path: Path) -> None:
+    code, out, _ = run("show", run_file, "--stories", "--json")
+    assert code == 0
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {"story", "title", "documents", "first", "last", "trend", "topic", "words"} == set(rows[0])
+    assert rows[0]["title"].startswith("Report ")
+    assert len(run("show", run_file, "--stories", "--top", 1, "--json")[1].splitlines()) == 1
+    code, _, err = run("show", run_file, "--stories", "--topic", 1)
+    assert (code, "leave --topic and --smoothed out" in err) == (1, True)
+    plain = tmp_path / "plain.duckdb"
+    assert run("run", good, *COMMAND, "--no-stories", "--out", plain)[0] == 0
+    assert "there are no stories" in run("show", plain, "--stories")[1]
+    assert count(plain, "story") == 0
+
+
+def test_a_report_tells_what_happened_since(run: Run, run_file: Path, tmp_path: Path) -> None:
+    code, out, _ = run("report", run_file, "--since", "2001")
+    assert code == 0
+    assert "## New: " in out
+    page = tmp_path / "report.html"
+    code, out, _ = run("report", run_file, "--out", page)
+    assert (code, out.startswith(f"report: {page}")) == (0, True)
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    code, _, err = run("report", run_file, "--since", "lately")
+    assert (code, "expected a date" in err) == (1, True)
+
+
+def test_no_title_reaches_the_terminal_as_a_command(run: Run, tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"id": f"d{i}", "time": "2001", "title": "\x1b[31mred\x07", "text": "harbour strike docker"} for i in range(9)
+    ]
+    path = tmp_path / "run.duckdb"
+    assert run("run", write(tmp_path / "in.jsonl", rows), *COMMAND, "--out", path)[0] == 0
+    for command in (("show", path, "--stories"), ("report", path)):
+        code, out, _ = run(*command)
+        assert code == 0
+        assert "[31mred" in out.replace("\\[", "[")
+        assert "\x1b" not in out
+        assert "\x07" not in out
 
 
 def test_snapshots_of_a_run_file(run: Run, run_file: Path) -> None:

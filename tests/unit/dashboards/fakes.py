@@ -22,6 +22,9 @@ from vmfstream.runfile.queries import (
     SnapshotFrame,
     SnapshotTopicFrame,
     SnapshotWordFrame,
+    StoryDocumentFrame,
+    StoryFrame,
+    StoryWordFrame,
     TopicFrame,
     WordFrame,
     kept,
@@ -44,6 +47,7 @@ class FakeRows(RowsInMemory):
     event_frame: EventFrame
     settings: dict[str, str]
     snapshot_frames: tuple[SnapshotFrame, SnapshotTopicFrame, SnapshotWordFrame] | None = None
+    story_frames: tuple[StoryFrame, StoryWordFrame, StoryDocumentFrame] | None = None
 
     def meta(self) -> dict[str, str]:
         return dict(self.settings)
@@ -54,6 +58,7 @@ class FakeRows(RowsInMemory):
             found: F = made[kind]()
             return found
         frames: list[Any] = [self.slice_frame, self.typical_frame, self.event_frame, *(self.snapshot_frames or ())]
+        frames += self.story_frames or ()
         frames += [held[reading] for name in _BY_READING if reading in (held := getattr(self, name))]
         return next((frame for frame in frames if isinstance(frame, kind)), empty(kind))
 
@@ -319,3 +324,31 @@ def replacing(rows: FakeRows, topic: int, before: int, old: int) -> FakeRows:
     one |= {"evidence": np.nan, "chance": np.nan}
     events = {field: np.append(getattr(last, field), value) for field, value in one.items()}
     return replace(rows, event_frame=EventFrame(**events), **frames)
+
+
+def with_stories(rows: FakeRows, *stories: tuple[int, int, int, int, str], topic: int = 1) -> FakeRows:
+    """Return a log with stories: number, documents, slices of the first and last one, title; each has three words.
+
+    Their trends are their numbers, and those of even number have ended.
+    """
+    number, size, first, last = (np.array([one[k] for one in stories], np.int64) for k in range(4))
+    title = np.array([one[4] for one in stories], np.object_)
+    moment = np.zeros(len(stories), "datetime64[us]")
+    frame = StoryFrame(
+        number,
+        first,
+        last,
+        moment,
+        moment,
+        size,
+        np.full(len(stories), topic),
+        number.astype(np.float64),
+        number % 2 == 0,
+        title,
+    )
+    word = np.array([f"{mark}{one[0]}" for one in stories for mark in "abc"], np.object_)
+    words = StoryWordFrame(np.repeat(number, 3), np.tile([1, 2, 3], len(stories)), word, np.ones(len(word)))
+    address = np.array([f"https://example.org/{one[0]}" for one in stories], np.object_)
+    ones = np.ones(len(stories), np.int64)
+    documents = StoryDocumentFrame(number, ones, address, title, moment, np.full(len(stories), 0.5))
+    return replace(rows, story_frames=(frame, words, documents))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.tiers import all_but, first_of
-from tests.unit.dashboards.fakes import gazette
+from tests.unit.dashboards.fakes import gazette, with_stories
 from tests.unit.dashboards.test_views import HOSTILE, LOGS
 from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards.export import ExportReport, build_page, export_page
@@ -62,7 +62,7 @@ def test_a_run_file_gives_the_page_of_its_rows(tmp_path: Path) -> None:
     rows = gazette(slices=5, topics=4)
     run_file = write_run_file(tmp_path / "run.duckdb", rows)
     export_page(run_file, tmp_path / "page.html")
-    from_file, from_rows = _data((tmp_path / "page.html").read_text(encoding="utf-8")), _data(build_page(rows)[0])
+    from_file, from_rows = data_of((tmp_path / "page.html").read_text(encoding="utf-8")), data_of(build_page(rows)[0])
     for key in ("labels", "counts", "order", "topics", "warm_up", "open", "vocabulary", "events"):
         assert from_file[key] == from_rows[key]
 
@@ -91,6 +91,7 @@ def test_strangers_cannot_leave_their_place() -> None:
     rows.settings["licence"] = '"><img src=x onerror=alert(3)>'
     rows.typical_frame.title[:] = title
     rows.typical_frame.id[:] = "javascript:alert(4)"
+    rows = with_stories(rows, (1, 5, 0, 2, title + '"><img src=x onerror=alert(5)>'))
     text = unpacked(build_page(rows)[0])
     parser = _Parser()
     parser.feed(text)
@@ -99,18 +100,18 @@ def test_strangers_cannot_leave_their_place() -> None:
     assert "javascript:" not in re.sub(
         r'<script type="text/javascript" id="library">.*?</script>', "", text, flags=re.S
     )
-    assert all(row[5] == "" for row in _data(text)["documents"])
+    assert all(row[5] == "" for row in data_of(text)["documents"])
 
 
 def test_links_are_http_only() -> None:
     rows = gazette(slices=3, topics=2)
     rows.typical_frame.id[:] = "https://example.org/a?b=1&c=2"
-    assert {row[5] for row in _data(build_page(rows)[0])["documents"]} == {"https://example.org/a?b=1&c=2"}
+    assert {row[5] for row in data_of(build_page(rows)[0])["documents"]} == {"https://example.org/a?b=1&c=2"}
 
 
 def test_banned_words_stay_out(page: str) -> None:
     own = re.sub(r"<script[^>]*>.*?</script>|<style>.*?</style>", "", page, flags=re.S).lower()
-    said = own + " " + " ".join(_strings(_data(page)["wording"])).lower()
+    said = own + " " + " ".join(_strings(data_of(page)["wording"])).lower()
     for word in texts.BANNED:
         assert word not in said
     assert "!" not in re.sub(r"<!doctype html>", "", re.sub(r"<[^>]+>", "", own))
@@ -162,9 +163,9 @@ def test_large_run_files_lose_parts_in_the_stated_order_and_say_so(opening: str)
     other = {"documents": "shares", "share": "documents"}[opening]
     assert lost.dropped == (f"the river of {other}",)
     assert phrases.dropped_sentence(lost.dropped) in small
-    assert _data(small)["open"]["measure"] == opening
-    assert _data(small)["measures"] == [opening]
-    assert {key.split("/")[2] for key in _data(small, "figures") if key.startswith("river/")} == {opening}
+    assert data_of(small)["open"]["measure"] == opening
+    assert data_of(small)["measures"] == [opening]
+    assert {key.split("/")[2] for key in data_of(small, "figures") if key.startswith("river/")} == {opening}
     assert "Left out" not in full
     _, least = build_page(rows, max_mb=0.1)
     assert [what.split()[-1] for what in least.dropped] == [other, "two", "%", "strongest", "topics"]
@@ -198,13 +199,13 @@ def test_dates_are_shown_as_far_as_they_are_known() -> None:
     rows = gazette(slices=3, topics=2)
     for unit, length in (("D", 10), ("M", 7), ("Y", 0)):
         rows.typical_frame.time[:] = rows.typical_frame.time.astype(f"datetime64[{unit}]")
-        assert {len(row[3]) for row in _data(build_page(rows)[0])["documents"]} == {length}
+        assert {len(row[3]) for row in data_of(build_page(rows)[0])["documents"]} == {length}
 
 
 def test_without_smoothed_the_switch_is_off_and_says_why() -> None:
     text, _ = build_page(gazette(slices=4, topics=3).without_smoothed())
     assert re.search(r'<button data-value="smoothed" disabled title="Not computed[^"]+"', text)
-    assert _data(text)["open"]["reading"] == "filtered"
+    assert data_of(text)["open"]["reading"] == "filtered"
 
 
 def test_slices_not_yet_smoothed_are_shown_as_known_then() -> None:
@@ -262,7 +263,7 @@ class _Parser(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def _data(text: str, id: str = "data") -> Any:
+def data_of(text: str, id: str = "data") -> Any:
     match = re.search(rf'<script type="application/json" id="{id}">(.*?)</script>', unpacked(text), re.S)
     assert match
     return json.loads(match[1])

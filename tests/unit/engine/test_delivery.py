@@ -103,7 +103,7 @@ def test_what_was_sent_is_not_sent_again(run_file: Path) -> None:
     before = kept[first]
     assert delivery(run_file, kept, [])(last)
     assert kept[first] is before
-    assert len(kept) == 2
+    assert list(kept) == [epoch for epoch, _ in closed_slices(Reader(run_file), 0, last)]
 
 
 def test_a_failure_is_reported_and_made_good(run_file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -117,7 +117,7 @@ def test_a_failure_is_reported_and_made_good(run_file: Path, caplog: pytest.LogC
     assert "nobody answers; epochs after 1 are sent later" in caplog.text
     assert send(last)
     assert len(boxes) == 2  # a new one, which knows what arrived
-    assert len(kept) == 2
+    assert list(kept) == [epoch for epoch, _ in closed_slices(Reader(run_file), 0, last)]
     assert delivery(Path(f"{run_file}.none"), {}, [])(1) is False
 
 
@@ -139,3 +139,29 @@ def test_rejected_messages(run_file: Path) -> None:
     rows = [row for messages in kept.values() for row in messages]
     assert [(part, offset) for part, offset, _ in rows] == [("memory", 80), ("memory", 81)]
     assert rows[0][2].startswith("not JSON")
+
+
+def test_births_bursts_and_ends_of_stories_are_sent(tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    kinds = [("early", 2001, 40), ("late", 2002, 30), ("late", 2003, 1)]
+    items = [
+        {"id": f"{kind}{year}{i}", "time": year, "title": f"About {kind}", "text": f"{kind}one {kind}two"}
+        for kind, year, count in kinds
+        for i in range(count)
+    ]
+    follow(MemorySource(items), FieldCodec(), RunFile(path), RunSettings(topics=3, threads=1))
+    kept: dict[int, list[Any]] = {}
+    send = delivery(path, kept, [])
+    assert send(1)
+    assert list(kept) == [1]
+    assert send(Reader(path).newest().epoch)
+    found = [(key, json.loads(value)) for epoch in sorted(kept) for key, value in kept[epoch]]
+    stories = [(key, one) for key, one in found if one["type"] == "story"]
+    assert [key for key, _ in stories] == ["story 0 opened 2001", "story 1 opened 2002", "story 1 burst 2002"]
+    assert [(one["kind"], one["size"], one["documents"], one["title"]) for _, one in stories[1:]] == [
+        ("opened", 30, 31, "About late"),
+        ("burst", 30, 31, "About late"),
+    ]
+    assert [stories[0][1]["topic"], stories[1][1]["topic"] in range(3)] == [None, True]
+    assert sorted(stories[0][1]["words"]) == ["earlyone", "earlytwo"]
+    assert stories[0][1]["documents"] == 40

@@ -11,9 +11,9 @@ import pytest
 from tests.unit.engine.documents import SUBJECTS, years
 from vmfstream.cli import diagnosis as doctor
 from vmfstream.cli.diagnosis import examine, profile_lines
-from vmfstream.cli.topic_table import newest_topics, one_topic
+from vmfstream.cli.topic_table import newest_stories, newest_topics, one_topic
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.connectors.memory import Aborted, Mark, MemorySource
+from vmfstream.connectors.memory import Aborted, Item, Mark, MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader
@@ -47,6 +47,30 @@ def test_sizes_decide_the_order(tmp_path: Path) -> None:
     rows = newest_topics(path, words=1, smoothed=False)
     assert [row["documents"] for row in rows] == [30, 10, 5]
     assert [len(row["words"]) for row in rows] == [1, 1, 1]
+
+
+def test_stories_newest_first_then_the_largest(tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    kinds = {"early": (2001, 40), "late": (2003, 50), "later": (2003, 60), "small": (2003, 2)}
+    items: list[Item] = [
+        {"id": f"{kind}{i}", "time": year, "title": f"About {kind}", "text": f"{kind}one {kind}two {kind}three"}
+        for kind, (year, count) in kinds.items()
+        for i in range(count)
+    ]
+    follow(MemorySource(items), FieldCodec(), RunFile(path), SETTINGS)
+    rows = newest_stories(path, words=2, top=9)
+    assert [(row["story"], row["title"], row["documents"], row["first"], row["last"]) for row in rows] == [
+        (2, "About later", 60, "2003", "2003"),
+        (1, "About late", 50, "2003", "2003"),
+        (0, "About early", 40, "2001", "2001"),
+    ]
+    assert [len(row["words"]) for row in rows] == [2, 2, 2]
+    assert [row["topic"] for row in rows] == [None, None, None]
+    assert [row["trend"] for row in rows] == ["rising", "rising", "falling"]
+    assert newest_stories(path, words=2, top=1) == rows[:1]
+    reader = Reader(path)
+    assert reader.story_events().kind.tolist() == ["opened"] * 3 + ["burst"] * 2
+    assert reader.story_documents(1).title.tolist() == ["About early", "About late", "About later"]
 
 
 def test_one_topic_over_time(run_file: Path) -> None:

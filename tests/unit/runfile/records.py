@@ -17,6 +17,7 @@ from vmfstream.records import (
     Slice,
     SliceReport,
     SmoothedSlice,
+    StoryRows,
     TopicRows,
 )
 
@@ -104,6 +105,24 @@ def commit(epoch: int, *, small: bool = False, size: int = 5, **changes: object)
         "slice_state": None if small else state(1000 + epoch),
     }
     return Commit(**(values | changes))  # type: ignore[arg-type]
+
+
+def stories(*sizes: tuple[int, int], mark: str = "w") -> StoryRows:
+    """Stories by number and documents, with as many words and documents as their number."""
+    ids = np.array([story for story, _ in sizes], np.int64)
+    return StoryRows(
+        story=ids,
+        first_slice=ids + 3,
+        last_slice=ids + 4,
+        first=ids.view("datetime64[us]"),
+        last=(ids + 5).view("datetime64[us]"),
+        size=np.array([size for _, size in sizes], np.int64),
+        topic=ids - 1,
+        trend=ids / 2.0,
+        ended=ids == 2,
+        words=[[(f"{mark}{story}", 0.5) for _ in range(story)] for story, _ in sizes],
+        documents=[[(f"id{story}", f"{mark} title", 7, 0.5) for _ in range(story)] for story, _ in sizes],
+    )
 
 
 def smoothed(index: int, topics: Sequence[int] = (3, 7), mark: str = "s") -> SmoothedSlice:

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from tests.unit.runfile.processes import snapshot
-from tests.unit.runfile.records import commit, smoothed, state
+from tests.unit.runfile.records import commit, smoothed, state, stories
 from vmfstream.errors import InputError
-from vmfstream.records import Commit, Sampled
+from vmfstream.records import Commit, Sampled, StoryEvent
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile, stored_state
 
 
@@ -28,11 +29,11 @@ def epochs() -> list[Commit]:
     """Epochs of three slices: smoothed topics are renewed, the sample thinned, and some end no slice."""
     within: dict[str, Any] = {"closed": (), "slice_state": None}
     return [
-        commit(0, sampled=sampled(0, [5, 1, 9]), **within),
+        commit(0, sampled=sampled(0, [5, 1, 9]), stories=stories((1, 3), (2, 4)), **within),
         commit(1, sampled=sampled(0, [2, 8]), smoothed=[smoothed(0, mark="first")]),
         commit(2, sampled=sampled(1, [4, 3], {0: 5}), smoothed=[smoothed(0, mark="second"), smoothed(1)]),
-        commit(3, sampled=sampled(2, [7]), **within),
-        commit(4, small=True),
+        commit(3, sampled=sampled(2, [7]), stories=stories((2, 9), (3, 3), mark="n"), **within),
+        commit(4, small=True, stories=stories((1, 5), mark="m"), story_events=[StoryEvent("burst", 1, 3, 5)]),
         commit(5, sampled=sampled(2, [6], {0: 2, 1: 3}), smoothed=[smoothed(1, mark="third")]),
         commit(6, **within),
     ]
@@ -99,3 +100,16 @@ def test_dropped_documents_are_never_written(tmp_path: Path) -> None:
     with duckdb.connect(run_file.path, read_only=True) as connection:
         found = connection.execute("select slice, key, packed from sample order by all").fetchall()
     assert found == [(0, 1, b"bag 1"), (0, 2, b"bag 2"), (1, 3, b"bag 3"), (2, 6, b"bag 6"), (2, 7, b"bag 7")]
+
+
+def test_a_story_has_the_rows_of_the_last_epoch_that_knows_it(tmp_path: Path) -> None:
+    reader = Reader(written(tmp_path / "run.duckdb", [2, 4]).path)
+    frame = reader.stories()
+    assert [(story, size) for story, size in zip(frame.story, frame.size, strict=True)] == [(3, 3), (2, 9), (1, 5)]
+    assert frame.title.tolist() == ["n title", "n title", "m title"]
+    assert frame.ended.tolist() == [False, True, False]
+    assert reader.story_words().word.tolist() == ["m1", "n2", "n2", "n3", "n3", "n3"]
+    assert reader.story_documents(2).rank.tolist() == [1, 1, 2, 1, 2]
+    events = reader.story_events()
+    assert (events.kind.tolist(), events.story.tolist(), events.size.tolist()) == (["burst"], [1], [5])
+    assert events.epoch.tolist() == [4]

@@ -31,6 +31,19 @@ def test_stories_that_come_and_go_are_found() -> None:
     assert (np.abs(learnt.retired.weights[:, 0]) >= np.abs(learnt.retired.weights[:, 1])).all()
 
 
+@pytest.mark.parametrize("dense", [False, True])
+def test_rows_are_compared_with_their_story_before_they_join_it(dense: bool) -> None:
+    x: Any = bursts(300)[0].astype(np.float32)
+    x[7] = 0.0
+    learnt = SequentialMixture(SHORT, 300, dense=dense).learn(x if dense else csr_array(x))
+    for i, (label, cosine) in enumerate(zip(learnt.labels, learnt.cosines, strict=True)):
+        total = x[:i][learnt.labels[:i] == label].sum(axis=0)
+        if label < 0 or not total.any():
+            assert cosine == 0.0
+        else:
+            assert cosine == pytest.approx(float(x[i] @ total / np.linalg.norm(total)), abs=1e-5)
+
+
 def test_permuted_and_added_columns_change_no_label() -> None:
     x = rows_of(600)
     expected = SequentialMixture(SHORT, 300).learn(x).labels

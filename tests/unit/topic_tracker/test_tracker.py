@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,32 @@ def test_one_row_per_topic_and_slice() -> None:
     weights = [weight for _, weight in rows[0]["words"]]
     assert weights == sorted(weights, reverse=True)
     assert len(fitted().topics(words=2)[0]["words"]) == 2
+
+
+def test_stories_are_labelled_from_the_first_text() -> None:
+    tracker = TopicTracker(topics=3)
+    texts = ["harbour strike", "comet orbit", "the", "harbour strike docker", "comet orbit", "harbour docker"]
+    assert tracker.learn(texts, 2001, ids=list("abcdef")).story_labels.tolist() == [0, 1, -1, 0, 1, 0]
+    assert tracker.learn(["comet orbit", "comet orbit"], 2001, ids=["b", "g"]).story_labels.tolist() == [-1, 1]
+    assert not len(tracker.topic_ids)
+    rows = tracker.stories(words=1, documents=2)
+    assert [(row["story"], row["size"], row["first"], row["trend"], row["topic"]) for row in rows] == [
+        (0, 3, "2001", "steady", None),
+        (1, 3, "2001", "steady", None),
+    ]
+    assert [word for word, _ in rows[1]["words"]] == ["comet"] or [word for word, _ in rows[1]["words"]] == ["orbit"]
+    assert rows[0]["documents"][0]["title"] == rows[0]["title"]
+    assert {one["id"] for one in rows[0]["documents"]} <= set("adf")
+
+
+def test_stories_survive_saving_and_can_be_left_out(tmp_path: Path) -> None:
+    tracker = fitted()
+    assert len(tracker.stories()) >= 3
+    tracker.save(tmp_path / "saved.duckdb")
+    again = TopicTracker.load(tmp_path / "saved.duckdb")
+    assert again.stories() == tracker.stories()
+    assert fitted(stories=False).stories() == []
+    assert TopicTracker(stories=False).get_params()["stories"] is False
 
 
 def test_smoothed_topics_come_with_the_end() -> None:

@@ -143,6 +143,7 @@ class Engine:
         self.finished = epoch.end
         self._epoch += 1
         with timed(WRITING):
+            stories, story_events = (None, []) if state.stories is None else state.stories.take()
             open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
             sampled = state.sampler.take(described.index, state.encoder)
         return Commit(
@@ -168,6 +169,8 @@ class Engine:
             finished=self.finished,
             sampled=sampled,
             seconds=self._clock.take(),
+            stories=stories,
+            story_events=story_events,
         )
 
     def _closed(self, epoch: Epoch) -> tuple[list[SliceReport], list[SmoothedSlice]]:

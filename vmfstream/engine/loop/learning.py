@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmfstream.engine.loop.document_buffer import KeptDocument
 from vmfstream.engine.loop.novel import MostNovel
 from vmfstream.engine.loop.sample import Candidates, Packed, Sampling
+from vmfstream.engine.loop.stories import StoryDocuments
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Scores
 from vmfstream.records import Document
 from vmfstream.stages import timed
-from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder
+from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder, WordCounting
 
 Score: TypeAlias = Callable[[Rows, int], tuple[Scores, Any]]
 """Scores documents, of which so many first ones are kept; returns the sums to be added, None if the model has them."""
@@ -34,6 +36,7 @@ class BatchResult:
     scored, empty : documents with and without a direction, 0 before the model has begun.
     loglik : sum of the log-densities of the former, before they were learnt.
     words, oov : words counted, and those of them that have no column.
+    stories : the documents for the stories, None if there are none.
     """
 
     kept: list[KeptDocument]
@@ -46,6 +49,7 @@ class BatchResult:
     loglik: float = 0.0
     words: int = 0
     oov: int = 0
+    stories: StoryDocuments | None = None
 
     def merged(self, later: BatchResult, encoder: CountStorage) -> BatchResult:
         """Join with the result of later documents; the counts of both are those of ``encoder``."""
@@ -63,6 +67,7 @@ class BatchResult:
             loglik=self.loglik + later.loglik,
             words=self.words + later.words,
             oov=self.oov + later.oov,
+            stories=None if self.stories is None or later.stories is None else self.stories.merged(later.stories),
         )
 
 
@@ -73,6 +78,7 @@ def learn_batch(
     keep: int,
     sampling: Sampling,
     novel: int,
+    stories: bool = False,
 ) -> BatchResult:
     """Count, encode and score a batch.
 
@@ -83,6 +89,7 @@ def learn_batch(
     keep : so many of the first documents are kept.
     sampling : which documents may join the sample.
     novel : most documents that are reported as novel.
+    stories : whether the documents are wanted for stories.
     """
     with timed("words"):
         counts = encoder.count(documents)
@@ -90,8 +97,16 @@ def learn_batch(
     most = MostNovel(novel)
     kept = [KeptDocument.of(document) for document in documents[:keep]]
     of_kept = counts if keep >= len(documents) else counts.take(slice(0, keep))
+
+    def for_stories(topics: NDArray[np.int64]) -> StoryDocuments | None:
+        if not isinstance(encoder, WordCounting):
+            return None
+        known = kept if len(kept) == len(documents) else [KeptDocument.of(document) for document in documents]
+        return StoryDocuments(encoder.word_counts(counts), known, topics)
+
     if score is None:
-        return BatchResult(kept, of_kept, [*sample], most)
+        unknown = np.full(len(documents), -1)
+        return BatchResult(kept, of_kept, [*sample], most, stories=for_stories(unknown) if stories else None)
     with timed("words"):
         rows = encoder.encode(counts)
     with timed("scoring"):
@@ -110,4 +125,5 @@ def learn_batch(
         loglik=float(scores.loglik[scored].sum()),
         words=words,
         oov=oov,
+        stories=for_stories(scores.topic) if stories else None,
     )

@@ -20,7 +20,8 @@ from vmfstream.records import Arrays, Document, Position
 from vmfstream.stages import timed
 
 Assigned = Callable[[Sequence[Document], NDArray[np.int64]], None]
-"""Called with each batch and the topic ids that its documents got on arrival, -1 for none."""
+"""Called with each batch and the ids of the topics, or of the stories, that its documents got on arrival, -1 for none.
+"""
 
 
 class LocalBatches:
@@ -33,12 +34,18 @@ class LocalBatches:
     source, codec : where messages come from, and what decodes them.
     settings : EngineSettings
     assigned : called with every document once there is a model.
+    in_stories : the same with stories, for all documents.
     """
 
     def __init__(
-        self, source: Source, codec: Codec, settings: EngineSettings, assigned: Assigned | None = None
+        self,
+        source: Source,
+        codec: Codec,
+        settings: EngineSettings,
+        assigned: Assigned | None = None,
+        in_stories: Assigned | None = None,
     ) -> None:
-        self._settings, self._assigned = settings, assigned
+        self._settings, self._assigned, self._in_stories = settings, assigned, in_stories
         self._reader = reader(source, codec, settings.slices, settings.batch_documents, settings.ahead)
         self._chunk = Chunk.of((), settings.slices)
         self._next = 0
@@ -138,7 +145,10 @@ class LocalBatches:
         keep = min(state.room, len(documents)) if model.begun else len(documents)
         of_batch = score if model.begun else None
         sampling, novel = state.sampler.wanted, settings.novel_documents
-        state.fold(learn_batch(documents, state.encoder, of_batch, keep, sampling, novel), epoch)
+        stories = state.stories is not None
+        labels = state.fold(learn_batch(documents, state.encoder, of_batch, keep, sampling, novel, stories), epoch)
+        if labels is not None and self._in_stories is not None:
+            self._in_stories(documents, labels)
 
     def slice_ended(self, open_slice: int) -> None:
         """Nothing here holds for one slice only."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Rejected
+from vmfstream.stories.settings import StorySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class EngineSettings:
     novel_documents : most novel documents of a slice in the run file.
     sample : most documents of the sample that snapshots are made of; 0 keeps none.
     seed : of the sample.
+    stories : those of the stories; None follows none. Streams of vectors without texts have none.
     ahead : bytes of messages that are read and decoded while earlier ones are learnt, and an epoch is written while the
         next one is learnt; 0 does one thing after the other. The run file is the same.
     """
@@ -44,6 +46,7 @@ class EngineSettings:
     sample: int = 0
     seed: int = 0
     ahead: int = 0
+    stories: StorySettings | None = None
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmfstream.engine.loop.admission import Admission
 from vmfstream.engine.loop.document_buffer import DocumentBuffer
@@ -16,13 +17,16 @@ from vmfstream.engine.loop.novel import MostNovel
 from vmfstream.engine.loop.report import representative, topic_rows
 from vmfstream.engine.loop.sample import Sampler
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
+from vmfstream.engine.loop.stories import StoryLevel
 from vmfstream.protocols import Distributed, Model, Regrown, TopicView
 from vmfstream.records import Arrays, Event, Rejected, Slice, SliceReport, SmoothedSlice, TopicRows
-from vmfstream.text.encoders import Counted, Encoder, Growth
+from vmfstream.stages import timed
+from vmfstream.text.encoders import Counted, Encoder, Growth, WordCounting
 
 _NO_SLICE = -(2**62)
 _NOT_BEGUN = Slice(0, "not begun")
 _ENCODER = "encoder."
+_STORIES = "stories."
 
 
 class SliceHook(Protocol):
@@ -81,6 +85,7 @@ class EngineState:
     position : how far the stream was read.
     buffer : documents that are encoded again when the vocabulary changes.
     sampler, novel : the documents that the run file keeps for snapshots, and reports as novel.
+    stories : the stories beside the topics; None if there are none.
     """
 
     def __init__(
@@ -91,6 +96,9 @@ class EngineState:
         self.buffer = DocumentBuffer()
         self.sampler = Sampler(settings.sample, settings.seed)
         self.novel = MostNovel(settings.novel_documents)
+        self.stories: StoryLevel | None = None
+        if settings.stories is not None and isinstance(encoder, WordCounting):
+            self.stories = StoryLevel(settings.stories, encoder.vocabulary)
         self._hooks = hooks
         self._announced = 0
 
@@ -106,8 +114,15 @@ class EngineState:
         kept = len(self.buffer) if self.model.begun else self.buffer.documents
         return max(self.model.kept_documents - kept, 0)
 
-    def fold(self, result: BatchResult, epoch: Epoch) -> None:
-        """Add the result of a batch to the open slice; let a model that has not begun do so once it has enough."""
+    def fold(self, result: BatchResult, epoch: Epoch) -> NDArray[np.int64] | None:
+        """Add the result of a batch to the open slice; let a model that has not begun do so once it has enough.
+
+        Returns the ids of the stories of its documents, (N,), or None without stories.
+        """
+        labels = None
+        if self.stories is not None and result.stories is not None:
+            with timed("stories"):
+                labels = self.stories.learn(result.stories, self.position.slice or 0)
         self.buffer.add(result.kept, result.counts)
         for some in result.samples:
             self.sampler.add(some)
@@ -124,6 +139,7 @@ class EngineState:
             _, window, rows = self._regrown()
             if not self.model.begin(window, self.position.slice or 0, rows):
                 self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory
+        return labels
 
     def end_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
         """End the open slice: let the vocabulary grow and the model learn, and report what is known now."""
@@ -133,6 +149,8 @@ class EngineState:
             for hook in self._hooks:
                 hook.before_end(index, documents)
         summary = self.model.end_slice(index, self._regrown, last=last)
+        if self.stories is not None:
+            self.stories.end_slice(index, [] if summary is None else summary.events)
         parts = self.buffer.open
         kept = self.buffer.end_slice(index, self.encoder, self.model.window if self.model.begun else None)
         self.sampler.close(index)
@@ -179,6 +197,8 @@ class EngineState:
         open_part: Arrays = {"engine.counters": np.array(counters, np.int64), "engine.recent": position.recent.state()}
         open_part |= {f"{_ENCODER}{name}": a for name, a in self.encoder.state().items()}
         open_part |= self.buffer.open_arrays(self.encoder) | self.sampler.open_arrays() | self.novel.arrays()
+        if self.stories is not None:
+            open_part |= {f"{_STORIES}{name}": a for name, a in self.stories.arrays().items()}
         of_epoch, of_slice = self.model.arrays()
         slice_part = self.buffer.slice_arrays() | self.sampler.slice_arrays() | of_slice if slice_ended else None
         return open_part | of_epoch, slice_part
@@ -194,6 +214,8 @@ class EngineState:
         position.recent.restore(open_part["engine.recent"])
         self.sampler.restore(open_part, slice_part)
         self.novel.restore(open_part)
+        if self.stories is not None:
+            self.stories.restore({k.removeprefix(_STORIES): a for k, a in open_part.items() if k.startswith(_STORIES)})
         self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
 
     def _regrown(self) -> Regrown:
@@ -201,6 +223,8 @@ class EngineState:
         self.sampler.pack(self.encoder)
         growth = self.encoder.close_slice(self.position.slice or 0)
         self.buffer.remap(growth.terms)
+        if self.stories is not None:
+            self.stories.remap(growth.terms)
         for hook in self._hooks:
             hook.vocabulary_changed(growth)
         return Regrown(growth.columns, *self.buffer.encode(self.encoder))

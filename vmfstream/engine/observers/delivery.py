@@ -1,4 +1,4 @@
-"""Send to other systems what was committed: closed slices and events, or the rejected messages.
+"""Send to other systems what was committed: closed slices, events and stories, or the rejected messages.
 
 Everything is read from the run file, so that what a crash kept from being sent is sent by the next run.
 """
@@ -93,13 +93,16 @@ class Delivery:
 
 
 def closed_slices(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:
-    """Yield (key, JSON) of closed slices and of events, by epoch, of the epochs after ``after`` and up to ``upto``.
+    """Yield (key, JSON) of closed slices, of events and of stories, by epoch.
 
-    ``reader`` reads the run file.
+    Epochs are those after ``after`` and up to ``upto``; ``reader`` reads the run file. Stories are sent when they are
+    opened, have a burst, or end, with the title and the words that they have by then.
     """
     slices = [one for one in reader.closed_after(after) if one.epoch <= upto]
-    for epoch in sorted({one.epoch for one in slices}):
-        yield epoch, [message for one in slices if one.epoch == epoch for message in _slice_messages(one)]
+    stories = [one for one in reader.story_events_after(after) if one["epoch"] <= upto]
+    for epoch in sorted({one.epoch for one in slices} | {one["epoch"] for one in stories}):
+        told = [_story_message(one) for one in stories if one["epoch"] == epoch]
+        yield epoch, [*(message for one in slices if one.epoch == epoch for message in _slice_messages(one)), *told]
 
 
 def rejected_messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, int, str]]]]:
@@ -132,7 +135,15 @@ def _slice_messages(one: ClosedSlice) -> Sequence[tuple[str, bytes]]:
     bodies += [
         (f"{event['kind']} {one.label} {event['topic']}", {"type": "event", **about, **event}) for event in one.events
     ]
-    return [(key, json.dumps(_plain(body), ensure_ascii=False).encode()) for key, body in bodies]
+    return [(key, _json(body)) for key, body in bodies]
+
+
+def _story_message(event: dict[str, Any]) -> tuple[str, bytes]:
+    return f"story {event['story']} {event['kind']} {event['slice']}", _json({"type": "story", **event})
+
+
+def _json(body: dict[str, Any]) -> bytes:
+    return json.dumps(_plain(body), ensure_ascii=False).encode()
 
 
 def _with_former_keys(topic: dict[str, Any]) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class SliceTask:
     encoder_state : what it restores, with which it has counted nothing of the open slice.
     prediction : scores documents; None before the model has begun, when documents are only counted.
     novel : most novel documents of a block to return.
+    stories : whether the documents themselves are to be returned, for the stories, which the driver follows.
     """
 
     slicing: Slicing
@@ -86,6 +87,7 @@ class SliceTask:
     encoder_state: Arrays
     prediction: Prediction | None
     novel: int
+    stories: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +162,7 @@ def learn_block(
             )
         documents, refused = separated(one.records, decided.decision, task.slicing, task.slice)
         rejected += refused
-        results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel))
+        results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, task.stories))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])
     return BlockResult(packed, encoder.tally(task.encoder_state), rejected)

@@ -237,6 +237,7 @@ class RangedBatches:
             encoder_state=state.encoder.blank_state(),
             prediction=_distributed(state.model).prediction() if state.model.begun else None,
             novel=self._settings.novel_documents,
+            stories=state.stories is not None,
         )
 
     def _admitted(self, seen: Sequence[RangeSummary], state: EngineState, epoch: Epoch) -> list[RangeDecision]:
@@ -270,7 +271,9 @@ class RangedBatches:
         """Add up the results of the blocks, in their order."""
         encoder, batches = state.encoder, []
         for one in results:
-            batches.append(replace(one.batch, counts=one.batch.counts.remap(encoder.absorb(one.tally))))
+            terms = encoder.absorb(one.tally)
+            stories = None if one.batch.stories is None else one.batch.stories.remap(terms)
+            batches.append(replace(one.batch, counts=one.batch.counts.remap(terms), stories=stories))
             state.position.reject(one.rejected, epoch)
         whole: BatchResult = tree_reduce(lambda a, b: a.merged(b, encoder), batches)
         state.fold(whole, epoch)

@@ -8,6 +8,14 @@ from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, ke
 from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, RepresentativeFrame
 from vmfstream.runfile.queries.progress import EpochFrame, Newest, OpenSlice, Progress, RunStatus
 from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
+from vmfstream.runfile.queries.stories import (
+    Stories,
+    StoryDocumentFrame,
+    StoryEventFrame,
+    StoryFrame,
+    StoryWordFrame,
+    trend_word,
+)
 from vmfstream.runfile.queries.topics import (
     OLD_READINGS,
     AngleFrame,
@@ -50,6 +58,10 @@ __all__ = [
     "SnapshotFrame",
     "SnapshotTopicFrame",
     "SnapshotWordFrame",
+    "StoryDocumentFrame",
+    "StoryEventFrame",
+    "StoryFrame",
+    "StoryWordFrame",
     "TemperatureFrame",
     "Texts",
     "Times",
@@ -58,10 +70,11 @@ __all__ = [
     "WordCodes",
     "WordFrame",
     "kept",
+    "trend_word",
 ]
 
 
-class Reader(Progress, Topics, Documents, Snapshots):
+class Reader(Progress, Topics, Documents, Snapshots, Stories):
     """Query a run file, also while another process is writing it.
 
     A file of an older format is brought up to date first, if nobody writes it.

@@ -113,6 +113,10 @@ class Progress(RunFileQueries):
         """Return the epochs."""
         return self._frame(EpochFrame, "from epoch order by epoch")
 
+    def slice_labels(self) -> dict[int, str]:
+        """Return the labels of all slices that had documents, the open one included, by their numbers."""
+        return dict(self._rows("select slice, arg_max(label, epoch) from epoch group by slice order by slice"))
+
     def position(self) -> dict[str, int]:
         """Return the next offset to read, by part of the source."""
         return dict(self._rows("select part, next_offset from position order by part"))

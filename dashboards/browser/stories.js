@@ -1,0 +1,125 @@
+// Stories: those at the date, or all, each with its life, its parent topic and its documents.
+
+import { isActive, messages, nearestActive, page, sliceCount, topicName } from "./data.js";
+import { $, createElement } from "./dom.js";
+import { format } from "./format.js";
+import { state, views } from "./state.js";
+import { colourSwatch } from "./tooltip.js";
+
+const AT_ONCE = 20;
+const storyList = { scope: "date", shown: AT_ONCE, open: new Set() };
+
+views.stories = {
+  wire: wireStories,
+  draw: drawStories,
+  cursor: drawStories,
+  rows: () => [
+    ["story", "title", "documents", "first", "last", "topic", "now", "words"],
+    ...page.stories.rows.map(([story, title, size, first, last, topic, trend, words]) => [
+      story,
+      title,
+      size,
+      page.labels[first],
+      page.labels[last],
+      topic < 0 ? "" : topic,
+      trend,
+      words.join(" "),
+    ]),
+  ],
+};
+
+function drawStories() {
+  const { rows, all } = page.stories;
+  const atDate = storyList.scope === "date";
+  const chosen = atDate ? rows.filter(([, , , first, last]) => first <= state.slice && state.slice <= last) : rows;
+  for (const button of $("#stories-scope").children)
+    button.setAttribute("aria-pressed", String(button.dataset.value === storyList.scope));
+  const count = chosen.length.toLocaleString("en");
+  $("#stories-caption").textContent = !all
+    ? messages.storiesNone
+    : atDate
+      ? format(chosen.length ? messages.storiesAt : messages.storiesNoneAt, {
+          n: count,
+          date: page.labels[state.slice],
+        })
+      : format(messages.storiesOf, { n: count, all: all.toLocaleString("en") });
+  $("#stories").replaceChildren(...chosen.slice(0, storyList.shown).map(storyItem));
+  const left = chosen.length - storyList.shown;
+  $("#stories-more").hidden = left <= 0;
+  $("#stories-more").textContent = format(messages.storiesMore, { n: left });
+}
+
+function storyItem([story, title, size, first, last, topic, trend, words, documents]) {
+  const item = createElement("li");
+  const box = createElement("details");
+  box.open = storyList.open.has(story);
+  box.addEventListener("toggle", () => storyList.open[box.open ? "add" : "delete"](story));
+  const summary = createElement("summary");
+  summary.append(createElement("span", title, "title"));
+  const span = page.labels[first] + (last > first ? " – " + page.labels[last] : "");
+  const meta = createElement("span", undefined, "meta");
+  meta.append(
+    storyLife(first, last, topic),
+    createElement("span", format(messages.storyDocuments, { n: size.toLocaleString("en") })),
+    createElement("span", trendText(trend), "trend " + trend),
+    createElement("span", span),
+  );
+  const list = createElement("ul");
+  list.append(
+    ...documents.map(([text, url]) => {
+      const entry = createElement("li");
+      const shown = createElement(url ? "a" : "span", text);
+      if (url) {
+        shown.href = url;
+        shown.rel = "noopener noreferrer";
+      }
+      entry.append(shown);
+      return entry;
+    }),
+  );
+  summary.append(createElement("span", words.join(" "), "muted about"), meta);
+  box.append(summary, list);
+  item.append(box, storyParent(topic, last));
+  return item;
+}
+
+const trendText = (trend) =>
+  ({ rising: messages.trendRising, falling: messages.trendFalling, ended: messages.trendEnded })[trend] ??
+  messages.trendSteady;
+
+// from the first to the last date of the page, the part in which the story lived
+function storyLife(first, last, topic) {
+  const line = createElement("span", undefined, "life");
+  const lived = createElement("i");
+  lived.style.left = (100 * first) / sliceCount + "%";
+  lived.style.width = (100 * (last + 1 - first)) / sliceCount + "%";
+  if (topic >= 0) lived.style.background = page.colours[state.theme].ink[topic % 24];
+  line.append(lived);
+  line.setAttribute("aria-hidden", "true");
+  return line;
+}
+
+function storyParent(topic, last) {
+  if (topic < 0 || !page.topics.includes(topic)) return createElement("span", "", "parent");
+  const link = createElement("a", undefined, "parent");
+  link.href = "#t=" + topic;
+  const slice = isActive(last, topic) ? last : nearestActive(last, topic);
+  const name = slice >= 0 ? topicName(slice, topic, 2) : format(messages.topic, { topic });
+  link.append(colourSwatch(createElement("span", undefined, "swatch"), topic), createElement("span", name));
+  link.title = format(messages.topic, { topic });
+  return link;
+}
+
+function wireStories() {
+  $("#stories-scope").addEventListener("click", (event) => {
+    const value = event.target.closest("button")?.dataset.value;
+    if (!value) return;
+    storyList.scope = value;
+    storyList.shown = AT_ONCE;
+    drawStories();
+  });
+  $("#stories-more").onclick = () => {
+    storyList.shown += 5 * AT_ONCE;
+    drawStories();
+  };
+}

@@ -1,0 +1,1 @@
+"""Stories: narrow groups of documents that come and go."""

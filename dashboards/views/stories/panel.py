@@ -1,0 +1,96 @@
+"""Panel of the stories: what came and went, with the documents that represent it best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vmfstream.dashboards.looks import texts
+from vmfstream.dashboards.looks.escape import clean, for_html
+from vmfstream.dashboards.panels import PageParts, Panel, switch
+from vmfstream.dashboards.rows.history import History, Ints
+from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.runfile.queries import StoryFrame, kept, trend_word
+
+MOST = 400
+"""Stories of a page: the largest, and the newest besides."""
+
+NEWEST = 100
+"""Stories of the newest slices that a page has, whatever their size."""
+
+WORDS, DOCUMENTS = 8, 3
+
+
+def section(parts: PageParts) -> str:
+    """Return heading, switch and the places of list and button; the script fills them."""
+    choices = [("date", texts.PAGE["storiesDate"], True), ("all", texts.PAGE["storiesAll"], True)]
+    scope = switch("stories-scope", texts.STORIES, choices)
+    return (
+        f'<div class="head"><h3 id="stories-title">{for_html(texts.STORIES)}</h3>'
+        f'<div class="choices">{scope}</div></div>'
+        '<p class="muted" id="stories-caption"></p><ol id="stories" aria-labelledby="stories-title"></ol>'
+        '<p><button class="quiet" id="stories-more" hidden></button></p>'
+        '<div class="tools"><button class="quiet" data-csv="stories">save table</button></div>'
+    )
+
+
+def columns(rows: RunRows, history: History) -> dict[str, Any]:
+    """Return the page's stories, largest first, and how many there are altogether.
+
+    A story is a row of number, title, documents, positions of the slices of its first and last document, parent topic
+    (-1 for none), trend, words, and its representative documents as rows of title and safe address.
+    """
+    everything = rows.stories()
+    frame = _chosen(everything)
+    place = {story: i for i, story in enumerate(frame.story.tolist())}
+    words: list[list[str]] = [[] for _ in place]
+    named = rows.story_words(WORDS)
+    for story, word in zip(named.story.tolist(), named.word.tolist(), strict=True):
+        if story in place:
+            words[place[story]].append(clean(str(word)))
+    documents: list[list[list[str]]] = [[] for _ in place]
+    best = rows.story_documents(DOCUMENTS)
+    for story, title, address in zip(best.story.tolist(), best.title.tolist(), best.id.tolist(), strict=True):
+        if story in place:
+            safe = address if address.startswith(("https://", "http://")) else ""
+            documents[place[story]].append([clean(str(title), 160) or clean(str(address)), safe])
+    first, last = _positions(frame.first_slice, history), _positions(frame.last_slice, history)
+    return {
+        "all": len(everything.story),
+        "rows": [
+            [
+                int(frame.story[i]),
+                clean(str(frame.title[i]), 160),
+                int(frame.size[i]),
+                int(first[i]),
+                int(last[i]),
+                int(frame.topic[i]),
+                trend_word(float(frame.trend[i]), bool(frame.ended[i])),
+                words[i],
+                documents[i],
+            ]
+            for i in range(len(frame.story))
+        ],
+    }
+
+
+def _chosen(frame: StoryFrame) -> StoryFrame:
+    """Return the stories of the page, largest first; ``frame`` has those of the newest slices first."""
+    largest = np.lexsort((frame.story, -frame.size))
+    if len(largest) <= MOST:
+        return kept(frame, largest)
+    newest = np.arange(NEWEST)
+    others = largest[~np.isin(largest, newest)][: MOST - NEWEST]
+    return kept(frame, largest[np.isin(largest, np.concatenate([newest, others]))])
+
+
+def _positions(slices: Ints, history: History) -> Ints:
+    """Return positions of slices in the history; the open slice counts as the newest closed one."""
+    if not history.index.size:
+        return np.zeros_like(slices)
+    found: Ints = np.clip(slices - history.index[0], 0, history.index.size - 1)
+    return found
+
+
+PANEL = Panel("stories", section, "Stories", columns=columns)

@@ -1,0 +1,88 @@
+"""Stories of whole runs: labels on arrival against known classes, and what the run file tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.data import corpus_file
+from vmfstream.clustering_metrics import b_cubed
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.engine.run import RunSettings, follow
+from vmfstream.metrics import adjusted_rand_index, normalized_mutual_information
+from vmfstream.records import Document
+from vmfstream.replay.corpora import get
+from vmfstream.replay.sorted_source import CorpusSource
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import RunFile
+
+pytestmark = pytest.mark.corpus
+
+
+class Labelled(NamedTuple):
+    """A run's file, and of every document its class ("" for none) and its story."""
+
+    path: Path
+    truth: NDArray[np.object_]
+    story: NDArray[np.int64]
+
+    def scores(self) -> tuple[float, float, float]:
+        """NMI, ARI and B-cubed F1 of the documents that have a class."""
+        known = self.truth != ""
+        classes = np.unique(self.truth[known], return_inverse=True)[1]
+        found = self.story[known]
+        agreement = normalized_mutual_information(classes, found), adjusted_rand_index(classes, found)
+        return (*agreement, b_cubed(found, classes).f1)
+
+
+def replayed(name: str, folder: Path) -> Labelled:
+    corpus = get(name)
+    corpus_file(corpus.file)
+    truth: list[str] = []
+    story: list[NDArray[np.int64]] = []
+
+    def keep(documents: Sequence[Document], stories: NDArray[np.int64]) -> None:
+        truth.extend(str(document.meta.get("label") or "") for document in documents)
+        story.append(stories)
+
+    path = folder / "run.duckdb"
+    settings = RunSettings(
+        topics=5, slices=corpus.slices, threads=1, living_topics=False, stop_words=" ".join(corpus.stop_words)
+    )
+    with closing(CorpusSource(corpus)) as source:
+        follow(source, FieldCodec(meta=("label",)), RunFile(path), settings, in_stories=keep)
+    return Labelled(path, np.array(truth, np.object_), np.concatenate(story))
+
+
+@pytest.mark.parametrize(
+    ("name", "documents", "least"),
+    [
+        ("mstream-news-t", 11_109, (0.90, 0.75, 0.78)),
+        ("mstream-news", 11_109, (0.86, 0.66, 0.70)),
+        pytest.param("crisislex", 27_932, (0.83, 0.62, 0.64), marks=pytest.mark.thorough),
+    ],
+)
+def test_labels_on_arrival_agree_with_the_truth(
+    name: str, documents: int, least: tuple[float, float, float], tmp_path: Path
+) -> None:
+    """Every document is labelled, the first ones too, before there are topics."""
+    found = replayed(name, tmp_path)
+    assert len(found.story) == documents
+    assert (found.story >= 0).mean() > 0.999
+    assert found.story[0] == 0
+    scores = found.scores()
+    assert all(score >= bound for score, bound in zip(scores, least, strict=True)), scores
+    reader = Reader(found.path)
+    frame, events = reader.stories(), reader.story_events()
+    sizes = np.bincount(found.story[found.story >= 0])
+    np.testing.assert_array_equal(np.sort(frame.story), np.flatnonzero(sizes >= 3))
+    np.testing.assert_array_equal(frame.size, sizes[frame.story])
+    assert set(events.story[events.kind == "opened"]) == set(frame.story)
+    assert set(events.story[events.kind == "ended"]) == set(frame.story[frame.ended])
+    assert set(frame.story) == set(reader.story_words().story) == set(reader.story_documents().story)

@@ -1,0 +1,64 @@
+"""The list of stories in a real browser, from disk, with all network closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.browser.driving import click, js, opened, press, until
+from tests.unit.dashboards.fakes import gazette, with_stories
+from vmfstream.dashboards.export import build_page
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=document.title='taken'> & </b>"
+
+
+@pytest.fixture
+def page(chromium: Any, tmp_path: Path) -> Iterator[Any]:
+    few = [(k, 100 - k, k // 3, 5, HOSTILE if k == 0 else f"Title {k}") for k in range(18)]
+    past = [(k, 200 - k, 0, 2, f"Past {k}") for k in range(50, 75)]
+    path = tmp_path / "page.html"
+    path.write_text(build_page(with_stories(gazette(slices=6, topics=3), *few, *past))[0], encoding="utf-8")
+    yield opened(chromium, path.as_uri() + "#tab=stories", "document.querySelector('#stories li')")
+    assert chromium.get_log("browser") == []
+
+
+def count(page: Any) -> int:
+    return int(js(page, "return document.querySelectorAll('#stories > li').length"))
+
+
+def test_stories_follow_the_date(page: Any) -> None:
+    assert count(page) == 18
+    assert "18 stories" in js(page, "return document.querySelector('#stories-caption').textContent")
+    press(page, "Home")
+    assert until(page, "document.querySelectorAll('#stories > li').length === 20")  # 28, of which 20 are shown
+    assert js(page, "return document.querySelector('#stories .title').textContent") == "Past 50"
+    click(page, "#stories-more")
+    assert count(page) == 28
+    assert js(page, "return document.querySelector('#stories-more').hidden") is True
+
+
+def test_all_stories_can_be_shown(page: Any) -> None:
+    click(page, "#stories-scope button:last-child")
+    assert count(page) == 20
+    assert "43 of 43 stories" in js(page, "return document.querySelector('#stories-caption').textContent")
+    assert js(page, "return document.querySelector('#stories .trend').textContent") == "ended"
+
+
+def test_a_story_opens_and_leads_to_its_topic(page: Any) -> None:
+    click(page, "#stories > li:nth-child(2) summary")
+    assert js(page, "return document.querySelector('#stories > li:nth-child(2) details').open") is True
+    link = "document.querySelector('#stories > li:nth-child(2) details a')"
+    assert js(page, f"return {link}.href") == "https://example.org/1"
+    click(page, "#stories > li:nth-child(2) .parent")
+    assert until(page, "document.querySelector('#facts div:last-child dt').textContent === 'topic 1'")
+
+
+def test_titles_stay_text(page: Any) -> None:
+    assert js(page, "return document.querySelector('#stories .title').textContent") == HOSTILE
+    assert js(page, "return document.querySelectorAll('img').length") == 0
+    assert js(page, "return document.title") != "taken"

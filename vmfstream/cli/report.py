@@ -1,0 +1,282 @@
+"""The command that reports what is new, what grew and what ended since a date, as Markdown or as a simple page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vmfstream.cli.options import RunFileArgument
+from vmfstream.errors import InputError
+
+if TYPE_CHECKING:
+    from vmfstream.runfile.queries import Reader, SliceFrame
+
+MOST = 20
+"""Stories in each part of a report."""
+
+
+def report(
+    run_file: RunFileArgument,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="Date such as 2013-11-04, or label of a slice, from which on to report; by default the newest slice.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write, .md or .html; by default Markdown to the terminal."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Maximum number of stories in each part.")] = MOST,
+) -> None:
+    """Report what is new, what grew and what ended since a date: stories with their documents, and events of topics.
+
+    \b
+    vmfstream report run.duckdb --since 2013-11-04
+    vmfstream report run.duckdb --since 2013-11 --out week.html
+    """
+    if out is not None and out.suffix not in (".md", ".html"):
+        raise InputError(f"--out: expected a file that ends in .md or .html, got {out}")
+    made = report_of(run_file, since, top)
+    if out is None:
+        typer.echo(as_markdown(made), nl=False)
+        return
+    text = as_html(made) if out.suffix == ".html" else as_markdown(made)
+    try:
+        out.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}") from error
+    typer.echo(f"report: {out.resolve()}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedStory:
+    """A story of a report: ``about`` says when, how large and under which topic; ``documents`` are (title, id)."""
+
+    title: str
+    about: str
+    words: Sequence[str]
+    documents: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What happened since a date.
+
+    ``parts`` are headings with their stories, and how many stories are left out of each; ``topics`` are sentences
+    about topics, the newest first, of which ``more_topics`` are left out.
+    """
+
+    title: str
+    parts: Sequence[tuple[str, Sequence[ReportedStory], int]]
+    topics: Sequence[str]
+    more_topics: int
+
+
+def report_of(run_file: Path, since: str | None, top: int = MOST) -> Report:
+    """Collect what is new, what grew and what ended.
+
+    Parameters
+    ----------
+    run_file : Path
+    since : str, optional
+        A date in ISO form, as short as a year, or the label of a slice; by default the newest closed slice.
+    top : int
+        Most stories of each part, the largest ones, and most sentences about topics, the newest ones.
+
+    Raises
+    ------
+    InputError
+        If no slice is closed yet, or ``since`` is neither a date nor a label.
+    """
+    import numpy as np
+
+    from vmfstream.runfile.queries import Reader, kept, trend_word
+
+    reader = Reader(run_file)
+    labels, slices = reader.slice_labels(), reader.slices()
+    if not len(slices.slice):
+        raise InputError(f"{run_file}: no slice is closed yet")
+    begin = _slice_since(since, slices, labels)
+    frame, events = reader.stories(), reader.story_events()
+    frame = kept(frame, np.lexsort((frame.story, -frame.size)))
+    recent = events.slice >= begin
+    ended = np.isin(frame.story, events.story[recent & (events.kind == "ended")])
+    new = (frame.first_slice >= begin) & ~ended
+    burst = np.isin(frame.story, events.story[recent & (events.kind == "burst")])
+    rising = np.array(
+        [trend_word(*row) == "rising" for row in zip(frame.trend.tolist(), frame.ended.tolist(), strict=True)], bool
+    )
+    grew = ~new & ~ended & (frame.last_slice >= begin) & (burst | rising)
+    stories = _stories(reader, labels)
+    parts = []
+    for heading, chosen in (("New", new), ("Grew", grew), ("Ended", ended)):
+        ids = frame.story[chosen].tolist()
+        parts.append((heading, [stories(story) for story in ids[:top]], max(len(ids) - top, 0)))
+    title = _plain(reader.meta().get("title", "")) or run_file.stem
+    topics = list(_topic_events(reader, begin, labels))[::-1]
+    name = f"{title} since {labels.get(begin, since or '')}"
+    return Report(name, parts, topics[:top], max(len(topics) - top, 0))
+
+
+def _slice_since(since: str | None, slices: SliceFrame, labels: dict[int, str]) -> int:
+    import numpy as np
+
+    if since is None:
+        return int(slices.slice[-1])
+    named = [index for index, label in labels.items() if label == since]
+    if named:
+        return named[0]
+    known = f"the label of a slice, such as {labels[int(slices.slice[-1])]!r}"
+    try:
+        date = np.datetime64(since if since[:1].isdigit() else "no date", "us")
+    except ValueError as error:
+        raise InputError(f"--since: expected a date, such as 2013-11-04, or {known}, got {since!r}") from error
+    if np.isnat(slices.ends).all():
+        raise InputError(f"--since: this run has slices of so many documents, which have no dates; give {known}")
+    later = np.flatnonzero(slices.ends > date)
+    return int(slices.slice[later[0]]) if len(later) else int(slices.slice[-1]) + 1
+
+
+def _stories(reader: Reader, labels: dict[int, str]) -> Any:
+    """Return what makes a story of a report of its number."""
+    from vmfstream.runfile.queries import trend_word
+
+    frame, words, documents = reader.stories(), reader.story_words(8), reader.story_documents(3)
+    rows = {story: i for i, story in enumerate(frame.story.tolist())}
+    named: dict[int, list[str]] = {}
+    for story, word in zip(words.story.tolist(), words.word.tolist(), strict=True):
+        named.setdefault(story, []).append(_plain(word))
+    best: dict[int, list[tuple[str, str]]] = {}
+    for story, title, id in zip(documents.story.tolist(), documents.title.tolist(), documents.id.tolist(), strict=True):
+        best.setdefault(story, []).append((_plain(title) or _plain(id), str(id)))
+    topics = {topic: " ".join(found[:3]) for topic, found in _topic_words(reader).items()}
+
+    def story_of(story: int) -> ReportedStory:
+        i = rows[story]
+        first, last = labels[int(frame.first_slice[i])], labels[int(frame.last_slice[i])]
+        topic = int(frame.topic[i])
+        about = [
+            f"{int(frame.size[i]):,} documents",
+            trend_word(float(frame.trend[i]), bool(frame.ended[i])),
+            first if first == last else f"{first} – {last}",
+            *([f"topic {topic}" + (f" ({topics[topic]})" if topics.get(topic) else "")] if topic >= 0 else []),
+        ]
+        return ReportedStory(_plain(frame.title[i]), ", ".join(about), named.get(story, []), best.get(story, []))
+
+    return story_of
+
+
+def _topic_words(reader: Reader) -> dict[int, list[str]]:
+    """Return the strongest words of each topic in the newest slice in which it was."""
+    found: dict[int, dict[int, list[str]]] = {}
+    frame = reader.words("filtered", top=3)
+    for index, topic, word in zip(frame.slice.tolist(), frame.topic.tolist(), frame.word.tolist(), strict=True):
+        found.setdefault(topic, {}).setdefault(index, []).append(_plain(word))
+    return {topic: slices[max(slices)] for topic, slices in found.items()}
+
+
+def _topic_events(reader: Reader, begin: int, labels: dict[int, str]) -> Iterator[str]:
+    words = {topic: f"topic {topic} ({' '.join(some)})" for topic, some in _topic_words(reader).items()}
+    said = {
+        "started": "{topic} began",
+        "born": "{topic} was born",
+        "split": "{other} split off {topic}",
+        "merged": "{topic} merged into {other}",
+        "dormant": "{topic} became dormant",
+        "woken": "{topic} became active again",
+        "ended": "{topic} ended",
+    }
+    frame = reader.events()
+    for index, kind, topic, other in zip(
+        frame.slice.tolist(), frame.kind.tolist(), frame.topic.tolist(), frame.other.tolist(), strict=True
+    ):
+        if index >= begin and kind in said:
+            names = {name: words.get(k, f"topic {k}") for name, k in (("topic", topic), ("other", other))}
+            yield f"{labels.get(index, '')}: {said[kind].format(**names)}"
+
+
+def as_markdown(made: Report) -> str:
+    """Return a report as Markdown; what strangers wrote is escaped."""
+    lines = [f"# {_markdown(made.title)}", ""]
+    for heading, stories, left in made.parts:
+        lines += [f"## {heading}: {len(stories) + left} {'story' if len(stories) + left == 1 else 'stories'}", ""]
+        for story in stories:
+            lines += [f"- **{_markdown(story.title)}** ({_markdown(story.about)})  "]
+            lines += [f"  *{_markdown(' '.join(story.words))}*"] if story.words else []
+            lines += [f"  - {_link(title, id)}" for title, id in story.documents]
+        lines += [""] if stories else []
+        lines += [f"{left} more.", ""] if left else []
+    if made.topics:
+        lines += ["## Topics", "", *(f"- {_markdown(sentence)}" for sentence in made.topics), ""]
+        lines += [f"{made.more_topics} more.", ""] if made.more_topics else []
+    return "\n".join(lines)
+
+
+def as_html(made: Report) -> str:
+    """Return a report as a page of one file, which asks nothing of the network; what strangers wrote is escaped."""
+    from vmfstream.dashboards.looks.escape import for_html
+
+    body = [f"<h1>{for_html(made.title)}</h1>"]
+    for heading, stories, left in made.parts:
+        number = len(stories) + left
+        body.append(f"<h2>{heading}: {number} {'story' if number == 1 else 'stories'}</h2>")
+        for story in stories:
+            documents = "".join(
+                f'<li><a href="{for_html(id)}" rel="noopener noreferrer">{for_html(title)}</a></li>'
+                if _is_address(id)
+                else f"<li>{for_html(title)}</li>"
+                for title, id in story.documents
+            )
+            body.append(
+                f"<section><h3>{for_html(story.title)}</h3><p>{for_html(story.about)}</p>"
+                f"<p><em>{for_html(' '.join(story.words))}</em></p><ul>{documents}</ul></section>"
+            )
+        if left:
+            body.append(f"<p>{left} more.</p>")
+    if made.topics:
+        body.append("<h2>Topics</h2><ul>" + "".join(f"<li>{for_html(one)}</li>" for one in made.topics) + "</ul>")
+        body += [f"<p>{made.more_topics} more.</p>"] if made.more_topics else []
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{for_html(made.title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+
+
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;"
+    "padding:0 1em;overflow-wrap:anywhere}h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2em}"
+    "h3{font-size:1em;margin:1.2em 0 0}section p{margin:0;opacity:.75}ul{margin:.3em 0}"
+)
+_MARKED = re.compile(r"[\\`*_\[\]<>~&$|]")
+_BEGINS = re.compile(r"^(\d{0,9})([#+=.)-])")  # a heading, a list or a line
+
+
+def _markdown(text: str) -> str:
+    """Escape what Markdown would take for a mark."""
+    return _BEGINS.sub(r"\1\\\2", _MARKED.sub(r"\\\g<0>", text))
+
+
+def _link(title: str, id: str) -> str:
+    return f"[{_markdown(title)}](<{id}>)" if _is_address(id) else _markdown(title)
+
+
+def _is_address(id: str) -> bool:
+    """Tell whether an id is an address of the web that can stand in a link as it is."""
+    return id.startswith(("https://", "http://")) and id.isprintable() and not any(c in id for c in " <>\"'\\")
+
+
+def _plain(text: object) -> str:
+    from vmfstream.dashboards.looks.escape import clean
+
+    return clean(str(text), 200)

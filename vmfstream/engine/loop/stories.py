@@ -1,0 +1,301 @@
+"""The stories of a run beside its topics: every document is given its story on arrival, from the first one on.
+
+Documents are counted by the encoder. All their words count here, also those that have no column yet; so stories need
+none of what topics wait for. A story is written into the run file once it has `LEAST_DOCUMENTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vmfstream.engine.loop.document_buffer import KeptDocument
+from vmfstream.engine.loop.story_book import BURST_DOCUMENTS, BURST_SCORE, CALM_SCORE, StoryBook, growth
+from vmfstream.records import Arrays, Event, StoryEvent, StoryRows
+from vmfstream.text.counts import Counts
+
+if TYPE_CHECKING:
+    from vmfstream.stories.mixture import Retired, SequentialMixture
+    from vmfstream.stories.settings import StorySettings
+    from vmfstream.stories.weights import RunningTfidf
+    from vmfstream.text.vocabulary import Vocabulary
+
+LEAST_DOCUMENTS = 3
+"""Documents from which on a story has rows in the run file."""
+
+WORDS = 10
+"""Words of a story in the run file."""
+
+_FEW_WORDS = 2.0
+"""A document of so many different words counts half as a representative one: titles of one word say little."""
+
+_AT_ONCE = 1_000
+"""Most documents that are learnt at once: no story that gets one of them is retired meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoryDocuments:
+    """N documents for the stories: their words, what is remembered of them, and their topics on arrival, -1 for none.
+
+    ``counts`` (N rows) are those of an encoder, ``topics`` (N,).
+    """
+
+    counts: Counts
+    kept: list[KeptDocument]
+    topics: NDArray[np.int64]
+
+    def merged(self, later: StoryDocuments) -> StoryDocuments:
+        """Put later documents behind these."""
+        counts = Counts.concat([self.counts, later.counts])
+        return StoryDocuments(counts, self.kept + later.kept, np.concatenate([self.topics, later.topics]))
+
+    def remap(self, terms: NDArray[np.integer] | None) -> StoryDocuments:
+        """Follow a renumbering of the terms."""
+        return StoryDocuments(self.counts.remap(terms), self.kept, self.topics)
+
+
+class StoryLevel:
+    """Gives documents their stories, and reports what became of stories.
+
+    Parameters
+    ----------
+    settings : StorySettings
+        Of a new run; one that is continued has its own.
+    vocabulary : Vocabulary
+        The encoder's, whose terms are the columns here.
+    """
+
+    def __init__(self, settings: StorySettings, vocabulary: Vocabulary) -> None:
+        self._settings, self._vocabulary = settings, vocabulary
+        self._made: tuple[SequentialMixture, RunningTfidf] | None = None
+        self._book = StoryBook()
+        self._documents_now = self._documents_before = 0
+        self._events: list[StoryEvent] = []
+        self._ended: list[StoryRows] = []
+
+    def learn(self, documents: StoryDocuments, index: int) -> NDArray[np.int64]:
+        """Learn documents of the open slice ``index``, in their order; return the ids of their stories, (N,).
+
+        -1 stands for documents without words.
+        """
+        mixture, weights = self._parts()
+        counts = documents.counts
+        mixture.widen(max(mixture.columns, self._vocabulary.n_terms))
+        shape = (len(counts), mixture.columns)
+        rows = weights.weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
+        labels = np.empty(len(counts), np.int64)
+        step = max(1, min(_AT_ONCE, int(self._settings.retire_after * self._settings.half_life)))
+        for low in range(0, len(counts), step):
+            some = slice(low, min(low + step, len(counts)))
+            labels[some] = self._learn(mixture, rows[some], documents.kept[some], documents.topics[some], index)
+        return labels
+
+    def _learn(
+        self,
+        mixture: SequentialMixture,
+        rows: csr_array,
+        kept: Sequence[KeptDocument],
+        topics: NDArray[np.int64],
+        index: int,
+    ) -> NDArray[np.int64]:
+        book, known = self._book, mixture.next_id
+        learnt = mixture.learn(rows)
+        book.open(np.arange(known, mixture.next_id), index)
+        places = np.where(learnt.labels >= 0, np.searchsorted(book.ids, learnt.labels), -1)
+        words = np.diff(rows.indptr)
+        scores = learnt.cosines * (words / (words + _FEW_WORDS)).astype(np.float32)
+        book.add(places, topics, scores, kept, index)
+        self._documents_now += int(np.count_nonzero(places >= 0))
+        fresh = np.flatnonzero(~book.shown & (book.size >= LEAST_DOCUMENTS))
+        book.shown[fresh] = True
+        self._happened("opened", fresh, index)
+        self._retire(learnt.retired, index)
+        return learnt.labels
+
+    def _retire(self, retired: Retired, index: int) -> None:
+        """Forget stories that nobody joined for long; those that have rows get their last ones."""
+        places = np.searchsorted(self._book.ids, retired.ids)
+        shown = np.flatnonzero(self._book.shown[places])
+        if len(shown):
+            self._happened("ended", places[shown], index)
+            words = [
+                self._named(columns[columns >= 0][:WORDS], weights[columns >= 0][:WORDS])
+                for columns, weights in zip(retired.words[shown], retired.weights[shown], strict=True)
+            ]
+            self._ended.append(self._rows(self._book.taken(places[shown]), words, ended=True))
+        self._book.drop(places)
+
+    def end_slice(self, index: int, events: Sequence[Event]) -> None:
+        """End slice ``index``: tell which stories grew; parents follow topics that were merged, as ``events`` say.
+
+        Slices without documents are left out: a story is compared with the last slice that had some.
+        """
+        book = self._book
+        for event in events:
+            if event.kind == "merged" and event.other is not None:
+                own = book.topic == event.topic
+                book.topic[own] = event.other
+                book.changed |= own
+        if not self._documents_now:
+            return
+        moving = (book.now > 0) | (book.before > 0)
+        book.trend = growth(book.now, book.before, self._documents_now, self._documents_before)
+        book.bursting &= book.trend >= CALM_SCORE
+        burst = (book.trend >= BURST_SCORE) & (book.now >= BURST_DOCUMENTS) & ~book.bursting
+        book.bursting |= burst
+        self._happened("burst", np.flatnonzero(burst & book.shown), index)
+        book.changed |= moving
+        book.before, book.now = book.now, np.zeros_like(book.now)
+        self._documents_before, self._documents_now = self._documents_now, 0
+
+    def remap(self, terms: NDArray[np.int32] | None) -> None:
+        """Follow a renumbering of the vocabulary's terms, old to new, -1 for those that are gone."""
+        if terms is None or self._made is None:
+            return
+        from vmfstream.stories.mixture import SequentialMixture
+        from vmfstream.stories.weights import RunningTfidf
+
+        mixture, weights = self._made
+        stored, columns = mixture.arrays(), self._vocabulary.n_terms
+        stored = remapped(stored, terms, columns)
+        frequency = np.zeros(columns, np.int64)
+        old = weights.document_frequency
+        stay = terms[: len(old)] >= 0
+        frequency[terms[: len(old)][stay]] = old[stay]
+        weights = RunningTfidf.from_arrays(weights.arrays() | {"df": frequency})
+        self._made = SequentialMixture.from_arrays(self._settings, stored), weights
+
+    def take(self) -> tuple[StoryRows | None, list[StoryEvent]]:
+        """Return the rows of the stories that changed since the last call, and what happened to stories."""
+        parts, events = self._ended, self._events
+        self._ended, self._events = [], []
+        changed = self._book.changed & self._book.shown
+        if changed.any():
+            book = self._book.taken(changed)
+            if self._documents_now and self._documents_before:
+                book.trend = growth(book.now, book.before, self._documents_now, self._documents_before)
+            parts = [*parts, self._rows(book, self._words(book.ids), ended=False)]
+        self._book.changed[:] = False
+        return (None if not parts else StoryRows.joined(parts)), events
+
+    def arrays(self) -> Arrays:
+        """Return all that `restore` needs, as flat arrays; nothing before the first document."""
+        if self._made is None:
+            return {}
+        mixture, weights = self._made
+        settings = self._settings
+        numbers = [getattr(settings, name) for name in settings.__slots__]
+        arrays: Arrays = {"settings": np.array(numbers, np.float64)}
+        arrays["documents"] = np.array([self._documents_now, self._documents_before], np.int64)
+        arrays |= {f"mixture.{name}": array for name, array in mixture.arrays().items()}
+        arrays |= {f"weights.{name}": array.copy() for name, array in weights.arrays().items()}
+        return arrays | {f"book.{name}": array.copy() for name, array in self._book.arrays().items()}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Continue from what `arrays` returned; what follows is the same to the last bit."""
+        if not arrays:
+            return
+        from vmfstream.stories.mixture import SequentialMixture
+        from vmfstream.stories.settings import StorySettings
+        from vmfstream.stories.weights import RunningTfidf
+
+        def part(name: str) -> Arrays:
+            return {k.removeprefix(name): a for k, a in arrays.items() if k.startswith(name)}
+
+        default = StorySettings()
+        numbers = zip(StorySettings.__slots__, arrays["settings"].tolist(), strict=False)
+        self._settings = StorySettings(**{name: type(getattr(default, name))(value) for name, value in numbers})
+        self._documents_now, self._documents_before = arrays["documents"].tolist()
+        mixture = SequentialMixture.from_arrays(self._settings, part("mixture."))
+        self._made = mixture, RunningTfidf.from_arrays(part("weights."))
+        self._book = StoryBook.from_arrays(part("book."))
+
+    def _parts(self) -> tuple[SequentialMixture, RunningTfidf]:
+        """Return the mixture and the weights of words; made when the first document comes."""
+        if self._made is None:
+            from vmfstream.stories.mixture import SequentialMixture
+            from vmfstream.stories.weights import RunningTfidf
+
+            self._made = SequentialMixture(self._settings, max(self._vocabulary.n_terms, 1)), RunningTfidf()
+        return self._made
+
+    def _happened(self, kind: str, places: NDArray[np.int64], index: int) -> None:
+        ids, sizes = self._book.ids[places].tolist(), self._book.size[places].tolist()
+        self._events += [StoryEvent(kind, story, index, size) for story, size in zip(ids, sizes, strict=True)]
+
+    def _words(self, ids: NDArray[np.int64]) -> list[list[tuple[str, float]]]:
+        """Return the strongest words of living stories."""
+        living = self._parts()[0].living()
+        order = np.argsort(living.ids)
+        sums = csr_array(living.sums)[order[np.searchsorted(living.ids[order], ids)]]
+        words = []
+        for low, high in zip(sums.indptr[:-1].tolist(), sums.indptr[1:].tolist(), strict=True):
+            weights = sums.data[low:high]
+            top = np.argsort(-weights, kind="stable")[:WORDS]
+            length = float(np.linalg.norm(weights))
+            words.append(self._named(sums.indices[low:high][top], weights[top] / max(length, 1e-30)))
+        return words
+
+    def _named(self, terms: NDArray[np.int32], weights: NDArray[np.float32]) -> list[tuple[str, float]]:
+        return list(zip(self._vocabulary.term_words(terms.tolist()), weights.tolist(), strict=True))
+
+    def _rows(self, book: StoryBook, words: list[list[tuple[str, float]]], *, ended: bool) -> StoryRows:
+        documents = [
+            [
+                (one.id, one.title, one.time, score)
+                for one, score in _distinct(kept, scores)
+            ]
+            for kept, scores in zip(book.documents.tolist(), book.score.tolist(), strict=True)
+        ]  # fmt: skip
+        return StoryRows(
+            story=book.ids,
+            first_slice=book.first_slice,
+            last_slice=book.last_slice,
+            first=book.first.view("datetime64[us]"),
+            last=book.last.view("datetime64[us]"),
+            size=book.size,
+            topic=book.topic,
+            trend=book.trend,
+            ended=np.full(len(book), ended),
+            words=words,
+            documents=documents,
+        )
+
+
+def _distinct(documents: Sequence[KeptDocument | None], scores: Sequence[float]) -> list[tuple[KeptDocument, float]]:
+    """Leave out documents whose title was there before."""
+    found: dict[str, tuple[KeptDocument, float]] = {}
+    for one, score in zip(documents, scores, strict=True):
+        if one is not None:
+            found.setdefault(one.title, (one, score))
+    return list(found.values())
+
+
+def remapped(stored: Arrays, terms: NDArray[np.integer], columns: int) -> Arrays:
+    """Return the state of a sparse mixture under other columns; words that are gone are taken from its stories.
+
+    Parameters
+    ----------
+    stored : `vmfstream.stories.mixture.SequentialMixture.arrays`
+    terms : the new column of each old one, -1 for those that are gone; the others keep their order.
+    columns : number of new columns.
+    """
+    new = terms[stored["indices"]]
+    stay = new >= 0
+    before = np.concatenate(([0], np.cumsum(stay)))
+    lost = np.concatenate(([0.0], np.cumsum(np.where(stay, 0.0, stored["values"].astype(np.float64) ** 2))))
+    form = stored["form"].copy()
+    form[0] = columns
+    bounds = stored["indptr"]
+    return stored | {
+        "square": stored["square"] - (lost[bounds[1:]] - lost[bounds[:-1]]),
+        "indptr": before[bounds],
+        "indices": new[stay].astype(np.int32),
+        "values": stored["values"][stay],
+        "form": form,
+    }

@@ -1,0 +1,108 @@
+"""Queries of stories: sizes, words, representative documents, events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, Texts, Times
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoryFrame:
+    """Stories, see `vmfstream.records.StoryRows`; no parent topic is -1."""
+
+    story: Ints
+    first_slice: Ints
+    last_slice: Ints
+    first: Times
+    last: Times
+    size: Ints
+    topic: Ints
+    trend: Floats
+    ended: Bools
+    title: Texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoryWordFrame:
+    """Words of stories by story and rank (from 1)."""
+
+    story: Ints
+    rank: Ints
+    word: Texts
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoryDocumentFrame:
+    """Representative documents of stories by story and rank (from 1)."""
+
+    story: Ints
+    rank: Ints
+    id: Texts
+    title: Texts
+    time: Times
+    score: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoryEventFrame:
+    """What happened to stories, in order, see `vmfstream.records.StoryEvent`."""
+
+    slice: Ints
+    epoch: Ints
+    kind: Texts
+    story: Ints
+    size: Ints
+
+
+RISING = 2.0
+"""A story whose trend is at least this is rising, at most minus this falling, see `vmfstream.records.StoryRows`."""
+
+
+def trend_word(trend: float, ended: bool) -> str:
+    """Return ``rising``, ``steady``, ``falling`` or ``ended`` for the ``trend`` of a story that has ``ended`` or not.
+
+    Examples
+    --------
+    >>> trend_word(2.5, False), trend_word(-2.5, False), trend_word(0.1, False), trend_word(9.0, True)
+    ('rising', 'falling', 'steady', 'ended')
+    """
+    if ended:
+        return "ended"
+    return "rising" if trend >= RISING else "falling" if trend <= -RISING else "steady"
+
+
+class Stories(RunFileQueries):
+    """Queries of stories; runs without stories have none."""
+
+    def stories(self, top: int | None = None) -> StoryFrame:
+        """Return at most ``top`` stories: by the slice of their last document, newest first, and by size."""
+        return self._frame(StoryFrame, "from story order by last_slice desc, size desc, story limit $1", [top])
+
+    def story_words(self, top: int = 10) -> StoryWordFrame:
+        """Return at most ``top`` words of every story."""
+        return self._frame(StoryWordFrame, "from story_word where rank <= $1 order by story, rank", [top])
+
+    def story_documents(self, top: int = 5) -> StoryDocumentFrame:
+        """Return at most ``top`` representative documents of every story."""
+        return self._frame(StoryDocumentFrame, "from story_document where rank <= $1 order by story, rank", [top])
+
+    def story_events(self) -> StoryEventFrame:
+        """Return what happened to stories."""
+        return self._frame(StoryEventFrame, "from story_event order by epoch, rowid")
+
+    def story_events_after(self, epoch: int) -> list[dict[str, Any]]:
+        """Return what happened to stories in epochs after ``epoch``, in order, with what is known of them now.
+
+        Keys: ``epoch``, ``slice`` (label), ``index`` (its number), ``kind``, ``story``, ``size`` (then), ``documents``
+        (now), ``title``, ``topic`` (None without one) and ``words``.
+        """
+        return self._dicts(f"""
+            with label as (select slice, arg_max(label, epoch) as label from epoch group by slice),
+            named as (select story, list(word order by rank) as words from story_word group by story)
+            select e.epoch, label.label as slice, e.slice as index, e.kind, e.story, e.size, story.size as documents,
+                story.title, nullif(story.topic, -1) as topic, coalesce(named.words, []) as words
+            from story_event e left join label using (slice) left join story using (story)
+            left join named using (story) where e.epoch > {int(epoch)} order by e.epoch, e.rowid""")
