@@ -6,11 +6,12 @@ and a story that grew has that with everything. Three averages over the document
     b   = mean cosine of two documents                      |sum_i x_i|^2 without i = j
     s^2 = mean square of the cosine of two documents that share words by chance only
                                                             |sum_i x_i^2|^2 without i = j, squares word by word
-    grain^2 = (10 b n / (n + 300))^2 + (2,000 . 0.15^2 + n (6 s)^2) / (n + 2,000)
+    grain^2 = (12 b n / (n + 600))^2 + (2,000 . 0.15^2 + n (6 s)^2) / (n + 2,000)
 
 The squares take words as independent, so stories hardly raise them. b counts what all share, which does not average out
 in a story that grows, and weighs more. The first documents are more alike than later ones, for weights of words are not
-settled and few stories are there: they count little. At 20,000 documents the sums are halved.
+settled and few stories are there: they count little. The grain stays between .05 and .5. At 20,000 documents the sums
+are halved.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ PAIRS, CHANCE, OWN, COUNT, WEIGHTS, NEXT, N_SUMS = range(7)
 of each row; documents, the sum of their squared weights; the count at which the grain is set next."""
 
 FIRST_GRAIN = 0.15
-COARSEST, FINEST = 0.05, 0.9
-_SHARED, _CHANCE = 10.0, 6.0
-_SHARED_DELAY, _CHANCE_DELAY = 300.0, 2_000.0
+COARSEST, FINEST = 0.05, 0.5
+_SHARED, _CHANCE = 12.0, 6.0
+_SHARED_DELAY, _CHANCE_DELAY = 600.0, 2_000.0
 _MEMORY = 20_000.0
 _STEP = 1.05
 
