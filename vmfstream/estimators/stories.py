@@ -16,9 +16,9 @@ from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
-from vmfstream.estimators.parameters import Domain, Number, Whole
+from vmfstream.estimators.parameters import Choice, Domain, Either, Number, Whole
 from vmfstream.stories.mixture import Living, Retired, SequentialMixture
-from vmfstream.stories.settings import StorySettings
+from vmfstream.stories.settings import AUTO, StorySettings
 
 
 class StoryMixture(SphereEstimator, Clusterer):
@@ -34,9 +34,10 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     Parameters
     ----------
-    grain : float
+    grain : float or "auto"
         Resolution in (0, 1): larger is finer. About the cosine expected between a document and the mean direction of
-        its story; 0.15 is for weighted words. Vectors without zeros need more, 0.4 and above.
+        its story. "auto" begins with 0.15 and follows the stream: the more alike documents are that have nothing to do
+        with each other, the finer. Titles and posts get .15 to .2, long news .3 to .4, vectors without zeros more.
     half_life : float
         Time after which the prior weight of a story of one document is halved, in documents, or in the unit of
         ``times`` if they are given; larger stories follow their own tempo. A story that nobody joined for 8 half-lives
@@ -54,6 +55,8 @@ class StoryMixture(SphereEstimator, Clusterer):
     ----------
     labels_ : (N,) int64
         Ids that the rows of ``fit``, or those given to ``partial_fit`` last, got on arrival; -1 for rows of zeros.
+    grain_ : float
+        Grain in force.
     n_stories_ : int
         Living stories.
     story_ids_, story_sizes_ : (S,) int64
@@ -83,7 +86,7 @@ class StoryMixture(SphereEstimator, Clusterer):
     """
 
     domains: ClassVar[Mapping[str, Domain]] = {
-        "grain": Number(0.0, 1.0, closed="neither"),
+        "grain": Either(Choice(AUTO), Number(0.0, 1.0, closed="neither")),
         "half_life": Number(0.0, closed="neither"),
         "alpha": Number(0.0, closed="neither"),
         "max_stories": Whole(1),
@@ -98,10 +101,10 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     def __init__(
         self,
-        grain: float = 0.15,
+        grain: float | str = AUTO,
         *,
         half_life: float = 300.0,
-        alpha: float = 10_000.0,
+        alpha: float = 3_000.0,
         max_stories: int = 1_000_000,
         max_words: int = 4_096,
         max_features: int = 1_000_000,
@@ -198,6 +201,11 @@ class StoryMixture(SphereEstimator, Clusterer):
         return hasattr(self, "_mixture")
 
     @property
+    def grain_(self) -> float:
+        """Grain in force."""
+        return self._mixture.grain
+
+    @property
     def n_stories_(self) -> int:
         """Living stories."""
         return self._mixture.n_stories
@@ -229,7 +237,7 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     def _begun(self, columns: int, *, dense: bool) -> SequentialMixture:
         settings = StorySettings(
-            grain=float(self.grain),
+            grain=AUTO if isinstance(self.grain, str) else float(self.grain),
             half_life=float(self.half_life),
             alpha=float(self.alpha),
             max_stories=int(self.max_stories),

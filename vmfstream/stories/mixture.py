@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows
+from vmfstream.stories.background import FIRST_GRAIN, GRAIN, set_grain
 from vmfstream.stories.lists import more_lists, wider_pool
 from vmfstream.stories.memory import (
     DOCUMENTS,
@@ -31,7 +32,7 @@ from vmfstream.stories.passes import (
     learn_rows,
     place_stories,
 )
-from vmfstream.stories.settings import StorySettings, constants
+from vmfstream.stories.settings import AUTO, StorySettings, constants
 
 _RETIRED_PLACES = 64
 
@@ -122,7 +123,8 @@ class SequentialMixture:
         self._columns = columns
         self._dense = dense
         self._timed: bool | None = None
-        self._memory = empty_memory(64, columns, dense)
+        self._memory = empty_memory(64, columns, dense=dense, automatic=self._constants.automatic)
+        set_grain(self._memory, self._constants, FIRST_GRAIN if settings.grain == AUTO else settings.grain)
 
     @property
     def columns(self) -> int:
@@ -150,6 +152,11 @@ class SequentialMixture:
         return int(self._memory.counters[NEXT_ID])
 
     @property
+    def grain(self) -> float:
+        """Grain in force."""
+        return float(self._memory.scale[GRAIN])
+
+    @property
     def nbytes(self) -> int:
         """Memory held, in bytes."""
         memory = self._memory
@@ -161,6 +168,9 @@ class SequentialMixture:
         if columns > len(self._memory.postings.start):
             room = max(columns, 2 * len(self._memory.postings.start))
             self._memory = self._memory._replace(postings=more_lists(self._memory.postings, room))
+            if self._constants.automatic:
+                more = np.zeros((room - len(self._memory.moments), 2))
+                self._memory = self._memory._replace(moments=np.concatenate([self._memory.moments, more]))
         self._columns = columns
 
     def columns_in_use(self) -> NDArray[np.bool_]:
@@ -243,6 +253,9 @@ class SequentialMixture:
             "clock": memory.clock.copy(),
             "counters": memory.counters[[NEXT_ID, DOCUMENTS]],
             "form": np.array([self._columns, timed], np.int64),
+            "grain": memory.scale[[GRAIN]],
+            "background": memory.background.copy(),
+            "moments": memory.moments[: self._columns].copy(),
         }
 
     @classmethod
@@ -258,6 +271,9 @@ class SequentialMixture:
         memory.clock[:] = arrays["clock"]
         memory.counters[[NEXT_ID, DOCUMENTS]] = arrays["counters"]
         memory.counters[LIVING] = stories
+        set_grain(memory, mixture._constants, float(arrays["grain"][0]))
+        memory.background[:] = arrays["background"]
+        memory.moments[: len(arrays["moments"])] = arrays["moments"]
         free = np.arange(len(memory.ids) - 1, -1, -1)
         mixture._memory = memory._replace(free=free)
         values = np.ascontiguousarray(arrays["values"], np.float32).reshape(-1)

@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from vmfstream.directional.bessel_scalars import ell, terms
+from vmfstream.directional.bessel_scalars import ell
+from vmfstream.stories.background import KAPPA_SQUARED, OPENING, PRIOR_SQUARED, count_background, rescore
 from vmfstream.stories.lists import append, drop, find, remove, wanted
 from vmfstream.stories.memory import DOCUMENTS, LIVING, MARK, NEWEST, NEXT_ID, OLDEST
 
@@ -51,21 +52,9 @@ class RetiredArrays(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _g(model, square):  # type: ignore[no-untyped-def]
-    return ell(model.dimension, math.sqrt(model.kappa_squared * max(square, 0.0) + model.prior_squared))
-
-
-@njit(cache=True, nogil=True)
-def _rescore(memory, model, slot):  # type: ignore[no-untyped-def]
-    """Set what the score of a story is made of from its count, its times and its square."""
-    square = max(memory.square[slot], 0.0)
-    concentration = math.sqrt(model.kappa_squared * square + model.prior_squared)
-    own, cosine, _, _ = terms(model.dimension, concentration)
-    slope = 0.5 * model.kappa_squared * cosine / concentration
-    tempo = 1.0 + (memory.last[slot] - memory.first[slot]) / model.tempo
-    memory.base[slot] = 2.0 * math.log(memory.size[slot]) - math.log(tempo) - own
-    memory.ceiling[slot] = memory.base[slot] + own + slope
-    memory.slope[slot] = 2.0 * slope
+def _g(memory, model, square):  # type: ignore[no-untyped-def]
+    kappa_squared, prior_squared = memory.scale[KAPPA_SQUARED], memory.scale[PRIOR_SQUARED]
+    return ell(model.dimension, math.sqrt(kappa_squared * max(square, 0.0) + prior_squared))
 
 
 @njit(cache=True, nogil=True)
@@ -129,7 +118,7 @@ def _best(memory, model, number, now):  # type: ignore[no-untyped-def]
 
     Stories that are silent for too long, but not retired yet, do not count.
     """
-    best, winner = model.opening, np.int64(-1)
+    best, winner = memory.scale[OPENING], np.int64(-1)
     ceiling, slope, dot = memory.ceiling, memory.slope, memory.dot
     first, highest = np.int64(-1), -np.inf
     for c in range(number):  # the candidate with the highest bound first: then few others are evaluated
@@ -158,7 +147,7 @@ def _better(memory, model, slot, now, best, winner):  # type: ignore[no-untyped-
     bound = score + memory.ceiling[slot] - memory.base[slot] + memory.slope[slot] * memory.dot[slot]
     if bound < best - _MARGIN * (1.0 + abs(best)):
         return best, winner
-    score += _g(model, memory.square[slot] + 2.0 * memory.dot[slot] + 1.0)
+    score += _g(memory, model, memory.square[slot] + 2.0 * memory.dot[slot] + 1.0)
     if score > best or (score == best and winner >= 0 and memory.ids[slot] < memory.ids[winner]):
         return score, np.int64(slot)
     return best, winner
@@ -323,10 +312,12 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
         memory.last[slot] = now
         if not dense and memory.words.length[slot] > model.max_words:
             _shorten(memory, slot, model.max_words - model.max_words // 4)
-        _rescore(memory, model, slot)
+        rescore(memory, model, slot)
         labels[i] = memory.ids[slot]
         counters[DOCUMENTS] += 1
         clock[0] = now
+        if model.automatic:
+            count_background(memory, model, documents, i, dense)
     return labels.size, DONE, np.int64(0)
 
 
@@ -356,5 +347,5 @@ def place_stories(memory, model, begin, sums):  # type: ignore[no-untyped-def]
             return slot, need
         _add(memory, sums, slot, slot, memory.dense.shape[1] > 0)
         _link(memory, slot)
-        _rescore(memory, model, slot)
+        rescore(memory, model, slot)
     return sums.bounds.size - 1, np.int64(0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 
 def bursts(
@@ -21,3 +24,18 @@ def bursts(
         rows[i, rng.choice(own[labels[i]], words - 3, replace=False)] += rng.uniform(0.5, 1.5, words - 3)
         rows[i, rng.choice(columns, 3, replace=False)] += rng.uniform(0.5, 1.0, 3)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True), labels
+
+
+def long_news(n: int, *, columns: int = 8000, words: int = 150, stories: int = 30, seed: int = 0) -> tuple[Any, Any]:
+    """Unit rows of many words, most of them by a law that all share, and their stories: the largest has a fourth."""
+    rng = np.random.default_rng(seed)
+    shared = 1.0 / np.arange(5, columns + 5)
+    own = [rng.choice(columns, 60, replace=False) for _ in range(stories)]
+    sizes = 1.0 / np.arange(1, stories + 1)
+    labels = rng.choice(stories, n, p=sizes / sizes.sum())
+    counts = np.zeros((n, columns))
+    for row, label in zip(counts, labels, strict=True):
+        np.add.at(row, rng.choice(columns, words - words // 4, p=shared / shared.sum()), 1.0)
+        np.add.at(row, rng.choice(own[label], words // 4), 1.0)
+    weights = np.log1p(counts) * np.log1p(n / np.maximum((counts > 0).sum(axis=0), 1))
+    return csr_array((weights / np.linalg.norm(weights, axis=1, keepdims=True)).astype(np.float32)), labels

@@ -22,7 +22,8 @@ def one_by_one(
     x: Rows, settings: StorySettings, times: NDArray[np.float64], *, dense: bool
 ) -> tuple[list[int], list[int]]:
     """Labels and retired stories by the formulas as they are written: every story is compared with every document."""
-    kappa = DIMENSION * settings.grain / (1 - settings.grain**2)
+    grain = float(settings.grain)
+    kappa = DIMENSION * grain / (1 - grain**2)
     prior = settings.prior * kappa
     b0 = settings.half_life / (math.sqrt(2) - 1)
     m0 = np.zeros(x.shape[1] + 1)
