@@ -23,8 +23,8 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
     """Replace the memberships of the window of ``state`` by those of ``fit``; a cold fit's topics are matched first.
 
     Each gets the id of the topic whose documents it holds. Where topics may come and go, one that shares less than
-    ``settings.fitting.continuing`` of the documents with its match gets a new id, and so does one whose mean has less
-    than ``settings.takeovers.same_cosine`` with its match's.
+    ``settings.fitting.continuing`` of the documents with its match gets a new id; if their means have less than
+    ``settings.takeovers.same_cosine``, one that shares less than ``settings.fitting.surely_continuing``.
     """
     events: list[Event] = []
     resps = fit.resp
@@ -36,8 +36,9 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
         if state.life is not None:
             both = shared[np.arange(state.k), order[: state.k]]
             smaller = np.minimum(shared.sum(axis=1), shared.sum(axis=0)[order[: state.k]])
-            columns[: state.k][both < settings.fitting.continuing * smaller] = -1
-            columns[: state.k][_cosines(state, resps, fit.anchor, settings) < settings.takeovers.same_cosine] = -1
+            turned = _cosines(state, resps, fit.anchor, settings) < settings.takeovers.same_cosine
+            least = np.where(turned, settings.fitting.surely_continuing, settings.fitting.continuing)
+            columns[: state.k][both < least * smaller] = -1
         new = np.flatnonzero(columns < 0)
         ids = np.append(state.ids, np.full(fit.k - state.k, -1))
         ids[new] = state.next_id + np.arange(len(new))

@@ -38,6 +38,7 @@ class WindowSettings:
     flat_sweeps : most sweeps of the static model in a fit from nothing.
     continuing : share of the smaller topic's documents that two topics must have in common to be one topic before and
         after a fit from nothing.
+    surely_continuing : the same where their means are not alike.
     early_documents : documents of the stream until which every slice that is in the window with all others ends with
         fits from nothing.
     free_documents : documents of the stream during which refits cost nothing, or as many as the window holds if that
@@ -62,6 +63,7 @@ class WindowSettings:
     cold_sweeps: int = 6
     flat_sweeps: int = 25
     continuing: float = 0.2
+    surely_continuing: float = 0.5
     early_documents: int = 2000
     free_documents: int = 16_000
     counted_sweeps: int = 20

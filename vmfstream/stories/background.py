@@ -12,6 +12,9 @@ The squares take words as independent, so stories hardly raise them. b counts wh
 in a story that grows, and weighs more. The first documents are more alike than later ones, for weights of words are not
 settled and few stories are there: they count little. The grain stays between .05 and .5. At 20,000 documents the sums
 are halved.
+
+``memory`` is what the mixture remembers, changed in place; ``model`` are its settings as numbers; ``documents`` are
+rows, which ``dense`` tells to be dense; ``slot`` is the place of a story, ``grain`` a number in (0, 1).
 """
 
 from __future__ import annotations

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 DIMENSION = 1_400.0
 """Dimension that the formulas use, whatever the number of columns.
@@ -53,6 +56,18 @@ class StorySettings:
     prior: float = 0.1
     max_stories: int = 1_000_000
     max_words: int = 4_096
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Flatten, in the order of the fields; NaN stands for "auto"."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return np.array([math.nan if value == AUTO else value for value in values], np.float64)
+
+    @classmethod
+    def from_numbers(cls, numbers: NDArray[np.float64]) -> StorySettings:
+        """Rebuild what `numbers` made."""
+        grain, half_life, alpha, retire_after, prior, stories, words = numbers.tolist()
+        given = AUTO if math.isnan(grain) else grain
+        return cls(given, half_life, alpha, retire_after, prior, int(stories), int(words))
 
 
 class Constants(NamedTuple):

@@ -59,3 +59,9 @@ def test_long_documents_do_not_become_one_story() -> None:
         found = SequentialMixture(StorySettings(grain=grain), x.shape[1]).learn(x).labels
         scores[grain] = v_measure(found, labels).v
     assert scores[AUTO] > scores[0.15] + 0.2
+
+
+@pytest.mark.parametrize("grain", [AUTO, 0.3])
+def test_settings_come_back_from_numbers(grain: Any) -> None:
+    settings = StorySettings(grain=grain, half_life=7.0, max_stories=12)
+    assert StorySettings.from_numbers(settings.numbers()) == settings

@@ -188,9 +188,7 @@ class StoryLevel:
         if self._made is None:
             return {}
         mixture, weights = self._made
-        settings = self._settings
-        numbers = [getattr(settings, name) for name in settings.__slots__]
-        arrays: Arrays = {"settings": np.array(numbers, np.float64)}
+        arrays: Arrays = {"settings": self._settings.numbers()}
         arrays["documents"] = np.array([self._documents_now, self._documents_before], np.int64)
         arrays |= {f"mixture.{name}": array for name, array in mixture.arrays().items()}
         arrays |= {f"weights.{name}": array.copy() for name, array in weights.arrays().items()}
@@ -207,9 +205,7 @@ class StoryLevel:
         def part(name: str) -> Arrays:
             return {k.removeprefix(name): a for k, a in arrays.items() if k.startswith(name)}
 
-        default = StorySettings()
-        numbers = zip(StorySettings.__slots__, arrays["settings"].tolist(), strict=False)
-        self._settings = StorySettings(**{name: type(getattr(default, name))(value) for name, value in numbers})
+        self._settings = StorySettings.from_numbers(arrays["settings"])
         self._documents_now, self._documents_before = arrays["documents"].tolist()
         mixture = SequentialMixture.from_arrays(self._settings, part("mixture."))
         self._made = mixture, RunningTfidf.from_arrays(part("weights."))
@@ -289,13 +285,17 @@ def remapped(stored: Arrays, terms: NDArray[np.integer], columns: int) -> Arrays
     stay = new >= 0
     before = np.concatenate(([0], np.cumsum(stay)))
     lost = np.concatenate(([0.0], np.cumsum(np.where(stay, 0.0, stored["values"].astype(np.float64) ** 2))))
-    form = stored["form"].copy()
+    form, moments, bounds = stored["form"].copy(), stored["moments"], stored["indptr"]
+    if len(moments) == form[0]:  # else the grain is given
+        known = terms[: len(moments)] >= 0
+        moments = np.zeros((columns, 2))
+        moments[terms[: len(known)][known]] = stored["moments"][known]
     form[0] = columns
-    bounds = stored["indptr"]
     return stored | {
         "square": stored["square"] - (lost[bounds[1:]] - lost[bounds[:-1]]),
         "indptr": before[bounds],
         "indices": new[stay].astype(np.int32),
         "values": stored["values"][stay],
         "form": form,
+        "moments": moments,
     }
