@@ -109,7 +109,7 @@ def close(
         state, merged = with_mergers(state, settings)
         state, dormancy = lifecycle.with_dormancy(state, counts(state.window[-1:], state.kp)[: state.k], settings)
         before, h, p = filtering.run(state, statistics(state), state.leader, settings)
-        state, taken = with_takeovers(state, anchored(state, h), settings)
+        state, taken = with_takeovers(state, h, settings)
         if taken:
             events += taken
             before, h, p = filtering.run(state, statistics(state), state.leader, settings)

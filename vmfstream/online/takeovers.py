@@ -71,7 +71,7 @@ def changed_topics(
     return Changed(np.flatnonzero(changed[: state.k]), gain[: state.k], before, alone)
 
 
-def with_takeovers(state: TrackState, f: Matrix, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+def with_takeovers(state: TrackState, h: Matrix, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Give the newest documents of topics that have become something else topics of their own.
 
     The old topic keeps its id, its past and the documents that are more like it, or ends if there is no room for both.
@@ -79,7 +79,7 @@ def with_takeovers(state: TrackState, f: Matrix, settings: TrackerSettings) -> t
     Parameters
     ----------
     state : at the end of a slice.
-    f : (D, kp) belief about the topics at the end of the newest slice, which the window holds.
+    h : (D, kp) data part of the belief about the topics at the end of the newest slice, which the window holds.
     settings : those of the run.
     """
     events: list[Event] = []
@@ -88,7 +88,7 @@ def with_takeovers(state: TrackState, f: Matrix, settings: TrackerSettings) -> t
         return state, events
     stats = filtering.statistics(state)
     _, _, earlier = filtering.run(state, stats[: -rules.recent_slices], state.leader, settings)
-    found = changed_topics(state, earlier, stats[-rules.recent_slices :], f, rules)
+    found = changed_topics(state, earlier, stats[-rules.recent_slices :], filtering.anchored(state, h), rules)
     for topic, old in [(int(topic), int(state.ids[topic])) for topic in found.topics]:
         if old in state.ids:  # unless it was merged to make room for another
             members = _newest_documents(state, _column(state, old), _turned(found, topic), rules)
@@ -109,7 +109,7 @@ def _split(
     if roomy is None:
         column = _column(state, old)
         cosine = merging_evidence(state, settings, topic=column)[1][0]
-        cosine[[column, -1]] = -2.0  # its other documents do not follow those that left
+        cosine[column], cosine[-1] = -3.0, -2.0  # its other documents do not follow those that left, if they may choose
         state = without_topic(state, column, int(np.argmax(cosine)))
         events.append(Event("ended", old, value=0.0))
     return state, events

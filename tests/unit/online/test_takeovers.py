@@ -100,3 +100,14 @@ def test_topics_that_move_slowly_keep_their_ids() -> None:
     for x in stream.xs[1:]:
         state, result = learn(state, x, WITHOUT_BIRTHS)
         assert "split" not in [event.kind for event in result.events]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_document_is_lost_where_two_topics_share_one_slot(seed: int) -> None:
+    stream = story(np.array([[40, 0, 20]] * 5 + [[0, 40, 20]] * 4), seed=seed)
+    one = replace(WITHOUT_BIRTHS, topics=1, takeovers=replace(LIVING.takeovers, same_cosine=2.0))
+    state = begun(stream.xs, one)
+    for x in stream.xs[1:]:
+        state, _ = learn(state, x, one)
+        for w in state.window:
+            assert w.resp.sum(axis=1) == pytest.approx(np.ones(len(w.resp)))
