@@ -36,8 +36,8 @@ class StoryMixture(SphereEstimator, Clusterer):
     ----------
     grain : float or "auto"
         Resolution in (0, 1): larger is finer. About the cosine expected between a document and the mean direction of
-        its story. "auto" begins with 0.15 and follows the stream: the more alike documents are that have nothing to do
-        with each other, the finer. Titles and posts get .15 to .2, long news .3 to .4, vectors without zeros more.
+        its story. "auto" follows the length of documents: .15 for titles and posts of up to a dozen words, .2 for
+        20 words, .35 for 100, at most .45.
     half_life : float
         Time after which the prior weight of a story of one document is halved, in documents, or in the unit of
         ``times`` if they are given; larger stories follow their own tempo. A story that nobody joined for 8 half-lives
@@ -104,7 +104,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         grain: float | str = AUTO,
         *,
         half_life: float = 300.0,
-        alpha: float = 3_000.0,
+        alpha: float = 10_000.0,
         max_stories: int = 1_000_000,
         max_words: int = 4_096,
         max_features: int = 1_000_000,

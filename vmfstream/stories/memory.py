@@ -58,17 +58,13 @@ class Memory(NamedTuple):
     clock: NDArray[np.float64]
     """(2,) newest time, relative to the origin; the origin."""
     scale: NDArray[np.float64]
-    """(4,) concentrations of the formulas, see `vmfstream.stories.background`."""
-    background: NDArray[np.float64]
-    """(6,) sums over documents for the automatic grain."""
-    moments: NDArray[np.float64]
-    """(D, 2) sums of rows and of their squares, word by word; (1, 2) with a grain that is given."""
+    """(7,) concentrations of the formulas and what the grain follows, see `vmfstream.stories.grain`."""
 
 
-def empty_memory(slots: int, columns: int, *, dense: bool, automatic: bool) -> Memory:
+def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
     """Return the memory of a mixture without stories: room for ``slots`` of them and for ``columns`` columns.
 
-    ``dense`` keeps sums of rows as arrays instead of lists; ``automatic`` has room for what the grain is set by.
+    ``dense`` keeps sums of rows as arrays instead of lists.
     """
     counters = np.zeros(N_COUNTERS, np.int64)
     counters[[OLDEST, NEWEST]] = -1
@@ -93,9 +89,7 @@ def empty_memory(slots: int, columns: int, *, dense: bool, automatic: bool) -> M
         dense=np.zeros((slots, columns), np.float32) if dense else np.zeros((1, 0), np.float32),
         counters=counters,
         clock=np.zeros(2),
-        scale=np.zeros(4),
-        background=np.zeros(6),
-        moments=np.zeros((columns if automatic else 1, 2)),
+        scale=np.zeros(7),
     )
 
 
@@ -103,7 +97,7 @@ def more_slots(memory: Memory, slots: int) -> Memory:
     """Return the memory with free slots after those there are, ``slots`` altogether."""
     old = len(memory.ids)
     dense = memory.dense.shape[1] > 0
-    wider = empty_memory(slots, memory.dense.shape[1], dense=dense, automatic=False)
+    wider = empty_memory(slots, memory.dense.shape[1], dense)
     same = ("ids", "size", "square", "first", "last", "base", "ceiling", "slope", "older", "newer", "visited")
     for name in same:
         getattr(wider, name)[:old] = getattr(memory, name)
@@ -118,6 +112,4 @@ def more_slots(memory: Memory, slots: int) -> Memory:
         counters=memory.counters,
         clock=memory.clock,
         scale=memory.scale,
-        background=memory.background,
-        moments=memory.moments,
     )

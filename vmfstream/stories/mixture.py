@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows
-from vmfstream.stories.background import FIRST_GRAIN, GRAIN, set_grain
+from vmfstream.stories.grain import COARSEST, COUNT, GRAIN, NEXT, WORDS, set_grain
 from vmfstream.stories.lists import more_lists, wider_pool
 from vmfstream.stories.memory import (
     DOCUMENTS,
@@ -123,8 +123,8 @@ class SequentialMixture:
         self._columns = columns
         self._dense = dense
         self._timed: bool | None = None
-        self._memory = empty_memory(64, columns, dense=dense, automatic=self._constants.automatic)
-        set_grain(self._memory, self._constants, FIRST_GRAIN if settings.grain == AUTO else settings.grain)
+        self._memory = empty_memory(64, columns, dense)
+        set_grain(self._memory, self._constants, COARSEST if settings.grain == AUTO else settings.grain)
 
     @property
     def columns(self) -> int:
@@ -168,9 +168,6 @@ class SequentialMixture:
         if columns > len(self._memory.postings.start):
             room = max(columns, 2 * len(self._memory.postings.start))
             self._memory = self._memory._replace(postings=more_lists(self._memory.postings, room))
-            if self._constants.automatic:
-                more = np.zeros((room - len(self._memory.moments), 2))
-                self._memory = self._memory._replace(moments=np.concatenate([self._memory.moments, more]))
         self._columns = columns
 
     def columns_in_use(self) -> NDArray[np.bool_]:
@@ -253,9 +250,7 @@ class SequentialMixture:
             "clock": memory.clock.copy(),
             "counters": memory.counters[[NEXT_ID, DOCUMENTS]],
             "form": np.array([self._columns, timed], np.int64),
-            "grain": memory.scale[[GRAIN]],
-            "background": memory.background.copy(),
-            "moments": memory.moments[: self._columns].copy(),
+            "grain": memory.scale[[GRAIN, WORDS, COUNT, NEXT]],
         }
 
     @classmethod
@@ -272,8 +267,7 @@ class SequentialMixture:
         memory.counters[[NEXT_ID, DOCUMENTS]] = arrays["counters"]
         memory.counters[LIVING] = stories
         set_grain(memory, mixture._constants, float(arrays["grain"][0]))
-        memory.background[:] = arrays["background"]
-        memory.moments[: len(arrays["moments"])] = arrays["moments"]
+        memory.scale[[WORDS, COUNT, NEXT]] = arrays["grain"][1:]
         free = np.arange(len(memory.ids) - 1, -1, -1)
         mixture._memory = memory._replace(free=free)
         values = np.ascontiguousarray(arrays["values"], np.float32).reshape(-1)

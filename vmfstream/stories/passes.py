@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.directional.bessel_scalars import ell
-from vmfstream.stories.background import KAPPA_SQUARED, OPENING, PRIOR_SQUARED, count_background, rescore
+from vmfstream.stories.grain import KAPPA_SQUARED, OPENING, PRIOR_SQUARED, follow_length, rescore
 from vmfstream.stories.lists import append, drop, find, remove, wanted
 from vmfstream.stories.memory import DOCUMENTS, LIVING, MARK, NEWEST, NEXT_ID, OLDEST
 
@@ -317,7 +317,7 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
         counters[DOCUMENTS] += 1
         clock[0] = now
         if model.automatic:
-            count_background(memory, model, documents, i, dense)
+            follow_length(memory, model, documents, i)
     return labels.size, DONE, np.int64(0)
 
 

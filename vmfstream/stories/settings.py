@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-DIMENSION = 1_400.0
+DIMENSION = 1_800.0
 """Dimension that the formulas use, whatever the number of columns.
 
 A column that no document uses changes no cosine. With the number of columns as the dimension it would still change
@@ -18,7 +18,7 @@ much words count beside time. See `StorySettings` for how it was chosen.
 """
 
 AUTO: Literal["auto"] = "auto"
-"""Grain that follows the stream, see `vmfstream.stories.background`."""
+"""Grain that follows the stream, see `vmfstream.stories.grain`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class StorySettings:
 
     The defaults of alpha, :data:`DIMENSION` and the constants of the automatic grain were chosen together from a grid
     of some 60, with the news titles in two orders, Reuters, the posts of CrisisLexT26, both also joined to longer
-    documents, and planted streams in sight: on none of these are figures held out. `docs/results.md` has held-out ones.
+    documents, and planted streams in sight: on none of these are figures held out.
 
     Attributes
     ----------
     grain : float or "auto"
         Expected cosine between a document and the mean direction of its story, in (0, 1); larger is finer. The
-        concentration is kappa = D grain / (1 - grain^2) with D = :data:`DIMENSION`. "auto" follows the cosines of
-        unrelated documents.
+        concentration is kappa = D grain / (1 - grain^2) with D = :data:`DIMENSION`. "auto" follows the length
+        of documents.
     half_life : float
         Time after which the prior weight of a story of one document is halved, > 0.
     alpha : float
@@ -51,7 +51,7 @@ class StorySettings:
 
     grain: float | Literal["auto"] = AUTO
     half_life: float = 300.0
-    alpha: float = 3_000.0
+    alpha: float = 10_000.0
     retire_after: float = 8.0
     prior: float = 0.1
     max_stories: int = 1_000_000

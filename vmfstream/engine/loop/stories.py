@@ -285,11 +285,7 @@ def remapped(stored: Arrays, terms: NDArray[np.integer], columns: int) -> Arrays
     stay = new >= 0
     before = np.concatenate(([0], np.cumsum(stay)))
     lost = np.concatenate(([0.0], np.cumsum(np.where(stay, 0.0, stored["values"].astype(np.float64) ** 2))))
-    form, moments, bounds = stored["form"].copy(), stored["moments"], stored["indptr"]
-    if len(moments) == form[0]:  # else the grain is given
-        known = terms[: len(moments)] >= 0
-        moments = np.zeros((columns, 2))
-        moments[terms[: len(known)][known]] = stored["moments"][known]
+    form, bounds = stored["form"].copy(), stored["indptr"]
     form[0] = columns
     return stored | {
         "square": stored["square"] - (lost[bounds[1:]] - lost[bounds[:-1]]),
@@ -297,5 +293,4 @@ def remapped(stored: Arrays, terms: NDArray[np.integer], columns: int) -> Arrays
         "indices": new[stay].astype(np.int32),
         "values": stored["values"][stay],
         "form": form,
-        "moments": moments,
     }
