@@ -51,7 +51,7 @@ class KafkaRanges:
         tp = TopicPartition(topic, int(number))
         consumer = _consumer(self._address, _HashableOptions(self._options))
         messages: list[Message] = []
-        held = 0
+        size = 0
         with explain_errors(self._address, self._options):
             consumer.assign([tp])
             consumer.seek(tp, wanted.first)
@@ -64,12 +64,12 @@ class KafkaRanges:
                         "they were deleted while the range was read"
                     ) from None
                 part = RecordColumns.of(found.get(tp, ())).between(wanted.first, wanted.last)
-                total = held + np.cumsum(part.sizes(self._max_message_bytes))
+                total = size + np.cumsum(part.sizes(self._max_message_bytes))
                 enough = int(np.searchsorted(total, limit)) + 1
                 messages += part.messages(wanted.part, self._text, self._max_message_bytes)[:enough]
                 if enough <= len(part):
                     return messages, messages[-1].offset + 1
-                held = int(total[-1]) if len(part) else held
+                size = int(total[-1]) if len(part) else size
         return messages, wanted.last
 
 

@@ -232,10 +232,10 @@ def next_year_once(data: str, method: str, k: int, year: int, seed: int) -> Resu
 
 def scored(model: Any, test: Rows) -> Result:
     """Return how a fitted model scores documents: their log-likelihood, and per document relative to uniform."""
-    held = metrics.held_out(model.score_samples(test), test.shape[1])
+    likelihood = metrics.held_out(model.score_samples(test), test.shape[1])
     return {
-        "total": held.total,
-        "relative": held.relative,
+        "total": likelihood.total,
+        "relative": likelihood.relative,
         "documents": test.shape[0],
         "uniform": float(log_c_uniform(test.shape[1])),
     }

@@ -14,7 +14,7 @@ from vmfstream.cli.options import RunFileArgument
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
-    from vmfstream.runfile.queries import Reader, SliceFrame
+    from vmfstream.runfile.queries import Reader, SliceFrame, StoryFrame
 
 MOST = 20
 """Stories in each part of a report."""
@@ -114,13 +114,14 @@ def report_of(run_file: Path, since: str | None, top: int = MOST) -> Report:
         [trend_word(*row) == "rising" for row in zip(frame.trend.tolist(), frame.ended.tolist(), strict=True)], bool
     )
     grew = ~new & ~ended & (frame.last_slice >= begin) & (burst | rising)
-    stories = _stories(reader, labels)
+    names = _topic_names(reader)
+    stories = _stories(reader, frame, labels, names)
     parts = []
     for heading, chosen in (("New", new), ("Grew", grew), ("Ended", ended)):
         ids = frame.story[chosen].tolist()
         parts.append((heading, [stories(story) for story in ids[:top]], max(len(ids) - top, 0)))
     title = _plain(reader.meta().get("title", "")) or run_file.stem
-    topics = list(_topic_events(reader, begin, labels))[::-1]
+    topics = list(_topic_events(reader, begin, labels, names))[::-1]
     name = f"{title} since {labels.get(begin, since or '')}"
     return Report(name, parts, topics[:top], max(len(topics) - top, 0))
 
@@ -144,11 +145,11 @@ def _slice_since(since: str | None, slices: SliceFrame, labels: dict[int, str]) 
     return int(slices.slice[later[0]]) if len(later) else int(slices.slice[-1]) + 1
 
 
-def _stories(reader: Reader, labels: dict[int, str]) -> Any:
-    """Return what makes a story of a report of its number."""
+def _stories(reader: Reader, frame: StoryFrame, labels: dict[int, str], names: dict[int, str]) -> Any:
+    """Return what makes a story of a report of its number; ``names`` are those of topics."""
     from vmfstream.runfile.queries import trend_word
 
-    frame, words, documents = reader.stories(), reader.story_words(8), reader.story_documents(3)
+    words, documents = reader.story_words(8), reader.story_documents(3)
     rows = {story: i for i, story in enumerate(frame.story.tolist())}
     named: dict[int, list[str]] = {}
     for story, word in zip(words.story.tolist(), words.word.tolist(), strict=True):
@@ -156,7 +157,6 @@ def _stories(reader: Reader, labels: dict[int, str]) -> Any:
     best: dict[int, list[tuple[str, str]]] = {}
     for story, title, id in zip(documents.story.tolist(), documents.title.tolist(), documents.id.tolist(), strict=True):
         best.setdefault(story, []).append((_plain(title) or _plain(id), str(id)))
-    topics = {topic: " ".join(found[:3]) for topic, found in _topic_words(reader).items()}
 
     def story_of(story: int) -> ReportedStory:
         i = rows[story]
@@ -166,24 +166,23 @@ def _stories(reader: Reader, labels: dict[int, str]) -> Any:
             f"{int(frame.size[i]):,} documents",
             trend_word(float(frame.trend[i]), bool(frame.ended[i])),
             first if first == last else f"{first} – {last}",
-            *([f"topic {topic}" + (f" ({topics[topic]})" if topics.get(topic) else "")] if topic >= 0 else []),
+            *([names.get(topic, f"topic {topic}")] if topic >= 0 else []),
         ]
         return ReportedStory(_plain(frame.title[i]), ", ".join(about), named.get(story, []), best.get(story, []))
 
     return story_of
 
 
-def _topic_words(reader: Reader) -> dict[int, list[str]]:
-    """Return the strongest words of each topic in the newest slice in which it was."""
+def _topic_names(reader: Reader) -> dict[int, str]:
+    """Name each topic by its number and its strongest words in the newest slice in which it had some."""
     found: dict[int, dict[int, list[str]]] = {}
     frame = reader.words("filtered", top=3)
     for index, topic, word in zip(frame.slice.tolist(), frame.topic.tolist(), frame.word.tolist(), strict=True):
         found.setdefault(topic, {}).setdefault(index, []).append(_plain(word))
-    return {topic: slices[max(slices)] for topic, slices in found.items()}
+    return {topic: f"topic {topic} ({' '.join(slices[max(slices)])})" for topic, slices in found.items()}
 
 
-def _topic_events(reader: Reader, begin: int, labels: dict[int, str]) -> Iterator[str]:
-    words = {topic: f"topic {topic} ({' '.join(some)})" for topic, some in _topic_words(reader).items()}
+def _topic_events(reader: Reader, begin: int, labels: dict[int, str], names: dict[int, str]) -> Iterator[str]:
     said = {
         "started": "{topic} began",
         "born": "{topic} was born",
@@ -198,8 +197,8 @@ def _topic_events(reader: Reader, begin: int, labels: dict[int, str]) -> Iterato
         frame.slice.tolist(), frame.kind.tolist(), frame.topic.tolist(), frame.other.tolist(), strict=True
     ):
         if index >= begin and kind in said:
-            names = {name: words.get(k, f"topic {k}") for name, k in (("topic", topic), ("other", other))}
-            yield f"{labels.get(index, '')}: {said[kind].format(**names)}"
+            pair = {name: names.get(k, f"topic {k}") for name, k in (("topic", topic), ("other", other))}
+            yield f"{labels.get(index, '')}: {said[kind].format(**pair)}"
 
 
 def as_markdown(made: Report) -> str:

@@ -6,7 +6,6 @@ Everywhere ``state`` is the state of the tracker and ``settings`` its settings; 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -17,7 +16,7 @@ from vmfstream.directional.kernels import in_parts
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.prediction import Belief
-from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, words_of
 
 MOST_WORDS = 4
 """Non-zeros per word of the vocabulary from which on a batch is taken to hold most words, without counting them."""
@@ -91,16 +90,8 @@ def few_words(x: Rows) -> NDArray[np.intp] | None:
     d = x.shape[1]
     if isinstance(x, np.ndarray) or x.nnz >= MOST_WORDS * d:
         return None
-    held = np.zeros(d, np.bool_)
-    _mark(x.indices, held)
-    words = np.flatnonzero(held)
+    words = words_of(x)
     return None if 2 * len(words) > d else words
-
-
-@njit(cache=True)
-def _mark(indices: NDArray[Any], held: NDArray[np.bool_]) -> None:
-    for word in indices:
-        held[word] = True
 
 
 @njit(cache=True, nogil=True)

@@ -5,8 +5,8 @@ p_1 = the past's prediction,  h_t = p_t + kappa S_t,  p_{t+1} = conv(h_t);  beli
 A slice without documents only shortens beliefs. Its statistics are None, and in a row of such slices nothing but the
 lengths is computed, so that a long silence costs little.
 
-``state`` is described by its fields; ``stats`` are the sums S_t (D, kp) of the slices of its window, oldest first, None
-for one without documents; ``settings`` hold the grid of persistences.
+``state`` is described by its fields; ``stats`` are the sums S_t of the slices of its window over the words that they
+hold, oldest first, None for one without documents; ``settings`` hold the grid of persistences.
 """
 
 from __future__ import annotations
@@ -149,10 +149,9 @@ def statistics(state: TrackState) -> list[SliceSums | None]:
 def commit(state: TrackState, s: SliceSums | None, n: Vector, settings: TrackerSettings) -> TrackState:
     """One filter step of the committed past, for every persistence: h^0 <- conv(h^0 + kappa S).
 
-    ``s`` (D, kp) are the sums of the slice that leaves the window, None if it has no documents, and ``n`` (kp,) its
-    documents by topic.
+    ``s`` are the sums of the slice that leaves the window, None if it has no documents, and ``n`` (kp,) its documents
+    by topic.
     """
-
     sums = np.zeros((state.dim, state.kp), np.float32) if s is None else s.dense(state.dim)
 
     def step(j: int) -> Matrix:

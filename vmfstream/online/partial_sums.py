@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.online.belief_update import current_belief, refreshed
 from vmfstream.online.prediction import Belief, ScorePolynomial, gather, score_polynomial
 from vmfstream.online.results import StepInfo
-from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, read_only, rows_of
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, narrowed, read_only, rows_of
 
 Words = NDArray[np.int64]
 
@@ -56,13 +55,6 @@ class Scored(NamedTuple):
 
     info: StepInfo
     resp: Matrix
-
-
-class Narrow(NamedTuple):
-    """Documents without the columns that none of them has: ``x`` (N, A) in the order of ``words`` (A,)."""
-
-    words: Words
-    x: Rows
 
 
 def slice_progress(
@@ -115,18 +107,6 @@ def step_by_sums(state: TrackState, sums: PartialSums, kept: Rows, resp: Matrix)
     s[sums.words] += sums.s
     opened = state.open.extended(s, state.open.n + sums.n, sums.documents, kept, resp)
     return read_only(refreshed(replace(state, open=opened)))
-
-
-def narrowed(x: Rows) -> Narrow:
-    """Leave out the columns of sparse documents that none of them has."""
-    if not isinstance(x, csr_array):
-        return Narrow(np.arange(x.shape[1]), x)
-    held = np.zeros(x.shape[1], np.bool_)
-    held[x.indices] = True
-    words = np.flatnonzero(held)
-    place = np.empty(x.shape[1], x.indices.dtype)
-    place[words] = np.arange(len(words))
-    return Narrow(words, csr_array((x.data, place[x.indices], x.indptr), shape=(x.shape[0], len(words))))
 
 
 def _rows(so_far: SliceProgress, words: Words) -> Matrix:

@@ -23,6 +23,30 @@ NEVER = -(2**62)
 """A slice before all others."""
 
 
+class Narrow(NamedTuple):
+    """Documents over the ``words`` (A,) that they hold: rows ``x`` (N, A)."""
+
+    words: NDArray[np.intp]
+    x: Rows
+
+
+def narrowed(x: Rows) -> Narrow:
+    """Leave out the columns of sparse documents that none of them has."""
+    if not isinstance(x, csr_array):
+        return Narrow(np.arange(x.shape[1]), x)
+    words = words_of(x)
+    place = np.zeros(x.shape[1], x.indices.dtype)
+    place[words] = np.arange(len(words))
+    return Narrow(words, csr_array((x.data, place[x.indices], x.indptr), shape=(rows_of(x), len(words))))
+
+
+def words_of(x: csr_array) -> NDArray[np.intp]:
+    """Return the columns that sparse documents have, increasing."""
+    present = np.zeros(x.shape[1], np.bool_)
+    present[x.indices] = True
+    return np.flatnonzero(present)
+
+
 class SliceSums(NamedTuple):
     """Sums of a slice's documents by their memberships: ``s`` (W, kp) for the ``words`` (W,) that they hold."""
 
@@ -43,13 +67,8 @@ class SliceSums(NamedTuple):
         dim = int(x.shape[1])
         if isinstance(x, np.ndarray) or x.nnz > dim:
             return cls.whole(accumulate(x, resp))
-        held = np.zeros(dim, np.bool_)
-        held[x.indices] = True
-        words = np.flatnonzero(held)
-        place = np.zeros(dim, x.indices.dtype)
-        place[words] = np.arange(len(words))
-        narrow = csr_array((x.data, place[x.indices], x.indptr), shape=(rows_of(x), len(words)))
-        return cls(words, accumulate(narrow, resp))
+        narrow = narrowed(x)
+        return cls(narrow.words, accumulate(narrow.x, resp))
 
     @classmethod
     def whole(cls, s: Matrix) -> SliceSums:
@@ -238,8 +257,8 @@ class TrackState:
     data part h follows the filter. ``past`` holds, for every persistence of the grid, the data part predicted to the
     first slice of the window from everything that has left it (None while nothing has). ``base`` is the prediction for
     the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered from
-    its first ``in_belief`` documents. ``life`` is None where the topics are fixed; ``refits`` tells
-    when the window is refitted.
+    its first ``in_belief`` documents. ``life`` is None where the topics are fixed; ``refits`` tells when the window is
+    refitted.
     """
 
     slice: int

@@ -180,7 +180,7 @@ def merging_evidence(
     _, h, _ = filtering.run(state, filtering.statistics(state), state.leader, settings)
     b = state.anchor.astype(np.float64)
     rows = slice(None) if topic is None else slice(topic, topic + 1)
-    gram, cross, squares = np.zeros((len(range(state.k)[rows]), state.k)), np.zeros(state.k), np.zeros(state.k)
+    gram, cross, squares = np.zeros((state.k if topic is None else 1, state.k)), np.zeros(state.k), np.zeros(state.k)
     for low in range(0, state.dim, _BLOCK):
         part = b[low : low + _BLOCK]
         f = h[low : low + _BLOCK, : state.k] + part[:, None]

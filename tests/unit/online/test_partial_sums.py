@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.online import tracker
-from vmfstream.online.partial_sums import added, narrowed, partial_sums, slice_progress, step_by_sums
-from vmfstream.online.state import TrackerSettings, TrackState
+from vmfstream.online.partial_sums import added, partial_sums, slice_progress, step_by_sums
+from vmfstream.online.state import TrackerSettings, TrackState, narrowed
 
 SETTINGS = TrackerSettings(topics=3, threads=1, cold_starts=1, window=60)
 

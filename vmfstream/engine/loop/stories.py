@@ -242,12 +242,9 @@ class StoryLevel:
 
     def _rows(self, book: StoryBook, words: list[list[tuple[str, float]]], *, ended: bool) -> StoryRows:
         documents = [
-            [
-                (one.id, one.title, one.time, score)
-                for one, score in _distinct(kept, scores)
-            ]
+            [(one.id, one.title, one.time, score) for one, score in _distinct(kept, scores)]
             for kept, scores in zip(book.documents.tolist(), book.score.tolist(), strict=True)
-        ]  # fmt: skip
+        ]
         return StoryRows(
             story=book.ids,
             first_slice=book.first_slice,

@@ -101,8 +101,9 @@ def closed_slices(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, 
     slices = [one for one in reader.closed_after(after) if one.epoch <= upto]
     stories = [one for one in reader.story_events_after(after) if one["epoch"] <= upto]
     for epoch in sorted({one.epoch for one in slices} | {one["epoch"] for one in stories}):
-        told = [_story_message(one) for one in stories if one["epoch"] == epoch]
-        yield epoch, [*(message for one in slices if one.epoch == epoch for message in _slice_messages(one)), *told]
+        of_stories = [_story_message(one) for one in stories if one["epoch"] == epoch]
+        of_slices = [message for one in slices if one.epoch == epoch for message in _slice_messages(one)]
+        yield epoch, [*of_slices, *of_stories]
 
 
 def rejected_messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, int, str]]]]:
