@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from vmfstream.records import Document, Message, Rejected
+from vmfstream.records import Document, Documents, Message, Messages, Rejected, messages_of, microseconds, moment_of
 
 TIME_NAMES = ("time", "timestamp", "date", "published", "created_at", "year")
 TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description")
@@ -30,6 +30,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # seconds, milliseconds, microseconds and nanoseconds since 1970 from 1973 to 5138: from, below, units in a second
 _SINCE_1970 = tuple((10**power, 10 ** (power + 3), 10 ** (power - 8)) for power in (8, 11, 14, 17))
 _SECONDS = _SINCE_1970[0]
+_NO_META: Mapping[str, Any] = {}
 _SHAPES = 256  # sets of fields whose names are remembered, and fields of the largest
 _LARGE = 2.0**63  # the quick reader makes a float of an integer that has more than 64 bits
 
@@ -100,71 +101,106 @@ class FieldCodec:
         self._max_characters = max_characters
         self._unit, self._first = unit, 1 if unit == "line" else 0
         self._shapes: dict[tuple[str, ...], _Names] = {}
+        self._last_time: tuple[Any, int] = (None, 0)  # of which the next one is often the same
 
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document, or the rejection with its reason; never raise, whatever the message holds."""
-        return self._decode_quickly(message) or self._decode_carefully(message)
+        fields = None if message.oversized is not None else _quick_fields(message.value)
+        usual = None if fields is None else self._usual(fields)
+        if usual is None:
+            return self._unusual(fields, message)
+        id, time, text, meta = usual
+        return Document(message.part, message.offset, id, moment_of(time), text, None, meta)
 
-    def _decode_quickly(self, message: Message) -> Document | None:
-        """Return the document of plain JSON or of a usual table row; None for others, which are read with more care.
+    def decode_all(self, messages: Sequence[Message]) -> Documents:
+        """Decode messages as `decode` does, into columns."""
+        if not isinstance(messages, Messages):
+            messages = messages_of(messages)
+        ids, texts = [], list[str | None]()
+        metas: list[Mapping[str, Any]] = []
+        times = np.zeros(len(messages), np.int64)
+        vectors: dict[int, NDArray[np.float32]] = {}
+        rejected: dict[int, Rejected] = {}
+        for at, value in enumerate(messages.value):
+            fields = None if at in messages.oversized else _quick_fields(value)
+            usual = None if fields is None else self._usual(fields)
+            if usual is not None:
+                id, times[at], text, meta = usual
+                ids.append(id)
+                texts.append(text)
+                metas.append(meta)
+                continue
+            record = self._unusual(fields, messages[at])
+            if isinstance(record, Rejected):
+                rejected[at] = record
+                ids.append("")
+                texts.append(None)
+                metas.append({})
+                continue
+            ids.append(record.id)
+            texts.append(record.text)
+            metas.append(record.meta)
+            times[at] = microseconds(record.time)
+            if record.vector is not None:
+                vectors[at] = record.vector
+        return Documents(
+            messages.part,
+            np.array(messages.offset, np.int64),
+            ids,
+            times,
+            texts,
+            metas if any(metas) else None,
+            [vectors.get(at) for at in range(len(messages))] if vectors else None,
+            rejected,
+        )
 
-        JSON is read by a parser that is three times as fast. It refuses NaN, lone surrogates and a byte order mark, and
-        rounds large integers: where the two parsers differ the slow one decides.
+    def _usual(self, fields: dict[str, Any]) -> tuple[str, int, str, Mapping[str, Any]] | None:
+        """Return id, time, text and title of the most frequent kind of message; None for others.
+
+        That is a text with an id and a time, which is in microseconds since 1970. All texts among the fields can be
+        encoded.
         """
-        if message.oversized is not None:
-            return None
-        try:
-            if type(message.value) is not bytes:
-                return self._usual_row(message)
-            fields = orjson.loads(message.value)
-            if type(fields) is not dict:
-                return None
-            names = self._names(fields)
-            if names.usual and (document := self._usual(fields, names, message)) is not None:
-                return document
-            for keys in (names.time, names.id, names.title, names.meta):
-                for key in keys:
-                    if not _exact(fields[key]):
-                        return None
-            return self._document(fields, names, message)
-        except (ValueError, OverflowError, RecursionError):
-            return None
-
-    def _usual_row(self, message: Message) -> Document | None:
-        """Return the document of the most frequent kind of table row; None for others."""
-        fields = message.value
-        if type(fields) is not dict or SURPLUS in fields:
-            return None
         names = self._names(fields)
         if not names.usual:
             return None
-        for cell in fields.values():
-            if type(cell) is str and not cell.isascii():
-                cell.encode()  # fails for a cell that is not UTF-8
-        return self._usual(fields, names, message)
-
-    def _usual(self, fields: dict[str, Any], names: _Names, message: Message) -> Document | None:
-        """Return the document of the most frequent kind of message, a text with a time and an id; None for others.
-
-        All texts among the fields can be encoded.
-        """
         time, text, id = fields[names.time[0]], fields[names.text[0]], fields[names.id[0]]
         if type(text) is not str or type(id) is not str or not id or text.isspace():
             return None
         if not 0 < len(text) <= self._max_characters:
             return None
-        meta = {}
+        meta = _NO_META
         if names.title:
-            title = meta["title"] = fields[names.title[0]]
+            title = fields[names.title[0]]
             if type(title) is not str:
                 return None
-        if type(time) is int:
-            moment = _from_number(time)
-        elif type(time) is str:
-            moment = _from_text(time.strip())
-        else:
+            meta = {"title": title}
+        if type(time) is int and _SECONDS[0] <= time < _SECONDS[1]:
+            return id, time * 1_000_000, text, meta
+        if type(time) is not int and type(time) is not str:
             return None
-        return Document(message.part, message.offset, id, moment, text, None, meta)
+        known, moment = self._last_time
+        if time != known:
+            try:
+                moment = microseconds(_from_text(time.strip()) if isinstance(time, str) else _from_number(time))
+            except (ValueError, OverflowError):
+                return None
+            self._last_time = time, moment
+        return id, moment, text, meta
+
+    def _unusual(self, fields: dict[str, Any] | None, message: Message) -> Document | Rejected:
+        """Return what another kind of message holds, of which the quick reader has read these ``fields``, or none.
+
+        Where it may have read them otherwise than the careful one, that one decides.
+        """
+        if fields is not None and type(message.value) is bytes:
+            names = self._names(fields)
+            keys = (key for some in (names.time, names.id, names.title, names.meta) for key in some)
+            if all(_exact(fields[key]) for key in keys):
+                try:
+                    return self._document(fields, names, message)
+                except (ValueError, OverflowError, RecursionError):
+                    pass
+        return self._decode_carefully(message)
 
     def _decode_carefully(self, message: Message) -> Document | Rejected:
         try:
@@ -331,6 +367,26 @@ def _utc(time: datetime) -> datetime:
     if time != time:  # the missing time of pandas
         raise ValueError
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _quick_fields(value: Any) -> dict[str, Any] | None:
+    """Return the fields of plain JSON or of a plain table row; None for what has to be read with more care.
+
+    JSON is read by a parser that is three times as fast. It refuses NaN, lone surrogates and a byte order mark, and
+    rounds large integers, see `_exact`.
+    """
+    try:
+        if type(value) is bytes:
+            fields = orjson.loads(value)
+            return fields if type(fields) is dict else None
+        if type(value) is not dict or SURPLUS in value:
+            return None
+        for cell in value.values():
+            if type(cell) is str and not cell.isascii():
+                cell.encode()  # fails for a cell that is not UTF-8
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 def _fields(message: Message, where: str) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from vmfstream.errors import VmfstreamError
-from vmfstream.records import Message, Position
+from vmfstream.records import Message, Messages, Position
 
 
 class Mark(Enum):
@@ -87,7 +87,7 @@ class MemorySource:
             return []
         ahead = [at for at, marks in self._marks.items() if marks and at > self._next]
         first, self._next = self._next, min(self._next + limit, len(self._values), *ahead)
-        return [Message(self.part, at, self._values[at]) for at in range(first, self._next)]
+        return Messages([self.part] * (self._next - first), range(first, self._next), self._values[first : self._next])
 
     def seek(self, position: Position) -> None:
         """Continue with item ``position[part]``, the first if not named."""

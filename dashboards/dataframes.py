@@ -151,7 +151,7 @@ class RowsInMemory(ABC):
 
     def rejections(self) -> Rejections:
         """Return that nothing is known of rejected messages."""
-        return Rejections(0, {})
+        return Rejections(0, {}, {})
 
     def snapshots(self) -> SnapshotFrame:
         """Return the batch fits of samples."""

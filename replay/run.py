@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.engine.loop.engine import Engine, Observer
+from vmfstream.engine.loop.settings import Observer
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
 from vmfstream.protocols import Codec, Source, Store
@@ -19,6 +20,9 @@ from vmfstream.replay.corpora import corpora, get
 from vmfstream.replay.planted import PlantedSource, PlantedStream
 from vmfstream.replay.planted.truth import recovery
 from vmfstream.replay.sorted_source import CorpusSource, SortedFileSource
+
+if TYPE_CHECKING:
+    from vmfstream.engine.loop.engine import Engine
 
 PLANTED = "planted"
 

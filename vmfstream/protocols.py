@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.arrays import Rows
-from vmfstream.records import Arrays, Checkpoint, Commit, Document, Event, Message, Position, Range, Rejected
+from vmfstream.records import Arrays, Checkpoint, Commit, Document, Documents, Event, Message, Position, Range, Rejected
+
+if TYPE_CHECKING:
+    from vmfstream.arrays import Rows
 
 
 class Source(Protocol):
@@ -117,6 +119,15 @@ class Codec(Protocol):
 
     def decode(self, message: Message) -> Document | Rejected:
         """Decode one message."""
+        ...
+
+
+@runtime_checkable
+class ColumnCodec(Protocol):
+    """What a codec can do besides that decodes many messages at once."""
+
+    def decode_all(self, messages: Sequence[Message]) -> Documents:
+        """Decode messages, each as ``decode`` would."""
         ...
 
 

@@ -1,15 +1,16 @@
 """Records that are passed from the source through the engine to the run file, in this order.
 
-No record is changed after it is made. `Message` and `Document` are not frozen, because one is made for every message
-and making a frozen one takes four times as long.
+No record is changed after it is made. On their way from the source to the encoder messages and documents are columns,
+`Messages` and `Documents`; a `Message` or a `Document` of its own is made where a single one is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
-from typing import Any, TypeAlias
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, chain
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,64 @@ class Message:
     def size(self) -> int:
         """About how many bytes of memory the message takes, with 100 bytes of overhead."""
         if isinstance(self.value, bytes):
-            return len(self.value) + 100
-        return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in self.value.values()) + 100
+            return len(self.value) + MESSAGE_OVERHEAD
+        return sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in self.value.values()) + MESSAGE_OVERHEAD
+
+
+MESSAGE_OVERHEAD = 100
+"""Bytes of memory that a message takes besides its value, about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages(Sequence[Message]):
+    """N messages as columns.
+
+    ``part``, ``offset``, ``value`` and ``time`` are those of `Message`, the last None if no message has one.
+    ``oversized`` has the sizes of those above the source's limit by their places.
+    """
+
+    part: Sequence[str]
+    offset: Sequence[int]
+    value: Sequence[Any]
+    time: Sequence[datetime | None] | None = None
+    oversized: Mapping[int, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @overload
+    def __getitem__(self, at: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Messages: ...
+
+    def __getitem__(self, at: int | slice) -> Message | Messages:
+        if isinstance(at, slice):
+            kept = range(len(self))[at]
+            oversized = {kept.index(place): size for place, size in self.oversized.items() if place in kept}
+            times = None if self.time is None else self.time[at]
+            return Messages(self.part[at], self.offset[at], self.value[at], times, oversized)
+        time = None if self.time is None else self.time[at]
+        oversized_by = self.oversized.get(range(len(self))[at])
+        return Message(self.part[at], int(self.offset[at]), self.value[at], time, oversized_by)
+
+
+def messages_of(messages: Sequence[Message]) -> Messages:
+    """Make columns of messages."""
+    return Messages(
+        [one.part for one in messages],
+        [one.offset for one in messages],
+        [one.value for one in messages],
+        [one.time for one in messages],
+        {at: one.oversized for at, one in enumerate(messages) if one.oversized is not None},
+    )
+
+
+def size_of(messages: Sequence[Message]) -> int:
+    """Return about how many bytes of memory messages take."""
+    if isinstance(messages, Messages) and all(type(value) is bytes for value in messages.value):
+        return sum(map(len, messages.value)) + MESSAGE_OVERHEAD * len(messages)
+    return sum(message.size for message in messages)
 
 
 _TITLE, _BEGINNING = 120, 400
@@ -78,12 +135,16 @@ class Document:
     @property
     def title(self) -> str:
         """The title of the document, else the first 120 characters of its text."""
-        title = self.meta.get("title")
-        if isinstance(title, str) and title.strip():
-            return title.strip()
-        text = self.text or self.id
-        beginning = text[:_BEGINNING].strip()  # a whole text need not be copied
-        return (beginning if len(beginning) >= _TITLE else text.strip())[:_TITLE]
+        return _title(self.id, self.text, self.meta)
+
+
+def _title(id: str, text: str | None, meta: Mapping[str, Any]) -> str:
+    title = meta.get("title")
+    if isinstance(title, str) and title.strip():
+        return title.strip()
+    text = text or id
+    beginning = text[:_BEGINNING].strip()  # a whole text need not be copied
+    return (beginning if len(beginning) >= _TITLE else text.strip())[:_TITLE]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +155,154 @@ class Rejected:
     offset: int
     reason: str
     excerpt: str = ""
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_NO_META: Mapping[str, Any] = {}
+
+
+def microseconds(time: datetime) -> int:
+    """Return an aware time in microseconds since 1970."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def moment_of(time: int) -> datetime:
+    """Return the aware time that is so many microseconds after 1970 began."""
+    return _EPOCH + timedelta(microseconds=time)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Documents(Sequence[Document]):
+    """N decoded messages as columns.
+
+    Attributes
+    ----------
+    part, offset : where their messages stand in the source, (N,) int64 the latter.
+    id : their ids.
+    time : (N,) int64, in microseconds since 1970.
+    text : their texts, None for those that have only a vector.
+    meta : other fields, None if no document has any.
+    vector : their vectors (D,), None if no document has one.
+    rejected : the messages that are no documents, by their places, where the other columns hold nothing.
+    """
+
+    part: Sequence[str]
+    offset: NDArray[np.int64]
+    id: Sequence[str]
+    time: NDArray[np.int64]
+    text: Sequence[str | None]
+    meta: Sequence[Mapping[str, Any]] | None = None
+    vector: Sequence[NDArray[np.float32] | None] | None = None
+    rejected: Mapping[int, Rejected] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Iterable[Document | Rejected]) -> Documents:
+        """Make columns of documents and rejected messages."""
+        records = list(records)
+        known = [_NOTHING if isinstance(one, Rejected) else one for one in records]
+        return cls(
+            [one.part for one in records],
+            np.array([one.offset for one in records], np.int64),
+            [one.id for one in known],
+            np.array([microseconds(one.time) for one in known], np.int64),
+            [one.text for one in known],
+            [one.meta for one in known] if any(one.meta for one in known) else None,
+            None if all(one.vector is None for one in known) else [one.vector for one in known],
+            {at: one for at, one in enumerate(records) if isinstance(one, Rejected)},
+        )
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    @overload
+    def __getitem__(self, at: int) -> Document: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Documents: ...
+
+    def __getitem__(self, at: int | slice) -> Document | Documents:
+        if isinstance(at, slice):
+            return self.take(range(len(self))[at])
+        return Document(
+            self.part[at],
+            int(self.offset[at]),
+            self.id[at],
+            moment_of(int(self.time[at])),
+            self.text[at],
+            None if self.vector is None else self.vector[at],
+            _NO_META if self.meta is None else self.meta[at],
+        )
+
+    def __iter__(self) -> Iterator[Document]:
+        return map(self.__getitem__, range(len(self)))
+
+    def take(self, places: Sequence[int]) -> Documents:
+        """Return those at ``places``, which ascend; a range of neighbours costs least."""
+        if isinstance(places, range) and places.step == 1:
+            if len(places) == len(self):
+                return self
+            cut = slice(places.start, places.stop)
+
+            def chosen(column: Any) -> Any:
+                return column[cut]
+
+        else:
+
+            def chosen(column: Any) -> Any:
+                return column[places] if isinstance(column, np.ndarray) else [column[i] for i in places]
+
+        rejected = {}
+        if self.rejected:
+            rejected = {new: self.rejected[old] for new, old in enumerate(places) if old in self.rejected}
+        return Documents(
+            chosen(self.part),
+            chosen(self.offset),
+            chosen(self.id),
+            chosen(self.time),
+            chosen(self.text),
+            None if self.meta is None else chosen(self.meta),
+            None if self.vector is None else chosen(self.vector),
+            rejected,
+        )
+
+    @classmethod
+    def concat(cls, parts: Sequence[Documents]) -> Documents:
+        """Return all of ``parts``, one behind the other; none for no parts."""
+        parts = [part for part in parts if len(part)]
+        if len(parts) == 1:
+            return parts[0]
+        firsts = [0, *accumulate(len(part) for part in parts)]
+
+        def joined(name: str, nothing: Any = None) -> Any:
+            columns = [(getattr(part, name), len(part)) for part in parts]
+            return list(chain.from_iterable([nothing] * n if column is None else column for column, n in columns))
+
+        return cls(
+            joined("part"),
+            np.concatenate([part.offset for part in parts] or [np.zeros(0, np.int64)]),
+            joined("id"),
+            np.concatenate([part.time for part in parts] or [np.zeros(0, np.int64)]),
+            joined("text"),
+            None if all(part.meta is None for part in parts) else joined("meta", _NO_META),
+            None if all(part.vector is None for part in parts) else joined("vector"),
+            {first + at: one for first, part in zip(firsts, parts, strict=False) for at, one in part.rejected.items()},
+        )
+
+    @property
+    def titles(self) -> list[str]:
+        """The title of each, see `Document.title`."""
+        meta = [_NO_META] * len(self) if self.meta is None else self.meta
+        return list(map(_title, self.id, self.text, meta))
+
+
+_NOTHING = Document("", 0, "", _EPOCH)
+
+
+def texts_of(documents: Sequence[Document]) -> list[str]:
+    """Return the texts of documents, empty for those without one."""
+    texts = documents.text if isinstance(documents, Documents) else [document.text for document in documents]
+    return [text or "" for text in texts]
 
 
 @dataclass(frozen=True, slots=True)

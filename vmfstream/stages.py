@@ -63,12 +63,12 @@ _clock: ContextVar[StageClock | None] = ContextVar("clock", default=None)
 _inner: ContextVar[list[float]] = ContextVar("inner")  # what stages within the open one took, to be added to
 
 
-def spent(stage: str, seconds: float) -> None:
-    """Add to a stage what was measured elsewhere, as if it had been timed just now."""
+def spent(stage: str, seconds: float, *, meanwhile: bool = False) -> None:
+    """Add ``seconds`` to a ``stage``, measured elsewhere, as if timed just now, or ``meanwhile`` by a thread."""
     clock = _clock.get()
     if clock is not None:
         clock.add(stage, seconds)
-        if inner := _inner.get([]):
+        if not meanwhile and (inner := _inner.get([])):
             inner[0] += seconds
 
 

@@ -10,8 +10,8 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import OffsetOutOfRangeError
 
 from vmfstream.connectors.kafka.client import explain_errors, open_consumer
-from vmfstream.connectors.kafka.columns import RecordColumns
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+from vmfstream.connectors.kafka.partitions import RecordColumns
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Range
 

@@ -17,9 +17,8 @@ from kafka.errors import KafkaError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
 from vmfstream.connectors.kafka.client import LastWarning, explain_errors, open_consumer
-from vmfstream.connectors.kafka.columns import RecordColumns
-from vmfstream.connectors.kafka.merging import Partition, take_earliest
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress, parse_address, read_options
+from vmfstream.connectors.kafka.partitions import Partition, RecordColumns, take_earliest
 from vmfstream.connectors.kafka.ranges import KafkaRanges
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError

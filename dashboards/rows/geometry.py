@@ -47,9 +47,11 @@ def angles_seen_from(rows: RunRows, history: History, topic: int) -> Floats:
     """
     out = np.full((history.index.size, history.topic.size), np.nan)
     for reading, used in _parts(rows, history):
-        frame = rows.angles(reading, topic)
-        s, (t,), kept = _places(history, used, frame.slice, np.where(frame.topic == topic, frame.other, frame.topic))
-        out[s, t] = frame.degrees[kept]
+        frame = rows.angles(reading)  # all: to ask for one takes as long, and a page shows many
+        own = np.flatnonzero((frame.topic == topic) | (frame.other == topic))
+        other = np.where(frame.topic[own] == topic, frame.other[own], frame.topic[own])
+        s, (t,), kept = _places(history, used, frame.slice[own], other)
+        out[s, t] = frame.degrees[own[kept]]
     return out
 
 

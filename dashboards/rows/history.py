@@ -193,18 +193,23 @@ def slice_called(history: History, label: str | None) -> int | None:
     return history.labels.index(label)
 
 
+_CHARACTER, _GAP = 6.3, 8.0
+"""Pixels of a character of a label below an axis, and between two labels."""
+
+
 def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int, str]]:
     """Choose the slices whose ``labels`` are written below an axis, one per ``least`` of its ``width`` pixels at most.
 
     Where every slice fits, all are named; otherwise the first slice of each year is, by its year alone, every second,
     fifth, tenth of them, or several slices of each year if there is room; slices without years are thinned by counting
-    back from the newest.
+    back from the newest. Whole labels also need the room of the longest.
     """
     count = len(labels)
     if count == 0:
         return []
     step = width / max(count - 1, 1)
-    if step >= least:
+    whole = max(least, _CHARACTER * max(map(len, labels)) + _GAP)
+    if step >= whole:
         return list(enumerate(labels))
     years = [match.group() if (match := _YEAR.search(label)) else "" for label in labels]
     starts = [i for i in range(count) if years[i] and (i == 0 or years[i] != years[i - 1])]
@@ -213,12 +218,13 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
     else:
         chosen = list(enumerate(labels))
     by_year = len(chosen) < count
+    least = least if by_year or list(labels) == years else whole / 0.8
     if (
         by_year and len(starts) <= 5 and (len(starts) - 1) * 2 * least <= width
     ):  # room for more than years: every second, third ... slice
         for every in (2, 3, 4, 6, 12, 13, 26):
             kept = [(i, labels[i]) for i in range(count) if (i - starts[-1]) % every == 0]
-            if every * step >= least and len(kept) >= 2 * (len(starts) - 1):
+            if every * step >= whole and len(kept) >= 2 * (len(starts) - 1):
                 return kept
     for every in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000):
         kept = chosen[(count - 1) % every :: every]

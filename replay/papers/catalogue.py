@@ -55,9 +55,10 @@ class Paper:
 
 def papers() -> dict[str, Paper]:
     """Return the papers that can be reproduced, by name."""
-    from vmfstream.replay.papers import banerjee, gopal_yang, li, nguyen, sra
+    from vmfstream.replay.papers import banerjee, gopal_yang, li, nguyen, sra, streams
 
-    return {paper.name: paper for paper in (banerjee.PAPER, sra.PAPER, gopal_yang.PAPER, li.PAPER, nguyen.PAPER)}
+    every = (banerjee.PAPER, sra.PAPER, gopal_yang.PAPER, li.PAPER, nguyen.PAPER, streams.PAPER)
+    return {paper.name: paper for paper in every}
 
 
 def find_paper(name: str) -> Paper:

@@ -81,13 +81,20 @@ def _mixture(x: Rows, k: int, seed: int, name: str) -> Any:
     return BayesianVMFMixture(k, random_state=seed, **options)
 
 
-def fitted(model: Any, *given: Any) -> Any:
-    """Fit an estimator; sweeps that end before they rest are no reason to warn here."""
+def fitted(model: Any, x: Rows, **given: Any) -> Any:
+    """Fit an estimator; sweeps that end before they rest are no reason to warn here.
+
+    Parameters
+    ----------
+    model : the estimator
+    x : (N, D) unit rows
+    given : what else its ``fit`` takes, by name
+    """
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*given)
+        return model.fit(x, **given)
 
 
 def _kmeans(data: Dataset, k: int, seed: int) -> Labels:
@@ -224,7 +231,7 @@ def next_year_once(data: str, method: str, k: int, year: int, seed: int) -> Resu
     past, ahead = documents.years < year, documents.years == year
     x = documents.x[past]
     if method in TEMPORAL:
-        model = fitted(_temporal(k, method, seed), x, documents.years[past])
+        model = fitted(_temporal(k, method, seed), x, slices=documents.years[past])
     else:
         model = fitted(_mixture(x, k, seed, method), x)
     return scored(model, documents.x[ahead])

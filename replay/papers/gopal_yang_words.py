@@ -34,7 +34,8 @@ def topic_once(
     from vmfstream.estimators.temporal import TemporalVMFMixture
 
     documents = dated(data)
-    model = fitted(TemporalVMFMixture(k, persistence=persistence, random_state=seed), documents.x, documents.years)
+    mixture = TemporalVMFMixture(k, persistence=persistence, random_state=seed)
+    model = fitted(mixture, documents.x, slices=documents.years)
     matches = sum(
         model.means_[model.slices_ == int(year)][:, :, np.isin(documents.terms, words)].sum(axis=(0, 2))
         for year, words in wanted.items()

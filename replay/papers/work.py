@@ -24,7 +24,7 @@ from vmfstream.folders import need_data
 Result: TypeAlias = dict[str, Any]
 """Numbers, strings and lists of them by name, as JSON keeps them."""
 
-_COMPUTES = ("directional", "mixtures", "bayes", "estimators", "datasets.py", "metrics.py")
+_COMPUTES = ("directional", "mixtures", "bayes", "estimators", "stories", "text", "datasets.py", "metrics.py")
 """Parts of vmfstream that results depend on."""
 
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")

@@ -23,7 +23,7 @@ from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.bayes.flat import gibbs, variational
 from vmfstream.bayes.flat.dirichlet_process import fit_process
 from vmfstream.datasets import twenty_newsgroups
-from vmfstream.mixtures.movmf import annealed_start
+from vmfstream.mixtures.movmf import annealed_fit
 
 FEW, MANY = 2, 7
 
@@ -47,7 +47,7 @@ def main() -> None:
     asked = arguments.parse_args()
     k = asked.components
     x = twenty_newsgroups().x[: asked.documents].astype(np.float32)
-    resp = annealed_start(x, k, np.random.default_rng(0))
+    resp = annealed_fit(x, k, np.random.default_rng(0)).resp
     prior, law = moment_prior(x, resp, k), moment_kappa_prior(x, resp, k)
     labels = resp[:, :k].argmax(axis=1)
 

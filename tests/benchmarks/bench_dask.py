@@ -304,8 +304,8 @@ def with_wire(costs: Costs, executor: Any) -> Costs:
     def cost(load: Any, times: int) -> tuple[float, float]:
         before = used(weighed)
         for _ in range(times):
-            held = executor.hold(_same, [(executor.share(load),)])
-            executor.map(_same, [(held[0],)])
+            kept = executor.hold(_same, [(executor.share(load),)])
+            executor.map(_same, [(kept[0],)])
         return tuple((now - then) / times for now, then in zip(used(weighed), before, strict=True))  # type: ignore[return-value]
 
     load = np.zeros(2**22)
@@ -327,7 +327,7 @@ def occurring(dimension: int, documents: int, epochs: int, workers: int) -> Figu
     block = blocks(ranges, max(workers, 1))[0].stop * RANGE_MESSAGES
     made = Made(dimension, 1)
 
-    def held(low: int, high: int) -> float:
+    def kept(low: int, high: int) -> float:
         edges = [*range(low, high, RANGE_MESSAGES), high]
         used = np.zeros(dimension, np.bool_)
         for a, b in pairwise(edges):
@@ -335,7 +335,7 @@ def occurring(dimension: int, documents: int, epochs: int, workers: int) -> Figu
         return float(used.sum())
 
     middle = documents * (2 + epochs // 2)
-    return {"range": held(0, RANGE_MESSAGES), "block": held(0, min(block, documents)), "open": held(0, middle)}
+    return {"range": kept(0, RANGE_MESSAGES), "block": kept(0, min(block, documents)), "open": kept(0, middle)}
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ Words = NDArray[np.int64]
 
 def vmfmix(counts: csr_array, years: NDArray[np.int64], k: int, sweeps: int) -> Words:
     """Fit the temporal mixture with its defaults; ``sweeps`` are its own affair."""
-    model = TemporalVMFMixture(k, random_state=0).fit(weigh(counts).astype(np.float32), years)
+    model = TemporalVMFMixture(k, random_state=0).fit(weigh(counts).astype(np.float32), slices=years)
     return np.argsort(-model.means_, axis=2)[:, :, :10]
 
 

@@ -173,13 +173,13 @@ def main() -> None:
             topic = Topic(broker, "bench", 4)
             rows = long_documents(given.messages)
             topic.fill(rows, times=[row["time"] * 1000 for row in rows])
-            told: dict[tuple[str, int], list[dict[str, float]]] = {run: [] for run in runs}
+            by_run: dict[tuple[str, int], list[dict[str, float]]] = {run: [] for run in runs}
             for _ in range(given.rounds):
                 for measure, size in runs:
-                    told[measure, size].append(apart(measure, topic.url, given.messages, size))
+                    by_run[measure, size].append(apart(measure, topic.url, given.messages, size))
             middle = {
                 run: {name: statistics.median(one[name] for one in found) for name in found[0]}
-                for run, found in told.items()
+                for run, found in by_run.items()
             }
             for (measure, size), figures in middle.items():
                 rate, pace = round(given.messages / figures["seconds"]), figures["steady_per_second"]

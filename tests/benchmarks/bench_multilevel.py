@@ -74,12 +74,12 @@ def admixture(k: int, rng: np.random.Generator) -> tuple[tuple[float, float], in
     """Infer the proportions of all posts under topics that are clusters of word vectors."""
     source = next(iter(VECTORS))
     rows, _ = unit_rows(vectors(source).vectors)
-    held = directed_bags(rows, bags("20News", source)[0])
-    resp: Any = start_from(rows, k, "k-means++", rng, np.asarray(held.sum(axis=0)))
+    kept = directed_bags(rows, bags("20News", source)[0])
+    resp: Any = start_from(rows, k, "k-means++", rng, np.asarray(kept.sum(axis=0)))
     means = rows.T @ resp
     topics = point_topics(means / np.maximum(np.linalg.norm(means, axis=0), 1e-12), np.full(k, 200.0))
-    visited(rows, held[:10], topics, 0.1)
-    return timed(lambda: visited(rows, held, topics, 0.1), 1), held.shape[0]
+    visited(rows, kept[:10], topics, 0.1)
+    return timed(lambda: visited(rows, kept, topics, 0.1), 1), kept.shape[0]
 
 
 def say(what: str, tokens: int, seconds: tuple[float, float], documents: int = 0, **more: Any) -> None:

@@ -125,14 +125,14 @@ def main() -> None:
     if given.one:
         one(given.one, given.documents, given.slice)
         return
-    told: dict[str, list[dict[str, Any]]] = {method: [] for method in METHODS}
+    figures: dict[str, list[dict[str, Any]]] = {method: [] for method in METHODS}
     for _ in range(given.rounds):
         for method in METHODS:
             command = [sys.executable, __file__, "--one", method]
             command += ["--documents", str(given.documents), "--slice", str(given.slice)]
             out = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | ONE_THREAD)
-            told[method].append(json.loads(out.stdout.splitlines()[-1]))
-    for method, runs in told.items():
+            figures[method].append(json.loads(out.stdout.splitlines()[-1]))
+    for method, runs in figures.items():
         middle = {name: sorted(run[name] for run in runs)[len(runs) // 2] for name in runs[0]}
         report = {
             "method": method,

@@ -16,9 +16,9 @@ from contextlib import closing
 import numpy as np
 
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.engine.loop.document_buffer import KeptDocument
+from vmfstream.engine.loop.document_buffer import KeptDocuments
 from vmfstream.engine.loop.stories import StoryDocuments, StoryLevel
-from vmfstream.records import Document
+from vmfstream.records import Document, Documents
 from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.stories.settings import StorySettings
 from vmfstream.text.encoders import TextEncoder
@@ -41,7 +41,7 @@ def seconds(documents: list[Document]) -> dict[str, float]:
         batch = documents[low : low + BATCH]
         counts = encoder.count(batch)
         marks = [time.process_time()]
-        given = StoryDocuments(counts, [KeptDocument.of(one) for one in batch], np.full(len(batch), -1))
+        given = StoryDocuments(counts, KeptDocuments.of(Documents.of(batch)), np.full(len(batch), -1))
         marks.append(time.process_time())
         level.learn(given, index)
         marks.append(time.process_time())

@@ -54,16 +54,16 @@ print(json.dumps({
 def test_a_million_documents_need_no_more_memory_than_the_first(tmp_path: Path) -> None:
     arguments = [str(tmp_path / "run.duckdb"), str(DOCUMENTS), str(SLICES)]
     out = subprocess.run([sys.executable, "-c", RUN, *arguments], check=True, capture_output=True, text=True).stdout
-    told = json.loads(out.splitlines()[-1])
-    resident = told["resident"]
+    figures = json.loads(out.splitlines()[-1])
+    resident = figures["resident"]
     early = max(mb for documents, mb in resident if EARLY <= documents < EARLY + 100_000)
     late = max(mb for documents, mb in resident if documents >= DOCUMENTS - 100_000)
     size = (tmp_path / "run.duckdb").stat().st_size / 1e6
     print(
-        f"\n{told['documents']:,} documents, {told['documents'] / told['seconds']:,.0f} documents/s "
-        f"({told['documents'] / told['cpu']:,.0f} per second of processor time), peak {told['peak']:.0f} MB, "
+        f"\n{figures['documents']:,} documents, {figures['documents'] / figures['seconds']:,.0f} documents/s "
+        f"({figures['documents'] / figures['cpu']:,.0f} per second of processor time), peak {figures['peak']:.0f} MB, "
         f"resident {early:.0f} MB after {EARLY:,} and {late:.0f} MB at the end, log {size:.0f} MB"
     )
-    assert told["documents"] == pytest.approx(DOCUMENTS, rel=0.01)
+    assert figures["documents"] == pytest.approx(DOCUMENTS, rel=0.01)
     assert late < 1.15 * early
     assert late - early < MB_PER_100K * (DOCUMENTS - EARLY) / 100_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -47,17 +50,70 @@ class Stop:
         self.code = INTERRUPTED if number == signal.SIGINT else 0
 
 
-def conclude(engine: Engine, run_file: Path, page: Path | None, stop: Stop) -> None:
-    """Print the result of a run, write the page if asked for; exit with code 130 after Ctrl-C."""
+WRONG_INPUT = 3
+"""Exit code of a finished run with more late or rejected documents than it was told to take."""
+
+
+def check_outputs(run_file: Path, page: Path | None) -> None:
+    """Raise InputError for a place where nothing can be written, before the first document is read."""
+    for name, path in (("--out", run_file), ("--html", page)):
+        if path is None:
+            continue
+        if path.is_dir():
+            raise InputError(f"{name}: expected a file, {path} is a folder")
+        if not path.parent.is_dir():
+            raise InputError(f"{name}: the folder {path.parent} does not exist; create it, or choose another path")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise InputError(f"{name}: no permission to write {path}")
+
+
+def conclude(
+    engine: Engine, run_file: Path, page: Path | None, stop: Stop, *, late: float = 1.0, rejected: float = 1.0
+) -> None:
+    """Print the result of a run, write the page if asked for; exit with code 130 after Ctrl-C.
+
+    Parameters
+    ----------
+    engine, run_file : the run that ended, and where it was written
+    page : HTML file to write, None for none
+    stop : whether a signal ended the run
+    late, rejected : shares of late documents and rejected messages, above which a finished run exits with code 3
+    """
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
     typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
     typer.echo(f"run file: {run_file.resolve()}")
     if engine.finished and not engine.state.model.begun:
         typer.echo("no topics: too few documents share words")
+    wrong = list(_wrong_input(run_file, late, rejected)) if engine.epoch else []
     if page is not None and engine.epoch:
         write_page(run_file, page)
     if not engine.finished and engine.epoch:
         raise typer.Exit(stop.code or 0)
+    if wrong:
+        typer.secho(f"vmfstream: {'; '.join(wrong)}", err=True, fg=typer.colors.RED)
+        raise typer.Exit(WRONG_INPUT)
+
+
+def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iterator[str]:
+    """Print why messages were rejected and how many documents were late; yield what is above its limit."""
+    from vmfstream.runfile.queries import Reader
+
+    reader = Reader(run_file)
+    counts, rejections = reader.counts(), reader.rejections()
+    first, others = rejections.most_frequent()
+    for kind, number in first.items():
+        typer.echo(f"rejected: {number:,} x {rejections.samples[kind]}")
+    if others:
+        typer.echo(f"rejected for other reasons: {others:,}")
+    if counts.late:
+        typer.echo(
+            f"late: {counts.late:,} documents ({counts.late_share:.1%}) came after their slice was closed and were "
+            "counted in the slice that was open then; vmfstream replay sorts by time first"
+        )
+    if counts.late_share > most_late:
+        yield f"{counts.late_share:.1%} of the documents were late, more than --max-late {most_late:g}"
+    if counts.rejected_share > most_rejected:
+        yield f"{counts.rejected_share:.1%} of the messages were rejected, more than --max-rejected {most_rejected:g}"
 
 
 def write_page(run_file: Path, page: Path, max_mb: float = 8.0) -> None:

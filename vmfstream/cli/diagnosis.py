@@ -14,6 +14,9 @@ from vmfstream.errors import VmfstreamError
 if TYPE_CHECKING:
     from vmfstream.runfile.queries import Rejections
 
+MOST_LATE = MOST_REJECTED = 0.1
+"""Share of late documents, and of rejected messages, above which something is wrong with the input."""
+
 PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "river", "kafka-python")
 
 
@@ -55,20 +58,23 @@ def _run_file(path: Path) -> Iterator[Check]:
     try:
         reader = Reader(path)
         meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
+        counts, labels = reader.counts(), reader.slice_labels()
     except VmfstreamError as error:
         yield Check(str(path), str(error), False)
         return
     state = "finished" if newest.finished else "can be continued"
     yield Check(str(path), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
-    yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest.slice}")
-    yield Check("rejected", _counted(rejections))
+    newest_slice = "none" if newest.slice is None else labels.get(newest.slice, str(newest.slice))
+    yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest_slice}")
+    yield Check("rejected", _counted(rejections), counts.rejected_share <= MOST_REJECTED)
+    late = f"{counts.late:,}" + (f", {counts.late_share:.1%} of the documents" if counts.late else "")
+    yield Check("late", late, counts.late_share <= MOST_LATE)
 
 
 def _counted(rejections: Rejections) -> str:
     """Say how many messages were rejected, and the three most frequent reasons."""
-    first = list(rejections.reasons.items())[:3]
-    others = rejections.total - sum(count for _, count in first)
-    reasons = [f"{count:,} x {reason}" for reason, count in first] + ([f"{others:,} others"] if others else [])
+    first, others = rejections.most_frequent()
+    reasons = [f"{count:,} x {reason}" for reason, count in first.items()] + ([f"{others:,} others"] if others else [])
     return f"{rejections.total:,}" + (f" ({'; '.join(reasons)})" if reasons else "")
 
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vmfstream.cli.console import conclude, dashboard_if, progress, start_logging
+from vmfstream.cli.console import check_outputs, conclude, dashboard_if, progress, start_logging
+from vmfstream.cli.diagnosis import MOST_LATE, MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA, OUTPUT, PERFORMANCE
 from vmfstream.cli.options import (
     Config,
@@ -24,15 +25,19 @@ from vmfstream.cli.options import (
     Kinds,
     Language,
     LivingTopics,
+    MaxLate,
+    MaxRejected,
     Out,
     Port,
     RefitBudget,
+    Renamed,
     Sample,
     Seed,
     SlicesOption,
     SnapshotEvery,
     Stem,
     StoriesOption,
+    StoryDays,
     TextField,
     Threads,
     TimeField,
@@ -44,6 +49,7 @@ from vmfstream.cli.options import (
     VocabularySize,
     Window,
     Workers,
+    run_file_of,
     settings_of,
 )
 from vmfstream.cli.snapshot import background_kinds
@@ -82,7 +88,7 @@ def demo(
 
 def replay(
     corpus: CorpusArgument,
-    out: Out = Path("run.duckdb"),
+    out: Out = None,
     slices: SlicesOption = None,
     topics: Topics = 30,
     living_topics: LivingTopics = True,
@@ -111,7 +117,10 @@ def replay(
     embed: Embed = "",
     title: Title = None,
     stories: StoriesOption = True,
+    story_days: StoryDays = 0.0,
     sample: Sample = 20_000,
+    max_rejected: MaxRejected = MOST_REJECTED,
+    renamed: Renamed = False,
     snapshot_every: SnapshotEvery = 0,
     kind: Kinds = None,
     dashboard: Dashboard = False,
@@ -135,6 +144,9 @@ def replay(
 
     start_logging(verbose)
     kinds = background_kinds(kind, snapshot_every, sample)
+    run_file = run_file_of(out, corpus)
+    if not evaluate:
+        check_outputs(run_file, html)
     opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
     settings = settings_of(
         title=title or opened.title,
@@ -154,22 +166,25 @@ def replay(
         stem=stem,
         embed=embed,
         stories=stories,
+        story_days=story_days,
         sample=sample,
     )
     with (
         closing(opened.source),
-        dashboard_if(dashboard, out, dashboard_port),
+        dashboard_if(dashboard, run_file, dashboard_port),
         progress(opened.title, opened.source.total) as (observe, stop),
-        background_snapshots(observe, out, 0 if evaluate else snapshot_every, kinds) as notify,
+        background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds) as notify,
     ):
         if evaluate:
             comparison = compare(opened.source, opened.codec, settings, observe)
         else:
-            engine = follow(opened.source, opened.codec, RunFile(out), settings, observe=notify, stop=stop)
+            engine = follow(
+                opened.source, opened.codec, RunFile(run_file), settings, observe=notify, stop=stop, renamed=renamed
+            )
     if evaluate:
         typer.echo(comparison.render())
         return
-    conclude(engine, out, html, stop)
+    conclude(engine, run_file, html, stop, rejected=max_rejected)
 
 
 def run(
@@ -180,7 +195,7 @@ def run(
             help="kafka://host:9092/topic, a .jsonl, .csv, .parquet or .txt file, or - for standard input.",
         ),
     ],
-    out: Out = Path("run.duckdb"),
+    out: Out = None,
     slices: SlicesOption = None,
     topics: Topics = 30,
     living_topics: LivingTopics = True,
@@ -211,7 +226,11 @@ def run(
     embed: Embed = "",
     title: Title = None,
     stories: StoriesOption = True,
+    story_days: StoryDays = 0.0,
     sample: Sample = 20_000,
+    max_late: MaxLate = MOST_LATE,
+    max_rejected: MaxRejected = MOST_REJECTED,
+    renamed: Renamed = False,
     snapshot_every: SnapshotEvery = 0,
     kind: Kinds = None,
     config: Config = None,
@@ -291,6 +310,8 @@ def run(
         raise InputError(
             f"--workers and --executor need a Kafka topic, kafka://host:9092/topic; {source} is read by one process"
         )
+    run_file = run_file_of(out, source)
+    check_outputs(run_file, html)
     options = read_options(config)
     reading = {"options": options, "format": format, "on_gap": on_gap, "group": group} if topic else {}
     opened = open_source(source, **reading)
@@ -321,6 +342,7 @@ def run(
         named=vector is not None and text is not None,
         embed=embed,
         stories=stories,
+        story_days=story_days,
         sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
@@ -328,14 +350,24 @@ def run(
     linger = LINGER if linger is None and topic else linger
     with (
         closing(opened),
-        dashboard_if(dashboard, out, dashboard_port),
+        dashboard_if(dashboard, run_file, dashboard_port),
         progress(opened.name, opened.total) as (observe, stop),
-        background_snapshots(observe, out, snapshot_every, kinds) as noticed,
-        observers(out, noticed, **wishes) as notify,
+        background_snapshots(observe, run_file, snapshot_every, kinds) as noticed,
+        observers(run_file, noticed, **wishes) as notify,
         executor_of(executor, workers) as pool,
     ):
-        engine = follow(opened, codec, RunFile(out), settings, linger=linger, observe=notify, stop=stop, executor=pool)
-    conclude(engine, out, html, stop)
+        engine = follow(
+            opened,
+            codec,
+            RunFile(run_file),
+            settings,
+            linger=linger,
+            observe=notify,
+            stop=stop,
+            executor=pool,
+            renamed=renamed,
+        )
+    conclude(engine, run_file, html, stop, late=max_late, rejected=max_rejected)
 
 
 def publish(

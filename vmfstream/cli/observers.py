@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmfstream.cli.diagnosis import Check
-from vmfstream.engine.loop.engine import Observer, Progress
+from vmfstream.engine.loop.settings import Observer, Progress
 from vmfstream.errors import InputError, VmfstreamError
 from vmfstream.protocols import Codec
 from vmfstream.records import Rejected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,6 +125,15 @@ StoriesOption = Annotated[
     bool,
     typer.Option("--stories/--no-stories", help="Follow stories beside the topics.", rich_help_panel=TEXT),
 ]
+StoryDays = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        help="Days after which the weight of a new story is halved; one that nobody joined for 8 times as long ends. "
+        "0 counts 300 documents instead.",
+        rich_help_panel=TEXT,
+    ),
+]
 Sample = Annotated[
     int,
     typer.Option(
@@ -181,9 +191,40 @@ Config = Annotated[
 # --- output
 
 Out = Annotated[
-    Path,
+    Path | None,
     typer.Option(
-        "--out", "-o", help="Run file: one DuckDB file with everything the views show.", rich_help_panel=OUTPUT
+        "--out",
+        "-o",
+        help="Run file: one DuckDB file with everything the views show. By default named after the input, such as "
+        "papers.duckdb for papers.jsonl.",
+        rich_help_panel=OUTPUT,
+        show_default=False,
+    ),
+]
+MaxRejected = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Share of rejected messages above which a finished run exits with code 3.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+MaxLate = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Share of documents of closed slices above which a finished run exits with code 3.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Renamed = Annotated[
+    bool,
+    typer.Option(
+        "--renamed",
+        help="Continue the run file though the source has another name than the one it was begun with.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Html = Annotated[
@@ -247,8 +288,30 @@ ExecutorOption = Annotated[
 ]
 
 
+def run_file_of(out: Path | None, source: str) -> Path:
+    """Return ``out``, or a file in this folder that is named after the source: run.duckdb for standard input."""
+    if out is not None:
+        return out
+    from vmfstream.connectors.files import ENDINGS
+    from vmfstream.engine.run import source_name
+
+    name = source_name(source).removesuffix(".gz")
+    if Path(name).suffix.lower() in ENDINGS:
+        name = Path(name).stem
+    name = re.sub(r"[^\w.+-]+", "-", name).strip("-.")
+    return Path(f"{name or 'run'}.duckdb")
+
+
 def settings_of(**given: Any) -> RunSettings:
-    """Make the settings of a run; the engine is imported only here, so that ``--help`` stays quick."""
+    """Make the settings of a run; the engine is imported only here, so that ``--help`` stays quick.
+
+    Raises
+    ------
+    InputError
+        If no encoder can be made of them: that is found before there is a run file.
+    """
     from vmfstream.engine.run import RunSettings
 
-    return RunSettings(**given)
+    settings = RunSettings(**given)
+    settings.check_encoder()
+    return settings

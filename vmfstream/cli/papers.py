@@ -14,7 +14,9 @@ from vmfstream.cli.console import INTERRUPTED, fits
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Paper to reproduce: banerjee, sra, gopal-yang, li or nguyen.")],
+    paper: Annotated[
+        str, typer.Argument(help="Paper to reproduce: banerjee, sra, gopal-yang, li or nguyen; or streams.")
+    ],
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Tables and figures of the paper, such as table1 figure2; by default all."),

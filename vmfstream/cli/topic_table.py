@@ -74,7 +74,7 @@ def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]
         {
             "story": int(stories.story[i]),
             "title": str(stories.title[i]),
-            "documents": int(stories.size[i]),
+            "size": int(stories.size[i]),
             "first": label[int(stories.first_slice[i])],
             "last": label[int(stories.last_slice[i])],
             "trend": trend_word(float(stories.trend[i]), bool(stories.ended[i])),

@@ -25,7 +25,10 @@ from vmfstream.directional.bessel_scalars import inv_ratio, terms
 from vmfstream.directional.checks import dimensions, elementwise, first_bad, not_negative, resultants
 
 R_MAX = 0.9999
-"""Largest mean resultant length that is turned into a concentration: a cap on kappa that does not depend on d."""
+"""Largest mean resultant length that is turned into a concentration, where nothing else is said."""
+
+LARGE_KAPPA = 1e6
+"""Concentration up to which mixtures estimate in every dimension: float32 scores are known to a tenth of a nat."""
 
 R_MIN = 1e-6
 """Smallest mean resultant length that differs from zero."""
@@ -63,13 +66,48 @@ def _inv_ratio_each(d: Vector, r: Vector, omr: Vector, out: Vector) -> None:
 
 
 @njit(cache=True)
+def _convolved(d: float, gamma: float, omega: float, omw: float) -> float:
+    """Return the concentration ``gamma`` in dimension ``d`` after a step of expected cosine ``omega`` = 1 - ``omw``."""
+    if omw == 0.0:
+        return gamma
+    _, a, _, oma = terms(d, gamma)
+    return float(inv_ratio(d, a * omega, oma + omw - oma * omw))
+
+
+@njit(cache=True)
 def _conv_each(d: Vector, gamma: Vector, omega: Vector, omw: Vector, out: Vector) -> None:
     for i in range(d.size):
-        if omw[i] == 0.0:
-            out[0, i] = gamma[i]
-            continue
-        _, a, _, oma = terms(d[i], gamma[i])
-        out[0, i] = inv_ratio(d[i], a * omega[i], oma + omw[i] - oma * omw[i])
+        out[0, i] = _convolved(d[i], gamma[i], omega[i], omw[i])
+
+
+@njit(cache=True)
+def _ell_of_columns(d: float, kappa: Vector) -> tuple[Vector, bool]:
+    """Return `log_partition` of many lengths in one dimension, and whether all of them were in its domain."""
+    out = np.empty(kappa.size)
+    for i in range(kappa.size):
+        if not 0.0 <= kappa[i] < np.inf:
+            return out, False
+        out[i] = ell(d, kappa[i])
+    return out, d >= 2.0
+
+
+@njit(cache=True)
+def _conv_of_columns(d: float, gamma: Vector, omega: float) -> tuple[Vector, bool]:
+    """Return `conv_concentration` of many lengths in one dimension, and whether all of them were in its domain."""
+    out = np.empty(gamma.size)
+    omw = 1.0 - omega
+    for i in range(gamma.size):
+        if not 0.0 <= gamma[i] < np.inf:
+            return out, False
+        out[i] = _convolved(d, gamma[i], omega, omw)
+    return out, d >= 2.0
+
+
+def _columns(d: ArrayLike, lengths: ArrayLike) -> tuple[float, Vector] | None:
+    """Return the arguments if they are lengths of columns in one dimension, the usual case, which has its own loops."""
+    if isinstance(d, int) and isinstance(lengths, np.ndarray) and lengths.ndim == 1 and lengths.dtype == np.float64:
+        return float(d), lengths
+    return None
 
 
 def vmf_terms(d: ArrayLike, kappa: ArrayLike) -> VmfTerms:
@@ -115,6 +153,11 @@ def log_partition(d: ArrayLike, kappa: ArrayLike) -> Vector:
     >>> bool(np.isclose(log_partition(3, 2.0), np.log(np.sinh(2.0) / 2.0)))
     True
     """
+    columns = _columns(d, kappa)
+    if columns is not None:
+        out, good = _ell_of_columns(*columns)
+        if good:
+            return np.asarray(out)
     return elementwise(_ell_each, 1, dimensions(d), not_negative("kappa", kappa))[0]
 
 
@@ -206,6 +249,11 @@ def conv_concentration(
     ValueError
         If an argument is outside its domain.
     """
+    columns = _columns(d, gamma)
+    if columns is not None and isinstance(omega, float) and 0.0 <= omega <= 1.0 and one_minus_omega is None:
+        out, good = _conv_of_columns(*columns, omega)
+        if good:
+            return np.asarray(out)
     dims = dimensions(d)
     gammas = not_negative("gamma", gamma)
     omegas = np.asarray(omega, dtype=np.float64)
@@ -215,6 +263,18 @@ def conv_concentration(
         if not np.all(good):
             raise ValueError(f"{name}: expected values in [0, 1], got {first_bad(values, good)}")
     return elementwise(_conv_each, 1, dims, gammas, omegas, omws)[0]
+
+
+@lru_cache(maxsize=256)
+def largest_resultant(d: int) -> float:
+    """Return the mean resultant length that mixtures are capped at: `R_MAX`, or A_d(`LARGE_KAPPA`) if that is larger.
+
+    Examples
+    --------
+    >>> largest_resultant(3), largest_resultant(10_000)
+    (0.999999, 0.9999)
+    """
+    return max(R_MAX, float(bessel_ratio(d, LARGE_KAPPA)))
 
 
 @lru_cache(maxsize=256)

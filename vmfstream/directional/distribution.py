@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -60,15 +61,26 @@ class Distribution(ABC):
         density = self._relative(np.asarray(unit_documents(x, self.d) @ self.mu))
         return density if relative_to_uniform else density + log_c_uniform(self.d)
 
-    def rvs(self, n: int, rng: np.random.Generator) -> Vector:
+    def rvs(self, n: int = 1, rng: np.random.Generator | int | None = None) -> Vector:
         """Draw ``n`` unit vectors, shape (n, d).
+
+        Parameters
+        ----------
+        n : int >= 0
+        rng : Generator, or the seed of a new one; None for another one every time.
 
         Raises
         ------
         ValueError
-            If ``n`` is negative.
+            If ``n`` is no integer of at least 0, or ``rng`` neither a Generator nor a seed.
         """
-        return self._drawn(n, rng)
+        if not isinstance(n, Integral) or n < 0:
+            raise ValueError(f"n: expected the number of vectors, an integer of at least 0, got {n!r}")
+        if not isinstance(rng, np.random.Generator):
+            if not (rng is None or (isinstance(rng, Integral) and rng >= 0)):
+                raise ValueError(f"rng: expected a numpy.random.Generator, a seed or None, got {rng!r}")
+            rng = np.random.default_rng(rng)
+        return self._drawn(int(n), rng)
 
     def entropy(self) -> float:
         """Return the entropy in nats."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
+from scipy.sparse import issparse
 
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.bessel import (
@@ -40,6 +42,12 @@ Estimator: TypeAlias = Literal[
     "tanabe_fixed_point",
     "newton2",
 ]
+
+
+CLOSE = 0.99
+"""Mean resultant length from which on 1 - r is found from distances."""
+
+_BLOCK = 8192  # rows whose distances are found at once
 
 
 def entropy(d: ArrayLike, gamma: ArrayLike) -> Vector:
@@ -225,14 +233,19 @@ class VonMisesFisher(Distribution):
 
         Notes
         -----
-        The concentration is kept within :func:`~vmfstream.directional.bessel.kappa_bounds`.
+        Where rows are close to the mean direction ``mle`` finds 1 - |S| / n from their distances, without cancellation.
+        Vectors that are the same to rounding tell no concentration: the smallest that they allow is returned, with a
+        warning. The other estimators are kept within :func:`~vmfstream.directional.bessel.kappa_bounds`.
         """
         rows, w = observed(x, weights, estimator, get_args(Estimator))
         s = np.asarray(rows.T @ w)
         length, n = float(np.linalg.norm(s)), float(w.sum())
         if length <= 1e-12 * n:
             raise ValueError("x: the vectors cancel, they have no mean direction")
-        return cls(s / length, _estimate(len(s), length, n, float(w @ w), estimator))
+        mu = s / length
+        if estimator == "mle" and length > CLOSE * n:
+            return cls(mu, _close(len(s), _mean_gap(rows, mu, w)))
+        return cls(mu, _estimate(len(s), length, n, float(w @ w), estimator))
 
     @staticmethod
     def _checked(name: str, kappa: float) -> float:
@@ -250,6 +263,33 @@ class VonMisesFisher(Distribution):
     def _relative(self, cosine: Vector) -> Vector:
         density: Vector = self.kappa * cosine - log_partition(self.d, self.kappa)
         return density
+
+
+def _mean_gap(rows: Any, mu: Vector, w: Vector) -> float:
+    """Return sum_i w_i (1 - mu'x_i) / sum_i w_i from squared distances; rows need not be of unit length to rounding."""
+    total = 0.0
+    for low in range(0, rows.shape[0], _BLOCK):
+        some, weights = rows[low : low + _BLOCK].astype(np.float64), w[low : low + _BLOCK]
+        if issparse(some):
+            near = mu[some.indices]
+            some.data = (some.data - near) ** 2 - near**2
+            squared = np.asarray(some.sum(axis=1)).ravel() + 1.0
+        else:
+            squared = ((some - mu) ** 2).sum(axis=1)
+        total += float(np.maximum(squared, 0.0) @ weights)
+    return 0.5 * total / float(w.sum())
+
+
+def _close(d: int, gap: float) -> float:
+    """Return the concentration of rows whose mean resultant length is 1 - ``gap``; warn where that is 1 to rounding."""
+    least = float(np.finfo(np.float64).eps)
+    kappa = float(inv_bessel_ratio(d, 1.0 - max(gap, least), max(gap, least)))
+    if gap < least:
+        warnings.warn(
+            f"x: the vectors are the same to rounding: their concentration is only known to be {kappa:.3g} or more",
+            stacklevel=3,
+        )
+    return kappa
 
 
 def _estimate(d: int, length: float, n: float, q: float, estimator: Estimator) -> float:

@@ -1,29 +1,33 @@
-"""A whole run in one call: open the run file, begin or continue, follow the source to its end."""
+"""A whole run in one call: open the run file, begin or continue, follow the source to its end.
+
+What encoders and models are made of is imported when they are built: a thread reads documents meanwhile.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from vmfstream import __version__
-from vmfstream.engine.loop.engine import Batches, Engine, EngineSettings, Observer
-from vmfstream.engine.loop.local_batches import Assigned, LocalBatches
+from vmfstream.engine.loop.reading import reader_of
+from vmfstream.engine.loop.settings import EngineSettings, Observer
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.engine.models import MODELS
 from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError
-from vmfstream.online.state import TrackerSettings
+from vmfstream.online.settings import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
 from vmfstream.stories.settings import StorySettings
-from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 
 if TYPE_CHECKING:
+    from vmfstream.engine.loop.engine import Batches, Engine
+    from vmfstream.engine.loop.local_batches import Assigned
     from vmfstream.engine.observers.evaluation import Comparison
+    from vmfstream.text.encoders import Encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class RunSettings:
     living_topics : whether topics may be born, split, merge and become dormant; else those of the first fits stay.
     sample : most documents that the run file keeps for snapshots; 0 for none.
     stories : whether stories are followed beside the topics, where documents have texts.
+    story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
+        instead.
     model : one of `vmfstream.engine.models.MODELS`.
     rules : settings of the tracker that have no name here, by default those of the program.
     """
@@ -77,6 +83,7 @@ class RunSettings:
     living_topics: bool = True
     sample: int = 20_000
     stories: bool = True
+    story_days: float = 0.0
     model: str = "topics"
     rules: TrackerSettings = field(default_factory=TrackerSettings)
 
@@ -89,6 +96,7 @@ class RunSettings:
             ("epoch_documents", 1),
             ("vocabulary", 2),
             ("sample", 0),
+            ("story_days", 0),
         ):
             if getattr(self, name) < least:
                 raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}")
@@ -124,6 +132,8 @@ class RunSettings:
 
     def encoder(self) -> Encoder:
         """Build the encoder of these settings."""
+        from vmfstream.text.encoders import TextEncoder, VectorEncoder
+
         if self.dimension and not self.named:
             return VectorEncoder(self.dimension)
         text = TextEncoder(
@@ -140,6 +150,17 @@ class RunSettings:
             return SentenceEncoder(self.embed, text.vocabulary)
         return NamedVectorEncoder(self.dimension, text.vocabulary)
 
+    def check_encoder(self) -> None:
+        """Raise what `encoder` would, but for words without making one, which takes longer than reading begins."""
+        if self.embed or self.dimension:
+            self.encoder()
+            return
+        from vmfstream.text.filters import stemmer, stop_words_of
+
+        stop_words_of(None if self.language == "none" else self.language)
+        if self.stem:
+            stemmer(self.stem)
+
     def tracker(self) -> TrackerSettings:
         """Return the settings of the tracker."""
         return replace(
@@ -154,9 +175,16 @@ class RunSettings:
 
     def new_model(self) -> Model:
         """Build the model of these settings; InputError if there is none of that name."""
+        from vmfstream.engine.models import MODELS
+
         if self.model not in MODELS:
             raise InputError(f"model: expected one of {', '.join(MODELS)}, got {self.model!r}")
         return MODELS[self.model](self)
+
+    def _stories(self) -> StorySettings:
+        if not self.story_days:
+            return StorySettings()
+        return StorySettings(half_life=self.story_days, days=True, max_stories=_MOST_STORIES)
 
     def engine(self, linger: float | None = None, ahead: int = 0) -> EngineSettings:
         """Return the settings of the engine."""
@@ -167,7 +195,7 @@ class RunSettings:
             sample=self.sample,
             seed=self.seed,
             ahead=ahead,
-            stories=StorySettings() if self.stories else None,
+            stories=self._stories() if self.stories else None,
         )
 
 
@@ -178,12 +206,21 @@ def _read(text: str, kind: type) -> Any:
 AHEAD = 2**25
 """Bytes of messages that are read while earlier ones are learnt."""
 
+_MOST_STORIES = 10_000
+"""Living stories where time is counted in days: how many documents come in 8 half-lives is not known."""
+
 _MAY_DIFFER = {"title", "licence", "source", "rules"}
 _RULE = "rule."
 
 
-def agree(wanted: RunSettings, stored: Mapping[str, str]) -> RunSettings:
+def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = False) -> RunSettings:
     """Return the settings of an existing run file, with the rules that it was begun under.
+
+    Parameters
+    ----------
+    wanted : those of the program
+    stored : what the run file holds
+    renamed : the source may have another name than the stored one.
 
     Raises
     ------
@@ -191,6 +228,11 @@ def agree(wanted: RunSettings, stored: Mapping[str, str]) -> RunSettings:
         Where the wanted settings, or rules that are wanted other than the program's, would change its meaning.
     """
     old = RunSettings.from_text(stored)
+    if not renamed and wanted.source and old.source and source_name(wanted.source) != source_name(old.source):
+        raise InputError(
+            f"this run file follows {source_name(old.source)} and cannot go on with {source_name(wanted.source)}; "
+            "choose another --out, or give --renamed if it is the same stream under another name"
+        )
     for f in fields(wanted):
         was, now = getattr(old, f.name), getattr(wanted, f.name)
         if f.name not in _MAY_DIFFER and was != now:
@@ -208,6 +250,11 @@ def agree(wanted: RunSettings, stored: Mapping[str, str]) -> RunSettings:
     return old
 
 
+def source_name(source: str) -> str:
+    """Return what stays of a source when it is moved: the name of a file, the topics of a Kafka URL."""
+    return source.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition("\\")[2]
+
+
 def follow(
     source: Source,
     codec: Codec,
@@ -221,6 +268,7 @@ def follow(
     stop: Callable[[], bool] = lambda: False,
     executor: Executor | None = None,
     ahead: int = AHEAD,
+    renamed: bool = False,
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
@@ -241,25 +289,36 @@ def follow(
     executor : its workers read the source in ranges (`vmfstream.engine.scale.ranged_batches`).
     ahead : bytes that a thread of its own reads and decodes before they are learnt, while epochs are written by
         another; with 0 all is done by the caller's thread, one thing after the other.
+    renamed : the source may have another name than the one that the store was begun with.
 
     Raises
     ------
     StoreLocked
         If another run is writing the run file.
     InputError
-        If the source cannot be read, or a store has other settings.
+        If the source cannot be read, or a store has other settings or another source.
     """
-    with lease(store.path) if isinstance(store, RunFile) else nullcontext(), tuned_runtime():
-        settings = agree(settings, store.settings(settings.as_text()))
+    with lease(store.path) if isinstance(store, RunFile) else nullcontext(), ExitStack() as stack:
+        settings = agree(settings, store.settings(settings.as_text()), renamed=renamed)
         cut = settings.engine(linger, ahead if executor is None else 0)
+        checkpoint = store.resume()
+        if checkpoint is not None:
+            source.seek(checkpoint.position)
+        reading = stack.enter_context(reader_of(source, codec, cut)) if executor is None else None
+
+        from vmfstream.engine.loop.engine import Engine
+
         batches: Batches
         if executor is None:
-            batches = LocalBatches(source, codec, cut, assigned, in_stories)
+            from vmfstream.engine.loop.local_batches import LocalBatches
+
+            batches = LocalBatches(source, codec, cut, assigned, in_stories, reading)
         else:
             from vmfstream.engine.scale.ranged_batches import RangedBatches
 
             batches = RangedBatches(source, codec, cut, settings.encoder, executor)
-        engine = Engine(source, settings.encoder(), settings.new_model(), store, cut, batches)
+        engine = Engine(source, settings.encoder(), settings.new_model(), store, cut, batches, resumed=checkpoint)
+        stack.enter_context(tuned_runtime())
         engine.run(observe, stop)
     return engine
 
@@ -269,6 +328,8 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
 
     ``source``, ``codec``, ``settings`` and ``observe`` as in `follow`; nothing is stored.
     """
+    from vmfstream.engine.loop.engine import Engine
+    from vmfstream.engine.loop.local_batches import LocalBatches
     from vmfstream.engine.models.tracker import TrackerModel
     from vmfstream.engine.observers.evaluation import Comparison, Evaluator
     from vmfstream.runfile.memory import MemoryStore

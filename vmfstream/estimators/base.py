@@ -36,7 +36,8 @@ class Documents(NamedTuple):
     empty: NDArray[np.bool_]
     """(N,) which rows have no direction."""
     weight: NDArray[np.float64] | None
-    """(N,) weights of the rows, at least 0 and not all 0; None if they all count once."""
+    """(N,) weights of the rows, at least 0, in all at least the number of rows that have one; None if they all count
+    once."""
 
 
 class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -123,6 +124,17 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return the number of threads that ``n_jobs`` asks for: one for None or 0, all for -1."""
         jobs: int | None = self.get_params(deep=False)["n_jobs"]
         return (os.cpu_count() or 1) if jobs == -1 else max(jobs or 1, 1)
+
+    def _warn_if_one_left(self) -> None:
+        """Warn of a fit that puts all rows into one of several clusters."""
+        found = np.unique(self.labels_[self.labels_ >= 0])
+        if self.n_components > 1 and len(found) == 1:
+            warnings.warn(
+                f"{type(self).__name__} puts all rows into one of {self.n_components} clusters: there may be none, or "
+                "too few rows for so many columns",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _warn_unless(self, converged: bool, max_iter: int) -> None:
         if not converged:
@@ -254,6 +266,15 @@ def means_given(init: ArrayLike, k: int, d: int, dtype: np.typing.DTypeLike) -> 
 
 
 def _weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return a weight for each of ``n`` rows; one number stands for all."""
+    """Return a weight for each of ``n`` rows; one number stands for all.
+
+    Weights are numbers of observations to a fit. Those whose total is below the number of rows that have one can only
+    be relative: they are scaled to that number.
+    """
     weights = np.array(given, dtype=np.float64)
-    return checked_weights(np.full(n, weights) if weights.ndim == 0 else weights, n, "sample_weight")
+    weights = checked_weights(np.full(n, weights) if weights.ndim == 0 else weights, n, "sample_weight")
+    rows = np.count_nonzero(weights)
+    if weights.sum() < rows:
+        weights = weights / weights.max()  # the scale of the smallest numbers would overflow
+        weights *= rows / weights.sum()
+    return weights

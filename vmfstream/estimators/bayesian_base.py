@@ -27,13 +27,13 @@ from vmfstream.estimators.base import (
     padded_columns,
 )
 from vmfstream.estimators.mixtures import start_given
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Nothing, Number, Whole
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Names, Nothing, Number, Whole
 
 COMMON: dict[str, Domain] = ITERATION | {
     "max_iter": Whole(1),
     "tol": Number(0.0),
     "concentration": Choice("shared", "own"),
-    "empirical_bayes": Array(),
+    "empirical_bayes": Names(),
     "prior_cosine": Either(Number(0.0, 1.0), Nothing()),
     "init": Either(Choice(*STARTS), Array()),
 }

@@ -15,7 +15,7 @@ from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, re
 from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy, leaf_vectors
 from vmfstream.bayes.predictive import memberships
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
-from vmfstream.estimators.parameters import Array, Choice, Domain, Number, Whole
+from vmfstream.estimators.parameters import Choice, Domain, Names, Number, Whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +101,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
         "inference": Choice("messages", "meanfield"),
         "concentration": Choice("shared", "own"),
         "kappa": Choice(*RULES),
-        "empirical_bayes": Array(),
+        "empirical_bayes": Names(),
         "alpha": Number(0.0, closed="neither"),
         "n_init": Whole(1),
         "max_iter": Whole(1),

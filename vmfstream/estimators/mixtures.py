@@ -148,7 +148,8 @@ class VMFMixture(MixtureEstimator):
         X : array-like or sparse, shape (N, D)
         y : ignored
         sample_weight : array-like, shape (N,), optional
-            How often each row was seen, at least 0; fractions are allowed. ``debiased`` takes a row of weight w for one
+            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
+            weight is scaled to that number: then weights are relative. ``debiased`` takes a row of weight w for one
             row seen w times, not for w independent ones.
 
         Raises
@@ -175,6 +176,7 @@ class VMFMixture(MixtureEstimator):
             **options,
         )
         self._keep(run)
+        self._warn_if_one_left()
         self._warn_unless(self.converged_, self.max_iter)
         return self
 

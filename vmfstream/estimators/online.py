@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from river.base import Clusterer
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
@@ -155,6 +155,14 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
             self._begin()
         least = 2 if first else 1  # later rows are compared with the first
         given = self._validated(X, reset=first, ensure_min_features=least, ensure_all_finite=False)
+        if first:
+            self._sparse = issparse(given)
+        elif issparse(given) and not self._sparse:
+            raise ValueError(
+                "X: expected dense rows, as those before, got sparse ones; begin with sparse rows to mix them"
+            )
+        elif self._sparse and not issparse(given):
+            given = csr_array(given)
         self._learn(unit_rows(given, copy=False)[0])
         if self._stream.state is None:
             raise ValueError(f"X: expected a row with a direction, got {len(self.labels_)} rows of zeros")

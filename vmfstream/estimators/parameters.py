@@ -82,6 +82,26 @@ class Flag:
         return _flag(value)
 
 
+class Text:
+    """A string."""
+
+    wanted = "a string"
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether ``value`` is one of them."""
+        return isinstance(value, str)
+
+
+class Names:
+    """A sequence of strings, which are checked where they are used."""
+
+    wanted = "a list or tuple of names"
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether ``value`` is one of them."""
+        return isinstance(value, np.ndarray | list | tuple) and all(isinstance(name, str) for name in value)
+
+
 class Array:
     """An array, whose shape is checked where it is used."""
 

@@ -36,8 +36,8 @@ class StoryMixture(SphereEstimator, Clusterer):
     ----------
     grain : float or "auto"
         Resolution in (0, 1): larger is finer. About the cosine expected between a document and the mean direction of
-        its story. "auto" follows the length of documents: .15 for titles and posts of up to a dozen words, .2 for
-        20 words, .35 for 100, at most .45.
+        its story. "auto" follows the length of each document: .15 for titles and posts of up to a dozen words, .2 for
+        20 words, .43 for 100, at most .5; longer documents also weigh more in their story.
     half_life : float
         Time after which the prior weight of a story of one document is halved, in documents, or in the unit of
         ``times`` if they are given; larger stories follow their own tempo. A story that nobody joined for 8 half-lives
@@ -56,7 +56,7 @@ class StoryMixture(SphereEstimator, Clusterer):
     labels_ : (N,) int64
         Ids that the rows of ``fit``, or those given to ``partial_fit`` last, got on arrival; -1 for rows of zeros.
     grain_ : float
-        Grain in force.
+        The grain given, or the mean of those of the documents.
     n_stories_ : int
         Living stories.
     story_ids_, story_sizes_ : (S,) int64
@@ -202,7 +202,7 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     @property
     def grain_(self) -> float:
-        """Grain in force."""
+        """The grain given, or the mean of those of the documents."""
         return self._mixture.grain
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from vmfstream.bayes.factors.concentration import RULES
 from vmfstream.bayes.temporal.fitting import Evolution, EvolutionOptions, evolve, extended
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number, Whole
+from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Names, Nothing, Number, Whole
 
 LONGEST_SILENCE = 1000
 """Most slices without documents in a row; more are taken for an error in the numbers."""
@@ -92,7 +93,7 @@ class TemporalVMFMixture(MixtureEstimator):
         "start": Choice("all", "first"),
         "kappa": Choice(*RULES),
         "concentration": Choice("shared", "own"),
-        "empirical_bayes": Array(),
+        "empirical_bayes": Names(),
         "alpha": Number(0.0, closed="neither"),
         "tol": Number(0.0),
     }
@@ -136,12 +137,14 @@ class TemporalVMFMixture(MixtureEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, slices: ArrayLike | None = None) -> TemporalVMFMixture:
+    def fit(self, X: ArrayLike, y: object = None, *, slices: ArrayLike | None = None) -> TemporalVMFMixture:
         """Fit the mixture to the rows of ``X``.
 
         Parameters
         ----------
         X : array-like or sparse, shape (N, D)
+        y : ignored
+            Classes have no part in the fit. Without ``slices`` a warning says so.
         slices : (N,) integers, optional
             Slice of every row, in any order; numbers that are left out are slices without documents. Default one slice.
 
@@ -151,6 +154,11 @@ class TemporalVMFMixture(MixtureEstimator):
             If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
             direction.
         """
+        if y is not None and slices is None:
+            warnings.warn(
+                "TemporalVMFMixture: y is ignored, all rows are of one slice; name slices: fit(X, slices=...)",
+                stacklevel=2,
+            )
         rows, empty, _ = self._read(X)
         numbers = _slice_numbers(slices, len(empty), 0)
         order = np.argsort(numbers, kind="stable")
@@ -164,12 +172,13 @@ class TemporalVMFMixture(MixtureEstimator):
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
-    def partial_fit(self, X: ArrayLike, slices: ArrayLike | None = None) -> TemporalVMFMixture:
+    def partial_fit(self, X: ArrayLike, y: object = None, *, slices: ArrayLike | None = None) -> TemporalVMFMixture:
         """Append slices, each learnt once and in order, without refitting those before.
 
         Parameters
         ----------
         X : array-like or sparse, shape (N, D)
+        y : ignored
         slices : (N,) integers, optional
             After the last slice so far; numbers that are left out are slices without documents. Default the next slice.
 
@@ -179,7 +188,7 @@ class TemporalVMFMixture(MixtureEstimator):
         anew. ``labels_`` are those of ``X``.
         """
         if not hasattr(self, "slices_"):
-            return self.fit(X, slices)
+            return self.fit(X, y, slices=slices)
         rows, empty = self._rows(X)
         self._report_empty(empty)
         last = int(self.slices_[-1])
@@ -194,6 +203,19 @@ class TemporalVMFMixture(MixtureEstimator):
         self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(sizes))
         self._take(extended(self._evolution, xs), order, empty)
         return self
+
+    def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return unit rows in the precision of the fit, which the state of the filter has."""
+        rows, empty = super()._rows(X)
+        return self._in_precision(rows), empty
+
+    def _in_precision(self, rows: Rows) -> Rows:
+        wanted = self._evolution.f[-1].dtype
+        if not isinstance(rows, ChunkedMatrix):
+            return rows.astype(wanted, copy=False)
+        if rows.dtype != wanted:
+            raise ValueError(f"X: expected rows in parts of the precision of the fit, {wanted}, got {rows.dtype}")
+        return rows
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return self._evolution.predicted(rows)

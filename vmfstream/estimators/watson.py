@@ -116,7 +116,8 @@ class WatsonMixture(MixtureEstimator):
         X : array-like or sparse, shape (N, D)
         y : ignored
         sample_weight : array-like, shape (N,), optional
-            How often each row was seen, at least 0; fractions are allowed.
+            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
+            weight is scaled to that number: then weights are relative.
 
         Raises
         ------
@@ -142,6 +143,7 @@ class WatsonMixture(MixtureEstimator):
             threads=self._threads(),
         )
         self._keep(run)
+        self._warn_if_one_left()
         self._warn_unless(self.converged_, self.max_iter)
         return self
 

@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from vmfstream.arrays import Vector
-from vmfstream.directional.bessel import R_MAX, R_MIN, inv_bessel_ratio, kappa_bounds
+from vmfstream.directional.bessel import R_MIN, inv_bessel_ratio, kappa_bounds, largest_resultant
 from vmfstream.directional.bessel_scalars import terms
 from vmfstream.directional.inverses import banerjee, newton2
 
@@ -49,7 +49,7 @@ def shared_concentration(
 
     Returns
     -------
-    float, between A^-1(1e-6) and A^-1(0.9999).
+    float, between A^-1(1e-6) and A^-1(0.9999) or, if that is larger, 1e6.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def shared_concentration(
     if treatment == "marginal":
         return _marginal(d, norms, float(n))
     if treatment == "debiased":
-        return float(inv_bessel_ratio(d, np.clip(debiased_resultant(norms, nk, qk), R_MIN, R_MAX)))
+        return float(inv_bessel_ratio(d, np.clip(debiased_resultant(norms, nk, qk), R_MIN, largest_resultant(d))))
     return float(_from_resultant(d, np.asarray(norms.sum() / n), treatment))
 
 
@@ -98,7 +98,7 @@ def own_concentration(
         return np.array([_marginal(d, norms[k : k + 1], nk[k]) for k in range(len(nk))])
     if treatment == "debiased":
         rbar = np.sqrt(np.maximum(_mean_cosine(norms, nk, nk if qk is None else np.asarray(qk, np.float64)), 0.0))
-        return np.asarray(inv_bessel_ratio(d, np.clip(rbar, R_MIN, R_MAX)), np.float64)
+        return np.asarray(inv_bessel_ratio(d, np.clip(rbar, R_MIN, largest_resultant(d))), np.float64)
     rbar = np.divide(norms, nk, out=np.zeros_like(nk), where=nk > 0)
     return _from_resultant(d, rbar, treatment)
 
@@ -126,7 +126,7 @@ def debiased_resultant(norms: ArrayLike, nk: ArrayLike, qk: ArrayLike | None = N
 
 
 def _from_resultant(d: int, rbar: Vector, treatment: Treatment) -> Vector:
-    rbar = np.clip(rbar, R_MIN, R_MAX)
+    rbar = np.clip(rbar, R_MIN, largest_resultant(d))
     if treatment == "mle":
         return np.asarray(inv_bessel_ratio(d, rbar), np.float64)
     if treatment == "banerjee":
@@ -151,7 +151,7 @@ def _marginal(d: int, norms: Vector, n: float) -> float:
     low = kappa_bounds(d)[0]
     if n <= 0 or np.sum(norms**2) <= n:
         return low
-    high = float(inv_bessel_ratio(d, np.clip(norms.sum() / n, R_MIN, R_MAX)))
+    high = float(inv_bessel_ratio(d, np.clip(norms.sum() / n, R_MIN, largest_resultant(d))))
     return float(_marginal_root(d, norms, n, low, high))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
@@ -102,5 +103,20 @@ def directions(sums: Sums, otherwise: Floats) -> Floats:
     norms = column_norms(sums.s)
     directed_means = np.zeros(len(norms), np.bool_)
     directed_means[: len(sums.nk)] = norms[: len(sums.nk)] > np.finfo(sums.s.dtype).eps * sums.nk
-    scale = np.where(directed_means, norms, 1.0).astype(sums.s.dtype)
-    return np.where(directed_means, sums.s / scale, otherwise)
+    length = np.where(directed_means, norms, 1.0).astype(sums.s.dtype)
+    return _scaled(sums.s, length, directed_means, otherwise)
+
+
+@njit(cache=True, nogil=True)
+def _scaled(s: Floats, length: Floats, known: NDArray[np.bool_], otherwise: Floats) -> Floats:
+    """Columns of ``s`` (D, kp) divided by their ``length`` (kp,) where ``known`` (kp,), else those of ``otherwise``."""
+    out = np.empty_like(s)
+    whole = known.all()
+    for i in range(len(s)):
+        for j in range(s.shape[1]):
+            out[i, j] = s[i, j] / length[j]
+        if not whole:
+            for j in range(s.shape[1]):
+                if not known[j]:
+                    out[i, j] = otherwise[i, j]
+    return out

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.factors import beliefs
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, conv_concentration, inv_bessel_ratio
-from vmfstream.directional.kernels import copied
+from vmfstream.directional.kernels import copied, zeros
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online.state import Matrix, SliceSums, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
 
@@ -56,6 +56,18 @@ def run(
     h = belief.matrix()
     belief.convolve(omega)
     return before, h, belief.matrix()
+
+
+def newest_columns(
+    state: TrackState, stats: Sequence[SliceSums | None], topics: NDArray[np.intp], settings: TrackerSettings
+) -> Matrix:
+    """Data parts of the beliefs of some ``topics`` (M,) at the end of the window, (D, M): columns of h of `run`."""
+    belief = _Directions(np.ascontiguousarray(past(state, state.leader)[:, topics]))
+    for count, sums in enumerate(stats):
+        if count:
+            belief.convolve(settings.persistences[state.leader])
+        belief.learn(None if sums is None else SliceSums(sums.words, sums.s[:, topics]), state.kappa)
+    return belief.matrix()
 
 
 def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settings: TrackerSettings) -> list[Matrix]:
@@ -119,14 +131,14 @@ LEAST_FACTOR = 1e-6
 @njit(cache=True, nogil=True)
 def _add_words(words: NDArray[np.intp], s: Matrix, kappa: float, factor: Vector, m: Matrix) -> Vector:
     """Add kappa S to the columns of ``m`` times ``factor``; return by how much the squares of their lengths grew."""
-    gain = np.zeros(m.shape[1])
+    gain, inverse = np.zeros(m.shape[1]), 1.0 / factor
     for place in range(len(words)):
-        i = words[place]
+        row, own = m[words[place]], s[place]
         for j in range(m.shape[1]):
-            old = m[i, j] * factor[j]
-            new = old + kappa * s[place, j]
-            m[i, j] = new / factor[j]
-            gain[j] += new * new - old * old
+            more = kappa * own[j]
+            old = row[j] * factor[j]
+            row[j] = (old + more) * inverse[j]
+            gain[j] += more * (2.0 * old + more)
     return gain
 
 
@@ -155,8 +167,13 @@ def commit(state: TrackState, s: SliceSums | None, n: Vector, settings: TrackerS
     sums = np.zeros((state.dim, state.kp), np.float32) if s is None else s.dense(state.dim)
 
     def step(j: int) -> Matrix:
-        h, norms = beliefs.learn(past(state, j), sums, np.full(state.kp, state.kappa))
-        return rescaled(h, norms, conv_concentration(state.dim, norms, settings.persistences[j]))
+        before = past(state, j)
+        norms = beliefs.learned_norms(before, sums, state.kappa)
+        lengths = conv_concentration(state.dim, norms, settings.persistences[j])
+        factor = np.divide(lengths, norms, out=np.zeros_like(norms), where=norms > 0.0)
+        out: Matrix = zeros(state.dim, state.kp)
+        beliefs.learned_scaled(before, sums, state.kappa, factor, out)
+        return out
 
     committed = tuple(step(j) for j in range(len(settings.persistences)))
     return replace(state, past=committed, n_past=state.n_past + n)

@@ -6,10 +6,7 @@ of all: when all topic slots are taken, a new topic gets the slot of the one tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +19,9 @@ from vmfstream.online.mergers import merge_pair, most_likely_pair
 from vmfstream.online.prediction import Belief, score
 from vmfstream.online.settings import DormancySettings, TrackerSettings
 from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector
-from vmfstream.online.topic_slots import merging_evidence, with_columns, with_topic, with_topics_merged, without_topic
+from vmfstream.online.topic_pairs import TopicPairs
+from vmfstream.online.topic_slots import with_columns, with_topic, with_topics_merged, without_topic
 from vmfstream.records import Event
-
-PairEvidence: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Evidence that two topics are one, and their cosines, both (K, K)."""
 
 
 def empty_lifecycle(dim: int, k: int) -> Lifecycle:
@@ -84,18 +79,24 @@ def with_arrivals(state: TrackState, x: Rows, belief: Belief, settings: TrackerS
     return replace(state, life=with_arrival_gains(life, new, settings.drift))
 
 
-def with_births(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
-    """Make topics of groups of recent documents that are new, and of finer structure while topic slots are free."""
+def with_births(
+    state: TrackState, settings: TrackerSettings, pairs: TopicPairs | None = None
+) -> tuple[TrackState, list[Event]]:
+    """Make topics of groups of recent documents that are new, and of finer structure while topic slots are free.
+
+    ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow what is done to its topics.
+    """
     events: list[Event] = []
+    pairs = TopicPairs(settings) if pairs is None else pairs
     for _ in range(settings.births.most_births):
-        state, more = _one_birth(state, settings)
+        state, more = _one_birth(state, settings, pairs)
         events += more
         if not more:
             break
     return state, events
 
 
-def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+def _one_birth(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) -> tuple[TrackState, list[Event]]:
     life, rules = state.life, settings.births
     if life is None or len(life.control) < rules.least_control or not len(life.recent):
         return state, []
@@ -103,7 +104,6 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
         ScoredDocuments(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa))
         for s in (life.recent, life.control)
     )
-    pairs = cache(partial(merging_evidence, state, settings))
     for group in find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules):
         new = group.chance < rules.chance
         refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
@@ -111,7 +111,8 @@ def _one_birth(state: TrackState, settings: TrackerSettings) -> tuple[TrackState
             continue
         members = life.recent.take(np.flatnonzero(group.joins))
         known = replace(state, life=_explained(life, group, recent, control))
-        same = _same_topic(known, members, settings, rules.same_cosine if new else settings.mergers.least_cosine)
+        same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
+        same = _same_topic(with_topic(known, members, settings), same_cosine, pairs)
         if same is not None and life.dormant_since[same] > NEVER:
             return _reactivated(known, members, same, settings)
         worth = 2.0 * group.gain  # the half that tests stands for both
@@ -159,9 +160,9 @@ def _holders(state: TrackState, documents: Sample) -> NDArray[np.int64]:
     return topic
 
 
-def _same_topic(state: TrackState, members: Sample, settings: TrackerSettings, cosine_above: float) -> int | None:
-    """Find the topic that documents belong to although it explains them badly, by the evidence of mergers."""
-    evidence, cosine = merging_evidence(with_topic(state, members, settings), settings, topic=state.k)
+def _same_topic(state: TrackState, cosine_above: float, pairs: TopicPairs) -> int | None:
+    """Find the topic that the documents of the last one belong to although it explains them badly, by the evidence."""
+    evidence, cosine = pairs.evidence(state, topic=state.k - 1)
     same = np.where(cosine[0] > cosine_above, evidence[0], -np.inf)[:-1]
     return int(np.argmax(same)) if same.max(initial=-np.inf) > 0.0 else None
 
@@ -178,7 +179,7 @@ def _reactivated(
 
 
 def with_room(
-    state: TrackState, settings: TrackerSettings, gain: float, evidence_of_pairs: Callable[[], PairEvidence]
+    state: TrackState, settings: TrackerSettings, gain: float, pairs: TopicPairs
 ) -> tuple[TrackState | None, list[Event]]:
     """Make room for one more topic.
 
@@ -189,7 +190,7 @@ def with_room(
     ----------
     state, settings : at the end of a slice.
     gain : nats that the new topic brings.
-    evidence_of_pairs : what `merging_evidence` finds, if it is asked for.
+    pairs : which of its topics may be one.
     """
     life = state.life
     if life is None:
@@ -197,7 +198,7 @@ def with_room(
     crowded = active_topics(state) >= settings.topics
     if not crowded and state.k < settings.topics + max(1, round(settings.dormancy.slots * settings.topics)):
         return state, []
-    evidence, cosine = evidence_of_pairs()
+    evidence, cosine = pairs.evidence(state)
     if crowded:
         pair = most_likely_pair(
             np.where(cosine < settings.mergers.crowded_cosine, -np.inf, evidence), life.dormant_since == NEVER

@@ -10,20 +10,24 @@ from vmfstream.online import filtering
 from vmfstream.online.belief_update import belief_of
 from vmfstream.online.prediction import score
 from vmfstream.online.state import TrackerSettings, TrackState, Vector
-from vmfstream.online.topic_slots import merging_evidence, with_topics_merged
+from vmfstream.online.topic_pairs import TopicPairs
+from vmfstream.online.topic_slots import with_topics_merged
 from vmfstream.records import Event
 
 
-def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+def with_mergers(
+    state: TrackState, settings: TrackerSettings, pairs: TopicPairs | None = None
+) -> tuple[TrackState, list[Event]]:
     """Make one topic of two whose documents are better explained by one; not while the first fits still compete.
 
     The evidence depends on the beliefs alone, which decay. So the newest slice must not lose more nats by the merger
-    than the evidence gains.
+    than the evidence gains. ``state`` and ``settings`` as they are at the end of a slice; ``pairs`` follow its topics.
     """
     events: list[Event] = []
+    pairs = TopicPairs(settings) if pairs is None else pairs
     if state.life is None or state.warm_up or state.k < 2:
         return state, events
-    evidence, cosine = merging_evidence(state, settings)
+    evidence, cosine = pairs.evidence(state)
     speaking = _merging_gain(state, evidence, cosine, settings)
     predicted, refused = None, 0
     while refused < settings.mergers.most_refused:
@@ -37,7 +41,7 @@ def with_mergers(state: TrackState, settings: TrackerSettings) -> tuple[TrackSta
             speaking[pair], refused = -np.inf, refused + 1
             continue
         state, predicted, events = one, then, events + merger
-        evidence, cosine = merging_evidence(state, settings)
+        evidence, cosine = pairs.evidence(state)
         speaking = _merging_gain(state, evidence, cosine, settings)
     return state, events
 

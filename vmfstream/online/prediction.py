@@ -84,12 +84,14 @@ def score(x: Rows, belief: Belief, *, threads: int) -> tuple[Vector, NDArray[np.
     return loglik, label
 
 
-def posterior(x: Rows, belief: Belief, *, threads: int) -> tuple[Matrix, Vector, NDArray[np.int32]]:
-    """Memberships (N, kp) of documents, and what `score` returns.
+def posterior(
+    x: Rows, belief: Belief, *, threads: int, poly: ScorePolynomial | None = None
+) -> tuple[Matrix, Vector, NDArray[np.int32]]:
+    """Memberships (N, kp) of documents, and what `score` returns; ``poly`` as in `gather`.
 
     Exact within `TOLERANCE`: by polynomials, or by the Bessel functions themselves where these do not suffice.
     """
-    poly = score_polynomial(belief)
+    poly = score_polynomial(belief) if poly is None else poly
     if poly.error > TOLERANCE:
         return _exact(x, belief)
     out = kernels.posterior(x, belief.f, poly.coef, poly.centre, poly.scale, len(belief.gamma), threads=threads)

@@ -31,8 +31,9 @@ class WindowSettings:
     cooling : factor between consecutive inverse temperatures.
     cold_documents : documents that the fits from nothing see together, two fits at least: fits to many documents
         differ less.
-    sampled_documents : documents in which the very first fit looks for topics, or
-        ``documents_per_topic`` for each topic, if these are more.
+    sampled_documents : documents in which fits from nothing look for topics, at least.
+    sampled_per_topic : the same for each topic. Of 100 planted topics 50 documents each find fewer: NMI .833 on
+        arrival instead of .846, four seeds; 100 each find as many as all documents.
     warm_sweeps : most sweeps of a fit that continues.
     cold_sweeps : most sweeps of the smoother in a fit from nothing.
     flat_sweeps : most sweeps of the static model in a fit from nothing.
@@ -58,7 +59,8 @@ class WindowSettings:
     reheating: float = 1.3
     cooling: float = 1.4
     cold_documents: int = 7500
-    sampled_documents: int = 2500
+    sampled_documents: int = 4000
+    sampled_per_topic: int = 100
     warm_sweeps: int = 3
     cold_sweeps: int = 6
     flat_sweeps: int = 25

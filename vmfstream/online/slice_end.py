@@ -8,18 +8,33 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.bayes.factors import beliefs
+from vmfstream.bayes.factors.beliefs import anchored_norms
 from vmfstream.bayes.factors.concentration import point_kappa
 from vmfstream.bayes.factors.directions import expected_cosines
+from vmfstream.mixtures.columns import directed
 from vmfstream.online import filtering, lifecycle
 from vmfstream.online.belief_update import belief_of, predicted_belief, refreshed, up_to_date, with_prediction
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
+from vmfstream.online.prediction import TOLERANCE, lowest_cosine, posterior, score_polynomial
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view, with_documents
-from vmfstream.online.state import OpenSlice, SliceSums, TrackerSettings, TrackState, WindowSlice, rows_of, stack
+from vmfstream.online.state import (
+    OpenSlice,
+    Rows,
+    SliceSums,
+    TrackerSettings,
+    TrackState,
+    WindowSlice,
+    narrowed,
+    rows_of,
+    stack,
+)
 from vmfstream.online.takeovers import with_takeovers
+from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.window import refit, topics_for
 from vmfstream.records import Event
 
@@ -27,38 +42,66 @@ WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
 
 
-def judge(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, float]:
+def judge(state: TrackState, settings: TrackerSettings, *, describe: bool = True) -> tuple[TrackState, float]:
     """Score the open slice's documents under the prediction made before it began, for every persistence of the grid.
 
     The persistence with the largest decayed mean log-density leads from now on. To be called before the vocabulary
-    changes.
+    changes. ``settings`` hold the grid. Without ``describe`` only the sample that judges it is scored.
 
     Returns
     -------
     state : with new scores and leader.
     predicted : mean log-density per document under the persistence that led so far, in nats relative to the uniform
-        density; NaN if nothing was predicted.
+        density; NaN if nothing was predicted, or not to be described.
     """
-    x = stack([rows for rows, _ in state.open.kept], state.dim)
-    has_prediction = rows_of(x) and not filtering.is_first_slice(state)
-    predicted = predictive_log_likelihood(state, x, settings) if has_prediction else np.zeros(0)
-    if not len(predicted):
+    kept = [rows for rows, _ in state.open.kept]
+    documents = sum(map(rows_of, kept))
+    predicted = np.zeros(0)
+    if describe and documents and not filtering.is_first_slice(state):
+        predicted = predictive_log_likelihood(state, stack(kept, state.dim), settings)
+    if filtering.is_first_slice(state) or not (len(predicted) if describe else documents):
         return state, float("nan")
-    sample = np.random.default_rng([settings.seed, state.slice, 1]).permutation(rows_of(x))[
-        : settings.persistence.judged_documents
-    ]
-    judged = x[np.sort(sample)]
-    stats = filtering.statistics(state)
-    bases = (
-        filtering.anchored(state, filtering.run(state, stats, j, settings)[2])
-        for j in range(len(settings.persistences))
-    )
-    means = np.array([_mean(predictive_log_likelihood(state, judged, settings, base=base)) for base in bases])
+    order = np.random.default_rng([settings.seed, state.slice, 1]).permutation(documents)
+    judged = _rows_at(kept, np.sort(order[: settings.persistence.judged_documents]), state.dim)
+    if not directed(judged).any():
+        return state, _mean(predicted)
+    means = _grid_means(state, judged, settings)
     scores = settings.persistence.score_memory * state.scores + means
     leader = int(np.argmax(scores))
     if leader != state.leader:
         state = with_prediction(replace(state, leader=leader), settings)
     return replace(state, scores=scores), _mean(predicted)
+
+
+def _rows_at(parts: list[Rows], numbers: NDArray[np.intp], dim: int) -> Rows:
+    """Take rows by their ascending numbers out of parts that follow each other."""
+    ends = np.cumsum([rows_of(part) for part in parts])
+    cuts = np.searchsorted(numbers, ends)
+    starts = ends - [rows_of(part) for part in parts]
+    taken = np.split(numbers, cuts[:-1])
+    return stack([part[own - low] for part, own, low in zip(parts, taken, starts, strict=True) if len(own)], dim)
+
+
+def _grid_means(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:
+    """Mean log-density of documents under the prediction of every persistence of the grid, in nats.
+
+    Of each prediction only the rows of the documents' words are made.
+    """
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
+    narrow = narrowed(x)
+    stats = filtering.statistics(state)
+    means = []
+    for j in range(len(settings.persistences)):
+        p = filtering.run(state, stats, j, settings)[2]
+        belief = belief_of(state, p, anchored_norms(state.anchor, p, state.k), state.n, settings)
+        poly = score_polynomial(belief)
+        if poly.error > TOLERANCE:
+            means.append(_mean(predictive_log_likelihood(state, x, settings, base=anchored(state, p))))
+            continue
+        f = beliefs.anchored(state.anchor[narrow.words], p[narrow.words], state.k)
+        _, loglik, label = posterior(narrow.x, belief._replace(f=f), threads=settings.threads, poly=poly)
+        means.append(_mean(loglik[label >= 0]))
+    return np.array(means)
 
 
 @overload
@@ -82,9 +125,13 @@ def close(
     unless the slice is to be described (``describe``). ``settings`` as in `judge`.
     """
     ending = state.open
-    resp = np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in ending.kept]])
-    x = stack([rows for rows, _ in ending.kept], state.dim)
     viewed = describe or state.life is not None
+    learnt = state.refits.after_slice(ending.documents)
+    kept = ending.kept_documents
+    whole = ending.documents == kept and (viewed or learnt.allows(kept, settings))
+    used = ending.kept if whole or viewed else ()
+    resp = np.concatenate([np.zeros((0, state.kp), np.float32), *[r for _, r in used]])
+    x = stack([rows for rows, _ in used], state.dim)
     prediction = None
     if viewed and not filtering.is_first_slice(state):
         belief = predicted_belief(state, settings)
@@ -93,25 +140,27 @@ def close(
         if not ending.fitted:
             state = lifecycle.with_arrivals(state, x, belief, settings)
     kappa = _concentration(up_to_date(state), settings)
-    state = replace(state, kappa=kappa, refits=state.refits.after_slice(ending.documents))
-    whole = ending.documents == len(resp) and (viewed or state.refits.allows(len(resp), settings))
+    state = replace(state, kappa=kappa, refits=learnt)
     smoothed: list[TopicView] = []
     filtered: TopicView | None = None
     alarms: list[Event] = []
+    pairs = TopicPairs(settings)
     if whole:
         state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)))
         while _overfull(state, settings):
             state = _commit_oldest(state, settings, smoothed if viewed else None)
-        state, events = lifecycle.with_births(state, settings)
+        state, events = lifecycle.with_births(state, settings, pairs)
         if ending.n.any() and not ending.fitted:
             state, ended = _refitted(state, settings)
             events += ended
-        state, merged = with_mergers(state, settings)
+        state, merged = with_mergers(state, settings, pairs)
         state, dormancy = lifecycle.with_dormancy(state, counts(state.window[-1:], state.kp)[: state.k], settings)
+        state = _settled(state)
         before, h, p = filtering.run(state, statistics(state), state.leader, settings)
-        state, taken = with_takeovers(state, h, settings)
+        state, taken = with_takeovers(state, h, settings, pairs)
         if taken:
             events += taken
+            state = _settled(state)
             before, h, p = filtering.run(state, statistics(state), state.leader, settings)
         resp = state.window[-1].resp
         if viewed:
@@ -130,8 +179,8 @@ def close(
         if filtered is not None:
             state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
         state, dormancy = lifecycle.with_dormancy(state, ending.n[: state.k], settings)
-        state, events = lifecycle.with_births(state, settings)
-        state, merged = with_mergers(state, settings)
+        state, events = lifecycle.with_births(state, settings, pairs)
+        state, merged = with_mergers(state, settings, pairs)
         p = filtering.past(state, state.leader)
     events = [*events, *merged, *dormancy, *alarms]
     n = state.n_past + counts(state.window, state.kp)
@@ -141,6 +190,11 @@ def close(
         return state, None
     cosine = mean_cosines(x, filtered)
     return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction)
+
+
+def _settled(state: TrackState) -> TrackState:
+    """Make the sums of the window from its documents, as a state that is restored does."""
+    return replace(state, window=tuple(w.settled() for w in state.window))
 
 
 def _refitted(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from scipy.sparse import csr_array, vstack
 from vmfstream.arrays import Matrix as Matrix
 from vmfstream.arrays import Rows as Rows
 from vmfstream.arrays import Vector as Vector
-from vmfstream.directional.kernels import accumulate, zeros
+from vmfstream.directional.kernels import accumulate, copied, padded, zeros
 from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.settings import TrackerSettings as TrackerSettings
 from vmfstream.records import Arrays as Arrays
@@ -88,6 +89,39 @@ class WindowSlice:
     def sums(self) -> SliceSums:
         """Sums of its documents by their memberships."""
         return SliceSums.of(self.x, self.resp)
+
+    def rearranged(self, change: Callable[[Matrix], Matrix]) -> WindowSlice:
+        """Change columns of the memberships, and of the sums if they were made; ``change`` must be linear."""
+        known = self._known
+        return self._changed(change(self.resp), None if known is None else SliceSums(known.words, change(known.s)))
+
+    def with_memberships(self, resp: Matrix, topics: NDArray[np.intp]) -> WindowSlice:
+        """Replace the memberships by ``resp`` (N, kp), which differs in the columns ``topics`` only."""
+        known = self._known
+        if known is None:
+            return self._changed(resp, None)
+        part = np.zeros((len(resp), padded(len(topics))), resp.dtype)
+        part[:, : len(topics)] = resp[:, topics]
+        rows = np.flatnonzero(part.any(axis=1))
+        few = SliceSums.of(self.x[rows], part[rows])
+        s = copied(known.s)
+        s[:, topics] = 0.0
+        s[np.ix_(np.searchsorted(known.words, few.words), topics)] = few.s[:, : len(topics)]
+        return self._changed(resp, SliceSums(known.words, s))
+
+    def settled(self) -> WindowSlice:
+        """Forget sums that were changed, not made from the documents: after a restart they would not be the same."""
+        return WindowSlice(self.index, self.x, self.resp) if "changed" in vars(self) else self
+
+    @property
+    def _known(self) -> SliceSums | None:
+        return vars(self).get("sums")
+
+    def _changed(self, resp: Matrix, sums: SliceSums | None) -> WindowSlice:
+        found = WindowSlice(self.index, self.x, resp)
+        if sums is not None:
+            vars(found).update(sums=sums, changed=True)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,8 @@ from vmfstream.online.lifecycle import with_room
 from vmfstream.online.matching import centred_cosines
 from vmfstream.online.settings import TakeoverSettings
 from vmfstream.online.state import Matrix, Sample, SliceSums, TrackerSettings, TrackState, Vector
-from vmfstream.online.topic_slots import merging_evidence, with_topic, without_topic
+from vmfstream.online.topic_pairs import TopicPairs
+from vmfstream.online.topic_slots import with_topic, without_topic
 from vmfstream.records import Event
 
 
@@ -71,7 +72,9 @@ def changed_topics(
     return Changed(np.flatnonzero(changed[: state.k]), gain[: state.k], before, alone)
 
 
-def with_takeovers(state: TrackState, h: Matrix, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
+def with_takeovers(
+    state: TrackState, h: Matrix, settings: TrackerSettings, pairs: TopicPairs | None = None
+) -> tuple[TrackState, list[Event]]:
     """Give the newest documents of topics that have become something else topics of their own.
 
     The old topic keeps its id, its past and the documents that are more like it, or ends if there is no room for both.
@@ -81,9 +84,11 @@ def with_takeovers(state: TrackState, h: Matrix, settings: TrackerSettings) -> t
     state : at the end of a slice.
     h : (D, kp) data part of the belief about the topics at the end of the newest slice, which the window holds.
     settings : those of the run.
+    pairs : which topics may be one, as far as it is known by now.
     """
     events: list[Event] = []
     rules = settings.takeovers
+    pairs = TopicPairs(settings) if pairs is None else pairs
     if state.life is None or (state.warm_up and len(state.window) <= rules.recent_slices):
         return state, events
     stats = filtering.statistics(state)
@@ -93,22 +98,22 @@ def with_takeovers(state: TrackState, h: Matrix, settings: TrackerSettings) -> t
         if old in state.ids:  # unless it was merged to make room for another
             members = _newest_documents(state, _column(state, old), _turned(found, topic), rules)
             if len(members) >= rules.least_documents:
-                state, more = _split(state, old, members, float(found.gain[topic]), settings)
+                state, more = _split(state, old, members, float(found.gain[topic]), settings, pairs)
                 events += more
     return state, events
 
 
 def _split(
-    state: TrackState, old: int, members: Sample, gain: float, settings: TrackerSettings
+    state: TrackState, old: int, members: Sample, gain: float, settings: TrackerSettings, pairs: TopicPairs
 ) -> tuple[TrackState, list[Event]]:
     """Let ``members`` leave the topic with the id ``old``, which ends if there is no room for both."""
-    roomy, events = with_room(state, settings, gain, lambda: merging_evidence(state, settings))
+    roomy, events = with_room(state, settings, gain, pairs)
     state = state if roomy is None else roomy
     event = Event("split", old, state.next_id, value=float(len(members)), evidence=gain)
     state, events = with_topic(state, members, settings), [*events, event]
     if roomy is None:
         column = _column(state, old)
-        cosine = merging_evidence(state, settings, topic=column)[1][0]
+        cosine = pairs.evidence(state, topic=column)[1][0]
         cosine[column], cosine[-1] = -3.0, -2.0  # its other documents do not follow those that left, if they may choose
         state = without_topic(state, column, int(np.argmax(cosine)))
         events.append(Event("ended", old, value=0.0))

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.bayes.temporal.chain import convolve
-from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros
-from vmfstream.online import filtering
 from vmfstream.online.state import NEVER, Lifecycle, Matrix, Sample, TrackerSettings, TrackState
 
 PER_TOPIC = (
@@ -28,8 +26,6 @@ PER_TOPIC = (
 
 ADDITIVE = ("recent_counts", "decayed_share", "reference_share")
 """Those that add up when two topics become one."""
-
-_BLOCK = 2048  # rows of a matrix that are looked at in double precision at once
 
 
 def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.int64]) -> TrackState:
@@ -50,7 +46,7 @@ def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.in
         n=_chosen(state.n, wide),
         n_past=_chosen(state.n_past, wide),
         past=None if state.past is None else tuple(placed(h) for h in state.past),
-        window=state.window if as_they_are else tuple(replace(w, resp=placed(w.resp)) for w in state.window),
+        window=state.window if as_they_are else tuple(w.rearranged(placed) for w in state.window),
         smoothed_drift_angle=_chosen(state.smoothed_drift_angle, wide, np.nan),
         life=None if state.life is None else with_columns(state.life, columns),
     )
@@ -101,9 +97,10 @@ def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) ->
         rows = members.row[members.slice == w.index]
         if len(rows):
             resp = w.resp.copy()
+            left = np.append(np.flatnonzero(resp[rows].any(axis=0)), k)
             resp[rows] = 0.0
             resp[rows, k] = 1.0
-            w = replace(w, resp=resp)
+            w = w.with_memberships(resp, left)
         window.append(w)
     state = replace(state, window=tuple(window), next_id=state.next_id + 1)
     first = window[0].index if window else state.slice + 1
@@ -142,7 +139,7 @@ def with_topics_merged(state: TrackState, gone: int, into: int) -> TrackState:
         state,
         n_past=sum_up(state.n_past),
         past=None if state.past is None else tuple(sum_up(h) for h in state.past),
-        window=tuple(replace(w, resp=sum_up(w.resp)) for w in state.window),
+        window=tuple(w.rearranged(sum_up) for w in state.window),
         life=life,
     )
     return _without(together, gone)
@@ -166,31 +163,3 @@ def without_topic(state: TrackState, gone: int, successor: int) -> TrackState:
 def _without(state: TrackState, gone: int) -> TrackState:
     stay = np.delete(np.arange(state.k), gone)
     return rearranged(state, stay, state.ids[stay])
-
-
-def merging_evidence(
-    state: TrackState, settings: TrackerSettings, topic: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
-
-    M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
-
-    ``state`` and ``settings`` as they are at the end of a slice. Only the row of one ``topic``, (1, K), if it is given.
-    """
-    _, h, _ = filtering.run(state, filtering.statistics(state), state.leader, settings)
-    b = state.anchor.astype(np.float64)
-    rows = slice(None) if topic is None else slice(topic, topic + 1)
-    gram, cross, squares = np.zeros((state.k if topic is None else 1, state.k)), np.zeros(state.k), np.zeros(state.k)
-    for low in range(0, state.dim, _BLOCK):
-        part = b[low : low + _BLOCK]
-        f = h[low : low + _BLOCK, : state.k] + part[:, None]
-        gram += f[:, rows].T @ f
-        cross += f.T @ part
-        squares += np.einsum("ij,ij->j", f, f)
-    lengths, square = np.sqrt(squares), float(b @ b)
-    both = squares[rows, None] + squares + square + 2.0 * (gram - cross[rows, None] - cross)
-    own = log_partition(state.dim, lengths)
-    joint = log_partition(state.dim, np.sqrt(np.maximum(both, 0.0)))
-    evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[rows, None] - own
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-    return np.asarray(evidence), np.clip(gram * scale[rows, None] * scale, -1.0, 1.0)

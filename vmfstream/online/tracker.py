@@ -25,7 +25,7 @@ from vmfstream.online.results import StepInfo as StepInfo
 from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, read_only, rows_of
 from vmfstream.online.vocabulary_change import regrown
-from vmfstream.online.window import first_fit, topics_for
+from vmfstream.online.window import cold_fits, topics_for
 
 Regrow: TypeAlias = Callable[[], tuple[NDArray[np.int32], Sequence[Rows], Rows]]
 """Changes the vocabulary and returns ``(columns, window, kept)`` in the new one.
@@ -50,7 +50,7 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
     rng = np.random.default_rng([settings.seed, open_slice, 0])
     leader = settings.persistences.index(sorted(settings.persistences)[len(settings.persistences) // 2])
     k, fitted = topics_for(parts, settings), sum(map(rows_of, parts))
-    fit = first_fit(parts, k, settings, settings.persistences[leader], rng)
+    fit = cold_fits(parts, k, settings, settings.persistences[leader], rng)
     kp = padded(k)
     window = tuple(
         WindowSlice(index, x, resp) for (index, x), resp in zip(slices, fit.resp[: len(slices)], strict=True)
@@ -141,7 +141,7 @@ def end_slice(
     regrow : called once, after the slice was judged in the old vocabulary; None keeps the vocabulary.
     describe : False leaves out the result, whose views of the topics cost passes over all words.
     """
-    state, predicted = judge(state, settings)
+    state, predicted = judge(state, settings, describe=describe)
     if regrow is not None:
         state = regrown(state, *regrow(), settings)
     state, result = close(state, predicted, settings, describe=describe)

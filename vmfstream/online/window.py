@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.flat import variational
-from vmfstream.bayes.predictive import memberships
-from vmfstream.bayes.starts import annealed_starts
+from vmfstream.bayes.starts import annealed_starts, sampled_start
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.annealing import melting
@@ -55,30 +54,23 @@ class Refit:
         return float((self.bound - self.present) / max(abs(self.bound), 1e-300))
 
 
-def first_fit(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
-    """Fit the first slices; topics are looked for in a sample of many documents, and the smoother takes in the rest."""
+def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
+    """Fit slices from nothing: a static fit, then the smoother.
+
+    Several starts compete on few documents. In many, topics are looked for in a sample, and all documents continue.
+    """
     x = stack(list(xs), int(xs[0].shape[1]))
     rules = settings.fitting
-    most = max(rules.sampled_documents, rules.documents_per_topic * k)
-    if rows_of(x) <= most:
-        return cold_fits(xs, k, settings, omega, rng)
-    sample = x[np.sort(rng.permutation(rows_of(x))[:most])]
-    if directed_rows(sample) < k:
-        return cold_fits(xs, k, settings, omega, rng)
-    fits = static_fits(sample, k, settings, rng, min(settings.cold_starts, LEAST_STARTS))
-    fit, prior = max(fits, key=lambda found: float(found[0].trace[-1]))
-    resp = np.zeros((rows_of(x), padded(k)), np.float32)
-    resp[:, :k] = memberships(x, fit.f, fit.gamma, fit.kappa, np.log(fit.rho / fit.rho.sum()))[0]
-    resp[~directed(x)] = 0
-    return from_static(xs, resp, fit, prior, settings, omega)
-
-
-def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
-    """Fit slices from nothing, several times, and return the best: a static fit, then the smoother."""
-    x = stack(list(xs), int(xs[0].shape[1]))
-    fewer = max(LEAST_STARTS, round(settings.fitting.cold_documents / max(1, rows_of(x))))
+    most = max(rules.sampled_documents, rules.sampled_per_topic * k)
+    if rows_of(x) > most:
+        rows = np.sort(rng.permutation(rows_of(x))[:most])
+        if directed_rows(x[rows]) >= k:
+            resp = sampled_start(x, rows, k, rng, min(settings.cold_starts, LEAST_STARTS))
+            fit, prior = static_fit(x, resp, k, settings)
+            return from_static(xs, fit, prior, settings, omega)
+    fewer = max(LEAST_STARTS, round(rules.cold_documents / max(1, rows_of(x))))
     fits = static_fits(x, k, settings, rng, min(settings.cold_starts, fewer))
-    candidates = (from_static(xs, fit.resp, fit, prior, settings, omega) for fit, prior in fits)
+    candidates = (from_static(xs, fit, prior, settings, omega) for fit, prior in fits)
     return max(candidates, key=lambda c: c.bound)
 
 
@@ -87,25 +79,25 @@ def static_fits(
 ) -> Iterator[tuple[variational.FlatFit, Prior]]:
     """Fit variational B-vMFmix to rows of all times, once per start: annealed EM, then the Bayesian sweeps."""
     for resp in annealed_starts(x, k, rng, starts):
-        prior = moment_prior(x, resp, k, alpha=settings.alpha)
-        yield variational.fit(x, resp, k, prior, kappa="point", max_iter=settings.fitting.flat_sweeps), prior
+        yield static_fit(x, resp, k, settings)
+
+
+def static_fit(x: Rows, resp: Matrix, k: int, settings: TrackerSettings) -> tuple[variational.FlatFit, Prior]:
+    """Fit variational B-vMFmix to rows of all times from memberships ``resp`` (N, kp)."""
+    prior = moment_prior(x, resp, k, alpha=settings.alpha)
+    return variational.fit(x, resp, k, prior, kappa="point", max_iter=settings.fitting.flat_sweeps), prior
 
 
 def from_static(
-    xs: Sequence[Rows],
-    resp: Matrix,
-    fit: variational.FlatFit,
-    prior: Prior,
-    settings: TrackerSettings,
-    omega: float,
+    xs: Sequence[Rows], fit: variational.FlatFit, prior: Prior, settings: TrackerSettings, omega: float
 ) -> Refit:
-    """Link a static ``fit`` over slices by the smoother, from memberships ``resp`` (N, kp), ``prior`` as the anchor."""
+    """Link a static ``fit`` over slices by the smoother, with its ``prior`` as the anchor."""
     k = len(fit.rho)
     anchor = np.asarray(prior.b, np.float32)
     splits = np.cumsum([rows_of(part) for part in xs])[:-1]
     linked = fit_smoother(
         xs,
-        np.split(resp, splits),
+        np.split(fit.resp, splits),
         float(fit.kappa.mean[0]),
         np.zeros(k),
         np.zeros((len(anchor), padded(k)), np.float32),

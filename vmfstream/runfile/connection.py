@@ -18,6 +18,10 @@ from vmfstream.runfile.repair import read_directory, repair
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
 
+_MARK = slice(8, 12)
+"""Bytes of a file by which it is known to be of DuckDB: names such as x.jsonl mean other things to it."""
+
+
 @contextmanager
 def connected(path: Path, *, read_only: bool, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the file, yield the connection, and close it; an open transaction is rolled back.
@@ -63,6 +67,11 @@ def _check_path(path: Path, read_only: bool) -> None:
             )
         if read_only and not path.exists():
             raise InputError(f"there is no run file at {path}")
+        if path.exists() and not abandoned(path):
+            with path.open("rb") as file:
+                head = file.read(_MARK.stop)
+            if head and head[_MARK] != b"DUCK":
+                raise _no_run_file(path)
     except OSError as error:
         raise InputError(f"cannot access the run file {path}: {error.strerror}") from error
 
@@ -99,10 +108,14 @@ def _held(path: Path, timeout: float, error: duckdb.Error) -> str:
     return f"the run file {path} is held by {who} and was not released within {timeout:g} s; stop it or wait"
 
 
+def _no_run_file(path: Path) -> InputError:
+    return InputError(f"{path} is not a DuckDB file, so it is no run file; choose another path")
+
+
 def _unusable(path: Path, error: duckdb.Error) -> InputError:
     message = explain(error)
     if "not a valid DuckDB database file" in message:
-        return InputError(f"{path} is not a DuckDB file, so it is no run file; choose another path")
+        return _no_run_file(path)
     if "Permission denied" in message or "Read-only file system" in message:
         return InputError(f"no permission to open the run file {path}: {message}; change its rights or use another")
     if abandoned(path):

@@ -1,17 +1,21 @@
 """The grain: how near a document is expected to be to the mean direction of its story, compiled.
 
 A longer document is a larger sample of its story's words and lies nearer to the mean direction; it also has more in
-common with everything else. The automatic grain follows the effective number of words of a row x, 1 / sum_w x_w^4,
-which is L if L words weigh the same. With the mean m of it over the documents so far
+common with everything else. The automatic grain of a document follows its effective number of words, (sum_w |x_w|)^2
+for the row x, which is L if L words weigh the same:
 
-    grain = .15 (m / 9)^.6, at least .15 and at most .45
+    grain = .15 sqrt(words / 12), at least .15 and at most .5
 
-The cosine of L words with their distribution grows as sqrt(L) while most of them occur once; .6 and 9 were chosen on
-streams, see `docs/results.md`. Below .15 two documents hardly ever begin a story together, and stories that grew take
-everything. At 20,000 documents their weight is halved.
+The cosine of L words with their distribution grows as sqrt(L) while most of them occur once; 12 and .5 were chosen on
+streams, see `docs/results.md`. Below .15 two documents hardly ever begin a story together; with a grain that is too low
+for them, long documents of all stories join the one that grew most.
 
-``memory`` is what the mixture remembers, changed in place; ``model`` are its settings as numbers; ``documents`` are
-rows, of which ``i`` is one; ``slot`` is the place of a story, ``grain`` a number in (0, 1).
+The concentration of a document is kappa = D grain / (1 - grain^2), its weight is that over the concentration at the
+coarsest grain, or at the given one.
+
+``memory`` is what the mixture remembers, changed in place, and ``scale``, ``size``, ``square``, ``first``, ``last``,
+``base``, ``ceiling`` and ``slope`` are its arrays; ``model`` are its settings as numbers; ``slot`` is the place of a
+story, ``grain`` a number in (0, 1), ``values`` are those of a row.
 """
 
 from __future__ import annotations
@@ -22,62 +26,47 @@ import numpy as np
 from numba import njit
 
 from vmfstream.directional.bessel_scalars import ell, terms
-from vmfstream.stories.memory import OLDEST
 
-KAPPA_SQUARED, PRIOR_SQUARED, OPENING, GRAIN, WORDS, COUNT, NEXT = range(7)
-"""Places in ``Memory.scale``: kappa^2; C_0^2; log P(new) + log p(x | new) but for what all stories share; the grain;
-the sum of effective words and the weight of their documents; the weight at which the grain is set next."""
+KAPPA_SQUARED, PRIOR_SQUARED, OPENING, GRAINS, COUNT = range(5)
+"""Places in ``Memory.scale``: kappa^2 at weight 1; C_0^2; log alpha + log C_D(C_0); the sum of the grains of documents
+and their number."""
 
-COARSEST, FINEST = 0.15, 0.45
-_SHORT, _POWER = 9.0, 0.6
-_MEMORY = 20_000.0
-_STEP = 1.05
+COARSEST, FINEST = 0.15, 0.5
+_SHORT = 12.0
 
 
 @njit(cache=True, nogil=True)
 def set_grain(memory, model, grain):  # type: ignore[no-untyped-def]
-    """Set the concentrations that belong to a grain; scores of living stories must be set anew, see `rescore`."""
+    """Set the concentrations that belong to the grain at which the weight of a document is 1."""
     kappa = model.dimension * grain / (1.0 - grain * grain)
     prior = model.prior * kappa
-    new = ell(model.dimension, math.hypot(kappa, prior)) - ell(model.dimension, prior)
     memory.scale[KAPPA_SQUARED] = kappa * kappa
     memory.scale[PRIOR_SQUARED] = prior * prior
-    memory.scale[OPENING] = model.log_alpha + new
-    memory.scale[GRAIN] = grain
+    memory.scale[OPENING] = model.log_alpha - ell(model.dimension, prior)
 
 
 @njit(cache=True, nogil=True)
-def rescore(memory, model, slot):  # type: ignore[no-untyped-def]
+def grain_of(values):  # type: ignore[no-untyped-def]
+    """Return the automatic grain of a document."""
+    total = 0.0
+    for value in values:
+        total += abs(np.float64(value))
+    return min(max(COARSEST * total / math.sqrt(_SHORT), COARSEST), FINEST)
+
+
+@njit(cache=True, nogil=True)
+def weight_of(grain):  # type: ignore[no-untyped-def]
+    """Return the weight of a document by its automatic grain."""
+    return grain / (1.0 - grain * grain) / (COARSEST / (1.0 - COARSEST * COARSEST))
+
+
+@njit(cache=True, nogil=True)
+def rescore(slot, model, scale, size, square, first, last, base, ceiling, slope):  # type: ignore[no-untyped-def]
     """Set what the score of a story is made of from its count, its times and its square."""
-    square = max(memory.square[slot], 0.0)
-    concentration = math.sqrt(memory.scale[KAPPA_SQUARED] * square + memory.scale[PRIOR_SQUARED])
+    concentration = math.sqrt(scale[KAPPA_SQUARED] * max(square[slot], 0.0) + scale[PRIOR_SQUARED])
     own, cosine, _, _ = terms(model.dimension, concentration)
-    slope = 0.5 * memory.scale[KAPPA_SQUARED] * cosine / concentration
-    tempo = 1.0 + (memory.last[slot] - memory.first[slot]) / model.tempo
-    memory.base[slot] = 2.0 * math.log(memory.size[slot]) - math.log(tempo) - own
-    memory.ceiling[slot] = memory.base[slot] + own + slope
-    memory.slope[slot] = 2.0 * slope
-
-
-@njit(cache=True, nogil=True)
-def follow_length(memory, model, documents, i):  # type: ignore[no-untyped-def]
-    """Count the effective words of document ``i``, and now and then set the grain by their mean."""
-    scale = memory.scale
-    fourth = 0.0
-    for j in range(documents.bounds[i], documents.bounds[i + 1]):
-        square = np.float64(documents.values[j]) ** 2
-        fourth += square * square
-    scale[WORDS] += 1.0 / fourth
-    scale[COUNT] += 1.0
-    if scale[COUNT] < scale[NEXT]:
-        return
-    grain = COARSEST * (scale[WORDS] / scale[COUNT] / _SHORT) ** _POWER
-    set_grain(memory, model, min(max(grain, COARSEST), FINEST))
-    slot = memory.counters[OLDEST]
-    while slot >= 0:
-        rescore(memory, model, slot)
-        slot = memory.newer[slot]
-    if scale[COUNT] >= _MEMORY:
-        scale[WORDS] *= 0.5
-        scale[COUNT] *= 0.5
-    scale[NEXT] = max(scale[COUNT] + 1.0, math.floor(_STEP * scale[COUNT]))
+    steep = 0.5 * scale[KAPPA_SQUARED] * cosine / concentration
+    tempo = 1.0 + (last[slot] - first[slot]) / model.tempo
+    base[slot] = 2.0 * math.log(size[slot]) - math.log(tempo) - own
+    ceiling[slot] = base[slot] + own
+    slope[slot] = 2.0 * steep

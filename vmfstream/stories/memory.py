@@ -17,9 +17,10 @@ last, mark of the last visit."""
 class Memory(NamedTuple):
     """State of a sequential mixture. A story has a slot; slots are used again, ids are not.
 
-    With S slots, D columns and g(q) = ell(|kappa r + C_0 m_0|) for |r|^2 = q, the score of a document x at time t is
+    With S slots, D columns and g(q) = ell(|kappa r + C_0 m_0|) for |r|^2 = q, where r is the sum of rows times their
+    weights w, the score of a document x of weight w at time t is
 
-        log P(c) + log p(x | c) = base + g(q + 2 r'x + 1) - (n + 1) log(1 + (t - last) / (b_0 + last - first)),
+        log P(c) + log p(x | c) = base + g(q + 2 w r'x + w^2) - (n + 1) log(1 + (t - last) / (b_0 + last - first)),
 
     but for what all stories share.
     """
@@ -35,7 +36,7 @@ class Memory(NamedTuple):
     base: NDArray[np.float64]
     """(S,) 2 log n - log(1 + (last - first) / b_0) - g(q)."""
     ceiling: NDArray[np.float64]
-    """(S,) base + g(q) + g'(q): with 2 g'(q) r'x a bound of the score, for g is concave."""
+    """(S,) base + g(q): with g'(q) (2 w r'x + w^2) a bound of the score, for g is concave."""
     slope: NDArray[np.float64]
     """(S,) 2 g'(q)."""
     older: NDArray[np.int64]
@@ -46,19 +47,23 @@ class Memory(NamedTuple):
     dot: NDArray[np.float64]
     visited: NDArray[np.int64]
     candidates: NDArray[np.int64]
-    """(S,) r'x, mark of the last visit, slots visited for one document."""
+    bounds: NDArray[np.float64]
+    """(S,) w r'x, mark of the last visit, slots visited for one document and bounds of their scores."""
     words: Lists
-    """S lists: the words of each story."""
+    """S tables: of each word of a story, where in the word's list its weight is."""
     postings: Lists
     """D lists: the slots of the stories that hold a word, and the word's weight in r."""
     pool: Pool
+    """Memory of the postings."""
+    places: Pool
+    """Memory of the words."""
     dense: NDArray[np.float32]
     """(S, D) sums of rows; (1, 0) in a sparse mixture."""
     counters: NDArray[np.int64]
     clock: NDArray[np.float64]
     """(2,) newest time, relative to the origin; the origin."""
     scale: NDArray[np.float64]
-    """(7,) concentrations of the formulas and what the grain follows, see `vmfstream.stories.grain`."""
+    """(5,) concentrations of the formulas and the grains so far, see `vmfstream.stories.grain`."""
 
 
 def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
@@ -83,13 +88,15 @@ def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
         dot=np.zeros(slots),
         visited=np.zeros(slots, np.int64),
         candidates=np.zeros(slots, np.int64),
+        bounds=np.zeros(slots),
         words=empty_lists(slots),
         postings=empty_lists(0 if dense else columns),
         pool=empty_pool(0 if dense else 1024),
+        places=empty_pool(0 if dense else 1024, np.int32),
         dense=np.zeros((slots, columns), np.float32) if dense else np.zeros((1, 0), np.float32),
         counters=counters,
         clock=np.zeros(2),
-        scale=np.zeros(7),
+        scale=np.zeros(5),
     )
 
 
@@ -109,6 +116,7 @@ def more_slots(memory: Memory, slots: int) -> Memory:
         words=more_lists(memory.words, slots),
         postings=memory.postings,
         pool=memory.pool,
+        places=memory.places,
         counters=memory.counters,
         clock=memory.clock,
         scale=memory.scale,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows
-from vmfstream.stories.grain import COARSEST, COUNT, GRAIN, NEXT, WORDS, set_grain
+from vmfstream.stories.grain import COARSEST, COUNT, GRAINS, set_grain, weight_of
 from vmfstream.stories.lists import more_lists, wider_pool
 from vmfstream.stories.memory import (
     DOCUMENTS,
@@ -22,6 +22,7 @@ from vmfstream.stories.memory import (
 )
 from vmfstream.stories.passes import (
     DONE,
+    NEEDS_PLACES,
     NEEDS_POOL,
     NEEDS_RETIRED,
     NEEDS_SLOTS,
@@ -31,6 +32,8 @@ from vmfstream.stories.passes import (
     label_rows,
     learn_rows,
     place_stories,
+    strongest_words,
+    sums_by_story,
 )
 from vmfstream.stories.settings import AUTO, StorySettings, constants
 
@@ -46,7 +49,7 @@ class Living(NamedTuple):
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     sums: Rows
-    """(S, D) sums of their rows, float32: a csr_array, or dense if rows are."""
+    """(S, D) sums of their rows times their weights, float32: a csr_array, or dense if rows are."""
 
 
 class Retired(NamedTuple):
@@ -78,19 +81,21 @@ class Learnt(NamedTuple):
 class SequentialMixture:
     """Sequential Dirichlet-process mixture of von Mises-Fisher distributions whose clusters have a tempo.
 
-    Documents x are unit rows; story c has n_c documents, the sum r_c of their rows, came first at s_c and last at t_c.
-    A document that arrives at t joins for good the most probable of the stories and of a new one:
+    Documents x are unit rows; story c has n_c documents, the sum r_c of their rows times their weights w, came first at
+    s_c and last at t_c. A document that arrives at t joins for good the most probable of the stories and of a new one:
 
-        log p(x | c)   = L(kappa) + L(kappa r_c + C_0 m_0) - L(kappa (r_c + x) + C_0 m_0)
-        log p(x | new) = L(kappa) + L(C_0) - L(kappa x + C_0 m_0)
+        log p(x | c)   = L(w kappa) + L(kappa r_c + C_0 m_0) - L(kappa (r_c + w x) + C_0 m_0)
+        log p(x | new) = L(w kappa) + L(C_0) - L(w kappa x + C_0 m_0)
         log P(c)       = log n_c + log(n_c b_0 / b_c) - (n_c + 1) log(1 + (t - t_c) / b_c),   b_c = b_0 + t_c - s_c
         log P(new)     = log alpha
 
-    with L(v) = log C_D(|v|), the mean direction integrated out under its prior vMF(m_0, C_0), and m_0 orthogonal to all
-    documents. P(c) is that of a Chinese restaurant process times the predictive density of the gap t - t_c in units of
-    b_0: gaps of a story are exponential, their rate has an exponential prior of mean 1 / b_0. A story of one document
-    loses half its weight in the half-life (sqrt(2) - 1) b_0; others follow the tempo that they had. A story that nobody
-    joined for 8 half-lives is retired. A document of a sparse matrix joins only stories with r_c'x other than 0.
+    with L(v) = log C_D(|v|), w kappa the concentration of the document, w = 1 if a grain is given (see
+    `vmfstream.stories.grain`), the mean direction integrated out under its prior vMF(m_0, C_0), and m_0 orthogonal to
+    all documents. P(c) is that of a Chinese restaurant process times the predictive density of the gap t - t_c in units
+    of b_0: gaps of a story are exponential, their rate has an exponential prior of mean 1 / b_0. A story of one
+    document loses half its weight in the half-life (sqrt(2) - 1) b_0; others follow the tempo that they had. A story
+    that nobody joined for 8 half-lives is retired. A document of a sparse matrix joins only stories with r_c'x other
+    than 0.
 
     Parameters
     ----------
@@ -153,8 +158,10 @@ class SequentialMixture:
 
     @property
     def grain(self) -> float:
-        """Grain in force."""
-        return float(self._memory.scale[GRAIN])
+        """The grain given, or the mean of the automatic grains of documents."""
+        if self.settings.grain != AUTO:
+            return self.settings.grain
+        return float(self._memory.scale[GRAINS] / self._memory.scale[COUNT]) if self._memory.scale[COUNT] else COARSEST
 
     @property
     def nbytes(self) -> int:
@@ -207,6 +214,8 @@ class SequentialMixture:
                 self._memory = more_slots(self._memory, 2 * len(self._memory.ids))
             elif reason == NEEDS_POOL:
                 self._memory = self._memory._replace(pool=wider_pool(self._memory.pool, need))
+            elif reason == NEEDS_PLACES:
+                self._memory = self._memory._replace(places=wider_pool(self._memory.places, need))
             elif reason == NEEDS_RETIRED:
                 handed.append(self._retired(retired))
                 retired = _retired_places(4 * len(retired.ids))
@@ -237,6 +246,18 @@ class SequentialMixture:
             self._sums(order),
         )
 
+    def strongest(self, ids: NDArray[np.int64], n: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the ``n`` strongest columns of living stories and their weights in the mean directions, (len(ids), n).
+
+        The order is that of `Retired.words`; ``ids`` must be those of living stories.
+        """
+        memory = self._memory
+        order = np.argsort(memory.ids, kind="stable")
+        slots = order[np.searchsorted(memory.ids, ids, sorter=order)]
+        words, weights = np.empty((len(ids), n), np.int32), np.empty((len(ids), n), np.float32)
+        strongest_words(memory, slots, words, weights)
+        return words, weights
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays, for `from_arrays`."""
         memory, order = self._memory, self._order()
@@ -250,12 +271,15 @@ class SequentialMixture:
             "clock": memory.clock.copy(),
             "counters": memory.counters[[NEXT_ID, DOCUMENTS]],
             "form": np.array([self._columns, timed], np.int64),
-            "grain": memory.scale[[GRAIN, WORDS, COUNT, NEXT]],
+            "grains": memory.scale[[GRAINS, COUNT]],
         }
 
     @classmethod
     def from_arrays(cls, settings: StorySettings, arrays: Mapping[str, NDArray[Any]]) -> SequentialMixture:
-        """Return the mixture whose state was stored; it goes on as if it had never been stored, to the last bit."""
+        """Return the mixture whose state was stored; it goes on as if it had never been stored, to the last bit.
+
+        In states of before documents had grains of their own, all documents weigh what the grain then in force says.
+        """
         columns, timed = arrays["form"].tolist()
         mixture = cls(settings, columns, dense="indptr" not in arrays)
         mixture._timed = None if timed < 0 else bool(timed)
@@ -266,20 +290,26 @@ class SequentialMixture:
         memory.clock[:] = arrays["clock"]
         memory.counters[[NEXT_ID, DOCUMENTS]] = arrays["counters"]
         memory.counters[LIVING] = stories
-        set_grain(memory, mixture._constants, float(arrays["grain"][0]))
-        memory.scale[[WORDS, COUNT, NEXT]] = arrays["grain"][1:]
+        weight = 1.0
+        if "grains" in arrays:
+            memory.scale[[GRAINS, COUNT]] = arrays["grains"]
+        elif settings.grain == AUTO:
+            weight = float(weight_of(float(arrays["grain"][0])))
+            memory.square[:stories] *= weight * weight
         free = np.arange(len(memory.ids) - 1, -1, -1)
         mixture._memory = memory._replace(free=free)
-        values = np.ascontiguousarray(arrays["values"], np.float32).reshape(-1)
+        values = np.ascontiguousarray(arrays["values"], np.float32).reshape(-1) * np.float32(weight)
         if mixture._dense:
             sums = Documents(np.arange(stories + 1) * columns, np.zeros(0, np.int32), values, np.zeros(0))
         else:
             sums = Documents(arrays["indptr"], arrays["indices"], values, np.zeros(0))
         done = 0
         while done < stories:
-            done, need = place_stories(mixture._memory, mixture._constants, done, sums)
-            if done < stories:
+            done, reason, need = place_stories(mixture._memory, mixture._constants, done, sums)
+            if reason == NEEDS_POOL:
                 mixture._memory = mixture._memory._replace(pool=wider_pool(mixture._memory.pool, need))
+            elif reason == NEEDS_PLACES:
+                mixture._memory = mixture._memory._replace(places=wider_pool(mixture._memory.places, need))
         return mixture
 
     def __getstate__(self) -> dict[str, Any]:
@@ -301,17 +331,12 @@ class SequentialMixture:
         memory = self._memory
         if self._dense:
             return memory.dense[order]
-        lengths = memory.postings.length[: self._columns].astype(np.int64)
-        bounds = np.concatenate(([0], np.cumsum(lengths)))
-        starts = memory.postings.start[: self._columns]
-        places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)
         rank = np.zeros(len(memory.ids), np.int64)
         rank[order] = np.arange(len(order))
-        stories, words = rank[memory.pool.key[places]], np.repeat(np.arange(self._columns), lengths)
-        by_story = np.argsort(stories, kind="stable")
-        indptr = np.concatenate(([0], np.cumsum(np.bincount(stories, minlength=len(order)))))
-        shape = (len(order), self._columns)
-        return csr_array((memory.pool.value[places][by_story], words[by_story], indptr), shape=shape)
+        indptr = np.concatenate(([0], np.cumsum(memory.words.length[order], dtype=np.int64)))
+        words, weights = np.empty(indptr[-1], np.int64), np.empty(indptr[-1], np.float32)
+        sums_by_story(memory, rank, indptr[:-1].copy(), words, weights)
+        return csr_array((weights, words, indptr), shape=(len(order), self._columns))
 
     def _times(self, times: ArrayLike | None, n: int, *, learning: bool = True) -> NDArray[np.float64] | None:
         if times is None:

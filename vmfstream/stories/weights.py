@@ -41,17 +41,21 @@ class RunningTfidf:
         ValueError
             If there are fewer columns than before, or a count is negative or not finite.
         """
-        counts = csr_array(counts, dtype=np.float64, copy=True)
         known = len(self.document_frequency)
         if counts.shape[1] < known:
             raise ValueError(f"counts: expected at least {known} columns, as before, got {counts.shape[1]}")
         if not (np.isfinite(counts.data) & (counts.data >= 0)).all():
             raise ValueError("counts: expected finite numbers of at least 0")
-        counts.sum_duplicates()
-        counts.eliminate_zeros()
+        if not (counts.has_canonical_format and counts.data.all()):
+            counts = counts.copy()
+            counts.sum_duplicates()
+            counts.eliminate_zeros()
         frequency = np.concatenate([self.document_frequency, np.zeros(counts.shape[1] - known, np.int64)])
         weights = np.empty(counts.nnz, np.float32)
-        _weigh(counts.indptr, counts.indices, counts.data, frequency, self.n_documents, weights)
+        _weigh(
+            counts.indptr.astype(np.int64), counts.indices, counts.data.astype(np.float64), frequency,
+            self.n_documents, weights,
+        )  # fmt: skip
         self.document_frequency = frequency
         self.n_documents += counts.shape[0]
         return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
@@ -77,8 +81,9 @@ def _weigh(bounds, columns, counts, frequency, before, weights):  # type: ignore
             frequency[columns[j]] += 1
         for j in range(bounds[i], bounds[i + 1]):
             idf = math.log(1.0 + (before + i + 1.0) / frequency[columns[j]])
-            weight = (1.0 + math.log(counts[j])) * idf
+            weight = idf if counts[j] == 1.0 else (1.0 + math.log(counts[j])) * idf
             weights[j] = weight
             total += weight * weight
+        length = math.sqrt(total)
         for j in range(bounds[i], bounds[i + 1]):
-            weights[j] /= math.sqrt(total)
+            weights[j] /= length

@@ -119,14 +119,14 @@ def last_eight(text, stop, length):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def ascii_words(text, i, end, shortest, longest, keep_numbers, begins, stops):  # type: ignore[no-untyped-def]
+def ascii_words(text, i, end, shortest, longest, keep_numbers, begins, stops, lasts):  # type: ignore[no-untyped-def]
     """Lower ``text[i:end]`` and find where its words begin and stop (see `vmfstream.text.tokeniser`).
 
     Return their number, or -1 for a text with other characters than ASCII. The last byte must be a line
     break. What lies up to a block behind is lowered too.
 
-    Words have ``shortest`` to ``longest`` letters; numbers are words with ``keep_numbers``. ``begins`` and ``stops``
-    are filled.
+    Words have ``shortest`` to ``longest`` letters; numbers are words with ``keep_numbers``. ``begins``, ``stops`` and
+    ``lasts``, see `last_eight`, are filled.
     """
     found = _runs(text, i, end, begins, stops)
     if found < 0:
@@ -136,13 +136,15 @@ def ascii_words(text, i, end, shortest, longest, keep_numbers, begins, stops):  
     for j in range(found):
         begin, stop = begins[j], stops[j]
         length = stop - begin
-        last = last_eight(text, stop, length)
+        # as `last_eight`, of which a call would count references of the text for every word
+        last = eight(text, stop - 8)
+        last = last if length >= 8 else last & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
         word = shortest <= length <= longest and (keep_numbers or last & _LETTERS != 0 or _lettered(text, begin, stop))
         if text[begin - 1] == _QUOTE and length <= 2 and _is_ending(last) and _in_run(text[begin - 2]):
             word = False
             # n't
             kept -= before and last == _T and text[begin - 2] == _N
-        begins[kept], stops[kept] = begin, stop
+        begins[kept], stops[kept], lasts[kept] = begin, stop, last
         kept += word
         before = word
     return kept

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.errors import InputError, MissingExtra
-from vmfstream.records import Arrays, Document
+from vmfstream.records import Arrays, Document, texts_of
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import Place, TopWords, VectorEncoder, Vectors, strongest_words
 from vmfstream.text.vocabulary import Growth, Vocabulary
@@ -80,7 +80,7 @@ class NamedVectorEncoder(VectorEncoder):
     def count(self, documents: Sequence[Document]) -> NamedVectors:
         """Check the vectors of N documents and count the words of their texts."""
         vectors = super().count(documents)
-        return NamedVectors(vectors, self.vocabulary.count([document.text or "" for document in documents]))
+        return NamedVectors(vectors, self.vocabulary.count(texts_of(documents)))
 
     def word_counts(self, counts: NamedVectors) -> Counts:
         """Return the counts of the words of the texts."""
@@ -225,8 +225,8 @@ class SentenceEncoder(NamedVectorEncoder):
 
     def count(self, documents: Sequence[Document]) -> NamedVectors:
         """Embed the texts of N documents and count their words."""
-        texts = [document.text or "" for document in documents]
-        vectors = np.asarray(self._model.encode(texts, show_progress_bar=False), np.float32).reshape(-1, self.dim)
+        found = self._model.encode(texts_of(documents), show_progress_bar=False)
+        vectors = np.asarray(found, np.float32).reshape(-1, self.dim)
         return super().count([replace(d, vector=vector) for d, vector in zip(documents, vectors, strict=True)])
 
 

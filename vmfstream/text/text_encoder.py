@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.directional.intrinsics import lowest_bit
-from vmfstream.records import Arrays, Document
+from vmfstream.records import Arrays, Document, texts_of
 from vmfstream.text.counts import Counts
 from vmfstream.text.protocol import Counted, Place, TopWords
 from vmfstream.text.sketch import Projection, projection, sketch
@@ -87,7 +87,7 @@ class TextEncoder:
 
     def count(self, documents: Sequence[Document]) -> Counts:
         """Count the words of N documents and take them into the open slice; one without a text has no words."""
-        return self.vocabulary.count([document.text or "" for document in documents])
+        return self.vocabulary.count(texts_of(documents))
 
     def word_counts(self, counts: Counts) -> Counts:
         """Return the counts as they are."""

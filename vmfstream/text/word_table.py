@@ -13,7 +13,7 @@ from vmfstream.text.ascii_scan import eight
 
 # for long words, eight bytes at a time; the multipliers are those of splitmix64 and spread the key over the bits that
 # choose the slot
-_BASIS = np.uint64(0x9E3779B97F4A7C15)
+BASIS = np.uint64(0x9E3779B97F4A7C15)
 _PRIME = np.uint64(0x94D049BB133111EB)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _HALF = np.uint64(32)
@@ -35,33 +35,33 @@ class Words(NamedTuple):
 
 
 @njit(cache=True, inline="always")
-def key_of(last, text, begin, end):  # type: ignore[no-untyped-def]
+def stirred(key, part):  # type: ignore[no-untyped-def]
+    """Go on with the key of a long word, which begins with `BASIS`, by eight of its bytes as a number."""
+    key = (key ^ part) * _PRIME
+    return key ^ (key >> _HALF)
+
+
+@njit(cache=True, inline="always")
+def long_key(key, last):  # type: ignore[no-untyped-def]
+    """Key of a word of more than eight bytes, of which ``last`` are the last eight; a shorter one is its own key."""
+    return (key ^ last) * _PRIME
+
+
+@njit(cache=True, nogil=True)
+def _key_of(last, text, begin, end):  # type: ignore[no-untyped-def]
     """Key of the word ``text[begin:end]``, of which ``last`` are the last eight bytes as a number."""
-    key = last
-    if end - begin > 8:
-        key = _BASIS
-        for i in range(begin, end - 8, 8):
-            key = (key ^ eight(text, i)) * _PRIME
-            key ^= key >> _HALF
-        key = (key ^ last) * _PRIME
-    return key
+    if end - begin <= 8:
+        return last
+    key = BASIS
+    for i in range(begin, end - 8, 8):
+        key = stirred(key, eight(text, i))
+    return long_key(key, last)
 
 
 @njit(cache=True, inline="always")
-def slot_of(slots, key):  # type: ignore[no-untyped-def]
-    """Slot at which the search for a key begins."""
-    return np.int64(((key ^ (key >> _HALF)) * _MIX) >> _HALF) & ((slots.size >> 1) - 1)
-
-
-@njit(cache=True, inline="always")
-def find_first(slots, slot, key, length):  # type: ignore[no-untyped-def]
-    """Id of a word of at most eight bytes if it is in the slot where its search begins, or -1.
-
-    ``slots`` are those of the table, ``slot`` is the word's, ``key`` its bytes as a number and ``length`` how many.
-    """
-    entry = slots[2 * slot + 1]
-    found = slots[2 * slot] == key and entry >> _HALF == np.uint64(length) and length <= 8
-    return np.int64(entry & _LOW) - 1 if found else np.int64(-1)
+def slot_of(mask, key):  # type: ignore[no-untyped-def]
+    """Slot at which the search for a key begins; ``mask`` is the number of slots, a power of two, less one."""
+    return np.int64(((key ^ (key >> _HALF)) * _MIX) >> _HALF) & mask
 
 
 @njit(cache=True, nogil=True)
@@ -69,7 +69,7 @@ def find_or_add(slots, starts, pool, size, slot, key, text, begin, end):  # type
     """Id of ``text[begin:end]``, which is added if it is new; -1 if it is new and the table is full.
 
     ``slots, starts, pool, size`` are the fields of :class:`Words`; handed over as a tuple they would be unpacked, with
-    their reference counts, for every word. ``key`` and ``slot`` are those of :func:`key_of` and :func:`slot_of`. The
+    their reference counts, for every word. ``key`` and ``slot`` are those of :func:`_key_of` and :func:`slot_of`. The
     caller has made room (:meth:`WordTable.reserve`).
     """
     length = end - begin
@@ -118,10 +118,11 @@ def _last_bytes(text, begin, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _add_all(slots, starts, pool, size, new_starts, text, ids):  # type: ignore[no-untyped-def]
+    mask = (slots.size >> 1) - 1
     for i in range(new_starts.size - 1):
         begin, end = new_starts[i], new_starts[i + 1]
-        key = key_of(_last_bytes(text, begin, end), text, begin, end)
-        ids[i] = find_or_add(slots, starts, pool, size, slot_of(slots, key), key, text, begin, end)
+        key = _key_of(_last_bytes(text, begin, end), text, begin, end)
+        ids[i] = find_or_add(slots, starts, pool, size, slot_of(mask, key), key, text, begin, end)
 
 
 @njit(cache=True, nogil=True)
@@ -130,7 +131,7 @@ def _move(slots, wider):  # type: ignore[no-untyped-def]
     mask = (wider.size >> 1) - 1
     for old in range(0, slots.size, 2):
         if slots[old + 1] != 0:
-            slot = slot_of(wider, slots[old])
+            slot = slot_of(mask, slots[old])
             while wider[2 * slot + 1] != 0:
                 slot = (slot + 1) & mask
             wider[2 * slot] = slots[old]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.records import Document, Message, Position, Rejected
+from vmfstream.records import Documents, Message, Messages, Position, Rejected, microseconds
 
 Time = datetime | date | np.datetime64 | int | float
 """A moment; an int or float is a year."""
@@ -18,13 +19,13 @@ PART = "texts"
 
 
 class ManualSource:
-    """A source that is filled by its owner, who added ``count`` texts in earlier runs."""
+    """A source that is filled by its owner, who added ``count`` texts in earlier runs. It is its own codec."""
 
     name = PART
     total = None
 
     def __init__(self, count: int = 0) -> None:
-        self._waiting: deque[Message] = deque()
+        self._waiting: deque[Documents] = deque()
         self._count = count
         self.closed = False
 
@@ -43,19 +44,38 @@ class ManualSource:
         """Whether no text waits and none will be added."""
         return self.closed and self.empty
 
-    def add(self, texts: Iterable[str], times: Sequence[datetime], ids: Sequence[str] | None) -> None:
-        """Add ``texts`` to be read, with one time each in ``times``; without ``ids`` each is numbered.
-
-        Raises ValueError if there are more texts than times or the reverse.
-        """
-        for i, (text, time) in enumerate(zip(texts, times, strict=True)):
-            value = {"id": str(self._count) if ids is None else str(ids[i]), "text": text}
-            self._waiting.append(Message(PART, self._count, value, time))
-            self._count += 1
+    def add(self, texts: Sequence[str], times: NDArray[np.int64], ids: Sequence[str] | None) -> None:
+        """Add ``texts`` (N) to be read, with their ``times`` (N,) as of `moments`; without ``ids`` each is numbered."""
+        n = len(texts)
+        if not n:
+            return
+        offset = np.arange(self._count, self._count + n)
+        self._count += n
+        rejected = {
+            at: Rejected(PART, int(offset[at]), f"text: expected a string, got {type(text).__name__}")
+            for at, text in enumerate(texts)
+            if not isinstance(text, str)
+        }
+        known = [None if at in rejected else text for at, text in enumerate(texts)] if rejected else list(texts)
+        names = list(map(str, offset.tolist() if ids is None else ids))
+        for at in rejected:
+            names[at] = ""
+        self._waiting.append(Documents([PART] * n, offset, names, times, known, rejected=rejected))
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return at most ``limit`` of the texts that wait."""
-        return [self._waiting.popleft() for _ in range(min(limit, len(self._waiting)))]
+        if not self._waiting:
+            return []
+        first = self._waiting.popleft()
+        if len(first) > limit:
+            self._waiting.appendleft(first[limit:])
+            first = first[:limit]
+        return Messages(first.part, first.offset.tolist(), first)
+
+    def decode_all(self, messages: Sequence[Message]) -> Documents:
+        """Return the documents of messages, which are their values."""
+        given = messages.value if isinstance(messages, Messages) else None
+        return given if isinstance(given, Documents) else Documents.of(())
 
     def seek(self, position: Position) -> None:
         """Do nothing: the owner adds only texts that were not read."""
@@ -64,16 +84,20 @@ class ManualSource:
         """Do nothing: there is nothing to release."""
 
 
-class ManualCodec:
-    """The codec of a `ManualSource`, whose messages hold an id and a text."""
+def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:
+    """Return the times of ``n`` texts, one for all or one each, in microseconds since 1970.
 
-    def decode(self, message: Message) -> Document | Rejected:
-        """Return the document."""
-        value = message.value
-        if isinstance(value, bytes) or message.time is None or not isinstance(value["text"], str):
-            kind = "bytes" if isinstance(value, bytes) else type(value["text"]).__name__
-            return Rejected(message.part, message.offset, f"text: expected a string, got {kind}")
-        return Document(message.part, message.offset, value["id"], message.time, value["text"])
+    Raises
+    ------
+    InputError
+        If one is missing or no time, or there are not as many as texts.
+    """
+    if isinstance(times, Time | np.number | str):
+        return np.full(n, microseconds(moment(times)))
+    found = [microseconds(moment(time)) for time in times]
+    if len(found) != n:
+        raise InputError(f"times: expected one per text ({n}), got {len(found)}")
+    return np.array(found, np.int64)
 
 
 def moment(time: Time) -> datetime:

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
+from vmfstream.estimators.parameters import Domain, Either, Flag, Nothing, Number, Text, Whole, check_parameters
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackState
-from vmfstream.records import Document, Rejected
+from vmfstream.records import Documents, Rejected
 from vmfstream.runfile.memory import MemoryStore
-from vmfstream.topic_tracker.manual_source import PART, ManualCodec, ManualSource, Time, moment
+from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
 from vmfstream.topic_tracker.rows import (
     closed_slices,
     rows_of_events,
@@ -35,6 +37,18 @@ from vmfstream.topic_tracker.rows import (
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
 
 _NOT_GIVEN: Any = object()
+
+
+_DOMAINS: dict[str, Domain] = {
+    "topics": Whole(1),
+    "seed": Whole(0),
+    "stop_words": Either(Text(), Nothing()),
+    "vocabulary_size": Whole(2),
+    "living_topics": Flag(),
+    "refit_budget": Number(0.0, closed="both"),
+    "stories": Flag(),
+    "story_days": Number(0.0),
+}
 
 
 class TopicTracker:
@@ -60,6 +74,9 @@ class TopicTracker:
         documents are free. By default there is a refit at every end of a slice for as long as they gain something.
     stories : bool
         Follow stories beside the topics: narrow clusters of documents that come and go, see `stories`.
+    story_days : float
+        Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
+        joined for 8 times as long end. 0 counts 300 documents instead.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.
 
@@ -97,6 +114,7 @@ class TopicTracker:
         living_topics: bool = True,
         refit_budget: float = math.inf,
         stories: bool = True,
+        story_days: float = 0.0,
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:
@@ -111,7 +129,9 @@ class TopicTracker:
             "living_topics": living_topics,
             "refit_budget": refit_budget,
             "stories": stories,
+            "story_days": story_days,
         }
+        _check(self._given)
         self._run = RunSettings(
             title="texts",
             topics=topics,
@@ -123,6 +143,7 @@ class TopicTracker:
             refit_budget=refit_budget,
             sample=0,
             stories=stories,
+            story_days=story_days,
         )
         self._begin(MemoryStore())
 
@@ -137,7 +158,7 @@ class TopicTracker:
         cut = self._run.engine()
         self._model, self._encoder, self._reader = TrackerModel(self._track), self._run.encoder(), self._run.encoder()
         self._story_labels, self._first_offset = np.zeros(0, np.int64), 0
-        batches = LocalBatches(self._source, ManualCodec(), cut, in_stories=self._keep_labels)
+        batches = LocalBatches(self._source, self._source, cut, in_stories=self._keep_labels)
         self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches)
 
     def learn(
@@ -161,15 +182,36 @@ class TopicTracker:
             raise InputError("this tracker was finished; make a new one to read more")
         if isinstance(texts, str):
             raise InputError("texts: expected a sequence of texts, got one string")
-        moments = [times] * len(texts) if isinstance(times, Time | np.number | str) else list(times)
-        for name, given in (("times", moments), ("ids", texts if ids is None else ids)):
-            if len(given) != len(texts):
-                raise InputError(f"{name}: expected one per text ({len(texts)}), got {len(given)}")
-        times_of_texts = [moment(t) for t in moments]
+        times_of_texts = moments(times, len(texts))
+        if ids is not None and len(ids) != len(texts):
+            raise InputError(f"ids: expected one per text ({len(texts)}), got {len(ids)}")
         self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
         self._source.add(texts, times_of_texts, ids)
         self._engine.run(stop=lambda: self._source.empty)
         return self
+
+    def __repr__(self) -> str:
+        given = self._run
+        began = f"TopicTracker(topics={given.topics}, slices={given.slices!r}): {self._engine.documents:,} documents"
+        closed = closed_slices(self._store.commits)
+        if not closed:
+            return f"{began}, no closed slice yet"
+        many = f"{len(closed):,} closed slice{'s' if len(closed) > 1 else ''}"
+        return f"{began}, {many}, the newest {closed[-1].slice.label}, {len(self.topic_ids)} topics"
+
+    def _repr_html_(self) -> str:
+        """Return the newest topics as a table, for notebooks."""
+        rows = self.topics(words=6)
+        newest = sorted((row for row in rows if row["slice"] == rows[-1]["slice"]), key=lambda row: -row["share"])
+        cells = "".join(
+            f"<tr><td>{row['topic']}</td><td>{row['documents']:,.0f}</td><td>{row['share']:.1%}</td>"
+            f"<td>{escape(', '.join(word for word, _ in row['words']))}</td></tr>"
+            for row in newest
+        )
+        table = f"<table><tr><th>topic</th><th>documents</th><th>share</th><th>words</th></tr>{cells}</table>"
+        if not newest:
+            table = "<p>Learn documents of a later slice, or call finish(), to close the first one.</p>"
+        return f"<p>{escape(repr(self))}</p>{table}"
 
     def learn_many(self, documents: Iterable[Mapping[str, Any]] | Any) -> TopicTracker:
         """Read documents that are mappings, or rows of a pandas DataFrame, with ``text``, ``time`` and maybe ``id``.
@@ -197,7 +239,7 @@ class TopicTracker:
         return np.zeros(0, np.int64) if state is None else state.ids.copy()
 
     def transform(
-        self, texts: Sequence[str], *, temperature: float | None = 1.0, temper: float | None = _NOT_GIVEN
+        self, texts: Sequence[str], *, temperature: float | None = None, temper: float | None = _NOT_GIVEN
     ) -> NDArray[np.float64]:
         """Return the probabilities of the active topics for texts under what is known now; nothing is learnt.
 
@@ -205,10 +247,10 @@ class TopicTracker:
         ----------
         texts : sequence of N str
         temperature : float > 0, or None
-            Softmax temperature: the probabilities are softmax(scores / temperature). None takes that of the stream,
-            the property `temperature`. In high dimension untempered probabilities are nearly all 0 or 1, and right less
-            often than they say; a temperature above 1 spreads them. `fit_temperature` finds the one that fits texts
-            whose topics are known.
+            Softmax temperature: the probabilities are softmax(scores / temperature). By default that of the stream,
+            the property `temperature`, under which they are calibrated. With 1, in high dimension, they are nearly all
+            0 or 1, and right less often than they say. `fit_temperature` finds the one that fits texts whose topics are
+            known.
         temper : float > 0, or None
             Deprecated: the inverse of ``temperature``.
 
@@ -233,7 +275,7 @@ class TopicTracker:
             temperature = self.temperature
         if not temperature > 0.0:
             raise ValueError(f"temperature: expected a number above 0, got {temperature}")
-        state, x, known = self._encoded(texts)
+        state, x, known, _ = self._encoded(texts)
         found = np.zeros((len(known), state.k))
         found[known] = tempered(topic_log_densities(state, x[known], self._track), 1.0 / temperature)
         return found
@@ -274,7 +316,7 @@ class TopicTracker:
         InputError
             If a topic is not active, topics are not one per text, or there are no topics yet.
         """
-        state, x, known = self._encoded(texts)
+        state, x, known, _ = self._encoded(texts)
         place = {int(topic): column for column, topic in enumerate(state.ids)}
         unknown = sorted({int(topic) for topic in topics} - set(place))
         if unknown:
@@ -292,10 +334,11 @@ class TopicTracker:
     def novelty(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return by how many nats an unseen topic explains each text better than the known topics do, shape (N,).
 
-        A text above 0 is novel: no known topic explains it as well. Texts without a known word have 0.
+        A text above 0 is novel: no known topic explains it as well. A text none of whose words is known is infinitely
+        novel; one without words, stop words aside, has 0.
         """
-        state, x, known = self._encoded(texts)
-        found = np.zeros(len(known))
+        state, x, known, worded = self._encoded(texts)
+        found = np.where(worded, np.inf, 0.0)
         density = np.logaddexp.reduce(topic_log_densities(state, x[known], self._track), axis=1)
         found[known] = new_topic_log_density(x[known], state.anchor, state.kappa) - density
         return found
@@ -361,7 +404,8 @@ class TopicTracker:
     def stories(self, *, words: int = 10, documents: int = 3) -> list[dict[str, Any]]:
         """Return one row per story, those with the newest documents first; within a slice the largest first.
 
-        Only stories of at least three documents have rows. Those that nobody joined for 2,400 documents have ended.
+        Only stories of at least three documents have rows. Those that nobody joined for 2,400 documents, or
+        for 8 times ``story_days``, have ended.
 
         Parameters
         ----------
@@ -453,16 +497,16 @@ class TopicTracker:
             living_topics=run.living_topics,
             refit_budget=run.refit_budget,
             stories=run.stories,
+            story_days=run.story_days,
         )
         made._begin(store)
         return made
 
-    def _keep_labels(self, documents: Sequence[Document], stories: NDArray[np.int64]) -> None:
-        places = np.fromiter((document.offset for document in documents), np.int64, len(documents))
-        self._story_labels[places - self._first_offset] = stories
+    def _keep_labels(self, documents: Documents, stories: NDArray[np.int64]) -> None:
+        self._story_labels[documents.offset - self._first_offset] = stories
 
-    def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_]]:
-        """Rows of texts in the columns in force, and which of them have a direction.
+    def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Rows of texts in the columns in force, which of them have a direction, and which have words at all.
 
         A second encoder counts them, so that the stream's vocabulary does not notice.
         """
@@ -473,10 +517,18 @@ class TopicTracker:
             raise InputError("there are no topics yet; learn more documents first")
         if self._reader.digest != self._encoder.digest:
             self._reader.restore(self._encoder.blank_state())
-        now = moment(1)
-        documents = [Document(PART, i, "", now, text) for i, text in enumerate(texts)]
-        x = self._reader.encode(self._reader.count(documents))
-        return state, x, directed(x)
+        n = len(texts)
+        counts = self._reader.count(Documents([PART] * n, np.arange(n), [""] * n, np.zeros(n, np.int64), texts))
+        x = self._reader.encode(counts)
+        return state, x, directed(x), np.diff(counts.indptr) > 0
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Raise InputError for the first argument outside its domain; slices are checked where they are read."""
+    try:
+        check_parameters(given, _DOMAINS)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def _deprecated(old: str, new: str) -> None:

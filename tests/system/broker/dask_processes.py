@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.system.broker.cluster import free_ports
 from tests.system.broker.trackers import rows_of
-from tests.waiting import has_ended, wait_for
+from tests.waiting import PATIENCE, has_ended, wait_for
 from vmfstream.records import Position
 
 _servers = multiprocessing.get_context("forkserver")
@@ -41,7 +41,9 @@ def work(port: int, version: str) -> None:
         vars(cluster)["__version__"] = version
 
     async def main() -> None:
-        worker = Worker(f"tcp://127.0.0.1:{port}", nthreads=1, host="127.0.0.1", dashboard=False, death_timeout=60)
+        worker = Worker(
+            f"tcp://127.0.0.1:{port}", nthreads=1, host="127.0.0.1", dashboard=False, death_timeout=PATIENCE
+        )
         async with worker:
             await worker.finished()
 
@@ -49,11 +51,16 @@ def work(port: int, version: str) -> None:
 
 
 def _quietly(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run one of Dask's servers; whatever it says when others are killed is not of interest."""
+    """Run one of Dask's servers; whatever it says when others are killed is not of interest.
+
+    It is as patient as the tests are: a worker that gave up on a busy machine would never come back.
+    """
     import dask
 
     logging.disable(logging.CRITICAL)
-    dask.config.set({"distributed.scheduler.allowed-failures": 1000, "distributed.comm.timeouts.connect": "5s"})
+    dask.config.set(
+        {"distributed.scheduler.allowed-failures": 1000, "distributed.comm.timeouts.connect": f"{PATIENCE}s"}
+    )
     asyncio.run(main())
 
 

@@ -77,17 +77,17 @@ def soak(minutes: float, size: int) -> bool:
             feeder.feed({})
             wish: dict[str, Any] = {"topics": 30, "slices": str(size), "window": 0, "epoch_documents": 5000}
             child = tracker(path, topic.url, None, **wish)
-            began = told = time.monotonic()
+            began = last_report = time.monotonic()
             while time.monotonic() - began < 60 * minutes:
                 assert child.is_alive(), "the tracker ended"
                 feeder.feed(stored(path) if path.exists() else {})
                 time.sleep(0.2)
-                if time.monotonic() - told >= min(60.0, 10 * minutes):
-                    told = time.monotonic()
+                if time.monotonic() - last_report >= min(60.0, 10 * minutes):
+                    last_report = time.monotonic()
                     ((slices, documents),) = ask(path, "select count(*), sum(n)::bigint from slice")
                     seen.append(
                         {
-                            "minutes": round((told - began) / 60, 1),
+                            "minutes": round((last_report - began) / 60, 1),
                             "documents": documents or 0,
                             "slices": slices,
                             "waiting": feeder.sent - sum(stored(path).values()),
@@ -127,7 +127,7 @@ def judged(seen: list[dict[str, float]], seconds: list[float]) -> bool:
     ]
     good = all(after < 1.1 * before for before, after in memory)
     good = good and pace[1] < 1.3 * pace[0] and growth[1] < 1.2 * growth[0]
-    told = {
+    reported = {
         "documents_per_minute": round(seen[-1]["documents"] / seen[-1]["minutes"]),
         "least_resident_mib": memory[0],
         "most_resident_mib": memory[1],
@@ -136,7 +136,7 @@ def judged(seen: list[dict[str, float]], seconds: list[float]) -> bool:
         "mib_per_slice": [round(value, 4) for value in growth],
         "flat": good,
     }
-    print(json.dumps(told), flush=True)
+    print(json.dumps(reported), flush=True)
     return good
 
 

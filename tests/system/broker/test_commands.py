@@ -94,11 +94,11 @@ def test_publish_run_and_look(broker: Broker, topics: Topics, start: Start, tmp_
     assert (code, seconds < 30) == (0, True), err
     assert not run_file.with_name("run.duckdb.lock").exists()
     assert ask(run_file, "select min(lag), max(lag) from epoch")[0][0] == 0
-    told = bodies(out_topic.read())
-    slices = [one for one in told if one["type"] == "slice"]
+    published = bodies(out_topic.read())
+    slices = [one for one in published if one["type"] == "slice"]
     assert [one["documents"] for one in slices] == [1000] * len(slices)
     assert {frozenset(word for word, _ in one["words"][:3]) for one in slices[-1]["topics"]}
-    assert {one["kind"] for one in told if one["type"] == "event"} >= {"started"}
+    assert {one["kind"] for one in published if one["type"] == "event"} >= {"started"}
 
     code, out, err, _ = ended(start("doctor", url, run_file))
     assert code == 0, out
@@ -150,11 +150,11 @@ def test_ctrl_c_of_a_terminal_reaches_workers_too_and_ends_the_run_all_the_same(
 
 
 def test_both_outputs_are_sent_once_whatever_breaks(topics: Topics, start: Start, tmp_path: Path) -> None:
-    topic, told, dead, run_file = topics(2), topics(2), topics(1), tmp_path / "run.duckdb"
+    topic, published, dead, run_file = topics(2), topics(2), topics(1), tmp_path / "run.duckdb"
     rows: list[Any] = [b"bad %d" % i if i % 10 == 7 else row for i, row in enumerate(documents(4000))]
     topic.fill(rows, key=b"k", headers=[("mine", b"1")])
     way = ("run", topic.url, "--slices", 600, "-k", 3, "--out", run_file, "--epoch-size", 200, "--window", 300)
-    outputs = ("--publish", told.url, "--dead-letters", dead.url, "--linger", 0.5)
+    outputs = ("--publish", published.url, "--dead-letters", dead.url, "--linger", 0.5)
     for kill in range(3):
         one = start(*way, *outputs)
         before = counts(run_file)[0]
@@ -172,14 +172,16 @@ def test_both_outputs_are_sent_once_whatever_breaks(topics: Topics, start: Start
     about, message = letters[0]
     assert (message.key, message.value[:3], about["mine"]) == (b"k", b"bad", b"1")
     assert about["vmfstream.reason"].startswith(b"not JSON: offset")
-    slices = [one["slice"] for one in bodies(told.read()) if one["type"] == "slice"]
+    slices = [one["slice"] for one in bodies(published.read()) if one["type"] == "slice"]
     assert sorted(slices) == sorted(label for (label,) in ask(run_file, "select label from slice"))
 
 
 def test_a_run_ends_while_the_broker_is_away(broker: Broker, topics: Topics, start: Start, tmp_path: Path) -> None:
-    topic, told, run_file = topics(1), topics(1), tmp_path / "run.duckdb"
+    topic, published, run_file = topics(1), topics(1), tmp_path / "run.duckdb"
     topic.fill(documents(900))
-    one = start("run", topic.url, "--slices", 300, "-k", 3, "--out", run_file, "--linger", 60, "--publish", told.url)
+    one = start(
+        "run", topic.url, "--slices", 300, "-k", 3, "--out", run_file, "--linger", 60, "--publish", published.url
+    )
     wait_for(lambda: rows_of(run_file, "slice"), lambda slices: slices >= 2, one)
     broker.kill()
     try:
@@ -196,13 +198,17 @@ def test_passwords_are_nowhere(broker: Broker, topics: Topics, start: Start, tmp
     topic = topics(1)
     url = f"kafka://{broker.secure}/{topic.name}"
     config, run_file = tmp_path / "client.toml", tmp_path / "run.duckdb"
-    config.write_text(
-        '[kafka]\nsecurity_protocol = "SASL_SSL"\nsasl_mechanism = "PLAIN"\nbootstrap_timeout_ms = 2000\n'
-        f'sasl_plain_username = "{USER}"\nssl_cafile = "{broker.certificate}"\n'
-    )
     secret = {PREFIX + "SASL_PLAIN_PASSWORD": "wrong " + PASSWORD}
-    code, out, err, _ = ended(start("run", url, "--config", config, "--out", run_file, "-v", **secret))
-    assert code == 1
+    for patience in (2_000, 10_000, 50_000):  # on a busy machine the broker answers late
+        config.write_text(
+            f'[kafka]\nsecurity_protocol = "SASL_SSL"\nsasl_mechanism = "PLAIN"\nbootstrap_timeout_ms = {patience}\n'
+            f'sasl_plain_username = "{USER}"\nssl_cafile = "{broker.certificate}"\n'
+        )
+        code, out, err, _ = ended(start("run", url, "--config", config, "--out", run_file, "-v", **secret))
+        assert code == 1
+        assert PASSWORD not in out + err
+        if "timed out" not in err:
+            break
     assert "not accept user and password" in err
     code, looked, more, _ = ended(start("doctor", url, "--config", config, **secret))
     assert code == 1

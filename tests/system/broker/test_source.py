@@ -109,13 +109,13 @@ def test_a_backlog_far_apart_is_read_in_bounded_memory(topics: Topics, opened: O
     topic.fill([{"n": n, "f": filler} for n in range(600)], 0, times=[1000 + n for n in range(600)])
     topic.fill([{"n": 1000 + n, "f": filler} for n in range(600)], 1, times=[5000 + n for n in range(600)])
     source = opened(topic, buffer_bytes=1_000_000)
-    held = 0
+    kept = 0
     found: list[Message] = []
     while len(found) < 1200:
         found += source.poll(50, 0.2)
-        held = max(held, sum(part.bytes for part in source._parts.values()))
+        kept = max(kept, sum(part.bytes for part in source._parts.values()))
     assert numbers(found) == [*range(600), *range(1000, 1600)]
-    assert held < 3_000_000  # its share, and what one poll brings
+    assert kept < 3_000_000  # its share, and what one poll brings
 
 
 def test_new_partitions_are_read_from_their_beginning(topics: Topics, opened: Opened) -> None:

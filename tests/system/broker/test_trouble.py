@@ -200,5 +200,5 @@ def test_ten_thousand_hostile_messages_between_good_ones(broker: Broker, topics:
     assert reasons == Counter(name for name, _ in wrong)
     letters = dead.read()
     assert len(letters) == 10_000
-    told = [dict(letter.headers)["vmfstream.reason"].decode() for letter in letters]
-    assert Counter(map(kind, told)) == reasons
+    found_reasons = [dict(letter.headers)["vmfstream.reason"].decode() for letter in letters]
+    assert Counter(map(kind, found_reasons)) == reasons

@@ -78,9 +78,9 @@ def rows_saved(page: Any, name: str) -> list[str]:
 @pytest.mark.parametrize("reading", ["filtered", "smoothed"])
 def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, CachedRows], reading: Any) -> None:
     page = visit(f"#r={reading}")
-    told = what_changed(logs["gazette"], reading)
+    reported = what_changed(logs["gazette"], reading)
     shown = [line.replace("\u00a0", " ") for line in texts(page, "#changes li")]
-    assert shown == [str(change) for change in told.changes]
+    assert shown == [str(change) for change in reported.changes]
     assert 3 <= len(shown) <= 6
 
 
@@ -108,9 +108,9 @@ def test_a_served_page_tells_what_changed_since_the_last_visit(chromium: Any, tm
         chromium.get(server.url)
         assert until(chromium, "document.querySelector('#changes li')")
         assert texts(chromium, "#changes-title") == ["What changed since your last visit, 2002 Q4–2003 Q2"]
-        told = what_changed(rows, "smoothed", since=history_of(rows, "smoothed").labels.index("2002 Q4"))
+        reported = what_changed(rows, "smoothed", since=history_of(rows, "smoothed").labels.index("2002 Q4"))
         shown = [line.replace("\u00a0", " ") for line in texts(chromium, "#changes li")]
-        assert shown == [str(change) for change in told.changes]
+        assert shown == [str(change) for change in reported.changes]
         assert shown
         js(chromium, "localStorage.clear()")
         chromium.get("about:blank")

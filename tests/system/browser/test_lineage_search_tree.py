@@ -87,10 +87,10 @@ def test_a_mark_tells_what_happened_and_a_click_goes_there(visit: Open) -> None:
     x, y, _ = next(m for m in meta["marks"] if m[0] == 21.5)  # topic 7 flowed into topic 2
     place = left + x * wide, top + (y - high) * meta["lane"]
     over(page, "#lineage .plot", *place)
-    told = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
-    assert told.startswith("2001 Q3: ")
-    assert "(topic 7) merged into" in told
-    assert told.endswith(", 41° apart")
+    tip = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
+    assert tip.startswith("2001 Q3: ")
+    assert "(topic 7) merged into" in tip
+    assert tip.endswith(", 41° apart")
     over(page, "#lineage .plot", *place, click=True)
     assert "t=7" in soon(page, "return location.hash")
     assert "d=2001-Q3" in js(page, "return location.hash")
@@ -201,9 +201,9 @@ const strip = [...plot.querySelectorAll('.slice')].find((s) => /group/.test(s.te
 return [strip.left - box.left + 30, strip.top - box.top + 12]""",
     )
     over(page, "#tree .plot", x, y)
-    told = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
-    assert "2 topics" in told
-    assert told.endswith("click to zoom in")
+    tip = soon(page, "return document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
+    assert "2 topics" in tip
+    assert tip.endswith("click to zoom in")
     over(page, "#tree .plot", x, y, click=True)
     assert soon(page, f"{CELLS} === 3 && document.querySelector('#tree-path b')")
     js(page, "document.querySelector('#tree-path button').click()")

@@ -10,7 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.system.cli.given import COMMAND, Run, lines, write
+from tests.system.cli.given import COMMAND, Run, count, lines, write
+from vmfstream.cli.options import run_file_of
 
 BAD_ROWS: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"{nonsense", "line 7"),
@@ -155,3 +156,105 @@ def test_embedding_needs_its_extra(run: Run, good: Path, tmp_path: Path, monkeyp
     code, _, err = run("run", good, "--out", tmp_path / "run.duckdb", "--embed", "some-model")
     assert code == 1
     assert "pip install 'vmfstream[embeddings]'" in err
+
+
+# --- input that is not what it should be, and outputs that cannot be written
+
+
+def test_another_source_cannot_continue_a_run_file(run: Run, good: Path, run_file: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "other.jsonl", [{**row, "id": f"other {i}"} for i, row in enumerate(lines(40, 2010))])
+    before = count(run_file, "epoch")
+    code, _, err = run("run", other, *COMMAND, "--out", run_file)
+    assert code == 1
+    assert "this run file follows good.jsonl and cannot go on with other.jsonl; choose another --out" in err
+    assert count(run_file, "epoch") == before
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    assert run("run", good.rename(moved / "good.jsonl"), *COMMAND, "--out", run_file)[0] == 0
+    assert run("run", other, *COMMAND, "--out", run_file, "--renamed")[0] == 0
+    assert count(run_file, "epoch") > before
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("papers/news.jsonl", "news"),
+        ("news.csv.gz", "news"),
+        ("nips", "nips"),
+        ("-", "run"),
+        ("kafka://host:9092/news.v1?group=3", "news.v1"),
+        ("kafka://host:9092/news,sport", "news-sport"),
+    ],
+)
+def test_run_files_are_named_after_the_input(source: str, name: str) -> None:
+    assert run_file_of(None, source) == Path(f"{name}.duckdb")
+    assert run_file_of(Path("mine"), source) == Path("mine")
+
+
+def test_two_inputs_without_out_have_two_run_files(
+    run: Run, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "later.jsonl", lines(start=2010))
+    for name in ("good", "later"):
+        code, out, _ = run("run", f"{name}.jsonl", *COMMAND)
+        assert code == 0
+        assert "120 documents" in out
+        assert count(tmp_path / f"{name}.duckdb", "epoch") > 0
+
+
+@pytest.mark.parametrize(("limit", "code"), [(("--max-late", 0.5), 0), ((), 3)])
+def test_many_late_documents_are_told_and_fail(run: Run, tmp_path: Path, limit: tuple[object, ...], code: int) -> None:
+    rows = [*lines(40, start=2010), *({**row, "id": f"late {i}"} for i, row in enumerate(lines(20)))]
+    file, run_file = write(tmp_path / "mixed.jsonl", rows), tmp_path / "run.duckdb"
+    ended, out, err = run("run", file, *COMMAND, "--out", run_file, *limit)
+    assert ended == code
+    assert "late: 20 documents (33.3%) came after their slice was closed" in out
+    assert ("more than --max-late 0.1" in err) == (code == 3)
+    ended, out, _ = run("doctor", run_file)
+    assert ended == 1
+    assert "FAIL late: 20, 33.3% of the documents" in out
+    assert "newest closed slice 2013" in out
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_many_rejected_messages_are_told_and_fail(run: Run, tmp_path: Path, command: str) -> None:
+    bad: list[dict[str, object]] = [
+        {"id": f"b{i}", "time": f"{i}/05/2020", "text": "harbour ship"} for i in range(13, 31)
+    ]
+    file, run_file = write(tmp_path / "bad.jsonl", [*lines(), *bad, {"time": 2004}]), tmp_path / "run.duckdb"
+    ended, out, err = run(command, file, *COMMAND, "--out", run_file)
+    assert ended == 3
+    assert "rejected: 18 x time is no time: '" in out
+    assert "/05/2020' is neither a date nor a year" in out
+    assert "13.7% of the messages were rejected, more than --max-rejected 0.1" in err
+    assert run(command, file, *COMMAND, "--out", run_file, "--max-rejected", 0.2)[0] == 0
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+@pytest.mark.parametrize("option", ["--html", "--out"])
+def test_outputs_are_checked_before_the_first_document(
+    run: Run, good: Path, tmp_path: Path, command: str, option: str
+) -> None:
+    outputs = {"--out": tmp_path / "run.duckdb", "--html": tmp_path / "page.html"}
+    for wrong, message in ((tmp_path / "none" / "x", "does not exist; create it"), (tmp_path, "is a folder")):
+        given = [part for pair in (outputs | {option: wrong}).items() for part in pair]
+        code, out, err = run(command, good, *COMMAND, *given)
+        assert code == 1
+        assert f"{option}: " in err
+        assert message in err
+        assert out == ""
+        assert not (tmp_path / "run.duckdb").exists()
+
+
+def test_a_wrong_language_leaves_no_run_file(run: Run, good: Path, tmp_path: Path) -> None:
+    code, _, err = run("run", good, *COMMAND, "--language", "german", "--out", tmp_path / "run.duckdb")
+    assert code == 1
+    assert "got 'german'" in err
+    assert not (tmp_path / "run.duckdb").exists()
+
+
+def test_a_file_of_documents_is_no_run_file(run: Run, good: Path) -> None:
+    code, _, err = run("show", good)
+    assert code == 1
+    assert "good.jsonl is not a DuckDB file, so it is no run file" in err

@@ -59,7 +59,7 @@ class FakeRows(RowsInMemory):
             return found
         frames: list[Any] = [self.slice_frame, self.typical_frame, self.event_frame, *(self.snapshot_frames or ())]
         frames += self.story_frames or ()
-        frames += [held[reading] for name in _BY_READING if reading in (held := getattr(self, name))]
+        frames += [frames_of[reading] for name in _BY_READING if reading in (frames_of := getattr(self, name))]
         return next((frame for frame in frames if isinstance(frame, kind)), empty(kind))
 
     def without_smoothed(self) -> FakeRows:
@@ -130,7 +130,7 @@ def gazette(
     words : word lists to use instead of the built-in stories
     """
     rng = np.random.default_rng([seed, slices, topics])
-    told = stories() if words is None else words
+    word_lists = stories() if words is None else words
     labels = (
         [f"{1996 + s // 4} Q{s % 4 + 1}" for s in range(slices)] if slices != 13 else [str(1987 + s) for s in range(13)]
     )
@@ -153,7 +153,7 @@ def gazette(
     counts[list(empty)] = np.where(np.isnan(counts[list(empty)]), np.nan, 0.0)
     n = np.nansum(counts, axis=1).astype(np.int64)
 
-    tracks = [track(told[t % len(told)], slices, stored, rng) for t in range(topics)]
+    tracks = [track(word_lists[t % len(word_lists)], slices, stored, rng) for t in range(topics)]
     readings: dict[Reading, float] = {"filtered": 0.16, "smoothed": 0.0}
     topic_frames: dict[Reading, TopicFrame] = {}
     word_frames: dict[Reading, WordFrame] = {}
@@ -310,8 +310,8 @@ def replacing(rows: FakeRows, topic: int, before: int, old: int) -> FakeRows:
 
     frames: dict[str, Any] = {}
     for name in _BY_READING:
-        held = getattr(rows, name)
-        frames[name] = held | {"filtered": renamed(held["filtered"])}
+        frames_of = getattr(rows, name)
+        frames[name] = frames_of | {"filtered": renamed(frames_of["filtered"])}
     last = rows.event_frame
     one: dict[str, Any] = {
         "slice": before,

@@ -136,9 +136,9 @@ def test_missing_broken_and_busy_run_files_are_said_and_tried_again(tmp_path: Pa
     assert "not a DuckDB file" in watch.poll()["problem"]
     shutil.copy(kept, run_file)
     with _held(run_file):
-        held = watch.poll()
-    assert held["busy"] is not None
-    assert held["problem"] == ""
+        stored = watch.poll()
+    assert stored["busy"] is not None
+    assert stored["problem"] == ""
     after = watch.poll()
     assert (after["busy"], after["problem"], after["slice"]) == (None, "", 4)
 

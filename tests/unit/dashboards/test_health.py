@@ -180,7 +180,7 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
         oov_rate=[0.05] * last + [0.5] * 2,
         lag=[10.0] * last + [5000.0] * 2,
         seconds=[0.5] * last + [9.0] * 2,
-        refused=Rejections(1234, {"time": 1200, "text": 30, "id": 4}),
+        refused=Rejections(1234, {"time": 1200, "text": 30, "id": 4}, {}),
     )
     assert health(rows).verdict == (
         "Documents: 400 in 2001 Q4, usually 1,000.",
@@ -213,8 +213,8 @@ def test_odd_values_are_red_dots_and_have_a_mark() -> None:
     assert "usual 1,000" in {note.text for note in figure.layout.annotations}
     values = next(t for t in figure.data if t.name == "values")
     assert ((np.array(values.y) >= 0) & (np.array(values.y) <= 8) | np.isnan(values.y)).all()
-    told = columns(rows, history_of(rows, "filtered"))
-    assert told["rows"][0] == {
+    reported = columns(rows, history_of(rows, "filtered"))
+    assert reported["rows"][0] == {
         "name": "Documents",
         "odd": [SLICES - 1],
         "shown": ["1,000"] * 23 + ["400"],

@@ -246,8 +246,8 @@ def test_the_sentence_says_what_happened_or_why_nothing_did() -> None:
     quiet = phrases.lineage_sentence(labels, 30, 0, {}, may_change=False)
     assert quiet == "All 30 topics existed from 1987 to 1999; the number of topics was fixed in this run."
     assert phrases.lineage_sentence(labels, 30, 0, {}, may_change=True) == "All 30 topics existed from 1987 to 1999."
-    told = phrases.lineage_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, may_change=True)
-    assert told == "30 topics over 1987–1999: 1 was born, 2 merged into others."
+    sentence = phrases.lineage_sentence(labels, 30, 0, {"born": 1, "merged": 2, "started": 30}, may_change=True)
+    assert sentence == "30 topics over 1987–1999: 1 was born, 2 merged into others."
     assert phrases.left_out(3, 0, "year") == "Not drawn: 3 smaller topics."
     assert phrases.left_out(0, 0, "year") == ""
 

@@ -238,6 +238,12 @@ def test_ticks_keep_their_distance() -> None:
             assert marked
             places = [i * width / max(count - 1, 1) for i, _ in marked]
             assert min(np.diff(places), default=99.0) >= 36
+    for count in (4, 8, 24, 100):
+        counted = tuple(f"{500 * s + 1:,} to {500 * (s + 1):,}" for s in range(count))
+        for width in (300.0, 600.0, 1204.0):
+            marked = ticks(counted, width, 46.0)
+            room = np.diff([i * width / (count - 1) for i, _ in marked])
+            assert min(room, default=999.0) >= 6 * max(map(len, counted)), (count, width)
     assert ticks(("1987", "1988", "1989"), 1200.0, 74.0) == [(0, "1987"), (1, "1988"), (2, "1989")]
 
 

@@ -30,7 +30,7 @@ def with_trees(
     words : words by node; ``leaf3a leaf3b ...`` or ``group7a ...`` if there are none
     """
     topics: list[tuple[int, int, int, int, int, float]] = []
-    told: list[tuple[int, int, int, str]] = []
+    word_rows: list[tuple[int, int, int, str]] = []
     for snapshot, groups in enumerate(made.values()):
         leaves = [(topic, k) for k, group in enumerate(groups) for topic in group]
         top = len(leaves) + len(groups)
@@ -43,10 +43,10 @@ def with_trees(
         for node in range(top + 1):
             kind = "leaf" if node < len(leaves) else "group"
             named = (words or {}).get(node) or [f"{letter}{kind}{node}" for letter in "abcd"]
-            told += [(snapshot, node, rank, word) for rank, word in enumerate(named, start=1)]
+            word_rows += [(snapshot, node, rank, word) for rank, word in enumerate(named, start=1)]
     count, numbers = len(made), [np.array(column) for column in zip(*topics, strict=True)]
-    texts, kind_texts = np.empty(len(told), np.object_), np.empty(count, np.object_)
-    texts[:] = [word for *_, word in told]
+    texts, kind_texts = np.empty(len(word_rows), np.object_), np.empty(count, np.object_)
+    texts[:] = [word for *_, word in word_rows]
     kind_texts[:] = list(kinds) or ["tree"] * count
     which, nothing, full = np.arange(count), np.zeros(count), np.ones(len(topics))
     frames = (
@@ -72,11 +72,11 @@ def with_trees(
             certainty=full,
         ),
         SnapshotWordFrame(
-            snapshot=np.array([row[0] for row in told], np.int64),
-            node=np.array([row[1] for row in told], np.int64),
-            rank=np.array([row[2] for row in told], np.int64),
+            snapshot=np.array([row[0] for row in word_rows], np.int64),
+            node=np.array([row[1] for row in word_rows], np.int64),
+            rank=np.array([row[2] for row in word_rows], np.int64),
             word=texts,
-            weight=np.ones(len(told)),
+            weight=np.ones(len(word_rows)),
         ),
     )
     return replace(rows, snapshot_frames=frames)

@@ -149,3 +149,17 @@ def test_bounds_do_not_depend_on_the_dimension() -> None:
 def test_says_what_is_wrong(call, message: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_lengths_of_columns_equal_the_general_case() -> None:
+    lengths = np.array([0.0, 1e-3, 2.0, 300.0, 1e6])
+    wide = np.full(5, 10_000.0)
+    np.testing.assert_array_equal(bessel.log_partition(10_000, lengths), bessel.log_partition(wide, lengths))
+    for omega in (0.0, 0.95, 1.0):
+        found = bessel.conv_concentration(10_000, lengths, omega)
+        np.testing.assert_array_equal(found, bessel.conv_concentration(wide, lengths, np.full(5, omega)))
+    for call in (bessel.log_partition, lambda d, g: bessel.conv_concentration(d, g, 0.9)):
+        with pytest.raises(ValueError, match="at position 1"):
+            call(10, np.array([1.0, -1.0]))
+        with pytest.raises(ValueError, match="at least 2, got 1"):
+            call(1, np.array([1.0]))

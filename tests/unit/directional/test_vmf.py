@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.sparse import csr_array
 
-from vmfstream import VonMisesFisher
+from vmfstream import VMFMixture, VonMisesFisher
 from vmfstream.directional import vmf
-from vmfstream.directional.bessel import kappa_bounds, log_c_uniform, vmf_terms
+from vmfstream.directional.bessel import inv_bessel_ratio, kappa_bounds, log_c_uniform, vmf_terms
 from vmfstream.directional.inverses import INVERSES
 
 
@@ -153,15 +154,47 @@ def test_weights_count_vectors() -> None:
         np.testing.assert_allclose(weighted.mu, repeated.mu, rtol=1e-9)
 
 
+@pytest.mark.parametrize("d", [2, 3, 5, 100])
+@pytest.mark.parametrize("kappa", [1e3, 1e5, 1e8, 1e12])
+def test_narrow_concentrations_are_found(d: int, kappa: float) -> None:
+    """The cosine's distance from 1 is a gamma variable: its mean has the relative error sqrt(2 / ((d - 1) n))."""
+    n = 2_000
+    x = vmf.sample(unit(np.arange(1.0, d + 1)), kappa, n, np.random.default_rng(11))
+    found = VonMisesFisher.fit(x).kappa
+    assert found == pytest.approx(kappa, rel=4 * np.sqrt(2 / ((d - 1) * n)))
+    weights = np.arange(n) % 3
+    repeated = VonMisesFisher.fit(np.repeat(x, weights, axis=0)).kappa
+    assert VonMisesFisher.fit(x, weights=weights).kappa == pytest.approx(repeated, rel=1e-9)
+    if kappa <= 1e8:
+        assert VonMisesFisher.fit(csr_array(x)).kappa == pytest.approx(found, rel=1e-7 * max(1.0, kappa / 1e6))
+    if kappa <= 1e5 and d > 2:
+        mixture = VMFMixture(1, estimator="mle").fit(x)
+        assert mixture.concentrations_[0] == pytest.approx(found, rel=1e-6)
+
+
+def test_the_estimate_goes_on_where_distances_take_over() -> None:
+    """Below and above the resultant from which on distances are used the same equation is solved."""
+    rng = np.random.default_rng(12)
+    for kappa in (90.0, 99.0, 101.0, 120.0):
+        x = vmf.sample(pole(3), kappa, 5_000, rng)
+        length = float(np.linalg.norm(x.sum(axis=0)))
+        assert VonMisesFisher.fit(x).kappa == pytest.approx(float(inv_bessel_ratio(3, length / 5_000)), rel=1e-9)
+
+
 @pytest.mark.parametrize("estimator", ["mle", "marginal", "banerjee", "debiased"])
 def test_fit_stays_within_bounds(estimator: vmf.Estimator) -> None:
     low, high = kappa_bounds(8)
-    same = VonMisesFisher.fit(np.repeat(pole(8)[None], 4, axis=0), estimator).kappa
+    if estimator == "mle":
+        high = float(inv_bessel_ratio(8, 1 - 2.0**-52, 2.0**-52))
+    warned = pytest.warns(UserWarning, match="the same to rounding") if estimator == "mle" else nullcontext()
+    with warned:
+        same = VonMisesFisher.fit(np.repeat(pole(8)[None], 4, axis=0), estimator).kappa
     assert same == pytest.approx(high)
     nearly_cancelling = np.array([pole(8), -unit(pole(8) + 1e-4 * pole(8)[::-1])])
     kappa = VonMisesFisher.fit(nearly_cancelling, estimator).kappa
     assert low * (1 - 1e-9) <= kappa < 1e-2
-    one = VonMisesFisher.fit(pole(8)[None], estimator).kappa
+    with warned:
+        one = VonMisesFisher.fit(pole(8)[None], estimator).kappa
     assert one == pytest.approx(low if estimator in ("marginal", "debiased") else high)
 
 

@@ -7,10 +7,18 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from vmfstream.engine.loop.admission import NO_DOCUMENT, Admission, Columns, Decision, admit, columns_of, separated
-from vmfstream.engine.loop.duplicates import RecentIds
+from vmfstream.engine.loop.admission import (
+    NO_DOCUMENT,
+    Admission,
+    Columns,
+    Decision,
+    RecentIds,
+    admit,
+    columns_of,
+    separated,
+)
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.records import Document, Rejected
+from vmfstream.records import Document, Documents, Rejected
 
 YEAR, COUNTED = Slicing("year"), Slicing("documents", 10)
 
@@ -56,7 +64,7 @@ def test_columns_decide_as_message_by_message(slicing: Slicing, seed: int) -> No
     lengths = rng.integers(0, 5, n).tolist()
     most, room = int(rng.integers(1, 30)), int(rng.integers(1, 60))
     ours, theirs = RecentIds(8), RecentIds(8)
-    found = admit(columns, 2000, slicing, 5, ours, documents=most, characters=room, lengths=lengths)
+    found = admit(columns, 2000, slicing, 5, ours, documents=most, characters=room, lengths=np.array(lengths))
     wanted = one_by_one(columns, 2000, slicing, 5, theirs, most, room, lengths)
     np.testing.assert_array_equal(found.decision, wanted.decision)
     assert (found.taken, found.learnt, found.late) == (wanted.taken, wanted.learnt, wanted.late)
@@ -76,11 +84,11 @@ def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
         record(3, 2000, "0"),
         record(4, 1999),
     ]
-    columns = columns_of([*records, record(5, 2001), record(6, 2000)], YEAR)
+    columns = columns_of(Documents.of([*records, record(5, 2001), record(6, 2000)]), YEAR)
     assert columns.slice.tolist() == [2000, NO_DOCUMENT, 2900, 2000, 1999, 2001, 2000]
     admission = admit(columns, 2000, YEAR, 5, RecentIds(9))
     assert (admission.taken, admission.learnt, admission.late, admission.next_slice) == (5, 2, 1, 2001)
-    documents, rejected = separated(records, admission.decision[:5], YEAR, 2000)
+    documents, rejected = separated(Documents.of(records), admission.decision[:5], YEAR, 2000)
     assert [one.offset for one in documents] == [0, 4]
     assert [(one.offset, one.reason) for one in rejected] == [
         (1, "not JSON"),
@@ -90,13 +98,10 @@ def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
 
 
 def test_slices_of_documents_have_no_number_by_time() -> None:
-    assert columns_of([record(0, 1990), Rejected("a", 1, "?"), record(2, 2010)], COUNTED).slice.tolist() == [
-        0,
-        NO_DOCUMENT,
-        0,
-    ]
+    documents = Documents.of([record(0, 1990), Rejected("a", 1, "?"), record(2, 2010)])
+    assert columns_of(documents, COUNTED).slice.tolist() == [0, NO_DOCUMENT, 0]
 
 
 def test_the_first_document_names_the_first_slice() -> None:
-    assert columns_of([Rejected("a", 0, "?"), record(1, 1990), record(2, 1980)], YEAR).first_slice == 1990
-    assert columns_of([Rejected("a", 0, "?")], YEAR).first_slice is None
+    assert columns_of(Documents.of([Rejected("a", 0, "?"), record(1, 1990), record(2, 1980)]), YEAR).first_slice == 1990
+    assert columns_of(Documents.of([Rejected("a", 0, "?")]), YEAR).first_slice is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vmfstream.engine.loop.duplicates import RecentIds, digests
+from vmfstream.engine.loop.admission import RecentIds, digests
 
 
 def seen(recent: RecentIds, id: str) -> bool:
@@ -45,6 +45,26 @@ def test_a_recognised_id_is_not_remembered_twice() -> None:
         seen(recent, name)
     assert seen(recent, "a")
     assert len(recent.state()) == 3
+
+
+@pytest.mark.parametrize("capacity", [7, 20, 300])
+def test_many_at_once_are_remembered_as_one_by_one(capacity: int) -> None:
+    rng = np.random.default_rng(0)
+    whole, single, taken = RecentIds(capacity), RecentIds(capacity), 0
+    for _ in range(200):
+        some = rng.integers(0, 2**62 if rng.random() < 0.5 else 400, rng.integers(0, 9)).astype(np.uint64)
+        before = single.state()
+        again = [single.seen(digest) for digest in some.tolist()]
+        if whole.all_new(some):
+            taken += 1
+            assert not any(again)
+        else:
+            assert any(again) or len(some) > capacity or set(some.tolist()) & set(before.tolist())
+            for digest in some.tolist():
+                whole.seen(digest)
+        np.testing.assert_array_equal(whole.state(), single.state())
+        assert whole._known == single._known
+    assert 50 < taken < 200
 
 
 @pytest.mark.parametrize("read", [0, 3, 8, 13, 100])

@@ -13,7 +13,7 @@ from tests.unit.engine.documents import closed, document, engine, run, years
 from vmfstream import TopicTracker
 from vmfstream.bayes import tempering
 from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
-from vmfstream.engine.loop.novel import MostNovel
+from vmfstream.engine.loop.sample import MostNovel
 from vmfstream.records import Document
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile

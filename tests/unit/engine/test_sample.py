@@ -15,7 +15,7 @@ from tests.unit.engine import documents
 from tests.unit.engine.documents import engine, years
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.loop.sample import Candidates, Sampler, _level, position_keys
-from vmfstream.records import Document, Sampled
+from vmfstream.records import Document, Documents, Sampled
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.writer import RunFile
 from vmfstream.text.encoders import VectorEncoder
@@ -35,7 +35,7 @@ def keys_of(docs: list[Document], seed: int) -> NDArray[np.uint64]:
 def feed(sampler: Sampler, docs: list[Document], batch: int = 7) -> None:
     for i in range(0, len(docs), batch):
         batch_ = docs[i : i + batch]
-        sampler.add(Candidates.among(batch_, ENCODER.count(batch_), sampler.wanted))
+        sampler.add(Candidates.among(Documents.of(batch_), ENCODER.count(batch_), sampler.wanted))
 
 
 class Table:

@@ -59,7 +59,7 @@ def test_stories_newest_first_then_the_largest(tmp_path: Path) -> None:
     ]
     follow(MemorySource(items), FieldCodec(), RunFile(path), SETTINGS)
     rows = newest_stories(path, words=2, top=9)
-    assert [(row["story"], row["title"], row["documents"], row["first"], row["last"]) for row in rows] == [
+    assert [(row["story"], row["title"], row["size"], row["first"], row["last"]) for row in rows] == [
         (2, "About later", 60, "2003", "2003"),
         (1, "About late", 50, "2003", "2003"),
         (0, "About early", 40, "2001", "2001"),

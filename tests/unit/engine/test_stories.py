@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.loop.stories import LEAST_DOCUMENTS, WORDS, remapped
 from vmfstream.engine.loop.story_book import KEPT, YOUNG, StoryBook, growth
 from vmfstream.engine.models.tracker import TrackerModel
+from vmfstream.engine.run import RunSettings
 from vmfstream.online.state import TrackerSettings
 from vmfstream.records import Document, Event, StoryEvent, StoryRows
 from vmfstream.runfile.memory import MemoryStore
@@ -33,6 +35,9 @@ from vmfstream.text.encoders import Encoder, TextEncoder, VectorEncoder
 
 SHORT = StorySettings(half_life=5.0)
 """Stories that end after 40 documents of others."""
+
+DAYS = StorySettings(half_life=20.0, days=True)
+"""Stories that end after 160 days without documents."""
 
 EPISODES = ("harbour strike docker", "comet telescope orbit", "wheat harvest drought", "museum theft painting")
 
@@ -130,14 +135,29 @@ def test_only_stories_that_changed_are_written_again() -> None:
     assert written == [rows for story, end in enumerate(ends) for rows in ([story], [story], end)]
 
 
+def test_time_may_be_counted_in_days() -> None:
+    """The same words come twice, after nine months without any documents."""
+    items: list[Item] = [
+        {"id": f"d{i}", "time": "2001-01-02" if i < 20 else "2001-10-02", "text": "harbour strike docker"}
+        for i in range(40)
+    ]
+    for settings, stories in ((SHORT, [0] * 40), (DAYS, [0] * 20 + [1] * 20)):
+        store, labels = labelled(items, settings)
+        assert list(labels.values()) == stories
+        assert [(event.story, event.size) for event in happened(store, "ended")] == [(0, 20)][: stories[-1]]
+    assert RunSettings(story_days=20.0).engine().stories == replace(DAYS, max_stories=10_000)
+    assert RunSettings().engine().stories == StorySettings()
+
+
+@pytest.mark.parametrize("settings", [SHORT, DAYS])
 @pytest.mark.parametrize("at", [17, 45, 101])
-def test_a_run_that_was_killed_goes_on_to_the_same_bits(at: int) -> None:
+def test_a_run_that_was_killed_goes_on_to_the_same_bits(at: int, settings: StorySettings) -> None:
     items = episodes()
-    whole = run(items, epoch_documents=10, stories=SHORT)
+    whole = run(items, epoch_documents=10, stories=settings)
     store = MemoryStore()
     broken = [*items[:at], ABORT, *items[at:]]
     with pytest.raises(Aborted):
-        engine(broken, store, epoch_documents=10, stories=SHORT).run()
+        engine(broken, store, epoch_documents=10, stories=settings).run()
     assert 0 < len(store.commits) < len(whole.commits)
     again = engine(items, store, epoch_documents=10, stories=StorySettings())  # it keeps the settings of its begin
     again.run()
@@ -149,13 +169,14 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(at: int) -> None:
         np.testing.assert_array_equal(states[0].open_state[name], array, err_msg=name)
 
 
+@pytest.mark.parametrize("settings", [SHORT, DAYS])
 @pytest.mark.parametrize("workers", [2, 5])
-def test_workers_lead_to_the_same_bits(workers: int) -> None:
+def test_workers_lead_to_the_same_bits(workers: int, settings: StorySettings) -> None:
     found = []
     for executor in (None, Many(workers)):
         store = MemoryStore()
         ranged(
-            Parts(spread(news(900, 3), 3)), store, executor, stories=SHORT, epoch_documents=300, range_messages=40,
+            Parts(spread(news(900, 3), 3)), store, executor, stories=settings, epoch_documents=300, range_messages=40,
             window=200,
         ).run()  # fmt: skip
         found.append(store)

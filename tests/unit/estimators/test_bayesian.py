@@ -20,7 +20,7 @@ from vmfstream.bayes.predictive import predictive
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.estimators.bayesian import BayesianVMFMixture
 from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
-from vmfstream.mixtures.movmf import annealed_start
+from vmfstream.mixtures.movmf import annealed_fit
 from vmfstream.mixtures.seeding import one_hot
 
 
@@ -92,7 +92,7 @@ def test_credible_regions_hold_what_is_planted(inference: str) -> None:
 
 def test_a_fit_is_the_function_below() -> None:
     x, _, _ = planted()
-    resp = annealed_start(x, 3, np.random.default_rng(5), heat=1.0)
+    resp = annealed_fit(x, 3, np.random.default_rng(5), heat=1.0).resp
     labels = resp[:, :3].argmax(axis=1)
     fitted = BayesianVMFMixture(3, init=labels, alpha=2.0, prior_cosine=0.5, empirical_bayes=()).fit(x)
     start = one_hot(labels, 3, np.float64)

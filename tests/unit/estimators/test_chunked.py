@@ -71,7 +71,7 @@ def test_a_temporal_fit_in_parts_is_that_of_one_matrix(inference: str) -> None:
     # one start: of two, equally good, rounding may choose
     options: dict[str, Any] = {"n_components": 3, "inference": inference, "max_iter": 5, "n_init": 1, "random_state": 0}
     made = [vs.TemporalVMFMixture(**options) for _ in range(2)]
-    whole, parts = made[0].fit(x, slices), made[1].fit(vs.chunked(cut(x)), slices)
+    whole, parts = made[0].fit(x, slices=slices), made[1].fit(vs.chunked(cut(x)), slices=slices)
     close(parts, whole, 1e-9)
     assert parts.means_.shape == (4, 3, 60)
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_parts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="names of files or callables, got int"):
         vs.chunked([3])
     with pytest.raises(ValueError, match="row 2 is not"):
-        vs.TemporalVMFMixture(n_components=3).fit(vs.chunked([x]), [0, 0, 1, 0] + [1] * 596)
+        vs.TemporalVMFMixture(n_components=3).fit(vs.chunked([x]), slices=[0, 0, 1, 0] + [1] * 596)
     with pytest.raises(ValueError, match="gibbs"):
         vs.BayesianVMFMixture(n_components=3, inference="gibbs").fit(vs.chunked([x]))
     with pytest.raises(ValueError, match="expected 60 columns, got 59"):

@@ -19,7 +19,9 @@ from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, STARTS_BY_ROW
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream import datasets
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform
+from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
 from vmfstream.estimators.mixtures import VMFMixture
+from vmfstream.estimators.watson import WatsonMixture
 
 
 @parametrize_with_checks(
@@ -29,6 +31,7 @@ from vmfstream.estimators.mixtures import VMFMixture
     ],
     expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | STARTS_BY_ROW,
 )
+@pytest.mark.filterwarnings("ignore:.* puts all rows into one of")  # some checks have no clusters
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -173,3 +176,25 @@ def test_big_mix_is_recovered() -> None:
     true = np.asarray(bessel_ratio(1000, simulated.truth.kappa))
     bias = inv_bessel_ratio(1000, np.sqrt(true**2 + (1 - true**2) * 4 / 5000)) / simulated.truth.kappa - 1
     assert errors["mle"] == pytest.approx(bias.mean(), abs=0.005)
+
+
+@pytest.mark.parametrize("kind", [VMFMixture, WatsonMixture, SphericalKMeans, FrequencySensitiveKMeans])
+@pytest.mark.parametrize("scale", [1 / 300, 1e-300, 0.9])
+def test_weights_of_a_small_total_are_relative(kind: Any, scale: float) -> None:
+    """They cannot be numbers of observations: a fit to hundredths of rows would find no clusters."""
+    rng = np.random.default_rng(0)
+    x = vmf_rows(rng, np.eye(8)[:3], np.repeat([0, 1, 2], 100), 0.9)
+    weights = rng.integers(1, 4, 300).astype(np.float64)
+    weights[:5] = 0.0
+    few = kind(3, random_state=0).fit(x, sample_weight=scale * weights / weights.max())
+    many = kind(3, random_state=0).fit(x, sample_weight=weights * 295 / weights.sum())
+    np.testing.assert_array_equal(few.labels_, many.labels_)
+    np.testing.assert_allclose(few.means_, many.means_, atol=1e-9)
+    assert len(set(few.labels_.tolist())) == 3
+
+
+def test_a_fit_that_leaves_one_cluster_warns() -> None:
+    rng = np.random.default_rng(0)
+    x = directions(rng, 30, 200)
+    with pytest.warns(ConvergenceWarning, match="VMFMixture puts all rows into one of 3 clusters"):
+        VMFMixture(3, random_state=0).fit(x)

@@ -188,10 +188,10 @@ def test_topics_settle_while_clusters_stay() -> None:
 
 def test_what_is_known_of_a_new_group_tells_its_cluster(fitted: MultilevelClustering) -> None:
     nothing, own = np.zeros((GROUPS, 12)), contexts()
-    held = np.isfinite(own["year"])
+    kept = np.isfinite(own["year"])
     by_year = fitted.predict(nothing, {"year": own["year"]})
-    assert nmi(by_year[held], Y[held]) > 0.99
-    assert len(set(by_year[~held])) == 1
+    assert nmi(by_year[kept], Y[kept]) > 0.99
+    assert len(set(by_year[~kept])) == 1
     test = documents(9, 4)
     assert fitted.perplexity(test, own) < 0.9 * fitted.perplexity(test)
 

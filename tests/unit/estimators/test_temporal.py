@@ -8,19 +8,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn import config_context
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
 from vmfstream.estimators.temporal import TemporalVMFMixture
 
-TAKES_SLICES = {"check_fit_score_takes_y": "the second argument of fit and partial_fit is the slices"}
-
 
 @parametrize_with_checks(
     [TemporalVMFMixture(n_components=3, max_iter=300, random_state=0)],
-    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | TAKES_SLICES,
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER,
 )
+@pytest.mark.filterwarnings("ignore:TemporalVMFMixture. y is ignored")
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -62,7 +65,7 @@ def model(**options: Any) -> TemporalVMFMixture:
 @pytest.mark.parametrize("options", KINDS, ids=str)
 def test_finds_moving_topics(options: dict[str, Any]) -> None:
     x, slices, labels = moving()
-    fitted = model(**options).fit(x, slices)
+    fitted = model(**options).fit(x, slices=slices)
     assert nmi(fitted.labels_, labels) > 0.95
     assert fitted.means_.shape == (5, 3, 200)
     assert np.linalg.norm(fitted.means_, axis=2) == pytest.approx(1, abs=1e-9)
@@ -77,9 +80,9 @@ def test_finds_moving_topics(options: dict[str, Any]) -> None:
 def test_appended_slices_change_no_filtered_mean_of_the_past(options: dict[str, Any]) -> None:
     x, slices, labels = moving()
     past = slices < 10
-    fitted = model(**options).fit(x[past], slices[past])
+    fitted = model(**options).fit(x[past], slices=slices[past])
     before, certain = fitted.means_.copy(), fitted.certainties_.copy()
-    fitted.partial_fit(x[~past], slices[~past])
+    fitted.partial_fit(x[~past], slices=slices[~past])
     assert fitted.means_.shape == (5, 3, 200)
     assert fitted.slices_.tolist() == [7, 8, 9, 10, 11]
     assert nmi(fitted.labels_, labels[~past]) > 0.95
@@ -95,9 +98,9 @@ def test_appended_slices_change_no_filtered_mean_of_the_past(options: dict[str, 
 
 def test_filter_started_in_the_first_slice_knows_nothing_of_later_ones() -> None:
     x, slices, _ = moving()
-    whole = model(inference="filter", start="first").fit(x, slices)
+    whole = model(inference="filter", start="first").fit(x, slices=slices)
     for last in (7, 8, 10):
-        part = model(inference="filter", start="first").fit(x[slices <= last], slices[slices <= last])
+        part = model(inference="filter", start="first").fit(x[slices <= last], slices=slices[slices <= last])
         assert np.array_equal(part.means_, whole.means_[: last - 6])
         assert np.array_equal(part.slice_weights_, whole.slice_weights_[: last - 6])
 
@@ -105,10 +108,10 @@ def test_filter_started_in_the_first_slice_knows_nothing_of_later_ones() -> None
 def test_appending_one_by_one_is_appending_at_once() -> None:
     x, slices, _ = moving()
     start = slices < 8
-    at_once = model().fit(x[start], slices[start]).partial_fit(x[~start], slices[~start])
-    stepwise = model().fit(x[start], slices[start])
+    at_once = model().fit(x[start], slices=slices[start]).partial_fit(x[~start], slices=slices[~start])
+    stepwise = model().fit(x[start], slices=slices[start])
     for t in (8, 10, 11):
-        stepwise.partial_fit(x[slices == t], slices[slices == t])
+        stepwise.partial_fit(x[slices == t], slices=slices[slices == t])
     assert stepwise.slices_.tolist() == at_once.slices_.tolist()
     assert np.abs(stepwise.means_ - at_once.means_).max() < 1e-10
     assert stepwise.score_samples(x) == pytest.approx(at_once.score_samples(x), abs=1e-8)
@@ -118,7 +121,7 @@ def test_mean_field_learns_its_hyperparameters() -> None:
     x, slices, labels = moving()
     options = {"inference": "meanfield", "persistence": 0.9, "max_iter": 500, "concentration": "own"}
     given, learnt = (
-        model(**options, kappa="quadrature", empirical_bayes=names).fit(x, slices)
+        model(**options, kappa="quadrature", empirical_bayes=names).fit(x, slices=slices)
         for names in ((), ("alpha", "mu0", "c0", "kappa"))
     )
     assert learnt.lower_bound_ > given.lower_bound_ + 0.1
@@ -128,7 +131,7 @@ def test_mean_field_learns_its_hyperparameters() -> None:
 def test_rows_may_come_in_any_order() -> None:
     x, slices, _ = moving()
     order = np.random.default_rng(5).permutation(len(x))
-    sorted_, mixed = model().fit(x, slices), model().fit(x[order], slices[order])
+    sorted_, mixed = model().fit(x, slices=slices), model().fit(x[order], slices=slices[order])
     # within a slice rows keep their order, so the starts differ; what is found does not
     assert mixed.slices_.tolist() == sorted_.slices_.tolist()
     assert nmi(mixed.labels_, sorted_.labels_[order]) == pytest.approx(1)
@@ -141,18 +144,19 @@ def test_chosen_persistence_follows_the_drift() -> None:
     rng = np.random.default_rng(2)
     mu = directions(rng, 3, 200)
     still = np.concatenate([vmf_rows(rng, mu, np.repeat([0, 1, 2], 20), 0.5) for _ in range(6)])
-    drifting, resting = (model(persistence="auto").fit(rows, static[1]) for rows in (static[0], still))
+    drifting, resting = (model(persistence="auto").fit(rows, slices=static[1]) for rows in (static[0], still))
     assert drifting.persistence_ < resting.persistence_
     assert resting.persistence_ >= 0.99
-    assert model(persistence="auto").fit(static[0], np.zeros(360, np.int64)).persistence_ == 0.98  # nothing judges yet
+    one_slice = model(persistence="auto").fit(static[0])
+    assert one_slice.persistence_ == 0.98  # nothing judges yet
 
 
 def test_next_slice_is_predicted_better_than_by_a_model_of_no_memory() -> None:
     x, slices, _ = moving((50,) * 6)
     past = slices < 12
-    scores = [model(persistence=p).fit(x[past], slices[past]).score(x[~past]) for p in (0.01, 0.95)]
+    scores = [model(persistence=p).fit(x[past], slices=slices[past]).score(x[~past]) for p in (0.01, 0.95)]
     assert scores[1] > scores[0] + 3
-    relative = model().fit(x[past], slices[past])
+    relative = model().fit(x[past], slices=slices[past])
     shift = relative.score_samples(x[:2], relative_to_uniform=False) - relative.score_samples(x[:2])
     assert shift[0] == pytest.approx(shift[1])
 
@@ -161,7 +165,8 @@ def test_sparse_single_precision_is_dense_double() -> None:
     x, slices, _ = moving()
     x[np.abs(x) < 0.02] = 0
     # one start: of two, equally good, rounding may choose
-    dense, sparse = model(n_init=1).fit(x, slices), model(n_init=1).fit(csr_array(x.astype(np.float32)), slices)
+    dense = model(n_init=1).fit(x, slices=slices)
+    sparse = model(n_init=1).fit(csr_array(x.astype(np.float32)), slices=slices)
     assert sparse.means_.dtype == np.float32
     assert np.abs(dense.means_ - sparse.means_).max() < 1e-3
     assert sparse.concentrations_ == pytest.approx(dense.concentrations_, rel=1e-3)
@@ -170,7 +175,7 @@ def test_sparse_single_precision_is_dense_double() -> None:
 def test_empty_rows_take_no_part() -> None:
     x, slices, _ = moving()
     with_blank, times = np.vstack([x[:30], np.zeros((1, 200)), x[30:]]), np.r_[slices[:30], 9, slices[30:]]
-    fitted, plain = model().fit(with_blank, times), model().fit(x, slices)
+    fitted, plain = model().fit(with_blank, slices=times), model().fit(x, slices=slices)
     assert fitted.n_empty_rows_ == 1
     assert fitted.labels_[30] == -1
     assert np.abs(fitted.means_ - plain.means_).max() < 1e-12
@@ -189,7 +194,7 @@ def test_empty_rows_take_no_part() -> None:
 )
 def test_bad_slices_are_named(slices: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        TemporalVMFMixture(n_components=2).fit(np.eye(3), slices)
+        TemporalVMFMixture(n_components=2).fit(np.eye(3), slices=slices)
 
 
 def test_bad_parameters_are_named() -> None:
@@ -202,12 +207,31 @@ def test_bad_parameters_are_named() -> None:
     with pytest.raises(ValueError, match="start: 'first' belongs to inference 'filter'"):
         TemporalVMFMixture(n_components=2, start="first").fit(x)
     with pytest.raises(ValueError, match="at most the 1 rows with a direction in the first slice, got 2"):
-        TemporalVMFMixture(n_components=2, start="first", inference="filter").fit(x, [0, 1, 1, 1])
+        TemporalVMFMixture(n_components=2, start="first", inference="filter").fit(x, slices=[0, 1, 1, 1])
     with pytest.raises(ValueError, match="empirical_bayes: expected \\(\\) unless inference is 'meanfield'"):
         TemporalVMFMixture(n_components=2, empirical_bayes=["mu0"]).fit(x)
     with pytest.raises(ValueError, match="learn must name some of alpha, mu0, c0, kappa; got 'nu'"):
         TemporalVMFMixture(n_components=2, inference="meanfield", empirical_bayes=["nu"]).fit(x)
-    fitted = TemporalVMFMixture(n_components=2, random_state=0).fit(np.vstack([x, x]), np.repeat([3, 4], 4))
+    fitted = TemporalVMFMixture(n_components=2, random_state=0).fit(np.vstack([x, x]), slices=np.repeat([3, 4], 4))
     with pytest.raises(ValueError, match="expected slices after the last one, 4, got 4"):
-        fitted.partial_fit(x, [5, 4, 5, 5])
+        fitted.partial_fit(x, slices=[5, 4, 5, 5])
     assert fitted.partial_fit(x).slices_.tolist() == [3, 4, 5]
+
+
+def test_classes_are_not_taken_for_slices() -> None:
+    """In pipelines and cross-validation y are classes."""
+    x, slices, y = moving()
+    plain = model().fit(x)
+    assert plain.slices_.tolist() == [0]
+    with pytest.warns(UserWarning, match=r"y is ignored, all rows are of one slice; name slices: fit\(X, slices=...\)"):
+        fitted = model().fit(x, y)
+    assert fitted.slices_.tolist() == [0]
+    np.testing.assert_array_equal(fitted.means_, plain.means_)
+    with pytest.warns(UserWarning, match="y is ignored"):
+        scores = cross_val_score(model(), x, y, cv=3)
+    assert np.isfinite(scores).all()
+    with config_context(enable_metadata_routing=True):
+        routed = make_pipeline(Normalizer(), model().set_fit_request(slices=True)).fit(x, y, slices=slices)
+    assert routed[-1].slices_.tolist() == [7, 8, 9, 10, 11]
+    fitted.partial_fit(x)
+    assert fitted.slices_.tolist() == [0, 1]

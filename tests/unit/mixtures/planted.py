@@ -47,7 +47,7 @@ def nmi(a: NDArray[np.int64], b: NDArray[np.int64]) -> float:
     table = np.zeros((a.max() + 1, b.max() + 1))
     np.add.at(table, (a, b), 1.0 / len(a))
     r, s = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
-    held = table > 0
-    mutual = (table[held] * np.log((table / np.where(held, r * s, 1))[held])).sum()
+    kept = table > 0
+    mutual = (table[kept] * np.log((table / np.where(kept, r * s, 1))[kept])).sum()
     entropy = [-(p[p > 0] * np.log(p[p > 0])).sum() for p in (r, s)]
     return float(mutual / np.sqrt(entropy[0] * entropy[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, kappa_bounds
+from vmfstream.directional.bessel import LARGE_KAPPA, R_MAX, bessel_ratio, inv_bessel_ratio, kappa_bounds
 from vmfstream.directional.inverses import banerjee, newton2
 from vmfstream.mixtures.concentration import Treatment, debiased_resultant, own_concentration, shared_concentration
 
@@ -69,10 +69,12 @@ def test_approximations_approach_the_root() -> None:
 
 def test_duplicates_are_capped_and_empty_topics_rest_at_the_lower_limit() -> None:
     kappa = own_concentration(20, [5.0, 0.0, 0.0], [5.0, 0.0, 4.0], "mle")
-    low, high = kappa_bounds(20)
+    low, high = kappa_bounds(20)[0], LARGE_KAPPA
     assert kappa == pytest.approx([high, low, low])
     assert own_concentration(20, [5.0, 0.0], [5.0, 0.0], "marginal") == pytest.approx([high, low])
     assert shared_concentration(20, [0.0], [0.0], 0.0) == low
+    wide = own_concentration(1_000, [5.0], [5.0], "mle")
+    assert wide == pytest.approx([float(inv_bessel_ratio(1_000, R_MAX))])  # the larger one of two caps
 
 
 def test_pooled_mean_cosine_of_hard_labels() -> None:

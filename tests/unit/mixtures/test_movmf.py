@@ -15,7 +15,7 @@ from tests.unit.mixtures.planted import directions, hard_text, nmi, vmf_rows
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.kmeans import spherical_kmeans
-from vmfstream.mixtures.movmf import annealed_start, fit
+from vmfstream.mixtures.movmf import annealed_fit, fit
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
 from vmfstream.mixtures.steps import e_step, m_step
 
@@ -75,7 +75,7 @@ def test_annealing_beats_freezing_on_hard_text() -> None:
         frozen = fit(x, 6, rng=np.random.default_rng(seed), anneal=False)
         assert nmi(labels, annealed.labels) > nmi(labels, frozen.labels) + 0.2
         assert annealed.trace[-1] > frozen.trace[-1] + 3
-    assert nmi(labels, annealed_start(x, 6, np.random.default_rng(0))[:, :6].argmax(axis=1)) > 0.4
+    assert nmi(labels, annealed_fit(x, 6, np.random.default_rng(0)).resp[:, :6].argmax(axis=1)) > 0.4
 
 
 def test_soft_assignments_become_hard_with_large_shared_concentration() -> None:

@@ -44,19 +44,19 @@ def test_e_step_is_bayes(stored: Any) -> None:
     x, mixture = unit_rows(rng.standard_normal((20, 7)))[0], random_mixture(7, 3, rng)
     x[4] = 0
     scores = np.zeros((20, 3))
-    held = np.arange(20) != 4
+    others = np.arange(20) != 4
     for j in range(3):
         law = Watson(mixture.mu[:, j], mixture.kappa[j])
-        scores[held, j] = np.log(mixture.pi[j]) + law.logpdf(x[held], relative_to_uniform=True)
+        scores[others, j] = np.log(mixture.pi[j]) + law.logpdf(x[others], relative_to_uniform=True)
     resp, loglik = watson.e_step(stored(x), mixture)
-    np.testing.assert_allclose(loglik[held], logsumexp(scores[held], axis=1), rtol=1e-12)
-    np.testing.assert_allclose(resp[held, :3], np.exp(scores[held] - loglik[held, None]), rtol=1e-10)
+    np.testing.assert_allclose(loglik[others], logsumexp(scores[others], axis=1), rtol=1e-12)
+    np.testing.assert_allclose(resp[others, :3], np.exp(scores[others] - loglik[others, None]), rtol=1e-10)
     assert not resp[4].any()
     assert not resp[:, 3:].any()
     assert loglik[4] == 0
     hard, best = watson.e_step(stored(x), mixture, assignment="hard")
-    np.testing.assert_array_equal(hard[held].argmax(axis=1), scores[held].argmax(axis=1))
-    np.testing.assert_allclose(best[held], scores[held].max(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(hard[others].argmax(axis=1), scores[others].argmax(axis=1))
+    np.testing.assert_allclose(best[others], scores[others].max(axis=1), rtol=1e-12)
     assert hard.sum() == 19
 
 

@@ -25,7 +25,8 @@ from vmfstream.online.prediction import Belief, score
 from vmfstream.online.reading import novelty
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of
-from vmfstream.online.topic_slots import merging_evidence, with_topic, with_topics_merged
+from vmfstream.online.topic_pairs import TopicPairs
+from vmfstream.online.topic_slots import with_topic, with_topics_merged
 from vmfstream.online.vocabulary_change import regrown
 from vmfstream.records import Document, Event
 from vmfstream.text.encoders import TextEncoder
@@ -241,7 +242,7 @@ def test_twenty_documents_tell_one_topic_from_two(halves: tuple[int, int], sign:
         resp[own, k] = 1.0
     state = replace(state, window=(replace(state.window[0], resp=resp),))
     a, b = halves
-    evidence, cosine = merging_evidence(state, replace(PLAIN, topics=3))
+    evidence, cosine = TopicPairs(replace(PLAIN, topics=3)).evidence(state)
     dense = x.toarray().astype(np.float64)
     anchor = state.anchor.astype(np.float64)
     h = [state.kappa * dense[own].sum(axis=0) for own in rows]
@@ -259,7 +260,7 @@ def test_twenty_documents_tell_one_topic_from_two(halves: tuple[int, int], sign:
 def test_the_topic_of_old_keeps_its_id_in_a_merger() -> None:
     state, _ = follow(story(counts(8, 30, 30)).xs, replace(LIVING, topics=2))
     assert state.life is not None
-    evidence, cosine = merging_evidence(state, LIVING)
+    evidence, cosine = TopicPairs(LIVING).evidence(state)
     for old, new in ((0, 1), (1, 0)):
         height = np.where(np.arange(2) == old, 0.5, 0.0)  # however many documents both have by now
         aged = replace(state, life=replace(state.life, reference_share=height))
@@ -272,7 +273,7 @@ def test_topics_that_sleep_are_not_merged_for_want_of_worth() -> None:
     plan = counts(12, 26, 26, 26, 26)
     plan[6:, 2:] = 0
     state, _, _ = lived(story(plan), replace(LIVING, topics=4))
-    evidence, cosine = merging_evidence(state, LIVING)
+    evidence, cosine = TopicPairs(LIVING).evidence(state)
     speaking = mergers._merging_gain(state, np.zeros_like(evidence), np.ones_like(cosine), LIVING)
     inside = np.add.reduce([w.resp.sum(axis=0) for w in state.window])[:4]
     assert (inside < 1.0).sum() == 2
@@ -284,11 +285,11 @@ def test_a_group_is_asked_for_by_who_holds_it_now() -> None:
     assert state.life is not None
     recent = state.life.recent
     foreign = replace(recent, topic=np.full(len(recent), 99))  # the topics of arrival have ended
-    held = lifecycle._holders(state, foreign)
+    stored = lifecycle._holders(state, foreign)
     for w in state.window:
         here = recent.slice == w.index
-        assert held[here].tolist() == w.resp[recent.row[here]].argmax(axis=1).tolist()
-    assert set(held[recent.slice < state.window[0].index]) <= {-1}
+        assert stored[here].tolist() == w.resp[recent.row[here]].argmax(axis=1).tolist()
+    assert set(stored[recent.slice < state.window[0].index]) <= {-1}
 
 
 # --- sleep ----------------------------------------------------------------------------------------------------------
@@ -329,10 +330,10 @@ def test_documents_of_a_newcomer_count_once() -> None:
     grown = with_topic(state, members, LIVING)
     inside = members.slice >= state.window[0].index
     assert 0 < inside.sum() < len(inside)
-    held = np.add.reduce([w.resp.sum(axis=0) for w in grown.window])
+    stored = np.add.reduce([w.resp.sum(axis=0) for w in grown.window])
     before = np.add.reduce([w.resp.sum(axis=0) for w in state.window])
-    assert held.sum() == pytest.approx(before.sum(), abs=1e-3)
-    assert held[state.k] == inside.sum()
+    assert stored.sum() == pytest.approx(before.sum(), abs=1e-3)
+    assert stored[state.k] == inside.sum()
     assert grown.n_past[state.k] == (~inside).sum()
     assert grown.past is not None
     for h, was in zip(grown.past, state.past, strict=True):
@@ -379,7 +380,7 @@ def test_topics_that_do_not_live_know_no_life(monkeypatch: pytest.MonkeyPatch) -
     assert state.life is None
     assert not any(closed.events for closed in seen)
     for module, name in ((lifecycle, "with_births"), (slice_end, "with_mergers")):
-        monkeypatch.setattr(module, name, lambda state, settings: (state, []))
+        monkeypatch.setattr(module, name, lambda state, settings, pairs: (state, []))
     monkeypatch.setattr(lifecycle, "with_dormancy", lambda state, n, settings: (state, []))
     monkeypatch.setattr(lifecycle, "with_arrivals", lambda state, x, belief, settings: state)
     again, seen_again = follow(stream.xs, settings)

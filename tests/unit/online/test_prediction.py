@@ -69,14 +69,14 @@ def test_polynomials_over_all_cosines_suffice_or_say_so(d: int) -> None:
 @pytest.mark.parametrize("low", [0.0, -1.0])
 @pytest.mark.parametrize("d", [2, 10, 300, 5000])
 def test_largest_error_of_a_polynomial_is_reported(d: int, low: float) -> None:
-    told = 0
+    reported = 0
     for kappa in concentrations(d):
         for gamma in (*concentrations(d), 1e-6, 1e9):
             b = belief(d, float(kappa), np.array([gamma]), low)
             error = score_polynomial(b).error
-            told += error > 1e-5
+            reported += error > 1e-5
             assert worst(b) == pytest.approx(error, rel=1e-4, abs=1e-5)
-    assert told >= 5
+    assert reported >= 5
 
 
 def test_lowest_degree_that_suffices_is_taken() -> None:
@@ -98,10 +98,10 @@ def test_dense_documents_get_the_exact_density(d: int, low: float) -> None:
         rounding = 1e-6 * kappa
         assert np.abs(loglik - exact).max() < 1.5 * TOLERANCE + rounding
         scores = topic_densities(x, b.f, b.gamma, b.kappa) + b.log_weights
-        held = label >= 0
-        assert held.sum() == (200 if low else 199)
-        best = scores[held].max(axis=1)
-        assert (best - np.take_along_axis(scores[held], label[held, None], axis=1)[:, 0]).max() < 2e-3 + rounding
+        kept = label >= 0
+        assert kept.sum() == (200 if low else 199)
+        best = scores[kept].max(axis=1)
+        assert (best - np.take_along_axis(scores[kept], label[kept, None], axis=1)[:, 0]).max() < 2e-3 + rounding
         gathered = gather(x, b, threads=1)
         assert np.array_equal(gathered.label, label)
         assert gathered.loglik == pytest.approx(loglik, abs=1e-9)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.unit.online.streams import LIVING, PLAIN, begun, learn, texts
+from vmfstream.bayes.starts import sampled_start
 from vmfstream.online import slice_end, window
 from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.serialization import from_arrays, to_arrays
@@ -86,9 +88,24 @@ def test_refits_that_gain_little_are_followed_by_longer_and_longer_pauses() -> N
 
 def test_first_topics_are_looked_for_in_a_sample() -> None:
     xs = texts(slices=4)
-    settings = replace(PLAIN, fitting=WindowSettings(sampled_documents=60, documents_per_topic=10))
-    whole, sampled = (window.first_fit(xs, 3, given, 0.9, np.random.default_rng(0)) for given in (PLAIN, settings))
+    settings = replace(PLAIN, fitting=WindowSettings(sampled_documents=60, sampled_per_topic=10))
+    whole, sampled = (window.cold_fits(xs, 3, given, 0.9, np.random.default_rng(0)) for given in (PLAIN, settings))
     assert [r.shape for r in sampled.resp] == [(40, 16)] * 4
     labels = [np.concatenate([r.argmax(axis=1) for r in fit.resp]) for fit in (whole, sampled)]
     pairs = set(zip(*(one.tolist() for one in labels), strict=True))
     assert len(pairs) == 3  # the same groups
+
+
+def test_more_topics_are_looked_for_in_a_larger_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = texts(slices=4)
+    searched: list[int] = []
+
+    def recorded(x: Any, rows: Any, *arguments: Any) -> Any:
+        searched.append(len(rows))
+        return sampled_start(x, rows, *arguments)
+
+    monkeypatch.setattr(window, "sampled_start", recorded)
+    settings = replace(PLAIN, fitting=WindowSettings(sampled_documents=40, sampled_per_topic=25))
+    for topics in (1, 3, 8):
+        window.cold_fits(xs, topics, settings, 0.9, np.random.default_rng(0))
+    assert searched == [40, 75]  # all 160 documents are fewer than 25 for each of 8 topics

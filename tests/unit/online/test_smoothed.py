@@ -22,7 +22,7 @@ LONG = replace(FILTER, window=10_000)
 def mixture(request: pytest.FixtureRequest) -> TemporalVMFMixture:
     """Fitted to six slices; its memberships, concentration and prior are those of the tracker below."""
     x, slices = vstack(texts(slices=SLICES), format="csr"), np.repeat(np.arange(SLICES), 40)
-    return TemporalVMFMixture(3, persistence=0.9, lag=request.param, random_state=0).fit(x, slices)
+    return TemporalVMFMixture(3, persistence=0.9, lag=request.param, random_state=0).fit(x, slices=slices)
 
 
 def test_the_smoothed_window_is_the_smoother(mixture: TemporalVMFMixture) -> None:

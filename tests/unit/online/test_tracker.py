@@ -33,7 +33,7 @@ from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online import tracker
+from vmfstream.online import filtering, tracker
 from vmfstream.online.belief_update import up_to_date
 from vmfstream.online.reading import (
     current,
@@ -43,6 +43,7 @@ from vmfstream.online.reading import (
     smoothed,
     topic_log_densities,
 )
+from vmfstream.online.settings import PersistenceSettings
 from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import Rows, TrackerSettings, TrackState, columns_of, rows_of
 from vmfstream.online.vocabulary_change import regrown
@@ -349,6 +350,24 @@ def test_the_vocabulary_changes_once_a_slice_was_judged() -> None:
     assert rows_of(result.prediction.x) == 40
     assert result.prediction.belief.f.shape == (320, 16)
     assert_same(result.prediction.ids, state.ids)
+
+
+def test_the_grid_is_judged_alike_without_a_description() -> None:
+    xs = texts()
+    settings = replace(PLAIN, persistence=PersistenceSettings(judged_documents=15))
+    state, _ = follow(xs[:4], settings)
+    for part in (xs[4][:7], xs[4][7:]):
+        state, _ = tracker.step(state, part, settings)
+    described, predicted = judge(state, settings)
+    plain, nothing = judge(state, settings, describe=False)
+    assert_same(plain, described)
+    assert np.isnan(nothing)
+    assert np.isfinite(predicted)
+    drawn = np.random.default_rng([settings.seed, state.slice, 1]).permutation(40)[:15]
+    stats = filtering.statistics(state)
+    bases = [filtering.anchored(state, filtering.run(state, stats, j, settings)[2]) for j in range(2)]
+    means = [predictive_log_likelihood(state, xs[4][np.sort(drawn)], settings, base=base).mean() for base in bases]
+    np.testing.assert_allclose(plain.scores, 0.8 * state.scores + means, rtol=1e-5)
 
 
 def test_same_seed_same_topics() -> None:

@@ -85,14 +85,14 @@ def files(folder: Path) -> list[str]:
 
 def test_a_download_is_checked_and_kept(server: str, cache: Path) -> None:
     corpus = toy(f"{server}/toy")
-    told: list[tuple[int, int | None]] = []
+    reported: list[tuple[int, int | None]] = []
     assert corpus.find() is None
-    path = corpus.path(progress=lambda done, expected: told.append((done, expected)))
+    path = corpus.path(progress=lambda done, expected: reported.append((done, expected)))
     assert path == cache / "toy/docs.parquet"
     assert path.read_bytes() == PAGE
     assert files(cache) == ["docs.parquet"]
-    assert told[-1] == (len(PAGE), len(PAGE))
-    assert len(told) > 1
+    assert reported[-1] == (len(PAGE), len(PAGE))
+    assert len(reported) > 1
     Pages.pages.clear()
     assert corpus.path() == path  # not fetched again
 

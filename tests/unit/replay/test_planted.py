@@ -99,17 +99,17 @@ def test_topics_can_be_had_without_the_text() -> None:
 
 def test_the_dead_are_silent_and_the_unborn_absent() -> None:
     stream = PlantedStream(documents_per_slice=300, asides=1.0)
-    told = np.zeros((stream.slices, len(PLANTED_TOPICS)), dtype=int)
+    counts = np.zeros((stream.slices, len(PLANTED_TOPICS)), dtype=int)
     for index in range(stream.slices):
         for document in stream.slice(index):
-            told[index, document.truth] += 1
+            counts[index, document.truth] += 1
     for topic in stream.truth.topics:
         lives = np.zeros(stream.slices, dtype=bool)
         lives[topic.birth : topic.death] = True
-        assert not told[~lives, topic.topic].any()
+        assert not counts[~lives, topic.topic].any()
         assert (topic.expected[lives] > 0).all()
         assert not topic.expected[~lives].any()
-        assert told[topic.birth, topic.topic] > 0
+        assert counts[topic.birth, topic.topic] > 0
     after = [text for index in range(10, 24) for text in (document.text for document in stream.slice(index))]
     assert not any("picket lines" in text for text in after)  # not even asides speak of the strike
 
@@ -119,10 +119,10 @@ def test_counts_agree_with_the_expectation() -> None:
     expected = np.column_stack([topic.expected for topic in stream.truth.topics])
     topics = stream.topics()
     index = np.repeat(np.arange(stream.slices), np.rint(expected.sum(axis=1)).astype(int))
-    told = np.zeros_like(expected)
-    np.add.at(told, (index, topics), 1)
+    counts = np.zeros_like(expected)
+    np.add.at(counts, (index, topics), 1)
     alive = expected > 0
-    z = (told[alive] - expected[alive]) / np.sqrt(expected[alive])
+    z = (counts[alive] - expected[alive]) / np.sqrt(expected[alive])
     assert np.abs(z).max() < 5
     assert stream.total == pytest.approx(24 * 2000, rel=0.001)
 
@@ -149,8 +149,8 @@ def test_leading_words_of_a_phase_are_those_that_are_written(documents: list[Pla
         for phase in topic.phases:
             if phase.ends - phase.begins < 24 and len(topic.phases) > 1 and phase.begins > topic.birth:
                 continue  # a cross-fading phase is told with words of its neighbours too
-            told = documents[bounds[phase.begins] : bounds[phase.ends]]
-            counted = words([document for document in told if document.truth == topic.topic])
+            shown = documents[bounds[phase.begins] : bounds[phase.ends]]
+            counted = words([document for document in shown if document.truth == topic.topic])
             common = [word for word, _ in counted.most_common(90) if word not in shared | functions][:25]
             assert len(set(phase.words[:8]) & set(common)) >= 5, (topic.name, phase.name)
 
@@ -166,9 +166,9 @@ def test_drift_moves_the_words(documents: list[PlantedDocument]) -> None:
 def test_phases_fade_into_each_other(documents: list[PlantedDocument]) -> None:
     phones = by_topic(documents, "phones")
     months = ["2021-06", "2021-08", "2021-10"]
-    told = [words([one for one in phones if one.time.strftime("%Y-%m") == month]) for month in months]
+    counts = [words([one for one in phones if one.time.strftime("%Y-%m") == month]) for month in months]
     old = ("handsets", "keypads", "text", "dialled", "ringtones", "prepaid")
-    shares = [sum(count[word] for word in old) / count.total() for count in told]
+    shares = [sum(count[word] for word in old) / count.total() for count in counts]
     assert shares[0] > 1.3 * shares[1] > 1.3 * 1.3 * shares[2] > 0
 
 

@@ -1,4 +1,4 @@
-"""One run per log: who comes second is told, and a run that was killed is no obstacle."""
+"""One run per run file: who comes second gets an error, and a run that was killed is no obstacle."""
 
 from __future__ import annotations
 

@@ -26,8 +26,13 @@ def bursts(
     return rows / np.linalg.norm(rows, axis=1, keepdims=True), labels
 
 
-def long_news(n: int, *, columns: int = 8000, words: int = 150, stories: int = 30, seed: int = 0) -> tuple[Any, Any]:
-    """Unit rows of many words, most of them by a law that all share, and their stories: the largest has a fourth."""
+def long_news(
+    n: int, *, columns: int = 8000, words: int | tuple[int, int] = 150, stories: int = 30, seed: int = 0
+) -> tuple[Any, Any]:
+    """Unit rows of many words, most of them by a law that all share, and their stories: the largest has a fourth.
+
+    ``words`` are those of each document, or the fewest and the most.
+    """
     rng = np.random.default_rng(seed)
     shared = 1.0 / np.arange(5, columns + 5)
     own = [rng.choice(columns, 60, replace=False) for _ in range(stories)]
@@ -35,7 +40,8 @@ def long_news(n: int, *, columns: int = 8000, words: int = 150, stories: int = 3
     labels = rng.choice(stories, n, p=sizes / sizes.sum())
     counts = np.zeros((n, columns))
     for row, label in zip(counts, labels, strict=True):
-        np.add.at(row, rng.choice(columns, words - words // 4, p=shared / shared.sum()), 1.0)
-        np.add.at(row, rng.choice(own[label], words // 4), 1.0)
+        size = words if isinstance(words, int) else round(float(np.exp(rng.uniform(*np.log(words)))))
+        np.add.at(row, rng.choice(columns, size - size // 4, p=shared / shared.sum()), 1.0)
+        np.add.at(row, rng.choice(own[label], size // 4), 1.0)
     weights = np.log1p(counts) * np.log1p(n / np.maximum((counts > 0).sum(axis=0), 1))
     return csr_array((weights / np.linalg.norm(weights, axis=1, keepdims=True)).astype(np.float32)), labels

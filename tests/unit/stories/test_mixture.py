@@ -93,6 +93,21 @@ def test_sums_are_those_of_the_rows() -> None:
     np.testing.assert_array_equal(np.flatnonzero(used), np.unique(sums.indices))
 
 
+def test_the_strongest_words_are_those_of_the_sums() -> None:
+    x = bursts(300, seed=3)[0].round(1)  # many weights are equal
+    x[np.linalg.norm(x, axis=1) == 0.0] = 1.0
+    mixture = SequentialMixture(StorySettings(half_life=20.0), x.shape[1])
+    retired = mixture.learn(csr_array((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32))).retired
+    assert len(retired.ids)
+    living = mixture.living()
+    words, weights = mixture.strongest(living.ids[::-1], 7)
+    for sums, columns, shares in zip(csr_array(living.sums).toarray()[::-1], words, weights, strict=True):
+        order = np.argsort(-np.abs(sums), kind="stable")[: min(7, np.count_nonzero(sums))]
+        np.testing.assert_array_equal(columns[: len(order)], order)
+        np.testing.assert_allclose(shares[: len(order)], sums[order] / np.linalg.norm(sums), rtol=1e-5)
+        assert (columns[len(order) :] == -1).all()
+
+
 def test_predicting_is_what_learning_would_give_and_changes_nothing() -> None:
     x, mixture = rows_of(300), SequentialMixture(SHORT, 300)
     for i in range(300):

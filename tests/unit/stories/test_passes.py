@@ -22,9 +22,12 @@ def one_by_one(
     x: Rows, settings: StorySettings, times: NDArray[np.float64], *, dense: bool
 ) -> tuple[list[int], list[int]]:
     """Labels and retired stories by the formulas as they are written: every story is compared with every document."""
-    grain = float(settings.grain)
-    kappa = DIMENSION * grain / (1 - grain**2)
-    prior = settings.prior * kappa
+    auto = settings.grain == "auto"
+    grain = (
+        np.clip(0.15 * np.abs(x).sum(axis=1) / math.sqrt(12), 0.15, 0.5) if auto else np.full(len(x), settings.grain)
+    )
+    kappas = DIMENSION * grain / (1 - grain**2)
+    prior = settings.prior * (DIMENSION * 0.15 / (1 - 0.15**2) if auto else kappas[0])
     b0 = settings.half_life / (math.sqrt(2) - 1)
     m0 = np.zeros(x.shape[1] + 1)
     m0[-1] = prior
@@ -34,7 +37,7 @@ def one_by_one(
     def big_l(vector: Rows) -> float:
         return float(log_c(DIMENSION, np.linalg.norm(vector)))
 
-    for row, now in zip(x, times, strict=True):
+    for row, now, kappa in zip(x, times, kappas, strict=True):
         if not row.any():
             labels.append(-1)
             continue
@@ -46,7 +49,7 @@ def one_by_one(
         for c, s in stories.items():
             if not dense and abs(row @ s["sum"][:-1]) < 1e-12:
                 continue
-            likelihood = big_l(kappa * s["sum"] + m0) - big_l(kappa * (s["sum"] + extended) + m0)
+            likelihood = big_l(s["sum"] + m0) - big_l(s["sum"] + kappa * extended + m0)
             expected = b0 + s["last"] - s["first"]
             tempo = math.log(s["n"] * b0 / expected) - (s["n"] + 1) * math.log1p((now - s["last"]) / expected)
             score = math.log(s["n"]) + tempo + likelihood
@@ -56,7 +59,7 @@ def one_by_one(
             name = max([*labels, -1]) + 1
             stories[name] = {"n": 0, "sum": np.zeros(x.shape[1] + 1), "first": now}
         stories[name]["n"] += 1
-        stories[name]["sum"] = stories[name]["sum"] + extended
+        stories[name]["sum"] = stories[name]["sum"] + kappa * extended
         stories[name]["last"] = now
         labels.append(name)
     return labels, retired
@@ -65,11 +68,13 @@ def one_by_one(
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize("signed", [False, True])
-@pytest.mark.parametrize(("grain", "half_life"), [(0.2, 30.0), (0.4, 5.0)])
-def test_labels_are_those_of_the_formulas(
-    dense: bool, timed: bool, signed: bool, grain: float, half_life: float
-) -> None:
+@pytest.mark.parametrize(("grain", "half_life"), [(0.2, 30.0), (0.4, 5.0), ("auto", 30.0)])
+def test_labels_are_those_of_the_formulas(dense: bool, timed: bool, signed: bool, grain: Any, half_life: float) -> None:
     x = bursts(400, seed=1)[0]
+    if grain == "auto":  # half of the documents are longer
+        x[::2] += bursts(400, words=15, seed=1)[0][::2]
+        x[::2] += 0.1 * (np.random.default_rng(3).random(x[::2].shape) < 0.1)
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
     if signed:
         x *= np.random.default_rng(0).choice([-1.0, 1.0], size=x.shape[1])
         x[:, ::7] *= np.random.default_rng(1).choice([-1.0, 1.0], size=x[:, ::7].shape)

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vmfstream.text import word_table
+from vmfstream.text.tokeniser import Tokeniser
 from vmfstream.text.word_table import WordTable
 
 
@@ -56,7 +57,7 @@ def test_content_refills_another_table() -> None:
 
 def test_long_words_of_one_hash_are_told_apart() -> None:
     def mixed(block: bytes) -> int:
-        key = (int(word_table._BASIS) ^ int.from_bytes(block, "big")) * int(word_table._PRIME) % 2**64
+        key = (int(word_table.BASIS) ^ int.from_bytes(block, "big")) * int(word_table._PRIME) % 2**64
         return key ^ key >> 32
 
     one = b"sixteen letters."
@@ -64,3 +65,11 @@ def test_long_words_of_one_hash_are_told_apart() -> None:
     words = [one, b"SIXTEEN " + end.to_bytes(8, "big")]
     found = WordTable(10).extend(np.array([0, 16, 32]), np.frombuffer(b"".join(words), np.uint8))
     assert found.tolist() == [0, 1]
+
+
+def test_words_of_one_hash_in_a_text_are_told_apart() -> None:
+    table = WordTable(100)
+    counts = Tokeniser().count(["irdlpjmzaaaaaaaa jxfszdnzjnswhzfw irdlpjmzaaaaaaaa", "jxfszdnzjnswhzfw"], table)
+    assert [table.word(i) for i in range(len(table))] == ["irdlpjmzaaaaaaaa", "jxfszdnzjnswhzfw"]
+    assert counts.terms.tolist() == [0, 1, 1]
+    assert counts.counts.tolist() == [2, 1, 1]

@@ -86,10 +86,38 @@ def test_texts_get_the_topic_of_their_subject() -> None:
 
 def test_a_temperature_spreads_probabilities() -> None:
     tracker, text = begun(), ["harbour ship comet"]
-    plain, spread = tracker.transform(text), tracker.transform(text, temperature=10.0)
+    plain, spread = tracker.transform(text, temperature=1.0), tracker.transform(text, temperature=10.0)
     np.testing.assert_allclose(spread, plain**0.1 / (plain**0.1).sum(), rtol=1e-9)
     with pytest.raises(ValueError, match="above 0"):
         tracker.transform(text, temperature=0.0)
+
+
+def test_probabilities_are_those_of_the_stream_s_temperature_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracker, text = begun(), ["harbour ship comet"]
+    monkeypatch.setattr(TopicTracker, "temperature", 10.0)
+    np.testing.assert_array_equal(tracker.transform(text), tracker.transform(text, temperature=10.0))
+
+
+def test_a_tracker_shows_what_it_knows() -> None:
+    tracker = TopicTracker(topics=3)
+    assert repr(tracker) == "TopicTracker(topics=3, slices='year'): 0 documents, no closed slice yet"
+    assert "Learn documents of a later slice, or call finish()" in tracker._repr_html_()
+    tracker = ended(begun())
+    newest = tracker.topics()[-1]["slice"]
+    documents = tracker._engine.documents
+    closed = len({row["slice"] for row in tracker.topics()})
+    said = f"{documents} documents, {closed} closed slices, the newest {newest}, 3 topics"
+    assert repr(tracker) == f"TopicTracker(topics=3, slices='year'): {said}"
+    shown = tracker._repr_html_()
+    assert shown.count("<tr>") == 1 + 3
+    assert SUBJECTS[0][0] in shown
+
+
+def test_words_are_text_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"slice": "2001", "topic": 0, "documents": 1.0, "share": 1.0, "words": [("<script>", 1.0)]}
+    monkeypatch.setattr(TopicTracker, "topics", lambda self, **given: [row])
+    assert "&lt;script&gt;" in TopicTracker()._repr_html_()
+    assert "<script>" not in TopicTracker()._repr_html_()
 
 
 def test_the_inverse_temperature_is_still_understood() -> None:
@@ -151,7 +179,8 @@ def test_what_is_like_no_document_is_novel() -> None:
     strange, usual = tracker.novelty(["harbour comet wheat sailor moon barley", " ".join(SUBJECTS[0])])
     assert strange > usual
     assert usual < 0
-    assert tracker.novelty(["unheard"]).tolist() == [0.0]
+    assert tracker.novelty(["unheard", "", "the and of", "unheard harbour ship"]).tolist()[:3] == [np.inf, 0.0, 0.0]
+    assert np.isfinite(tracker.novelty(["unheard harbour ship"])).all()
 
 
 def test_questions_teach_nothing() -> None:

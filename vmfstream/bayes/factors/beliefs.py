@@ -74,6 +74,39 @@ def learn(p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector]:
 
 
 @njit(cache=True, nogil=True)
+def learned_norms(p: Floats, s: Floats, kappa: float) -> Vector:
+    """Return the column norms of p + ``kappa`` S, without writing it."""
+    square = np.zeros(p.shape[1])
+    for i in range(p.shape[0]):
+        for j in range(p.shape[1]):
+            v = p[i, j] + kappa * s[i, j]
+            square[j] += v * v
+    return np.sqrt(square)
+
+
+@njit(cache=True, nogil=True)
+def learned_scaled(p: Floats, s: Floats, kappa: float, factor: Vector, out: Floats) -> None:
+    """Write p + ``kappa`` S, its columns times ``factor`` (kp,), to ``out`` (D, kp)."""
+    for i in range(p.shape[0]):
+        for j in range(p.shape[1]):
+            out[i, j] = (p[i, j] + kappa * s[i, j]) * factor[j]
+
+
+@njit(cache=True, nogil=True)
+def anchored_norms(b: Floats, p: Floats, k: int) -> Vector:
+    """Return the column norms of what `anchored` returns for ``k`` topics, without writing it."""
+    square = np.zeros(p.shape[1])
+    part = np.zeros(p.shape[1], p.dtype)
+    part[:k] = 1
+    for i in range(p.shape[0]):
+        anchor = b[i]
+        for j in range(p.shape[1]):
+            v = np.float64(p[i, j] + anchor * part[j])
+            square[j] += v * v
+    return np.sqrt(square)
+
+
+@njit(cache=True, nogil=True)
 def linked(
     before: Floats, pull: Vector, s: Floats, weight: Vector, after: Floats, push: Vector
 ) -> tuple[Floats, Vector]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.online.state import Rows, stack
-from vmfstream.records import Arrays, Document
+from vmfstream.records import Arrays, Document, Documents, microseconds
 from vmfstream.text.encoders import CountStorage, DocumentEncoder
 
 _TITLE = 160
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class KeptDocument(NamedTuple):
@@ -29,12 +26,51 @@ class KeptDocument(NamedTuple):
     @classmethod
     def of(cls, document: Document) -> KeptDocument:
         """Take it from a document."""
-        return cls(document.id, document.title[:_TITLE], (document.time - _EPOCH) // _MICROSECOND)
+        return cls(document.id, document.title[:_TITLE], microseconds(document.time))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptDocuments(Sequence[KeptDocument]):
+    """What is remembered of N documents, as columns."""
+
+    ids: list[str]
+    titles: list[str]
+    times: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: Documents) -> KeptDocuments:
+        """Take it from documents."""
+        return cls(list(documents.id), [title[:_TITLE] for title in documents.titles], documents.time)
+
+    @classmethod
+    def concat(cls, parts: Sequence[KeptDocuments]) -> KeptDocuments:
+        """Return all of ``parts``, one behind the other; none for no parts."""
+        ids = [id for part in parts for id in part.ids]
+        titles = [title for part in parts for title in part.titles]
+        return cls(ids, titles, np.concatenate([np.zeros(0, np.int64), *(part.times for part in parts)]))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> KeptDocument: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> KeptDocuments: ...
+
+    def __getitem__(self, at: int | slice) -> KeptDocument | KeptDocuments:
+        if isinstance(at, slice):
+            return KeptDocuments(self.ids[at], self.titles[at], self.times[at])
+        return KeptDocument(self.ids[at], self.titles[at], int(self.times[at]))
+
+    def __add__(self, later: KeptDocuments) -> KeptDocuments:
+        return KeptDocuments.concat([self, later])
 
 
 def times_of(kept: Sequence[KeptDocument]) -> NDArray[np.datetime64]:
     """Return the times of documents, (N,) datetime64[us]."""
-    return np.array([one.time for one in kept], np.int64).view("datetime64[us]")
+    times = kept.times if isinstance(kept, KeptDocuments) else np.array([one.time for one in kept], np.int64)
+    return times.view("datetime64[us]")
 
 
 def kept_documents(ids: Sequence[str], titles: Sequence[str], times: NDArray[np.datetime64]) -> list[KeptDocument]:
@@ -52,24 +88,31 @@ class DocumentBuffer:
 
     window: list[tuple[int, Any]] = field(default_factory=list)
     open: list[Any] = field(default_factory=list)
-    kept: list[KeptDocument] = field(default_factory=list)
+    _kept: list[KeptDocuments] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Documents of the open slice."""
-        return len(self.kept)
+        return sum(map(len, self._kept))
+
+    @property
+    def kept(self) -> KeptDocuments:
+        """What is remembered of the documents of the open slice."""
+        if len(self._kept) != 1:
+            self._kept = [KeptDocuments.concat(self._kept)]
+        return self._kept[0]
 
     @property
     def documents(self) -> int:
         """Documents of all slices."""
         return len(self) + sum(len(counts) for _, counts in self.window)
 
-    def add(self, kept: list[KeptDocument], counts: Any) -> None:
+    def add(self, kept: KeptDocuments, counts: Any) -> None:
         """Keep documents of the open slice."""
         if kept:
             self.open.append(counts)
-            self.kept += kept
+            self._kept.append(kept)
 
-    def end_slice(self, index: int, encoder: CountStorage, window: Sequence[int] | None) -> list[KeptDocument]:
+    def end_slice(self, index: int, encoder: CountStorage, window: Sequence[int] | None) -> KeptDocuments:
         """Close the open slice, number ``index``, and return its documents.
 
         Of the closed slices only those in ``window`` are kept, all if it is None. ``encoder`` is the one that counted
@@ -79,7 +122,7 @@ class DocumentBuffer:
             self.window.append((index, encoder.concat(self.open)))
         if window is not None:
             self.window = [one for one in self.window if one[0] in window]
-        kept, self.open, self.kept = self.kept, [], []
+        kept, self.open, self._kept = self.kept, [], []
         return kept
 
     def remap(self, terms: NDArray[np.int32] | None) -> None:
@@ -97,8 +140,8 @@ class DocumentBuffer:
         """Return what changes with every epoch."""
         arrays = {f"open.{name}": a for name, a in encoder.concat(self.open).arrays().items()}
         arrays["open.times"] = times_of(self.kept)
-        arrays |= arrays_of_texts("open.ids", [d.id for d in self.kept])
-        return arrays | arrays_of_texts("open.titles", [d.title for d in self.kept])
+        arrays |= arrays_of_texts("open.ids", self.kept.ids)
+        return arrays | arrays_of_texts("open.titles", self.kept.titles)
 
     def slice_arrays(self) -> Arrays:
         """Return what changes when a slice ends."""
@@ -119,7 +162,7 @@ class DocumentBuffer:
         counts = encoder.counts_from(_named(open_part, "open."))
         buffer.open = [counts] if len(counts) else []
         ids, titles = (texts_of_arrays(open_part, f"open.{name}") for name in ("ids", "titles"))
-        buffer.kept = kept_documents(ids, titles, open_part["open.times"])
+        buffer._kept = [KeptDocuments(ids, titles, open_part["open.times"].astype(np.int64))]
         return buffer
 
 

@@ -66,6 +66,7 @@ class Engine:
     batches : where the sums of an epoch come from: `vmfstream.engine.loop.local_batches.LocalBatches` or
         `vmfstream.engine.scale.ranged_batches.RangedBatches`.
     hooks : observers of slice ends.
+    resumed : where the store stands, if it was asked already and the source stands there too.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Engine:
         settings: EngineSettings,
         batches: Batches,
         hooks: Sequence[SliceHook] = (),
+        resumed: Checkpoint | None = None,
     ) -> None:
         self._source, self._batches = source, batches
         self._state = EngineState(encoder, model, settings, hooks)
@@ -84,9 +86,11 @@ class Engine:
         self._clock = StageClock()
         self._epoch = self._committed = self._topics = 0
         self.finished = False
-        checkpoint = store.resume()
+        checkpoint = store.resume() if resumed is None else resumed
         if checkpoint is not None:
             self._restore(checkpoint)
+            if resumed is None:
+                source.seek(self._state.position.offsets)
 
     @property
     def documents(self) -> int:
@@ -232,4 +236,3 @@ class Engine:
         self._epoch = self._committed = checkpoint.epoch
         self._topics = len(self._state.model.ids)
         self.finished = checkpoint.finished
-        self._source.seek(self._state.position.offsets)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.document_buffer import KeptDocument
-from vmfstream.engine.loop.novel import MostNovel
-from vmfstream.engine.loop.sample import Candidates, Packed, Sampling
+from vmfstream.engine.loop.document_buffer import KeptDocuments
+from vmfstream.engine.loop.sample import Candidates, MostNovel, Packed, Sampling
 from vmfstream.engine.loop.stories import StoryDocuments
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Scores
-from vmfstream.records import Document
+from vmfstream.records import Documents
 from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder, WordCounting
 
@@ -39,7 +38,7 @@ class BatchResult:
     stories : the documents for the stories, None if there are none.
     """
 
-    kept: list[KeptDocument]
+    kept: KeptDocuments
     counts: Counted
     samples: list[Candidates | Packed]
     novel: MostNovel
@@ -72,7 +71,7 @@ class BatchResult:
 
 
 def learn_batch(
-    documents: Sequence[Document],
+    documents: Documents,
     encoder: DocumentEncoder,
     score: Score | None,
     keep: int,
@@ -95,13 +94,13 @@ def learn_batch(
         counts = encoder.count(documents)
     sample = [Candidates.among(documents, counts, sampling)] if sampling.most and documents else []
     most = MostNovel(novel)
-    kept = [KeptDocument.of(document) for document in documents[:keep]]
+    kept = KeptDocuments.of(documents[:keep])
     of_kept = counts if keep >= len(documents) else counts.take(slice(0, keep))
 
     def for_stories(topics: NDArray[np.int64]) -> StoryDocuments | None:
         if not isinstance(encoder, WordCounting):
             return None
-        known = kept if len(kept) == len(documents) else [KeptDocument.of(document) for document in documents]
+        known = kept if len(kept) == len(documents) else KeptDocuments.of(documents)
         return StoryDocuments(encoder.word_counts(counts), known, topics)
 
     if score is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from vmfstream.engine.loop.admission import admit, separated
 from vmfstream.engine.loop.learning import learn_batch
-from vmfstream.engine.loop.reading import Chunk, reader
+from vmfstream.engine.loop.reading import Chunk, Reader, reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.state import EngineState
 from vmfstream.online.state import Rows
-from vmfstream.protocols import Codec, Scores, Source
-from vmfstream.records import Arrays, Document, Position
+from vmfstream.protocols import Codec, ColumnCodec, Scores, Source
+from vmfstream.records import Arrays, Documents, Position
 from vmfstream.stages import timed
 
-Assigned = Callable[[Sequence[Document], NDArray[np.int64]], None]
+Assigned = Callable[[Documents, NDArray[np.int64]], None]
 """Called with each batch and the ids of the topics, or of the stories, that its documents got on arrival, -1 for none.
 """
 
@@ -35,19 +35,21 @@ class LocalBatches:
     settings : EngineSettings
     assigned : called with every document once there is a model.
     in_stories : the same with stories, for all documents.
+    reading : what reads the source, if that has begun.
     """
 
     def __init__(
         self,
         source: Source,
-        codec: Codec,
+        codec: Codec | ColumnCodec,
         settings: EngineSettings,
         assigned: Assigned | None = None,
         in_stories: Assigned | None = None,
+        reading: Reader | None = None,
     ) -> None:
         self._settings, self._assigned, self._in_stories = settings, assigned, in_stories
-        self._reader = reader(source, codec, settings.slices, settings.batch_documents, settings.ahead)
-        self._chunk = Chunk.of((), settings.slices)
+        self._reader = reader_of(source, codec, settings) if reading is None else reading
+        self._chunk = Chunk.none()
         self._next = 0
 
     def __enter__(self) -> LocalBatches:
@@ -73,13 +75,13 @@ class LocalBatches:
                 return epoch
             report(epoch)
 
-    def batch(self, state: EngineState, epoch: Epoch, stop: Callable[[], bool]) -> list[Document]:
+    def batch(self, state: EngineState, epoch: Epoch, stop: Callable[[], bool]) -> Documents:
         """Take messages until a batch is full or the epoch is over; return its documents.
 
         The position in ``state`` moves on, and ``epoch`` counts what was taken; ``stop()`` ends the epoch early.
         """
         settings, position, slicing = self._settings, state.position, self._settings.slices
-        documents: list[Document] = []
+        documents: list[Documents] = []
         characters = settings.batch_characters
         room = min(settings.batch_documents, settings.epoch_documents - epoch.messages)
         while room > 0 and characters > 0:
@@ -102,12 +104,12 @@ class LocalBatches:
                 characters=characters,
                 lengths=chunk.lengths,
             )
-            taken = chunk.records[: admission.taken]
+            taken = chunk.documents[: admission.taken]
             found, rejected = separated(taken, admission.decision[: admission.taken], slicing, open_slice)
-            position.offsets.update({record.part: record.offset + 1 for record in taken})
+            position.offsets.update(zip(taken.part, (taken.offset + 1).tolist(), strict=True))
             position.count(admission, epoch)
             position.reject(rejected, epoch)
-            documents += found
+            documents.append(found)
             self._next += len(taken)
             room -= len(taken)
             characters -= admission.characters
@@ -117,7 +119,7 @@ class LocalBatches:
             if epoch.next_slice is not None:
                 epoch.over = True
                 break
-        return documents
+        return Documents.concat(documents)
 
     def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
         """Wait for messages, or find that the epoch is over."""
@@ -131,7 +133,7 @@ class LocalBatches:
             epoch.deadline = epoch.deadline or time.monotonic() + self._settings.linger
             epoch.over = time.monotonic() > epoch.deadline
 
-    def _learn(self, documents: Sequence[Document], state: EngineState, epoch: Epoch) -> None:
+    def _learn(self, documents: Documents, state: EngineState, epoch: Epoch) -> None:
         """Learn a batch, or keep it until there is enough for the first topics."""
         model, settings = state.model, self._settings
         first = epoch.scored + epoch.empty == 0  # its arrays may still be under way to the store

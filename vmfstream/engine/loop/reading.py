@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vmfstream.engine.loop.admission import Columns, columns_of
+from vmfstream.engine.loop.settings import EngineSettings
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.protocols import Codec, Live, Source
-from vmfstream.records import Document, Message, Position, Rejected
+from vmfstream.protocols import Codec, ColumnCodec, Live, Source
+from vmfstream.records import Documents, Message, Position, size_of
 from vmfstream.stages import spent, timed
 
 PATIENCE = 0.05
@@ -29,33 +32,45 @@ class Chunk:
 
     Attributes
     ----------
-    records : the documents, and the messages that are none.
+    documents : the documents, and the messages that are none.
     columns : what `vmfstream.engine.loop.admission.admit` decides on.
-    lengths : characters of their texts.
+    lengths : (N,) characters of their texts.
     """
 
-    records: Sequence[Document | Rejected]
+    documents: Documents
     columns: Columns
-    lengths: list[int]
+    lengths: NDArray[np.int64]
 
     @classmethod
-    def of(cls, records: Sequence[Document | Rejected], slicing: Slicing) -> Chunk:
+    def of(cls, documents: Documents, slicing: Slicing) -> Chunk:
         """Make the columns."""
-        lengths = [len(record.text or "") if isinstance(record, Document) else 0 for record in records]
-        return cls(records, columns_of(records, slicing), lengths)
+        lengths = np.fromiter((len(text or "") for text in documents.text), np.int64, len(documents))
+        return cls(documents, columns_of(documents, slicing), lengths)
+
+    @classmethod
+    def none(cls) -> Chunk:
+        """Return a chunk without messages."""
+        return cls(Documents.of(()), Columns(np.zeros(0, np.int64), np.zeros(0, np.uint64)), np.zeros(0, np.int64))
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.documents)
 
     def between(self, low: int, high: int) -> Chunk:
         """Return the messages from ``low`` up to before ``high``."""
-        return Chunk(self.records[low:high], self.columns.between(low, high), self.lengths[low:high])
+        return Chunk(self.documents[low:high], self.columns.between(low, high), self.lengths[low:high])
+
+
+def decoded(codec: Codec | ColumnCodec, messages: Sequence[Message]) -> Documents:
+    """Return messages decoded, by columns where the codec can."""
+    if isinstance(codec, ColumnCodec):
+        return codec.decode_all(messages)
+    return Documents.of([codec.decode(message) for message in messages])
 
 
 class Reader(Protocol):
-    """Returns the messages of a source in their order; entered while a run goes on.
+    """Returns the messages of a source in their order; entered while a run goes on, or before.
 
-    Messages that a run has not taken are returned first by the next one.
+    Messages that a run has not taken are returned first by the next one. To enter it again changes nothing.
     """
 
     def __enter__(self) -> Reader:
@@ -80,24 +95,22 @@ class Reader(Protocol):
         ...
 
 
-def reader(source: Source, codec: Codec, slicing: Slicing, most: int, ahead: int) -> Reader:
-    """Read from ``source`` at most ``most`` messages at once and let ``codec`` decode them, in slices of ``slicing``.
-
-    A thread reads up to ``ahead`` bytes of them before they are asked for; with 0 there is none.
-    """
-    if ahead:
-        return ReadAhead(source, codec, slicing, min(most, CHUNK), ahead)
-    return DirectReader(source, codec, slicing, most)
+def reader_of(source: Source, codec: Codec | ColumnCodec, settings: EngineSettings) -> Reader:
+    """Read from ``source`` and let ``codec`` decode; a thread reads ahead if the ``settings`` say so."""
+    most = settings.batch_documents
+    if settings.ahead:
+        return ReadAhead(source, codec, settings.slices, min(most, CHUNK), settings.ahead)
+    return DirectReader(source, codec, settings.slices, most)
 
 
-def _read(source: Source, codec: Codec, slicing: Slicing, most: int) -> tuple[Sequence[Message], Chunk]:
-    """Poll and decode."""
+def _read(
+    source: Source, codec: Codec | ColumnCodec, slicing: Slicing, most: int
+) -> tuple[Sequence[Message], Chunk, float]:
+    """Poll and decode; the third is how many seconds that took, 0 for nothing."""
     began = time.perf_counter()
     messages = source.poll(most, PATIENCE)
-    chunk = Chunk.of([codec.decode(message) for message in messages], slicing)
-    if messages:
-        spent("reading", time.perf_counter() - began)
-    return messages, chunk
+    chunk = Chunk.of(decoded(codec, messages), slicing) if messages else Chunk.none()
+    return messages, chunk, time.perf_counter() - began if messages else 0.0
 
 
 class DirectReader:
@@ -106,7 +119,7 @@ class DirectReader:
     ``codec`` decodes them; ``slicing`` says into which slices they fall.
     """
 
-    def __init__(self, source: Source, codec: Codec, slicing: Slicing, most: int) -> None:
+    def __init__(self, source: Source, codec: Codec | ColumnCodec, slicing: Slicing, most: int) -> None:
         self._source, self._codec, self._slicing, self._most = source, codec, slicing, most
 
     def __enter__(self) -> DirectReader:
@@ -122,7 +135,9 @@ class DirectReader:
 
     def read(self) -> Chunk:
         """Poll and decode."""
-        return _read(self._source, self._codec, self._slicing, self._most)[1]
+        _, chunk, seconds = _read(self._source, self._codec, self._slicing, self._most)
+        spent("reading", seconds)
+        return chunk
 
     def committed(self, position: Position) -> None:
         """Pass on to the source what was committed."""
@@ -147,10 +162,10 @@ class ReadAhead:
         Most bytes of messages to hold, beyond which nothing is polled.
     """
 
-    def __init__(self, source: Source, codec: Codec, slicing: Slicing, most: int, bytes: int) -> None:
+    def __init__(self, source: Source, codec: Codec | ColumnCodec, slicing: Slicing, most: int, bytes: int) -> None:
         self._source, self._codec, self._slicing, self._most, self._bytes = source, codec, slicing, most, bytes
         self._changed = Condition()
-        self._chunks: deque[tuple[Chunk, int]] = deque()
+        self._chunks: deque[tuple[Chunk, int, float]] = deque()
         self._held = 0
         self._position: Position | None = None
         self._error: BaseException | None = None
@@ -158,9 +173,10 @@ class ReadAhead:
         self._ended = self._ending = False
 
     def __enter__(self) -> ReadAhead:
-        self._ended = self._ending = False
-        self._thread = Thread(target=copy_context().run, args=(self._work,), name="vmfstream-reader", daemon=True)
-        self._thread.start()
+        if self._thread is None:
+            self._ended = self._ending = False
+            self._thread = Thread(target=self._work, name="vmfstream-reader", daemon=True)
+            self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -184,14 +200,15 @@ class ReadAhead:
             with timed("waiting"):
                 self._changed.wait_for(lambda: self._chunks or self._ended, PATIENCE)
             if self._chunks:
-                chunk, size = self._chunks.popleft()
+                chunk, size, seconds = self._chunks.popleft()
+                spent("reading", seconds, meanwhile=True)
                 self._held -= size
                 self._changed.notify_all()
                 return chunk
             if self._error is not None:
                 error, self._error = self._error, None
                 raise error
-            return Chunk.of((), self._slicing)
+            return Chunk.none()
 
     def committed(self, position: Position) -> None:
         """Let the thread pass on to the source what was committed."""
@@ -202,9 +219,9 @@ class ReadAhead:
     def _work(self) -> None:
         try:
             while self._go_on() and not self._source.exhausted:
-                messages, chunk = _read(self._source, self._codec, self._slicing, self._most)
+                messages, chunk, seconds = _read(self._source, self._codec, self._slicing, self._most)
                 if messages:
-                    self._add(chunk, sum(m.size for m in messages))
+                    self._add(chunk, size_of(messages), seconds)
         except BaseException as error:
             self._error = error
         finally:
@@ -223,9 +240,9 @@ class ReadAhead:
                     return True
             self._pass_on()
 
-    def _add(self, chunk: Chunk, size: int) -> None:
+    def _add(self, chunk: Chunk, size: int, seconds: float) -> None:
         with self._changed:
-            self._chunks.append((chunk, size))
+            self._chunks.append((chunk, size, seconds))
             self._held += size
             self._changed.notify_all()
 

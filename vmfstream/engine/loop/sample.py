@@ -1,8 +1,10 @@
-"""A bounded sample of the stream, equally many documents of every slice as far as there are as many.
+"""Documents that a run keeps to show them: a bounded sample of the stream, and the most novel ones of each slice.
 
-Of each slice those documents are kept whose keys are smallest; a document's key is a hash of its position in the source
-and of the seed. So the sample does not depend on batches, epochs or crashes, and thinning a slice is to drop its
-largest keys. When the sample is full all slices are cut to one level, such that the open slice may reach it too.
+The sample has equally many documents of every slice as far as there are as many. Of each slice those documents are kept
+whose keys are smallest; a document's key is a hash of its position in the source and of the seed. So the sample does
+not depend on batches, epochs or crashes, and thinning a slice is to drop its largest keys. When the sample is full all
+slices are cut to one level, such that the open slice may reach it too. Most novel are the documents that a topic
+without documents explains better than all known ones.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.records import Arrays, Document, Sampled
+from vmfstream.engine.loop.document_buffer import (
+    KeptDocument,
+    arrays_of_texts,
+    kept_documents,
+    texts_of_arrays,
+    times_of,
+)
+from vmfstream.records import Arrays, Document, Documents, Novel, Sampled
 from vmfstream.text.encoders import Counted, CountStorage
 from vmfstream.text.hashing import mixed64
 
@@ -38,7 +47,7 @@ class Packed:
     """Documents that may join the sample: their keys, positions, and what the encoder packed them into."""
 
     key: Keys
-    part: list[str]
+    part: Sequence[str]
     offset: NDArray[np.int64]
     rows: list[bytes]
 
@@ -59,15 +68,14 @@ class Candidates:
     """Documents that may join the sample, with their counts."""
 
     key: Keys
-    part: list[str]
+    part: Sequence[str]
     offset: NDArray[np.int64]
     counts: Counted
 
     @classmethod
-    def among(cls, documents: Sequence[Document], counts: Counted, wanted: Sampling) -> Candidates:
+    def among(cls, documents: Documents, counts: Counted, wanted: Sampling) -> Candidates:
         """Return the ``documents`` that may join the sample as ``wanted``, with those of their ``counts``."""
-        parts = [document.part for document in documents]
-        offsets = np.array([document.offset for document in documents], np.int64)
+        parts, offsets = documents.part, documents.offset
         keys = position_keys(parts, offsets, wanted.seed)
         largest = wanted.largest
         if len(keys) > wanted.most:
@@ -205,3 +213,81 @@ def _level(sizes: Sequence[int], limit: int) -> int:
             break
         left, slices = left - size, slices - 1
     return max(1, left // slices)
+
+
+class MostNovel:
+    """Keeps the documents of the open slice that were most novel on arrival; of equally novel ones the first.
+
+    Parameters
+    ----------
+    most : int
+        Documents per slice; 0 keeps none.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._clear()
+
+    def _clear(self) -> None:
+        self._novelty = np.zeros(0)
+        self._topic = np.zeros(0, np.int64)
+        self._kept: list[KeptDocument] = []
+
+    def add(
+        self,
+        documents: Sequence[Document],
+        novelty: NDArray[np.float64],
+        topic: NDArray[np.int64],
+        scored: NDArray[np.bool_],
+    ) -> None:
+        """Add ``documents`` with their ``novelty`` (N,) in nats and the ids of their topics, ``topic`` (N,).
+
+        Only those that are ``scored`` (N,) count.
+        """
+        rows = np.flatnonzero(scored)
+        rows = rows[np.argsort(-novelty[rows], kind="stable")[: self.most]]
+        self._take(novelty[rows], topic[rows], [KeptDocument.of(documents[i]) for i in rows.tolist()])
+
+    def join(self, later: MostNovel) -> None:
+        """Add what another one has kept of later documents."""
+        self._take(later._novelty, later._topic, later._kept)
+
+    def _take(self, novelty: NDArray[np.float64], topic: NDArray[np.int64], documents: list[KeptDocument]) -> None:
+        novelties = np.concatenate([self._novelty, novelty])
+        topics = np.concatenate([self._topic, topic])
+        kept = [*self._kept, *documents]
+        best = np.argsort(-novelties, kind="stable")[: self.most]
+        self._novelty, self._topic, self._kept = novelties[best], topics[best], [kept[i] for i in best.tolist()]
+
+    def close(self) -> Novel | None:
+        """End the slice; return its most novel documents, or None if nothing was scored."""
+        if not self._kept:
+            return None
+        found = Novel(
+            rank=np.arange(1, len(self._kept) + 1),
+            id=[one.id for one in self._kept],
+            title=[one.title for one in self._kept],
+            time=times_of(self._kept).tolist(),
+            novelty=self._novelty,
+            topic=self._topic,
+        )
+        self._clear()
+        return found
+
+    def arrays(self) -> Arrays:
+        """Return what changes with every epoch."""
+        return {
+            "novel.novelty": self._novelty,
+            "novel.topic": self._topic,
+            "novel.times": times_of(self._kept),
+            **arrays_of_texts("novel.ids", [one.id for one in self._kept]),
+            **arrays_of_texts("novel.titles", [one.title for one in self._kept]),
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        """Continue from stored arrays; older run files have none."""
+        self._clear()
+        if "novel.topic" in arrays:
+            self._novelty, self._topic = arrays["novel.novelty"], arrays["novel.topic"]
+            ids, titles = (texts_of_arrays(arrays, f"novel.{name}") for name in ("ids", "titles"))
+            self._kept = kept_documents(ids, titles, arrays["novel.times"])

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vmfstream.errors import InputError
-from vmfstream.records import Slice
+from vmfstream.records import Slice, microseconds
 
 UNITS = ("year", "quarter", "month", "week", "day", "hour")
 
@@ -40,20 +43,23 @@ class Slicing:
 
     def index(self, time: datetime) -> int:
         """Number of the calendar slice that contains ``time``."""
-        t = time.astimezone(UTC)
+        return int(self.indices(np.array([microseconds(time)]))[0])
+
+    def indices(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of the calendar slices that contain ``times`` (N,), which are microseconds since 1970."""
         match self.unit:
             case "year":
-                return t.year
+                return times.view("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
             case "quarter":
-                return t.year * 4 + (t.month - 1) // 3
+                return _months(times) // 3
             case "month":
-                return t.year * 12 + t.month - 1
+                return _months(times)
             case "week":
-                return (t - _MONDAY) // timedelta(weeks=1)
+                return (times - microseconds(_MONDAY)) // _microseconds(weeks=1)
             case "day":
-                return (t - _EPOCH) // timedelta(days=1)
+                return times // _microseconds(days=1)
             case "hour":
-                return (t - _EPOCH) // timedelta(hours=1)
+                return times // _microseconds(hours=1)
         raise ValueError(f"slices of {self.unit} are not numbered by time")
 
     def slice(self, index: int) -> Slice:
@@ -103,3 +109,12 @@ class Slicing:
                 return begins.date().isoformat()
             case _:
                 return f"{begins.date()} {begins.hour:02d}h"
+
+
+def _months(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Months since the year 0."""
+    return times.view("datetime64[us]").astype("datetime64[M]").astype(np.int64) + 12 * 1970
+
+
+def _microseconds(**span: int) -> int:
+    return timedelta(**span) // timedelta(microseconds=1)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.engine.loop.document_buffer import KeptDocument
+from vmfstream.engine.loop.document_buffer import KeptDocument, KeptDocuments, times_of
 from vmfstream.engine.loop.story_book import BURST_DOCUMENTS, BURST_SCORE, CALM_SCORE, StoryBook, growth
 from vmfstream.records import Arrays, Event, StoryEvent, StoryRows
 from vmfstream.text.counts import Counts
@@ -35,7 +35,11 @@ _FEW_WORDS = 2.0
 """A document of so many different words counts half as a representative one: titles of one word say little."""
 
 _AT_ONCE = 1_000
-"""Most documents that are learnt at once: no story that gets one of them is retired meanwhile."""
+"""Most documents that are learnt at once: where time is counted in documents, no story that gets one of them is retired
+meanwhile."""
+
+_DAY = 86_400e6
+"""Microseconds of a day."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +50,7 @@ class StoryDocuments:
     """
 
     counts: Counts
-    kept: list[KeptDocument]
+    kept: KeptDocuments
     topics: NDArray[np.int64]
 
     def merged(self, later: StoryDocuments) -> StoryDocuments:
@@ -89,7 +93,9 @@ class StoryLevel:
         shape = (len(counts), mixture.columns)
         rows = weights.weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=shape))
         labels = np.empty(len(counts), np.int64)
-        step = max(1, min(_AT_ONCE, int(self._settings.retire_after * self._settings.half_life)))
+        settings, step = self._settings, _AT_ONCE
+        if not settings.days:
+            step = max(1, min(step, int(settings.retire_after * settings.half_life)))
         for low in range(0, len(counts), step):
             some = slice(low, min(low + step, len(counts)))
             labels[some] = self._learn(mixture, rows[some], documents.kept[some], documents.topics[some], index)
@@ -104,7 +110,8 @@ class StoryLevel:
         index: int,
     ) -> NDArray[np.int64]:
         book, known = self._book, mixture.next_id
-        learnt = mixture.learn(rows)
+        times = times_of(kept).view(np.int64) / _DAY if self._settings.days else None
+        learnt = mixture.learn(rows, times)
         book.open(np.arange(known, mixture.next_id), index)
         places = np.where(learnt.labels >= 0, np.searchsorted(book.ids, learnt.labels), -1)
         words = np.diff(rows.indptr)
@@ -123,10 +130,7 @@ class StoryLevel:
         shown = np.flatnonzero(self._book.shown[places])
         if len(shown):
             self._happened("ended", places[shown], index)
-            words = [
-                self._named(columns[columns >= 0][:WORDS], weights[columns >= 0][:WORDS])
-                for columns, weights in zip(retired.words[shown], retired.weights[shown], strict=True)
-            ]
+            words = self._named(retired.words[shown, :WORDS], retired.weights[shown, :WORDS])
             self._ended.append(self._rows(self._book.taken(places[shown]), words, ended=True))
         self._book.drop(places)
 
@@ -179,7 +183,7 @@ class StoryLevel:
             book = self._book.taken(changed)
             if self._documents_now and self._documents_before:
                 book.trend = growth(book.now, book.before, self._documents_now, self._documents_before)
-            parts = [*parts, self._rows(book, self._words(book.ids), ended=False)]
+            parts = [*parts, self._rows(book, self._named(*self._parts()[0].strongest(book.ids, WORDS)), ended=False)]
         self._book.changed[:] = False
         return (None if not parts else StoryRows.joined(parts)), events
 
@@ -224,21 +228,16 @@ class StoryLevel:
         ids, sizes = self._book.ids[places].tolist(), self._book.size[places].tolist()
         self._events += [StoryEvent(kind, story, index, size) for story, size in zip(ids, sizes, strict=True)]
 
-    def _words(self, ids: NDArray[np.int64]) -> list[list[tuple[str, float]]]:
-        """Return the strongest words of living stories."""
-        living = self._parts()[0].living()
-        order = np.argsort(living.ids)
-        sums = csr_array(living.sums)[order[np.searchsorted(living.ids[order], ids)]]
-        words = []
-        for low, high in zip(sums.indptr[:-1].tolist(), sums.indptr[1:].tolist(), strict=True):
-            weights = sums.data[low:high]
-            top = np.argsort(-weights, kind="stable")[:WORDS]
-            length = float(np.linalg.norm(weights))
-            words.append(self._named(sums.indices[low:high][top], weights[top] / max(length, 1e-30)))
-        return words
-
-    def _named(self, terms: NDArray[np.int32], weights: NDArray[np.float32]) -> list[tuple[str, float]]:
-        return list(zip(self._vocabulary.term_words(terms.tolist()), weights.tolist(), strict=True))
+    def _named(self, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> list[list[tuple[str, float]]]:
+        """Return the words of stories from their columns (S, n), -1 for none, and their weights, (S, n)."""
+        terms, places = np.unique(columns, return_inverse=True)
+        known = np.append(self._vocabulary.term_words(terms[terms >= 0].tolist()), [""]).astype(np.object_)
+        names = known[places.reshape(columns.shape) - np.count_nonzero(terms < 0)]
+        lengths = np.count_nonzero(columns >= 0, axis=1)
+        return [
+            list(zip(some[:n], of[:n], strict=True))
+            for some, of, n in zip(names.tolist(), weights.tolist(), lengths.tolist(), strict=True)
+        ]
 
     def _rows(self, book: StoryBook, words: list[list[tuple[str, float]]], *, ended: bool) -> StoryRows:
         documents = [

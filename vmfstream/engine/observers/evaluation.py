@@ -150,9 +150,7 @@ def _refitted(state: TrackState, past: Sequence[Rows], x: Rows, settings: Tracke
     has_direction = directed(x)
     weights = np.log(fit.rho / fit.rho.sum())
     static = predictive(x, fit.f, fit.gamma, fit.kappa, weights)[has_direction].mean()
-    linked = max(
-        (from_static(past, fit.resp, fit, prior, settings, omega) for fit, prior in fits), key=lambda c: c.bound
-    )
+    linked = max((from_static(past, fit, prior, settings, omega) for fit, prior in fits), key=lambda c: c.bound)
     stats = [accumulate(part, resp, threads=settings.threads) for part, resp in zip(past, linked.resp, strict=True)]
     _, h = forward(stats, linked.kappa, np.zeros_like(stats[0]), omega)
     n = sum(resp.sum(axis=0, dtype=np.float64) for resp in linked.resp)[:k]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from vmfstream.engine.loop.engine import Progress
+from vmfstream.engine.loop.settings import Progress
 from vmfstream.errors import InputError
 
 

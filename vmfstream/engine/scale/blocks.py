@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from vmfstream.directional.chunked import tree_reduce
 from vmfstream.engine.loop.admission import Columns, columns_of, separated
 from vmfstream.engine.loop.learning import BatchResult, Score, learn_batch
+from vmfstream.engine.loop.reading import decoded
 from vmfstream.engine.loop.sample import Sampling
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.errors import InputError
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Codec, Prediction, RangeReader, Scores, Sums
-from vmfstream.records import Arrays, Document, Range, Rejected
+from vmfstream.records import Arrays, Documents, Range, Rejected
 from vmfstream.text.encoders import WorkerEncoder
 
 
@@ -40,7 +41,7 @@ class DecodedRange:
     """A range as far as it was read: its decoded messages, and the offset after them."""
 
     wanted: Range
-    records: Sequence[Document | Rejected]
+    documents: Documents
     next: int
 
 
@@ -120,7 +121,7 @@ def read_block(reading: Reading, ranges: Sequence[Range]) -> list[DecodedRange]:
     block = []
     for wanted in ranges:
         messages, end = reading.reader.read(wanted, reading.limit)
-        block.append(DecodedRange(wanted, [reading.codec.decode(message) for message in messages], end))
+        block.append(DecodedRange(wanted, decoded(reading.codec, messages), end))
     return block
 
 
@@ -130,10 +131,10 @@ def summaries(reading: Reading, block: Sequence[DecodedRange]) -> list[RangeSumm
 
 
 def _summary(slicing: Slicing, one: DecodedRange) -> RangeSummary:
-    offsets = np.array([record.offset for record in one.records], np.int64)
-    vectors = (record.vector for record in one.records if isinstance(record, Document))
-    negative = any(vector is not None and vector.min(initial=0.0) < 0.0 for vector in vectors)
-    return RangeSummary(one.wanted, offsets, columns_of(one.records, slicing), one.next, -1.0 if negative else 0.0)
+    documents = one.documents
+    negative = any(vector is not None and vector.min(initial=0.0) < 0.0 for vector in documents.vector or ())
+    columns = columns_of(documents, slicing)
+    return RangeSummary(one.wanted, documents.offset, columns, one.next, -1.0 if negative else 0.0)
 
 
 def learn_block(
@@ -155,12 +156,12 @@ def learn_block(
     results: list[BatchResult] = []
     rejected: list[Rejected] = []
     for one, decided in zip(block, decisions, strict=True):
-        if len(decided.decision) != len(one.records):
+        if len(decided.decision) != len(one.documents):
             raise InputError(
                 f"{one.wanted.part}: of {len(decided.decision)} messages from offset {one.wanted.first} on "
-                f"{len(one.records)} are left; somebody deleted messages while they were read"
+                f"{len(one.documents)} are left; somebody deleted messages while they were read"
             )
-        documents, refused = separated(one.records, decided.decision, task.slicing, task.slice)
+        documents, refused = separated(one.documents, decided.decision, task.slicing, task.slice)
         rejected += refused
         results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, task.stories))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from vmfstream.engine.loop.engine import Observer, Progress
+from vmfstream.engine.loop.settings import Observer, Progress
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, kept
 from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, RepresentativeFrame
-from vmfstream.runfile.queries.progress import EpochFrame, Newest, OpenSlice, Progress, RunStatus
+from vmfstream.runfile.queries.progress import Counts, EpochFrame, Newest, OpenSlice, Progress, RunStatus
 from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
 from vmfstream.runfile.queries.stories import (
     Stories,
@@ -40,6 +40,7 @@ __all__ = [
     "AngleFrame",
     "Bools",
     "ClosedSlice",
+    "Counts",
     "EpochFrame",
     "EventFrame",
     "Floats",

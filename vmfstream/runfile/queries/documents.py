@@ -46,10 +46,19 @@ class RejectedFrame:
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """Numbers of rejected messages, in total and by kind of reason (its text up to a colon), most frequent first."""
+    """Numbers of rejected messages, in total and by kind of reason (its text up to a colon), most frequent first.
+
+    ``samples`` has of each kind the whole reason of its first message.
+    """
 
     total: int
     reasons: dict[str, int]
+    samples: dict[str, str]
+
+    def most_frequent(self, kinds: int = 3) -> tuple[dict[str, int], int]:
+        """Return the most frequent ``kinds`` of reasons with their numbers, and the number of all other messages."""
+        first = dict(list(self.reasons.items())[:kinds])
+        return first, self.total - sum(first.values())
 
 
 class Documents(RunFileQueries):
@@ -71,9 +80,14 @@ class Documents(RunFileQueries):
 
     def rejections(self) -> Rejections:
         """Return the numbers of rejected messages, in total and by kind of reason."""
-        query = "select split_part(reason, ':', 1) as kind, count(*) as times from rejected group by kind"
-        rows = self._rows(f"{query} order by times desc, kind")
-        return Rejections(total=sum(count for _, count in rows), reasons=dict(rows))
+        rows = self._rows("""
+            select split_part(reason, ':', 1) as kind, count(*) as times, arg_min(reason, (epoch, part, source_offset))
+            from rejected group by kind order by times desc, kind""")
+        return Rejections(
+            total=sum(count for _, count, _ in rows),
+            reasons={kind: count for kind, count, _ in rows},
+            samples={kind: sample for kind, _, sample in rows},
+        )
 
     def rejected_after(self, epoch: int) -> RejectedFrame:
         """Return the messages that epochs after ``epoch`` rejected, in order."""

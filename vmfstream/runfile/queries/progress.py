@@ -21,6 +21,25 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """Documents learnt, those of them whose slice was closed when they came, and messages that were rejected."""
+
+    documents: int
+    late: int
+    rejected: int
+
+    @property
+    def late_share(self) -> float:
+        """Share of the documents that were late."""
+        return self.late / max(self.documents, 1)
+
+    @property
+    def rejected_share(self) -> float:
+        """Share of the messages that were rejected."""
+        return self.rejected / max(self.documents + self.rejected, 1)
+
+
+@dataclass(frozen=True, slots=True)
 class RunStatus:
     """The progress of a run, for live pages.
 
@@ -112,6 +131,11 @@ class Progress(RunFileQueries):
     def epochs(self) -> EpochFrame:
         """Return the epochs."""
         return self._frame(EpochFrame, "from epoch order by epoch")
+
+    def counts(self) -> Counts:
+        """Return how many documents were learnt, how many of them late, and how many messages were rejected."""
+        query = "select coalesce(sum(n), 0)::bigint, coalesce(sum(late), 0)::bigint, coalesce(sum(rejected), 0)::bigint"
+        return Counts(*self._rows(f"{query} from epoch")[0])
 
     def slice_labels(self) -> dict[int, str]:
         """Return the labels of all slices that had documents, the open one included, by their numbers."""

@@ -28,7 +28,7 @@ from vmfstream.bayes.predictive import predictive, topic_densities
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform, log_partition
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.concentration import own_concentration
-from vmfstream.mixtures.movmf import annealed_start
+from vmfstream.mixtures.movmf import annealed_fit
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities
 
 WIDE = KappaPrior(5.0, 1e4)
@@ -323,7 +323,7 @@ def test_moment_prior_finds_the_common_direction() -> None:
 def test_annealed_start_then_bayes_on_hard_text() -> None:
     x, labels = hard_text(np.random.default_rng(1))
     x = x.astype(np.float32)
-    resp = annealed_start(x, 6, np.random.default_rng(0))
+    resp = annealed_fit(x, 6, np.random.default_rng(0)).resp
     prior = moment_prior(x, resp, 6)
     run = fit(x, resp, 6, prior, kappa="point")
     assert nmi(labels, run.resp[:, :6].argmax(axis=1)) > 0.4

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from vmfstream.connectors.kafka.columns import RecordColumns
-from vmfstream.connectors.kafka.merging import Partition, take_earliest
+from vmfstream.connectors.kafka.partitions import Partition, RecordColumns, take_earliest
 from vmfstream.records import Message
 
 

@@ -1,0 +1,121 @@
+"""Evidence that two topics are one, for all pairs, followed while the end of a slice changes a topic here and there.
+
+M_ab = ell(|B + h_a + h_b|) + ell(|B|) - ell(|B + h_a|) - ell(|B + h_b|)
+
+B is the anchor and h the data part of the newest beliefs. A topic whose documents and past are those of the state
+before is not filtered again, nor are its products with others computed again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.directional.bessel import log_partition
+from vmfstream.online import filtering
+from vmfstream.online.state import Matrix, TrackerSettings, TrackState
+
+_BLOCK = 2048  # rows of a matrix that are looked at in double precision at once
+
+
+class TopicPairs:
+    """Remembers what the last state that it was asked about had in common with the next one.
+
+    Parameters
+    ----------
+    settings : those of the run.
+    """
+
+    def __init__(self, settings: TrackerSettings) -> None:
+        self._settings = settings
+        self._state: TrackState | None = None
+        self._h: Matrix = np.zeros((0, 0), np.float32)
+        self._gram = np.zeros((0, 0))
+        self._cross = np.zeros(0)
+
+    def evidence(self, state: TrackState, topic: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
+
+        Only the row of one ``topic``, (1, K), if it is given.
+        """
+        self._follow(state)
+        rows = slice(None) if topic is None else slice(topic, topic + 1)
+        gram, cross, squares = self._gram[rows], self._cross, np.diagonal(self._gram)
+        lengths, square = np.sqrt(squares), _square(state.anchor)
+        both = squares[rows, None] + squares + square + 2.0 * (gram - cross[rows, None] - cross)
+        own = log_partition(state.dim, lengths)
+        joint = log_partition(state.dim, np.sqrt(np.maximum(both, 0.0)))
+        evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[rows, None] - own
+        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+        return np.asarray(evidence), np.clip(gram * scale[rows, None] * scale, -1.0, 1.0)
+
+    def _follow(self, state: TrackState) -> None:
+        """Filter the topics that differ from those of the last state, and renew their products with all."""
+        if state is self._state:
+            return
+        as_before = _as_before(self._state, state)
+        anew = np.flatnonzero(as_before < 0)
+        h = np.zeros((state.dim, state.k), np.float32)
+        gram, cross = np.zeros((state.k, state.k)), np.zeros(state.k)
+        known = np.flatnonzero(as_before >= 0)
+        if len(known):
+            h[:, known] = self._h[:, as_before[known]]
+            gram[np.ix_(known, known)] = self._gram[np.ix_(as_before[known], as_before[known])]
+            cross[known] = self._cross[as_before[known]]
+        if len(anew):
+            h[:, anew] = filtering.newest_columns(state, filtering.statistics(state), anew, self._settings)
+            b = state.anchor.astype(np.float64)
+            products, cross[anew] = np.zeros((len(anew), state.k)), 0.0
+            for low in range(0, state.dim, _BLOCK):
+                part = b[low : low + _BLOCK]
+                f = h[low : low + _BLOCK] + part[:, None]
+                products += f[:, anew].T @ f
+                cross[anew] += f[:, anew].T @ part
+            gram[anew], gram[:, anew] = products, products.T
+        self._state, self._h, self._gram, self._cross = state, h, gram, cross
+
+
+def _square(anchor: Matrix) -> float:
+    b = anchor.astype(np.float64)
+    return float(b @ b)
+
+
+def _as_before(last: TrackState | None, state: TrackState) -> NDArray[np.intp]:
+    """Find the column that each topic had in the last state, (K,); -1 if its documents or its past have changed."""
+    if last is None or not _same_frame(last, state):
+        return np.full(state.k, -1)
+    order = np.argsort(last.ids)
+    column = order[np.minimum(np.searchsorted(last.ids, state.ids, sorter=order), last.k - 1)]
+    column = np.where(last.ids[column] == state.ids, column, -1)
+    pairs: list[tuple[Any, Any]] = [(a.resp, b.resp) for a, b in zip(last.window, state.window, strict=True)]
+    if last.past is not None and state.past is not None:
+        pairs.append((last.past[last.leader], state.past[state.leader]))
+    for before, now in pairs:
+        if before is now and np.array_equal(column, np.arange(state.k)):
+            continue
+        _forget_changed(before, now, column)
+    return column
+
+
+def _same_frame(last: TrackState, state: TrackState) -> bool:
+    """Tell whether the topics of two states were filtered from the same slices under the same parameters."""
+    return (
+        last.anchor is state.anchor
+        and last.kappa == state.kappa
+        and last.leader == state.leader
+        and (last.past is None) == (state.past is None)
+        and len(last.window) == len(state.window)
+        and all(a.x is b.x for a, b in zip(last.window, state.window, strict=True))
+    )
+
+
+@njit(cache=True, nogil=True)
+def _forget_changed(before: Matrix, now: Matrix, column: NDArray[np.intp]) -> None:
+    """Set ``column[j]`` to -1 where column j of a matrix is not column ``column[j]`` of the one before."""
+    for i in range(len(now)):
+        for j in range(len(column)):
+            if column[j] >= 0 and now[i, j] != before[i, column[j]]:
+                column[j] = -1
