@@ -12,11 +12,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.beliefs import learn
+from vmfstream.bayes.temporal.word_sums import words_of
 from vmfstream.directional.kernels import in_parts
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.prediction import Belief
-from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, words_of
+from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector
 
 MOST_WORDS = 4
 """Non-zeros per word of the vocabulary from which on a batch is taken to hold most words, without counting them."""

@@ -149,18 +149,23 @@ def with_alarms(state: TrackState, angle: Vector, rules: DriftSettings) -> tuple
     """Detect that documents of the slice that ends fit otherwise than before: all of them, or worse those of a topic.
 
     ``angle`` (K,) are the drift angles of this slice in degrees, and ``rules`` say how unlikely the change must be.
-    After an alarm its watch in the new ``state`` starts again.
+    After an alarm its watch in the new ``state`` starts again. Where the history has many slices each watch is looked
+    at in every second or third of them only, in turn: every look passes over the whole history.
     """
     life = state.life
     if life is None:
         return state, []
-    news = life.arrival_slice == state.slice
+    every = max(1, len(np.unique(life.arrival_slice)) // rules.looks)
+    news = life.arrival_slice > state.slice - every
     events, since, watched = [], life.watched_since, life.topic_watched_since.copy()
-    change = detect_change(life.arrival_gain, news, life.arrival_slice >= since[0], rules)
-    if change is not None:
-        events.append(Event("surprise", -1, value=change))
-        since = np.array([state.slice])
+    if state.slice % every == 0:
+        change = detect_change(life.arrival_gain, news, life.arrival_slice >= since[0], rules)
+        if change is not None:
+            events.append(Event("surprise", -1, value=change))
+            since = np.array([state.slice])
     for j, id in enumerate(state.ids):
+        if (state.slice + int(id)) % every:
+            continue
         own = (life.arrival_topic == id) & (life.arrival_slice >= watched[j])
         change = detect_change(life.arrival_gain, news, own, rules)
         if change is not None and change < 0.0:

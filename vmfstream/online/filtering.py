@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.bayes.factors import beliefs
+from vmfstream.bayes.temporal.word_sums import RunningBelief, SliceSums
 from vmfstream.directional.bessel import R_MAX, bessel_ratio, conv_concentration, inv_bessel_ratio
-from vmfstream.directional.kernels import copied, zeros
+from vmfstream.directional.kernels import zeros
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online.state import Matrix, SliceSums, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
+from vmfstream.online.state import Matrix, TrackerSettings, TrackState, Vector, WindowSlice, rows_of
 
 
 def is_first_slice(state: TrackState) -> bool:
@@ -42,32 +42,47 @@ def run(
     if not stats:
         return None, past(state, grid), past(state, grid)
     omega = settings.persistences[grid]
-    belief = _Directions(past(state, grid))
-    before = None
-    if len(stats) == 1 and not state.warm_up:
-        before = anchored(state, _unconvolved(belief.matrix(), omega))
     *earlier, newest = stats
+    before = None
+    belief = RunningBelief(past(state, grid))
+    if not earlier and not state.warm_up:
+        before = anchored(state, _unconvolved(belief.matrix(), omega))
     for count, s in enumerate(earlier, start=1):
-        belief.learn(s, state.kappa)
+        _learn(belief, s, state)
         if count == len(earlier):
             before = anchored(state, belief.matrix())
         belief.convolve(omega)
-    belief.learn(newest, state.kappa)
+    _learn(belief, newest, state)
     h = belief.matrix()
     belief.convolve(omega)
     return before, h, belief.matrix()
+
+
+def predicted(
+    state: TrackState, stats: Sequence[SliceSums | None], grid: int, settings: TrackerSettings
+) -> RunningBelief:
+    """Run the filter as `run` does; return only the prediction for the slice after the last.
+
+    Arguments as there. The anchor's products come along.
+    """
+    belief = RunningBelief(past(state, grid), state.anchor)
+    for s in stats:
+        _learn(belief, s, state)
+        belief.convolve(settings.persistences[grid])
+    return belief
 
 
 def newest_columns(
     state: TrackState, stats: Sequence[SliceSums | None], topics: NDArray[np.intp], settings: TrackerSettings
 ) -> Matrix:
     """Data parts of the beliefs of some ``topics`` (M,) at the end of the window, (D, M): columns of h of `run`."""
-    belief = _Directions(np.ascontiguousarray(past(state, state.leader)[:, topics]))
+    belief = RunningBelief(past(state, state.leader)[:, topics])
     for count, sums in enumerate(stats):
         if count:
             belief.convolve(settings.persistences[state.leader])
-        belief.learn(None if sums is None else SliceSums(sums.words, sums.s[:, topics]), state.kappa)
-    return belief.matrix()
+        _learn(belief, None if sums is None else SliceSums(sums.words, sums.s[:, topics]), state)
+    newest: Matrix = belief.matrix()
+    return newest
 
 
 def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settings: TrackerSettings) -> list[Matrix]:
@@ -76,70 +91,26 @@ def smoothed_oldest(state: TrackState, stats: Sequence[SliceSums | None], settin
     s_t = anchor + h_t + b_t,  b_t = conv(kappa S_{t+1} + b_{t+1}),  b = 0 in the last slice
     """
     omega = settings.persistences[state.leader]
-    later = _Directions(np.zeros((state.dim, state.kp), np.float32))
+    later = RunningBelief.nothing(state.kp, state.anchor)
     back = [later.matrix()]
     for t in reversed(range(1, len(stats))):
-        later.learn(stats[t], state.kappa)
+        _learn(later, stats[t], state)
         later.convolve(omega)
         if t <= 2:
             back = [later.matrix(), *back[:1]]
     out = []
-    belief = _Directions(past(state, state.leader))
+    belief = RunningBelief(past(state, state.leader))
     for s, b in zip(stats, back, strict=False):
-        belief.learn(s, state.kappa)
+        _learn(belief, s, state)
         out.append(anchored(state, belief.matrix() + b))
         belief.convolve(omega)
     return out
 
 
-class _Directions:
-    """Natural vectors (D, kp) that slices are added to and that are shortened between them.
-
-    They are columns of a matrix times a factor each, so that neither costs more than the words concerned.
-    """
-
-    def __init__(self, m: Matrix) -> None:
-        self._m, self.lengths = copied(m), column_norms(m)
-        self._factor = np.ones(len(self.lengths))
-
-    def learn(self, sums: SliceSums | None, kappa: float) -> None:
-        """Add kappa S of a slice; None for one without documents."""
-        if sums is None:
-            return
-        if self._factor.min() < LEAST_FACTOR:
-            self._m, self._factor = self.matrix(), np.ones(len(self._factor))
-        squares = _add_words(sums.words, sums.s, kappa, self._factor, self._m)
-        self.lengths = np.sqrt(np.maximum(self.lengths**2 + squares, 0.0))
-
-    def convolve(self, omega: float) -> None:
-        """Shorten the vectors as a step of the topics' means does."""
-        lengths = conv_concentration(len(self._m), self.lengths, omega)
-        self._factor = self._factor * np.divide(
-            lengths, self.lengths, out=np.ones_like(lengths), where=self.lengths > 0.0
-        )
-        self.lengths = lengths
-
-    def matrix(self) -> Matrix:
-        """Return the vectors, (D, kp), as an array of their own."""
-        return np.asarray(self._m * self._factor.astype(np.float32))
-
-
-LEAST_FACTOR = 1e-6
-"""Factor of a column below which the matrix is made anew, before single precision suffers."""
-
-
-@njit(cache=True, nogil=True)
-def _add_words(words: NDArray[np.intp], s: Matrix, kappa: float, factor: Vector, m: Matrix) -> Vector:
-    """Add kappa S to the columns of ``m`` times ``factor``; return by how much the squares of their lengths grew."""
-    gain, inverse = np.zeros(m.shape[1]), 1.0 / factor
-    for place in range(len(words)):
-        row, own = m[words[place]], s[place]
-        for j in range(m.shape[1]):
-            more = kappa * own[j]
-            old = row[j] * factor[j]
-            row[j] = (old + more) * inverse[j]
-            gain[j] += more * (2.0 * old + more)
-    return gain
+def _learn(belief: RunningBelief, sums: SliceSums | None, state: TrackState) -> None:
+    """Add kappa S of a slice; None for one without documents."""
+    if sums is not None:
+        belief.learn(sums, np.full(sums.s.shape[1], state.kappa))
 
 
 def past(state: TrackState, grid: int) -> Matrix:

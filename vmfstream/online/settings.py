@@ -215,12 +215,14 @@ class DriftSettings:
     least_documents : documents without which nothing is watched.
     spreads : width, in interquartile ranges around the median, of the scores that ADWIN gets; it wants numbers in
         [0, 1].
+    looks : most looks at a watch while its history is renewed once.
     """
 
     history: int = 5000
     false_alarm: float = 2e-3
     least_documents: int = 60
     spreads: float = 4.0
+    looks: int = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.factors import beliefs
-from vmfstream.bayes.factors.beliefs import anchored_norms
 from vmfstream.bayes.factors.concentration import point_kappa
 from vmfstream.bayes.factors.directions import expected_cosines
+from vmfstream.bayes.temporal.word_sums import SliceSums, narrowed
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import filtering, lifecycle
 from vmfstream.online.belief_update import belief_of, predicted_belief, refreshed, up_to_date, with_prediction
@@ -25,11 +25,9 @@ from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_co
 from vmfstream.online.state import (
     OpenSlice,
     Rows,
-    SliceSums,
     TrackerSettings,
     TrackState,
     WindowSlice,
-    narrowed,
     rows_of,
     stack,
 )
@@ -92,13 +90,15 @@ def _grid_means(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArra
     stats = filtering.statistics(state)
     means = []
     for j in range(len(settings.persistences)):
-        p = filtering.run(state, stats, j, settings)[2]
-        belief = belief_of(state, p, anchored_norms(state.anchor, p, state.k), state.n, settings)
+        predicted = filtering.predicted(state, stats, j, settings)
+        lengths = np.sqrt(predicted.anchored_squares)
+        belief = belief_of(state, state.base, lengths, state.n, settings)
         poly = score_polynomial(belief)
         if poly.error > TOLERANCE:
-            means.append(_mean(predictive_log_likelihood(state, x, settings, base=anchored(state, p))))
+            base = anchored(state, predicted.matrix())
+            means.append(_mean(predictive_log_likelihood(state, x, settings, base=base)))
             continue
-        f = beliefs.anchored(state.anchor[narrow.words], p[narrow.words], state.k)
+        f = beliefs.anchored(state.anchor[narrow.words], predicted.rows(narrow.words), state.k)
         _, loglik, label = posterior(narrow.x, belief._replace(f=f), threads=settings.threads, poly=poly)
         means.append(_mean(loglik[label >= 0]))
     return np.array(means)

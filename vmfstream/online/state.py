@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -15,66 +15,14 @@ from scipy.sparse import csr_array, vstack
 from vmfstream.arrays import Matrix as Matrix
 from vmfstream.arrays import Rows as Rows
 from vmfstream.arrays import Vector as Vector
-from vmfstream.directional.kernels import accumulate, copied, padded, zeros
+from vmfstream.bayes.temporal.word_sums import SliceSums
+from vmfstream.directional.kernels import copied, padded, zeros
 from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.settings import TrackerSettings as TrackerSettings
 from vmfstream.records import Arrays as Arrays
 
 NEVER = -(2**62)
 """A slice before all others."""
-
-
-class Narrow(NamedTuple):
-    """Documents over the ``words`` (A,) that they hold: rows ``x`` (N, A)."""
-
-    words: NDArray[np.intp]
-    x: Rows
-
-
-def narrowed(x: Rows) -> Narrow:
-    """Leave out the columns of sparse documents that none of them has."""
-    if not isinstance(x, csr_array):
-        return Narrow(np.arange(x.shape[1]), x)
-    words = words_of(x)
-    place = np.zeros(x.shape[1], x.indices.dtype)
-    place[words] = np.arange(len(words))
-    return Narrow(words, csr_array((x.data, place[x.indices], x.indptr), shape=(rows_of(x), len(words))))
-
-
-def words_of(x: csr_array) -> NDArray[np.intp]:
-    """Return the columns that sparse documents have, increasing."""
-    present = np.zeros(x.shape[1], np.bool_)
-    present[x.indices] = True
-    return np.flatnonzero(present)
-
-
-class SliceSums(NamedTuple):
-    """Sums of a slice's documents by their memberships: ``s`` (W, kp) for the ``words`` (W,) that they hold."""
-
-    words: NDArray[np.intp]
-    s: Matrix
-
-    def dense(self, dim: int) -> Matrix:
-        """Return the sums for all ``dim`` words, (D, kp)."""
-        if len(self.words) == dim:
-            return self.s
-        out = zeros(dim, self.s.shape[1])
-        out[self.words] = self.s
-        return out
-
-    @classmethod
-    def of(cls, x: Rows, resp: Matrix) -> SliceSums:
-        """Sum rows (N, D) by their memberships (N, kp)."""
-        dim = int(x.shape[1])
-        if isinstance(x, np.ndarray) or x.nnz > dim:
-            return cls.whole(accumulate(x, resp))
-        narrow = narrowed(x)
-        return cls(narrow.words, accumulate(narrow.x, resp))
-
-    @classmethod
-    def whole(cls, s: Matrix) -> SliceSums:
-        """Take sums (D, kp) over all words."""
-        return cls(np.arange(len(s)), s)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.bayes.temporal.word_sums import SliceSums
 from vmfstream.directional.bessel import log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
 from vmfstream.online.lifecycle import with_room
 from vmfstream.online.matching import centred_cosines
 from vmfstream.online.settings import TakeoverSettings
-from vmfstream.online.state import Matrix, Sample, SliceSums, TrackerSettings, TrackState, Vector
+from vmfstream.online.state import Matrix, Sample, TrackerSettings, TrackState, Vector
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_topic, without_topic
 from vmfstream.records import Event

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from vmfstream.bayes.temporal.word_sums import narrowed
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.online import tracker
 from vmfstream.online.partial_sums import added, partial_sums, slice_progress, step_by_sums
-from vmfstream.online.state import TrackerSettings, TrackState, narrowed
+from vmfstream.online.state import TrackerSettings, TrackState
 
 SETTINGS = TrackerSettings(topics=3, threads=1, cold_starts=1, window=60)
 

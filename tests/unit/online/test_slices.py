@@ -17,13 +17,14 @@ from tests.unit.online.streams import (
     texts,
     unit,
 )
+from vmfstream.bayes.temporal.word_sums import SliceSums
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.online import filtering, slice_end, tracker
 from vmfstream.online.reading import smoothed
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.settings import TrackerSettings, WindowSettings
 from vmfstream.online.slice_end import close
-from vmfstream.online.state import Rows, SliceSums, TrackState
+from vmfstream.online.state import Rows, TrackState
 from vmfstream.online.window import Refit, refit
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tests.unit.online.streams import LIVING, follow, story
+from vmfstream.bayes.temporal.word_sums import SliceSums
 from vmfstream.online import filtering
-from vmfstream.online.state import SliceSums, TrackState
+from vmfstream.online.state import TrackState
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_topic, with_topics_merged, without_topic
 

@@ -93,20 +93,6 @@ def learned_scaled(p: Floats, s: Floats, kappa: float, factor: Vector, out: Floa
 
 
 @njit(cache=True, nogil=True)
-def anchored_norms(b: Floats, p: Floats, k: int) -> Vector:
-    """Return the column norms of what `anchored` returns for ``k`` topics, without writing it."""
-    square = np.zeros(p.shape[1])
-    part = np.zeros(p.shape[1], p.dtype)
-    part[:k] = 1
-    for i in range(p.shape[0]):
-        anchor = b[i]
-        for j in range(p.shape[1]):
-            v = np.float64(p[i, j] + anchor * part[j])
-            square[j] += v * v
-    return np.sqrt(square)
-
-
-@njit(cache=True, nogil=True)
 def linked(
     before: Floats, pull: Vector, s: Floats, weight: Vector, after: Floats, push: Vector
 ) -> tuple[Floats, Vector]:
@@ -136,38 +122,3 @@ def turned(a: Floats, b: Floats) -> tuple[Vector, Vector, Vector]:
             second[j] += w * w
             cross[j] += v * w
     return np.sqrt(first), np.sqrt(second), cross
-
-
-@njit(cache=True)
-def learn_anchored(b: Floats, p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector, Vector, Vector]:
-    """Return h = p + kappa S and the column norms of h, B + p and B + h."""
-    h = np.empty_like(p)
-    square, before, after = np.zeros(p.shape[1]), np.zeros(p.shape[1]), np.zeros(p.shape[1])
-    for i in range(p.shape[0]):
-        anchor = np.float64(b[i])
-        for j in range(p.shape[1]):
-            old = np.float64(p[i, j])
-            v = old + weight[j] * s[i, j]
-            h[i, j] = v
-            square[j] += v * v
-            before[j] += (anchor + old) ** 2
-            after[j] += (anchor + v) ** 2
-    return h, np.sqrt(square), np.sqrt(before), np.sqrt(after)
-
-
-@njit(cache=True)
-def smoothed_belief(b: Floats, p: Floats, s: Floats, back: Floats, weight: Vector) -> tuple[Floats, Vector, Vector]:
-    """Return the smoothed natural vectors B + p + kappa S + b, their column norms and inner products with S.
-
-    ``back`` (D, kp) is the message from later slices, b.
-    """
-    out = np.empty_like(p)
-    square, cross = np.zeros(p.shape[1]), np.zeros(p.shape[1])
-    for i in range(p.shape[0]):
-        anchor = np.float64(b[i])
-        for j in range(p.shape[1]):
-            v = anchor + p[i, j] + weight[j] * s[i, j] + back[i, j]
-            out[i, j] = v
-            square[j] += v * v
-            cross[j] += v * s[i, j]
-    return out, np.sqrt(square), cross

@@ -310,7 +310,7 @@ def _from_smoother(xs: Sequence[Rows], begun: _Begun, k: int, options: Evolution
     )
     columns = np.zeros(h0.shape[1], h0.dtype)
     columns[:k] = fit.factor.mean
-    gains: list[Floats] = [s * columns for s in fit.stats]
+    gains: list[Floats] = [s.dense(len(h0)) * columns for s in fit.stats]
     n = begun.model.grouped(fit.nk)
     seen = n * np.asarray(bessel_ratio(len(h0), fit.factor.mean))
     state = FilterState(convolve(fit.h, omega), fit.weights.ahead(), fit.factor, n, seen)

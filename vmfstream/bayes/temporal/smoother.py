@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.bayes.factors.beliefs import learn, learn_anchored, per_column, shrunk, smoothed_belief
+from vmfstream.bayes.factors.beliefs import per_column
 from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
 from vmfstream.bayes.factors.kappa_model import KappaModel
-from vmfstream.bayes.temporal.chain import message
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
+from vmfstream.bayes.temporal.word_sums import Narrow, RunningBelief, SliceSums, narrowed
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.annealing import FROZEN_BELOW
@@ -30,12 +31,12 @@ from vmfstream.mixtures.columns import directed, softmax_rows
 class SmootherModel:
     """What does not change while sweeping.
 
-    ``h0`` (D, kp), the belief predicted to the first slice; ``anchor`` (D,) the natural vector of all slices;
-    ``omega`` in [0, 1] the expected cosine between consecutive means; ``lag`` how many slices ahead speak, None for
-    all; ``kappa`` how the concentrations are inferred.
+    ``start``, the belief predicted to the first slice, with the anchor's products; ``anchor`` (D,) the natural vector
+    of all slices; ``omega`` in [0, 1] the expected cosine between consecutive means; ``lag`` how many slices ahead
+    speak, None for all; ``kappa`` how the concentrations are inferred.
     """
 
-    h0: Floats
+    start: RunningBelief
     anchor: Floats
     omega: float
     lag: int | None
@@ -55,11 +56,11 @@ class SmootherState:
 class Sweep:
     """One sweep: the new ``state``, and what belongs to the state before it.
 
-    ``stats`` S_t (D, kp), ``counts`` (T, k), ``weights`` renewed by these, and ``bound``.
+    ``stats`` S_t over the words of each slice, ``counts`` (T, k), ``weights`` renewed by these, and ``bound``.
     """
 
     state: SmootherState
-    stats: list[Floats]
+    stats: list[SliceSums]
     counts: Vector
     weights: Proportions
     bound: float
@@ -69,13 +70,13 @@ class Sweep:
 class SmootherFit:
     """A fitted chain: ``resps`` and ``factor`` q(kappa), and of exactly these all the rest.
 
-    ``stats`` S_t, ``counts`` (T, k), ``weights``, ``bound``, and ``h`` (D, kp), the belief after the last slice without
-    the anchor; ``trace`` is the bound before each sweep at full temperature.
+    ``stats`` S_t over the words of each slice, ``counts`` (T, k), ``weights``, ``bound``, and ``h`` (D, kp), the belief
+    after the last slice without the anchor; ``trace`` is the bound before each sweep at full temperature.
     """
 
     resps: list[Floats]
     factor: KappaFactor
-    stats: list[Floats]
+    stats: list[SliceSums]
     counts: Vector
     weights: Proportions
     h: Floats
@@ -132,22 +133,23 @@ def fit_smoother(
 
     Notes
     -----
-    Cost of a sweep: one product X M and one X'resp per slice, and O(D K) a slice, times 1 + lag with a lag.
+    Cost of a sweep: one product X M and one X'resp per slice, and O(W K) for the W words that a slice holds, times
+    1 + lag with a lag; O(D K) once.
     """
-    given = SmootherModel(
-        h0, np.zeros(len(h0), h0.dtype) if anchor is None else anchor, omega, lag, model or KappaModel()
-    )
+    b = np.zeros(len(h0), h0.dtype) if anchor is None else anchor
+    given = SmootherModel(RunningBelief(h0, b), b, omega, lag, model or KappaModel())
+    narrow = [narrowed(x) for x in xs]
     prior = StaticWeights(alpha + n0, alpha + n0, len(xs)) if weights is None else weights
     factor = kappa if isinstance(kappa, KappaFactor) else point_factor(len(h0), kappa)
     state = SmootherState(list(resps0), factor, prior)
     for beta in betas:
-        state = smoother_sweep(xs, state, given, beta).state
-    best: tuple[float, SmootherState, list[Floats], Vector, Proportions] | None = None
+        state = smoother_sweep(narrow, state, given, beta).state
+    best: tuple[float, SmootherState, list[SliceSums], Vector, Proportions] | None = None
     trace: list[float] = []
     while True:
-        sweep = smoother_sweep(xs, state, given) if len(trace) < max_iter else None
+        sweep = smoother_sweep(narrow, state, given) if len(trace) < max_iter else None
         if sweep is None:
-            stats, counts = _statistics(xs, state)
+            stats, counts = _statistics(narrow, state)
             now, bound = _judged(state, stats, counts, given)[1:]
         else:
             stats, counts, now, bound = sweep.stats, sweep.counts, sweep.weights, sweep.bound
@@ -159,93 +161,127 @@ def fit_smoother(
             break
         state = sweep.state
     bound, state, stats, counts, now = best
-    h = last_belief(stats, state.kappa, h0, omega, counts.shape[1])
+    h = _filtered(state, stats, counts.shape[1], given)[1].matrix(h0.dtype)
     return SmootherFit(state.resps, state.kappa, stats, counts, now, h, bound, np.array(trace), converged)
 
 
-def smoother_sweep(xs: Sequence[Rows], state: SmootherState, model: SmootherModel, beta: float = 1.0) -> Sweep:
+def smoother_sweep(xs: Sequence[Narrow], state: SmootherState, model: SmootherModel, beta: float = 1.0) -> Sweep:
     """Renew the weights, the concentrations and the responsibilities of all slices once, from smoothed beliefs.
 
     resp = softmax( beta (E[log pi_tk] + E[kappa_k] x'E[mu_tk] - E[ell(kappa_k)]) )
 
+    Of the smoothed belief s_t = B + h_t + b_t only the words of the slice are needed, and its norm, whose square is
+    |B + h_t|^2 + 2 (B + h_t)'b_t + |b_t|^2.
+
     Parameters
     ----------
-    xs : slices (N_t, D)
+    xs : slices over their words
     state, model : see there
     beta : float in (0, 1], inverse temperature; the concentrations are kept while it is below 0.3
     """
-    d, kp = model.h0.shape
+    d = len(model.anchor)
     stats, counts = _statistics(xs, state)
     k = counts.shape[1]
-    ps, weights, bound = _judged(state, stats, counts, model)
-    columns = per_column(state.kappa.mean, kp, k)
-    scores: list[Floats] = []
-    scales: list[Vector] = []
+    steps, weights, bound = _judged(state, stats, counts, model)
+    columns = _columns(state, model, k)
     cosines = np.zeros(k)
-    for t, back in _messages(stats, columns, model):
-        s, norms, cross = smoothed_belief(model.anchor, ps.pop(), stats[t], back, columns)
-        scales.append(shrinkage(d, norms[:k]))
-        cosines += scales[-1] * cross[:k]
-        scores.append(dots(xs[t], s))
+    resps: list[Floats] = []
+    scales: list[Vector] = []
+    for t, back, along in _messages(stats, steps, columns, model):
+        step, sums = steps[t], stats[t]
+        square = step.after + 2.0 * (back.anchor_products + along) + back.squares
+        scales.append(shrinkage(d, np.sqrt(np.maximum(square[:k], 0.0))))
+        smoothed, cross = back.smoothed(sums, step.rows, columns, k)
+        cosines += scales[-1] * (step.cross + cross)[:k]
+        resps.append(dots(xs[t].x, smoothed))
     kappa = state.kappa if beta < FROZEN_BELOW else model.kappa.factor(d, counts.sum(axis=0), cosines)
-    resps = scores[::-1]
-    for x, resp, scale, log_weights in zip(xs, resps, reversed(scales), weights.expected_log, strict=True):
+    resps.reverse()
+    for part, resp, scale, log_weights in zip(xs, resps, reversed(scales), weights.expected_log, strict=True):
         softmax_rows(resp, kappa.mean * scale, log_weights - kappa.ell, beta)
-        resp[~directed(x)] = 0
+        resp[~directed(part.x)] = 0
     return Sweep(SmootherState(resps, kappa, weights), stats, counts, weights, bound)
 
 
-def last_belief(stats: Sequence[Floats], kappa: KappaFactor, h0: Floats, omega: float, k: int) -> Floats:
-    """Belief after the last slice without the anchor, (D, kp): the filter, keeping one matrix.
+class _Step(NamedTuple):
+    """A step of the filter: the prediction's ``rows`` (W, kp) for the words of the slice, and products of columns.
 
-    ``stats`` are the sums (D, kp) of the slices, ``kappa`` the factor of their concentrations, ``h0`` (D, kp) the
-    belief before them, ``omega`` the persistence in (0, 1), ``k`` the number of topics.
+    These are, (kp,), the squares of |B + p| ``before`` and |B + h| ``after``, (B + h)'S ``cross``, p'S ``ahead``; and
+    the ``factor`` by which the belief about the slice before was shortened to p.
     """
-    columns = per_column(kappa.mean, h0.shape[1], k)
-    h, norms = h0, None
-    for s in stats:
-        p = h if norms is None else shrunk(h, norms, omega)
-        h, norms = learn(p, s, columns)
-    return h
+
+    rows: Floats
+    before: Vector
+    after: Vector
+    cross: Vector
+    ahead: Vector
+    factor: Vector
 
 
-def _messages(stats: Sequence[Floats], columns: Vector, model: SmootherModel) -> Iterator[tuple[int, Floats]]:
-    """What the future says about each slice, from the last to the first."""
-    back = np.zeros_like(model.h0)
+def _filtered(
+    state: SmootherState, stats: Sequence[SliceSums], k: int, model: SmootherModel
+) -> tuple[list[_Step], RunningBelief]:
+    """Filter all slices; return the steps and the belief after the last."""
+    belief, columns = model.start.copy(), _columns(state, model, k)
+    steps: list[_Step] = []
+    for t, s in enumerate(stats):
+        factor = belief.convolve(model.omega) if t else np.ones(len(columns))
+        rows, before = belief.rows(s.words, s.s.dtype), belief.anchored_squares
+        learnt = belief.learn(s, columns)
+        cross = learnt.anchor + learnt.before + columns * learnt.own
+        steps.append(_Step(rows, before, belief.anchored_squares, cross, learnt.before, factor))
+    return steps, belief
+
+
+def _messages(
+    stats: Sequence[SliceSums], steps: Sequence[_Step], columns: Vector, model: SmootherModel
+) -> Iterator[tuple[int, RunningBelief, Vector]]:
+    """What the future says about each slice, b_t, and its products with h_t, (kp,), from the last slice to the first.
+
+    From b_{t-1} = c (kappa S_t + b_t) and h_t = a h_{t-1} + kappa S_t follows
+
+        h_{t-1}'b_{t-1} = c ( kappa p_t'S_t + h_t'b_t - kappa S_t'b_t ) / a,   p_t = a h_{t-1}
+    """
+    reach = 1 if model.lag is None else model.lag
+    back, along = RunningBelief.nothing(len(columns), model.anchor), np.zeros(len(columns))
     for t in reversed(range(len(stats))):
         if model.lag is not None:
-            back = message(stats[t + 1 : t + 1 + model.lag], columns, model.omega, np.zeros_like(model.h0))
-        yield t, back
-        if model.lag is None and t:
-            back = message([stats[t]], columns, model.omega, back)
+            back, along = RunningBelief.nothing(len(columns), model.anchor), np.zeros(len(columns))
+        for u in reversed(range(t + 1, min(t + 1 + reach, len(stats)))):
+            learnt = back.learn(stats[u], columns)
+            shorter, factor = back.convolve(model.omega), steps[u].factor
+            change = np.divide(shorter, factor, out=np.zeros_like(factor), where=factor > 0.0)
+            along = change * (columns * (steps[u].ahead - learnt.before) + along)
+        yield t, back, along
 
 
-def _statistics(xs: Sequence[Rows], state: SmootherState) -> tuple[list[Floats], Vector]:
+def _columns(state: SmootherState, model: SmootherModel, k: int) -> Vector:
+    """One concentration per column; zero in the padding."""
+    return per_column(state.kappa.mean, len(model.start.squares), k)
+
+
+def _statistics(xs: Sequence[Narrow], state: SmootherState) -> tuple[list[SliceSums], Vector]:
     k = state.weights.expected_log.shape[1]
-    stats = [accumulate(x, resp) for x, resp in zip(xs, state.resps, strict=True)]
+    stats = [SliceSums(part.words, accumulate(part.x, resp)) for part, resp in zip(xs, state.resps, strict=True)]
     return stats, np.array([resp.sum(axis=0, dtype=np.float64)[:k] for resp in state.resps])
 
 
 def _judged(
-    state: SmootherState, stats: Sequence[Floats], counts: Vector, model: SmootherModel
-) -> tuple[list[Floats], Proportions, float]:
-    """Predicted beliefs, weights renewed, and the bound: evidence of chains and weights, entropy of the labels.
+    state: SmootherState, stats: Sequence[SliceSums], counts: Vector, model: SmootherModel
+) -> tuple[list[_Step], Proportions, float]:
+    """Steps of the filter, weights renewed, and the bound.
+
+    It is the evidence of chains and weights and the entropy of the labels:
 
     sum_{t,k} [ ell(|B + h_t|) - ell(|B + p_t|) ] - sum_k n_k E[ell(kappa_k)] + sum_i H(resp_i)
         + sum_tk n_tk E[log pi_tk] + gain of the weights - KL(kappa)
     """
-    d, kp = model.h0.shape
-    k = counts.shape[1]
-    columns = per_column(state.kappa.mean, kp, k)
-    evidence = 0.0
-    ps = []
-    p = model.h0
-    for s in stats:
-        ps.append(p)
-        h, norms, before, after = learn_anchored(model.anchor, p, s, columns)
-        evidence += float((log_partition(d, after[:k]) - log_partition(d, before[:k])).sum())
-        p = shrunk(h, norms, model.omega)
+    d, k = len(model.anchor), counts.shape[1]
+    steps, _ = _filtered(state, stats, k, model)
+    evidence = sum(
+        float((log_partition(d, np.sqrt(step.after[:k])) - log_partition(d, np.sqrt(step.before[:k]))).sum())
+        for step in steps
+    )
     evidence -= float((counts.sum(axis=0) * state.kappa.ell).sum()) + model.kappa.cost(state.kappa)
     entropy = sum(float(entr(resp.astype(np.float64)).sum()) for resp in state.resps)
     weights = state.weights.renewed(counts)
-    return ps, weights, evidence + entropy + float((counts * weights.expected_log).sum()) + weights.gain
+    return steps, weights, evidence + entropy + float((counts * weights.expected_log).sum()) + weights.gain

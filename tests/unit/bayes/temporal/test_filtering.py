@@ -84,7 +84,7 @@ def test_golden_numbers_of_a_whole_fit(case: dict[str, Any]) -> None:
     first = np.pad(h0[:, None], [(0, 0), (0, 15)])
     model = KappaModel(kappa)
     smoothed = fit_smoother(xs, resps, kappa, np.zeros(1), first, None, omega, 1.0, model=model)
-    s = smooth(smoothed.stats, smoothed.kappa, first, omega, k=1).s
+    s = smooth([s.dense(d) for s in smoothed.stats], smoothed.kappa, first, omega, k=1).s
     assert np.array([v[:, 0] for v in s]) == pytest.approx(np.array(golden["smoothed"]), abs=1e-9)
     n = sum(len(x) for x in xs)
     evidence = smoothed.bound + n * float(log_c_uniform(d))

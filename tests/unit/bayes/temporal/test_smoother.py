@@ -20,6 +20,7 @@ from vmfstream.bayes.temporal.chain import convolve, forward, smooth
 from vmfstream.bayes.temporal.filtering import filter_fit
 from vmfstream.bayes.temporal.proportions import StaticWeights
 from vmfstream.bayes.temporal.smoother import SmootherModel, SmootherState, Sweep, fit_smoother, smoother_sweep
+from vmfstream.bayes.temporal.word_sums import RunningBelief, SliceSums, narrowed
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import random_responsibilities
@@ -30,7 +31,17 @@ def one_sweep(
 ) -> Sweep:
     """A sweep without anchor."""
     state = SmootherState(list(resps), point_factor(300, kappa), StaticWeights(rho0, rho0, len(xs)))
-    return smoother_sweep(xs, state, SmootherModel(h0, np.zeros(300), omega, None, KappaModel()), beta)
+    return smoother_sweep(list(map(narrowed, xs)), state, model_of(h0, omega), beta)
+
+
+def model_of(h0: Vector, omega: float, lag: int | None = None) -> SmootherModel:
+    """No anchor, one concentration for all topics."""
+    return SmootherModel(RunningBelief(h0), np.zeros(300), omega, lag, KappaModel())
+
+
+def dense(sums: list[SliceSums]) -> list[Vector]:
+    """Sums over all words."""
+    return [s.dense(300) for s in sums]
 
 
 def test_one_slice_with_an_anchor_is_the_flat_mixture() -> None:
@@ -70,7 +81,7 @@ def test_smoother_repairs_wrong_labels_with_the_future() -> None:
     assert run.converged
     assert run.bound == run.trace.max()
     assert bessel_ratio(300, run.kappa) == pytest.approx(0.4, abs=0.02)
-    assert np.abs(run.h - forward(run.stats, run.kappa, np.zeros((300, 16)), 0.98)[1][-1]).max() < 1e-9
+    assert np.abs(run.h - forward(dense(run.stats), run.kappa, np.zeros((300, 16)), 0.98)[1][-1]).max() < 1e-9
     assert run.nk == pytest.approx(np.sum([r.sum(axis=0) for r in run.resps], axis=0)[:3])
 
 
@@ -108,7 +119,7 @@ def test_lagged_sweeps_score_by_lagged_beliefs(lag: int) -> None:
     xs, resps, stats = simulated()
     rho, h0 = np.ones(3), np.zeros((300, 16))
     state = SmootherState(list(resps), point_factor(300, 60.0), StaticWeights(rho, rho, 4))
-    sweep = smoother_sweep(xs, state, SmootherModel(h0, np.zeros(300), 0.9, lag, KappaModel()))
+    sweep = smoother_sweep(list(map(narrowed, xs)), state, model_of(h0, 0.9, lag))
     beliefs = smooth(stats, 60.0, h0, 0.9, lag=lag, k=3).s
     for x, f, row, found in zip(xs, beliefs, sweep.weights.expected_log, sweep.state.resps, strict=True):
         expected, _ = responsibilities(x, np.asarray(f), column_norms(f)[:3], sweep.state.kappa, row)
@@ -126,7 +137,7 @@ def test_committed_past_counts() -> None:
     fresh = fit_smoother(xs[1:], resps[1:], 60.0, np.zeros(3), np.zeros_like(h0), None, 0.98, 1.0, tol=1e-9)
     assert run.bound > fresh.bound + 10
     assert np.linalg.norm(run.h, axis=0)[:3] == pytest.approx(
-        np.linalg.norm(forward(run.stats, run.kappa, h0, 0.98)[1][-1], axis=0)[:3], rel=1e-12
+        np.linalg.norm(forward(dense(run.stats), run.kappa, h0, 0.98)[1][-1], axis=0)[:3], rel=1e-12
     )
 
 

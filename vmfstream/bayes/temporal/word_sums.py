@@ -1,0 +1,236 @@
+"""Documents and sums over the words that they hold, and beliefs to which slices of few words are added cheaply.
+
+A slice of a hundred short documents holds a few hundred of ten thousand words. What is written here costs what it
+holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vmfstream.arrays import Floats, Rows, Vector
+from vmfstream.directional.bessel import conv_concentration
+from vmfstream.directional.kernels import accumulate, zeros
+from vmfstream.mixtures.columns import column_dots
+
+
+class Narrow(NamedTuple):
+    """Documents over the ``words`` (W,) that they hold: rows ``x`` (N, W)."""
+
+    words: NDArray[np.intp]
+    x: Rows
+
+
+def narrowed(x: Rows) -> Narrow:
+    """Leave out the columns of sparse documents that none of them has."""
+    if not isinstance(x, csr_array):
+        return Narrow(np.arange(x.shape[1]), x)
+    words = words_of(x)
+    place = np.zeros(x.shape[1], x.indices.dtype)
+    place[words] = np.arange(len(words))
+    return Narrow(words, csr_array((x.data, place[x.indices], x.indptr), shape=(x.shape[0], len(words))))
+
+
+def words_of(x: csr_array) -> NDArray[np.intp]:
+    """Return the columns that sparse documents have, increasing."""
+    present = np.zeros(x.shape[1], np.bool_)
+    present[x.indices] = True
+    return np.flatnonzero(present)
+
+
+class SliceSums(NamedTuple):
+    """Sums of a slice's documents by their memberships: ``s`` (W, kp) for the ``words`` (W,) that they hold."""
+
+    words: NDArray[np.intp]
+    s: Floats
+
+    def dense(self, dim: int) -> Any:
+        """Return the sums for all ``dim`` words, (D, kp)."""
+        if len(self.words) == dim:
+            return self.s
+        out = zeros(dim, self.s.shape[1], self.s.dtype)
+        out[self.words] = self.s
+        return out
+
+    @classmethod
+    def of(cls, x: Rows, resp: Floats) -> SliceSums:
+        """Sum rows (N, D) by their memberships (N, kp)."""
+        if not isinstance(x, csr_array) or x.nnz > x.shape[1]:
+            return cls.whole(accumulate(x, resp))
+        narrow = narrowed(x)
+        return cls(narrow.words, accumulate(narrow.x, resp))
+
+    @classmethod
+    def whole(cls, s: Floats) -> SliceSums:
+        """Take sums (D, kp) over all words."""
+        return cls(np.arange(len(s)), s)
+
+
+class Learnt(NamedTuple):
+    """Products of columns (kp,) while a slice is added: of its sums with themselves, the belief before and the anchor.
+
+    They are sum_w S_w^2, sum_w p_w S_w and sum_w B_w S_w.
+    """
+
+    own: Vector
+    before: Vector
+    anchor: Vector
+
+
+class RunningBelief:
+    """Natural vectors (D, kp) that slices are added to and that are shortened between them.
+
+    They are the columns of a matrix in double precision times a factor each, so that neither costs more than the words
+    concerned. Their lengths and their products with the anchor come along.
+
+    Parameters
+    ----------
+    m : (D, kp), where they begin; copied.
+    anchor : (D,) natural vector B whose products are wanted, default none.
+    """
+
+    def __init__(self, m: Floats, anchor: Floats | None = None) -> None:
+        self._m = m.astype(np.float64)
+        self._anchor = np.zeros(len(m)) if anchor is None else np.asarray(anchor, np.float64)
+        self._factor = np.ones(m.shape[1])
+        self._anchor_square = float(self._anchor @ self._anchor)
+        self.squares = column_dots(self._m, self._m)
+        self.anchor_products = self._anchor @ self._m if anchor is not None else np.zeros(m.shape[1])
+
+    @classmethod
+    def nothing(cls, kp: int, anchor: Floats) -> RunningBelief:
+        """Begin with ``kp`` zero columns; only what is added to them costs memory."""
+        none = cls(np.zeros((0, kp)), anchor[:0])
+        none._m, none._anchor = np.zeros((len(anchor), kp)), np.asarray(anchor, np.float64)
+        none._anchor_square = float(none._anchor @ none._anchor)
+        return none
+
+    def copy(self) -> RunningBelief:
+        """Return a belief of its own that begins where this one is."""
+        new: RunningBelief = object.__new__(RunningBelief)
+        vars(new).update(vars(self))
+        new._m = self._m.copy()
+        return new
+
+    @property
+    def lengths(self) -> Vector:
+        """Euclidean norms of the vectors, (kp,)."""
+        return np.sqrt(np.maximum(self.squares, 0.0))
+
+    @property
+    def anchored_squares(self) -> Vector:
+        """Squares of the norms of the vectors plus the anchor, (kp,)."""
+        return np.asarray(np.maximum(self._anchor_square + 2.0 * self.anchor_products + self.squares, 0.0))
+
+    def rows(self, words: NDArray[np.intp], dtype: Any = np.float32) -> Any:
+        """Return the coordinates of ``words`` (W,) in the precision ``dtype``, (W, kp)."""
+        return _rows(words, self._m, self._factor, np.empty((len(words), len(self._factor)), dtype))
+
+    def smoothed(self, sums: SliceSums, before: Floats, weight: Vector, k: int) -> tuple[Any, Vector]:
+        """Put a slice between the past and what this belief tells of its future.
+
+        Parameters
+        ----------
+        sums : S of the slice, over its words (W,).
+        before : (W, kp) what the past predicts of these words, p.
+        weight : (kp,) factors of the sums.
+        k : topics, the columns to which the anchor B is added.
+
+        Returns
+        -------
+        rows : (W, kp) coordinates of B + p + weight S + b, in the precision of the sums.
+        cross : (kp,) products of b with S.
+        """
+        out = np.empty_like(sums.s)
+        return out, _smoothed(*sums, before, weight, self._anchor, k, self._m, self._factor, out)
+
+    def learn(self, sums: SliceSums, weight: Vector) -> Learnt:
+        """Add the sums of a slice, each column times its ``weight`` (kp,)."""
+        if self._factor.min() < LEAST_FACTOR:
+            self._m, self._factor = self._m * self._factor, np.ones(len(self._factor))
+        learnt = Learnt(*_add_words(sums.words, sums.s, weight, self._factor, self._anchor, self._m))
+        self.squares = self.squares + weight * (2.0 * learnt.before + weight * learnt.own)
+        self.anchor_products = self.anchor_products + weight * learnt.anchor
+        return learnt
+
+    def convolve(self, omega: float) -> Vector:
+        """Shorten the vectors as a step of the means does, A^-1(A(|h|) omega); return the factors (kp,)."""
+        old = self.lengths
+        lengths = conv_concentration(len(self._m), old, omega)
+        factor = np.divide(lengths, old, out=np.ones_like(lengths), where=old > 0.0)
+        self._factor = self._factor * factor
+        self.squares = lengths**2
+        self.anchor_products = self.anchor_products * factor
+        return factor
+
+    def matrix(self, dtype: Any = np.float32) -> Any:
+        """Return the vectors, (D, kp), as an array of their own."""
+        return _scaled_to(self._m, self._factor, zeros(len(self._m), self._m.shape[1], dtype))
+
+
+LEAST_FACTOR = 1e-100
+"""Factor of a column below which the matrix is made anew, before numbers become too large."""
+
+
+@njit(cache=True, nogil=True)
+def _add_words(
+    words: NDArray[np.intp], s: Floats, weight: Vector, factor: Vector, anchor: Vector, m: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """Add S, its columns times ``weight``, to the columns of ``m`` times ``factor``; return the fields of `Learnt`."""
+    kp = m.shape[1]
+    own, before, along, scale = np.zeros(kp), np.zeros(kp), np.zeros(kp), weight / factor
+    for place in range(len(words)):
+        row, new, b = m[words[place]], s[place], anchor[words[place]]
+        for j in range(kp):
+            v = np.float64(new[j])
+            own[j] += v * v
+            before[j] += v * row[j]
+            along[j] += v * b
+            row[j] += scale[j] * v
+    return own, before * factor, along
+
+
+@njit(cache=True, nogil=True)
+def _rows(words: NDArray[np.intp], m: Vector, factor: Vector, out: Floats) -> Floats:
+    for place in range(len(words)):
+        for j in range(m.shape[1]):
+            out[place, j] = m[words[place], j] * factor[j]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _smoothed(
+    words: NDArray[np.intp],
+    s: Floats,
+    before: Floats,
+    weight: Vector,
+    anchor: Vector,
+    k: int,
+    m: Vector,
+    factor: Vector,
+    out: Floats,
+) -> Vector:
+    """Write the rows of `RunningBelief.smoothed`; return the products."""
+    kp = m.shape[1]
+    cross, part = np.zeros(kp), np.zeros(kp)
+    part[:k] = 1.0
+    for place in range(len(words)):
+        b = anchor[words[place]]
+        for j in range(kp):
+            later, own = m[words[place], j] * factor[j], np.float64(s[place, j])
+            cross[j] += later * own
+            out[place, j] = b * part[j] + before[place, j] + weight[j] * own + later
+    return cross
+
+
+@njit(cache=True, nogil=True)
+def _scaled_to(m: Vector, factor: Vector, out: Floats) -> Floats:
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            out[i, j] = m[i, j] * factor[j]
+    return out
