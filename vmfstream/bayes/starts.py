@@ -31,16 +31,18 @@ FREQUENT = 2
 """Rows of a sample that must have a word if it is to help to look for topics."""
 
 
-def annealed_starts(x: Rows, k: int, rng: np.random.Generator, starts: int) -> Iterator[Floats]:
+def annealed_starts(x: Rows, k: int, rng: np.random.Generator, starts: int, *, threads: int = 1) -> Iterator[Floats]:
     """Yield responsibilities (N, kp) of ``starts`` annealed fits of ``k`` topics with a shared concentration.
 
-    ``x`` are unit rows (N, D); ``rng`` draws.
+    ``x`` are unit rows (N, D); ``rng`` draws, and ``threads`` share the rows.
     """
     for start in range(starts):
-        yield _annealed(x, k, rng, start).resp
+        yield _annealed(x, k, rng, start, threads).resp
 
 
-def sampled_start(x: Rows, rows: NDArray[np.int64], k: int, rng: np.random.Generator, starts: int) -> Floats:
+def sampled_start(
+    x: Rows, rows: NDArray[np.int64], k: int, rng: np.random.Generator, starts: int, *, threads: int = 1
+) -> Floats:
     """Return responsibilities (N, kp) of a fit of ``k`` topics that were looked for in some ``rows`` of ``x`` only.
 
     The best of ``starts`` annealed fits to the sample is annealed again on all documents, from a colder start. Hot,
@@ -53,17 +55,19 @@ def sampled_start(x: Rows, rows: NDArray[np.int64], k: int, rng: np.random.Gener
     k : int, number of topics
     rng : numpy.random.Generator
     starts : int >= 1
+    threads : int, threads that share the rows
     """
     sample = x[rows]
     search = _frequent_words(sample)
     if np.count_nonzero(directed(search)) < k:
         search = sample
-    found = best_of(_annealed(search, k, rng, start) for start in range(starts))
-    return fit(x, k, rng=rng, init=m_step(sample, found.resp, k), beta0=CONTINUED, max_iter=SWEEPS).resp
+    found = best_of(_annealed(search, k, rng, start, threads) for start in range(starts))
+    begin = m_step(sample, found.resp, k, threads=threads)
+    return fit(x, k, rng=rng, init=begin, beta0=CONTINUED, max_iter=SWEEPS, threads=threads).resp
 
 
-def _annealed(x: Rows, k: int, rng: np.random.Generator, start: int) -> MixtureFit:
-    return annealed_fit(x, k, rng, heat=HEATS[start % len(HEATS)], max_iter=SWEEPS)
+def _annealed(x: Rows, k: int, rng: np.random.Generator, start: int, threads: int) -> MixtureFit:
+    return annealed_fit(x, k, rng, heat=HEATS[start % len(HEATS)], max_iter=SWEEPS, threads=threads)
 
 
 def _frequent_words(x: Rows) -> Rows:

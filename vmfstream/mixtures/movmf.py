@@ -125,16 +125,19 @@ def fit(
     )
 
 
-def annealed_fit(x: Rows, k: int, rng: np.random.Generator, *, heat: float = ANNEAL, max_iter: int = 50) -> MixtureFit:
+def annealed_fit(
+    x: Rows, k: int, rng: np.random.Generator, *, heat: float = ANNEAL, max_iter: int = 50, threads: int = 1
+) -> MixtureFit:
     """Fit by annealed EM with a shared concentration: where Bayesian fits and streams start.
 
     ``x`` are unit rows (N, D), ``k`` topics start by k-means++ drawn with ``rng``, and EM does at most ``max_iter``
     steps. ``heat`` > 0 is where annealing starts, as a multiple of the inverse temperature at which topics melt.
+    ``threads`` share the rows.
     """
-    start = start_from(x, k, "k-means++", rng)
+    start = start_from(x, k, "k-means++", rng, threads=threads)
     assert not isinstance(start, Mixture)
-    beta0 = heat * melting(x, m_step(x, start, k))
-    return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter)
+    beta0 = heat * melting(x, m_step(x, start, k, threads=threads), threads=threads)
+    return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter, threads=threads)
 
 
 Heat: TypeAlias = tuple[float | None, float]

@@ -61,9 +61,9 @@ def run(
 def predicted(
     state: TrackState, stats: Sequence[SliceSums | None], grid: int, settings: TrackerSettings
 ) -> RunningBelief:
-    """Run the filter as `run` does; return only the prediction for the slice after the last.
+    """Return the prediction for the slice after the last under persistence number ``grid``, as `run` does.
 
-    Arguments as there. The anchor's products come along.
+    Only the anchor's products come along, no other belief.
     """
     belief = RunningBelief(past(state, grid), state.anchor)
     for s in stats:

@@ -65,7 +65,7 @@ def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: floa
     if rows_of(x) > most:
         rows = np.sort(rng.permutation(rows_of(x))[:most])
         if directed_rows(x[rows]) >= k:
-            resp = sampled_start(x, rows, k, rng, min(settings.cold_starts, LEAST_STARTS))
+            resp = sampled_start(x, rows, k, rng, min(settings.cold_starts, LEAST_STARTS), threads=settings.threads)
             fit, prior = static_fit(x, resp, k, settings)
             return from_static(xs, fit, prior, settings, omega)
     fewer = max(LEAST_STARTS, round(rules.cold_documents / max(1, rows_of(x))))
@@ -78,14 +78,15 @@ def static_fits(
     x: Rows, k: int, settings: TrackerSettings, rng: np.random.Generator, starts: int
 ) -> Iterator[tuple[variational.FlatFit, Prior]]:
     """Fit variational B-vMFmix to rows of all times, once per start: annealed EM, then the Bayesian sweeps."""
-    for resp in annealed_starts(x, k, rng, starts):
+    for resp in annealed_starts(x, k, rng, starts, threads=settings.threads):
         yield static_fit(x, resp, k, settings)
 
 
 def static_fit(x: Rows, resp: Matrix, k: int, settings: TrackerSettings) -> tuple[variational.FlatFit, Prior]:
     """Fit variational B-vMFmix to rows of all times from memberships ``resp`` (N, kp)."""
     prior = moment_prior(x, resp, k, alpha=settings.alpha)
-    return variational.fit(x, resp, k, prior, kappa="point", max_iter=settings.fitting.flat_sweeps), prior
+    sweeps, threads = settings.fitting.flat_sweeps, settings.threads
+    return variational.fit(x, resp, k, prior, kappa="point", max_iter=sweeps, threads=threads), prior
 
 
 def from_static(
@@ -105,6 +106,7 @@ def from_static(
         omega,
         settings.alpha,
         max_iter=settings.fitting.cold_sweeps,
+        threads=settings.threads,
     )
     return Refit([_f32(r) for r in linked.resps], anchor, linked.kappa, linked.bound, k, cold=True)
 
@@ -143,7 +145,8 @@ def _restart_temperatures(state: TrackState, settings: TrackerSettings) -> list[
     """Inverse temperatures from shortly above melting to 1."""
     x = stack([w.x for w in state.window], state.dim)
     cooling = settings.fitting.cooling
-    beta = settings.fitting.reheating * melting(x, m_step(x, np.concatenate([w.resp for w in state.window]), state.k))
+    resp, threads = np.concatenate([w.resp for w in state.window]), settings.threads
+    beta = settings.fitting.reheating * melting(x, m_step(x, resp, state.k, threads=threads), threads=threads)
     return [beta * cooling**j for j in range(max(0, int(np.ceil(-np.log(beta) / np.log(cooling)))))]
 
 
@@ -161,6 +164,7 @@ def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) 
         settings.alpha,
         betas=betas,
         max_iter=settings.fitting.warm_sweeps,
+        threads=settings.threads,
     )
     resps = [_f32(r) for r in fit.resps]
     return Refit(resps, state.anchor, fit.kappa, fit.bound, state.k, cold=False, present=float(fit.trace[0]))

@@ -100,9 +100,9 @@ def test_more_topics_are_looked_for_in_a_larger_sample(monkeypatch: pytest.Monke
     xs = texts(slices=4)
     searched: list[int] = []
 
-    def recorded(x: Any, rows: Any, *arguments: Any) -> Any:
+    def recorded(x: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
         searched.append(len(rows))
-        return sampled_start(x, rows, *arguments)
+        return sampled_start(x, rows, *arguments, **options)
 
     monkeypatch.setattr(window, "sampled_start", recorded)
     settings = replace(PLAIN, fitting=WindowSettings(sampled_documents=40, sampled_per_topic=25))

@@ -36,17 +36,24 @@ def products(weight: Any, likelihood: Any, out: Any) -> float:
 
 
 def responsibilities(
-    x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, beta: float = 1.0
+    x: Rows,
+    f: Floats,
+    gamma: Vector,
+    kappa: KappaFactor,
+    log_weights: Vector,
+    beta: float = 1.0,
+    *,
+    threads: int = 1,
 ) -> tuple[Floats, Vector]:
     """E-step: softmax_k( beta (E[log pi_k] + E[kappa] x_i'E[mu_k] - E[ell(kappa)]) ), E[mu_k] = A(gamma_k) psi_k.
 
-    ``beta`` > 0 is the inverse temperature.
+    ``beta`` > 0 is the inverse temperature; ``threads`` share the rows.
 
     Returns
     -------
     resp : (N, kp), zero for rows without direction; lse : (N,) log-sum-exp of the tempered scores, zero for these rows
     """
-    scores = dots(x, f)
+    scores = dots(x, f, threads=threads)
     lse = softmax_rows(scores, kappa.mean * shrinkage(f.shape[0], gamma), log_weights - kappa.ell, beta)
     blank = ~directed(x)
     scores[blank] = 0
@@ -55,11 +62,18 @@ def responsibilities(
 
 
 def assigned(
-    x: Rows, f: Floats, gamma: Vector, kappa: KappaFactor, log_weights: Vector, assignment: Assignment = "soft"
+    x: Rows,
+    f: Floats,
+    gamma: Vector,
+    kappa: KappaFactor,
+    log_weights: Vector,
+    assignment: Assignment = "soft",
+    *,
+    threads: int = 1,
 ) -> tuple[Floats, float]:
     """E-step, soft (see `responsibilities`) or hard (all to the best topic), and what it adds to the bound.
 
-    ``assignment`` is "soft" or "hard".
+    ``assignment`` is "soft" or "hard"; ``threads`` share the rows.
 
     Returns
     -------
@@ -67,9 +81,10 @@ def assigned(
     gain : float, sum_i log-sum-exp of the scores, or the sum of the largest scores
     """
     if assignment == "soft":
-        resp, lse = responsibilities(x, f, gamma, kappa, log_weights)
+        resp, lse = responsibilities(x, f, gamma, kappa, log_weights, threads=threads)
         return resp, float(lse.sum())
     k, directed_rows = len(gamma), directed(x)
-    scores = dots(x, f)[:, :k] * (kappa.mean * shrinkage(f.shape[0], gamma)) + (log_weights - kappa.ell)
+    cosines = dots(x, f, threads=threads)[:, :k]
+    scores = cosines * (kappa.mean * shrinkage(f.shape[0], gamma)) + (log_weights - kappa.ell)
     labels = np.where(directed_rows, scores.argmax(axis=1), -1)
     return one_hot(labels, k, x.dtype), float(scores.max(axis=1)[directed_rows].sum())

@@ -93,6 +93,7 @@ def fit(
     rng: np.random.Generator | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
+    threads: int = 1,
 ) -> FlatFit:
     """Fit the Bayesian mixture by coordinate ascent on the evidence lower bound.
 
@@ -118,6 +119,7 @@ def fit(
     max_iter : int, largest number of sweeps
     tol : float, stop when the bound per document changes by less, in nats (``"sampling"``, whose bound is noisy: when
         all directions rest)
+    threads : int, threads that share the rows
 
     Returns
     -------
@@ -142,7 +144,7 @@ def fit(
         kappa_prior = moment_kappa_prior(x, resp0, k)
     model = KappaModel(kappa, kappa_prior, concentration, n_seen, t_seen, rng)
     resp = _first_resp(x, prior.b, kappa0, _per_topic(prior.alpha, k)) if resp0 is None else masked(x, resp0)
-    s, nk = _statistics(x, resp, k)
+    s, nk = _statistics(x, resp, k, threads)
     kappa0 = kappa0 if model.known is None else model.known
     factor = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, nk.sum()) if kappa0 is None else kappa0)
     f = np.zeros_like(s)
@@ -160,11 +162,11 @@ def fit(
                 posterior = replace(posterior, alpha=shares.alpha)
             if "kappa" in learn:
                 model, factor = model.learned(d, nk, t, factor)
-        resp, gain = assigned(x, f, gamma, factor, posterior.expected_log, assignment)
+        resp, gain = assigned(x, f, gamma, factor, posterior.expected_log, assignment, threads=threads)
         bound = gain - posterior.kl - directions_divergence(f, gamma, prior) - model.cost(factor)
         if sweeps.ended(bound, _turned(f, before, gamma) < AT_REST if model.noisy else None):
             break
-        s, nk = _statistics(x, resp, k)
+        s, nk = _statistics(x, resp, k, threads)
     t = model.grouped(t)
     return FlatFit(f, gamma, factor, posterior, resp, nk, t, prior, model.prior, sweeps.trace, sweeps.converged)
 
@@ -200,8 +202,8 @@ def _first_resp(x: Rows, b: Floats, kappa0: ArrayLike | None, alpha: Vector) -> 
     return responsibilities(x, b, column_norms(b)[:k], factor, expected_log_weights(alpha))[0]
 
 
-def _statistics(x: Rows, resp: Floats, k: int) -> tuple[Floats, Vector]:
-    return accumulate(x, resp), resp.sum(axis=0, dtype=np.float64)[:k]
+def _statistics(x: Rows, resp: Floats, k: int, threads: int) -> tuple[Floats, Vector]:
+    return accumulate(x, resp, threads=threads), resp.sum(axis=0, dtype=np.float64)[:k]
 
 
 def _turned(f: Floats, before: Floats, gamma: Vector) -> float:

@@ -33,7 +33,7 @@ class SmootherModel:
 
     ``start``, the belief predicted to the first slice, with the anchor's products; ``anchor`` (D,) the natural vector
     of all slices; ``omega`` in [0, 1] the expected cosine between consecutive means; ``lag`` how many slices ahead
-    speak, None for all; ``kappa`` how the concentrations are inferred.
+    speak, None for all; ``kappa`` how the concentrations are inferred; ``threads`` share the rows of large slices.
     """
 
     start: RunningBelief
@@ -41,6 +41,16 @@ class SmootherModel:
     omega: float
     lag: int | None
     kappa: KappaModel
+    threads: int = 1
+
+    def threads_for(self, x: Rows) -> int:
+        """One for few documents: to hand them over takes longer than to score them."""
+        stored = x.size if isinstance(x, np.ndarray) else x.nnz
+        return self.threads if stored * len(self.start.squares) > WORTH_SHARING else 1
+
+
+WORTH_SHARING = 2_000_000
+"""Products of coordinates and topics, about a millisecond's work, from which on threads share a slice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +121,7 @@ def fit_smoother(
     betas: Sequence[float] = (),
     max_iter: int = 50,
     tol: float = 1e-4,
+    threads: int = 1,
 ) -> SmootherFit:
     """Sweep until the bound rests; return the best state met.
 
@@ -130,6 +141,7 @@ def fit_smoother(
     betas : inverse temperatures of sweeps done first (re-heating), one sweep each
     max_iter : int, largest number of sweeps at full temperature
     tol : float, stop when the bound per document changes by less, in nats
+    threads : int, threads that share the rows of a slice, if there are enough for them
 
     Notes
     -----
@@ -137,7 +149,7 @@ def fit_smoother(
     1 + lag with a lag; O(D K) once.
     """
     b = np.zeros(len(h0), h0.dtype) if anchor is None else anchor
-    given = SmootherModel(RunningBelief(h0, b), b, omega, lag, model or KappaModel())
+    given = SmootherModel(RunningBelief(h0, b), b, omega, lag, model or KappaModel(), threads)
     narrow = [narrowed(x) for x in xs]
     prior = StaticWeights(alpha + n0, alpha + n0, len(xs)) if weights is None else weights
     factor = kappa if isinstance(kappa, KappaFactor) else point_factor(len(h0), kappa)
@@ -149,7 +161,7 @@ def fit_smoother(
     while True:
         sweep = smoother_sweep(narrow, state, given) if len(trace) < max_iter else None
         if sweep is None:
-            stats, counts = _statistics(narrow, state)
+            stats, counts = _statistics(narrow, state, given)
             now, bound = _judged(state, stats, counts, given)[1:]
         else:
             stats, counts, now, bound = sweep.stats, sweep.counts, sweep.weights, sweep.bound
@@ -180,7 +192,7 @@ def smoother_sweep(xs: Sequence[Narrow], state: SmootherState, model: SmootherMo
     beta : float in (0, 1], inverse temperature; the concentrations are kept while it is below 0.3
     """
     d = len(model.anchor)
-    stats, counts = _statistics(xs, state)
+    stats, counts = _statistics(xs, state, model)
     k = counts.shape[1]
     steps, weights, bound = _judged(state, stats, counts, model)
     columns = _columns(state, model, k)
@@ -193,7 +205,7 @@ def smoother_sweep(xs: Sequence[Narrow], state: SmootherState, model: SmootherMo
         scales.append(shrinkage(d, np.sqrt(np.maximum(square[:k], 0.0))))
         smoothed, cross = back.smoothed(sums, step.rows, columns, k)
         cosines += scales[-1] * (step.cross + cross)[:k]
-        resps.append(dots(xs[t].x, smoothed))
+        resps.append(dots(xs[t].x, smoothed, threads=model.threads_for(xs[t].x)))
     kappa = state.kappa if beta < FROZEN_BELOW else model.kappa.factor(d, counts.sum(axis=0), cosines)
     resps.reverse()
     for part, resp, scale, log_weights in zip(xs, resps, reversed(scales), weights.expected_log, strict=True):
@@ -259,9 +271,12 @@ def _columns(state: SmootherState, model: SmootherModel, k: int) -> Vector:
     return per_column(state.kappa.mean, len(model.start.squares), k)
 
 
-def _statistics(xs: Sequence[Narrow], state: SmootherState) -> tuple[list[SliceSums], Vector]:
+def _statistics(xs: Sequence[Narrow], state: SmootherState, model: SmootherModel) -> tuple[list[SliceSums], Vector]:
     k = state.weights.expected_log.shape[1]
-    stats = [SliceSums(part.words, accumulate(part.x, resp)) for part, resp in zip(xs, state.resps, strict=True)]
+    stats = [
+        SliceSums(part.words, accumulate(part.x, resp, threads=model.threads_for(part.x)))
+        for part, resp in zip(xs, state.resps, strict=True)
+    ]
     return stats, np.array([resp.sum(axis=0, dtype=np.float64)[:k] for resp in state.resps])
 
 
