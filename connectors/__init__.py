@@ -13,6 +13,7 @@ What a message holds becomes a document in `vmfstream.connectors.codecs`, which 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -25,15 +26,22 @@ from vmfstream.protocols import Source
 __all__ = ["SCHEMES", "open_source"]
 
 
-def _open_file(url: str, **options: Any) -> Source:
+def open_file(path: str | Path, **options: Any) -> Source:
+    """Open a file, or all files of a folder. Options and errors as of `open_source`."""
+    if os.path.isdir(Path(path).expanduser()):  # False for a name that is too long
+        from vmfstream.connectors.folders import FolderSource
+
+        return FolderSource(path, **options)
     from vmfstream.connectors.files import FileSource
 
+    return FileSource(path, **options)
+
+
+def _open_file(url: str, **options: Any) -> Source:
     parts = urlsplit(url)
-    if parts.scheme != "file":
-        return FileSource(url, **options)
     if parts.netloc not in ("", "localhost"):
         raise InputError(f"{url} names the computer {parts.netloc!r}; write file:///folder/name for a file on this one")
-    return FileSource(unquote(parts.path), **options)
+    return open_file(unquote(parts.path), **options)
 
 
 def _open_stdin(url: str, **options: Any) -> Source:
@@ -71,9 +79,9 @@ def open_source(url: str | Path, **options: Any) -> Source:
     Parameters
     ----------
     url : str or Path
-        The name or ``file://`` URL of a file (``.jsonl``, ``.csv``, ``.tsv``, ``.txt``, each also with ``.gz``, or
-        ``.parquet``), ``-`` or ``stdin:`` for standard input, ``kafka://host:9092/topic``, or another
-        scheme of ``SCHEMES``.
+        The name or ``file://`` URL of a file (``.jsonl``, ``.json``, ``.csv``, ``.tsv``, ``.txt``, each also with
+        ``.gz``, or ``.parquet``) or of a folder of such files, ``-`` or ``stdin:`` for standard input,
+        ``kafka://host:9092/topic``, or another scheme of ``SCHEMES``.
     **options
         Options of the source, see its class.
 
@@ -91,9 +99,7 @@ def open_source(url: str | Path, **options: Any) -> Source:
         return _open_stdin(name, **options)
     scheme = _SCHEME.match(name)
     if scheme is None or isinstance(url, Path) or (scheme[1].lower() not in SCHEMES and Path(name).exists()):
-        from vmfstream.connectors.files import FileSource
-
-        return FileSource(name, **options)
+        return open_file(name, **options)
     if scheme[1].lower() not in SCHEMES:
         raise InputError(
             f"cannot read {name}: {scheme[1]}: is none of {', '.join(f'{known}:' for known in SCHEMES)}, "

@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from vmfstream.errors import InputError
 from vmfstream.records import Document, Documents, Message, Messages, Rejected, messages_of, microseconds, moment_of
 
 TIME_NAMES = ("time", "timestamp", "date", "published", "created_at", "year")
@@ -24,8 +25,15 @@ MESSAGE_TIME = "@message"
 SURPLUS = "surplus cells"
 """Key under which a source passes the cells of a row beyond its columns."""
 
+REFUSED = "refused"
+"""Key under which a source that has decoded a message itself passes the reason why it is no document."""
+
+EXCERPT = "excerpt"
+"""Key under which it passes the beginning of that message."""
+
 _EXCERPT = 200  # characters kept of a rejected message
 _NAMED = 20  # keys named in a reason
+_DEEPEST = 4  # levels of objects in objects whose fields have names
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # seconds, milliseconds, microseconds and nanoseconds since 1970 from 1973 to 5138: from, below, units in a second
 _SINCE_1970 = tuple((10**power, 10 ** (power + 3), 10 ** (power - 8)) for power in (8, 11, 14, 17))
@@ -57,7 +65,8 @@ class FieldCodec:
     """Decode documents from the fields of JSON objects or table rows.
 
     For a name that is None the usual ones are tried (``TIME_NAMES`` and so on): the first field that exists and is not
-    null is read, upper and lower case alike. Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, years,
+    null is read, upper and lower case alike; ``meta.published`` is the field ``published`` of the object ``meta``.
+    Times may be ISO dates and times (UTC without a zone), ``YYYY-MM``, years,
     dates as the number YYYYMMDD, seconds, milliseconds, microseconds or nanoseconds since 1970 (by magnitude), and
     datetime objects.
 
@@ -76,6 +85,14 @@ class FieldCodec:
         Longer texts are rejected.
     unit : {"line", "offset"}
         How a reason names the place of a message: the line from 1 or the offset from 0.
+    time_format : str, optional
+        How times are written that are none of the above, as in `datetime.datetime.strptime`: ``%d/%m/%Y``. UTC without
+        a zone.
+
+    Raises
+    ------
+    InputError
+        A ``time_format`` that cannot be read.
     """
 
     def __init__(
@@ -90,14 +107,17 @@ class FieldCodec:
         dimension: int | None = None,
         max_characters: int = 5_000_000,
         unit: Literal["line", "offset"] = "line",
+        time_format: str | None = None,
     ) -> None:
         self.dimension = dimension
+        self.time_format = None if time_format is None else _checked_format(time_format)
         self._id = ID_NAMES if id is None else (id,)
         self._time = TIME_NAMES if time is None else () if time == MESSAGE_TIME else (time,)
         self._text = TEXT_NAMES if text is None else (text,)
         self._title = TITLE_NAMES if title is None else (title,)
         self._vector = vector
         self._meta = tuple(meta)
+        self._nested = any("." in name for name in (id, time, text, title, vector, *meta) if name)
         self._max_characters = max_characters
         self._unit, self._first = unit, 1 if unit == "line" else 0
         self._shapes: dict[tuple[str, ...], _Names] = {}
@@ -105,7 +125,7 @@ class FieldCodec:
 
     def decode(self, message: Message) -> Document | Rejected:
         """Return the document, or the rejection with its reason; never raise, whatever the message holds."""
-        fields = None if message.oversized is not None else _quick_fields(message.value)
+        fields = None if message.oversized is not None else self._quick(message.value)
         usual = None if fields is None else self._usual(fields)
         if usual is None:
             return self._unusual(fields, message)
@@ -122,7 +142,7 @@ class FieldCodec:
         vectors: dict[int, NDArray[np.float32]] = {}
         rejected: dict[int, Rejected] = {}
         for at, value in enumerate(messages.value):
-            fields = None if at in messages.oversized else _quick_fields(value)
+            fields = None if at in messages.oversized else self._quick(value)
             usual = None if fields is None else self._usual(fields)
             if usual is not None:
                 id, times[at], text, meta = usual
@@ -154,6 +174,22 @@ class FieldCodec:
             rejected,
         )
 
+    def written_time(self, message: Message) -> Any:
+        """Return the time of a message as it is written there; None where there is none to be found."""
+        try:
+            fields = self._fields(message)
+        except ValueError:
+            return None
+        return _first(fields, self._names(fields).time)[1]
+
+    def _quick(self, value: Any) -> dict[str, Any] | None:
+        fields = _quick_fields(value)
+        return _flat(fields) if self._nested and fields is not None else fields
+
+    def _fields(self, message: Message) -> Mapping[str, Any]:
+        fields = _fields(message, f"{self._unit} {message.offset + self._first}")
+        return _flat(fields) if self._nested else fields
+
     def _usual(self, fields: dict[str, Any]) -> tuple[str, int, str, Mapping[str, Any]] | None:
         """Return id, time, text and title of the most frequent kind of message; None for others.
 
@@ -181,7 +217,7 @@ class FieldCodec:
         known, moment = self._last_time
         if time != known:
             try:
-                moment = microseconds(_from_text(time.strip()) if isinstance(time, str) else _from_number(time))
+                moment = microseconds(self._text_time(time.strip()) if isinstance(time, str) else _from_number(time))
             except (ValueError, OverflowError):
                 return None
             self._last_time = time, moment
@@ -204,7 +240,7 @@ class FieldCodec:
 
     def _decode_carefully(self, message: Message) -> Document | Rejected:
         try:
-            fields = _fields(message, f"{self._unit} {message.offset + self._first}")
+            fields = self._fields(message)
             return self._document(fields, self._names(fields), message)
         except ValueError as reason:
             return Rejected(message.part, message.offset, str(reason), _excerpt(message.value))
@@ -245,9 +281,18 @@ class FieldCodec:
                 return _utc(message.time)
             raise _NotADocument(_missing("time", name, self._time or ("a time of the message itself",), fields))
         try:
-            return parse_time(value)
-        except ValueError as error:
-            raise _NotADocument(f"{name} is no time: {error}") from error
+            return self._text_time(value.strip()) if self.time_format and isinstance(value, str) else parse_time(value)
+        except (ValueError, OverflowError) as error:
+            raise _NotADocument(f"{name} is no time: {_no_time(value, self.time_format)}") from error
+
+    def _text_time(self, text: str) -> datetime:
+        """Read a time, by the given format if it is none of the usual ones."""
+        try:
+            return _from_text(text)
+        except (ValueError, OverflowError):
+            if self.time_format is None:
+                raise
+            return _utc(datetime.strptime(text, self.time_format))
 
     def _decode_text(self, fields: Mapping[str, Any], keys: list[str], *, needed: bool) -> str | None:
         name, value = _first(fields, keys)
@@ -318,7 +363,34 @@ def parse_time(value: object) -> datetime:
             return _from_number(value)
     except (ValueError, OverflowError, TypeError, AttributeError):
         pass  # the message below serves all of them
-    raise ValueError(f"{_shortened(value)} is neither a date nor a year nor seconds since 1970")
+    raise ValueError(_no_time(value, None))
+
+
+def _no_time(value: object, time_format: str | None) -> str:
+    given = f" nor {time_format}" if time_format else ""
+    return f"{_shortened(value)} is neither a date like 2021-03-31 nor a year nor seconds since 1970{given}"
+
+
+def _checked_format(time_format: str) -> str:
+    """Return the format if what it writes can be read back, and names at least a year."""
+    sample = datetime(2021, 3, 31, 13, 45, 6)
+    try:
+        read = datetime.strptime(sample.strftime(time_format), time_format)
+    except ValueError as error:
+        raise InputError(f"time_format: {time_format!r} cannot be read: {error}") from error
+    if read.year != sample.year:
+        raise InputError(f"time_format: expected one with a year, such as %d/%m/%Y, got {time_format!r}")
+    return time_format
+
+
+def _flat(fields: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Put the fields of objects beside the others, under names with dots."""
+    flat: dict[str, Any] = {}
+    for name, value in fields.items():
+        flat[f"{prefix}{name}"] = value
+        if isinstance(value, dict) and depth < _DEEPEST:
+            flat |= _flat(value, f"{prefix}{name}.", depth + 1)
+    return flat
 
 
 def _from_text(text: str) -> datetime:
@@ -379,7 +451,7 @@ def _quick_fields(value: Any) -> dict[str, Any] | None:
         if type(value) is bytes:
             fields = orjson.loads(value)
             return fields if type(fields) is dict else None
-        if type(value) is not dict or SURPLUS in value:
+        if type(value) is not dict or SURPLUS in value or REFUSED in value:
             return None
         for cell in value.values():
             if type(cell) is str and not cell.isascii():
@@ -392,6 +464,8 @@ def _quick_fields(value: Any) -> dict[str, Any] | None:
 def _fields(message: Message, where: str) -> Mapping[str, Any]:
     """Return the fields of a message; raise if a text is not UTF-8."""
     value = message.value
+    if not isinstance(value, bytes) and REFUSED in value:
+        raise _NotADocument(value[REFUSED])
     if message.oversized is not None:
         raise _NotADocument(f"too long: {where} has {message.oversized:,} bytes")
     if value == b"":
@@ -450,8 +524,9 @@ def _named(keys: Sequence[str], names: Sequence[str]) -> list[str]:
 def _missing(what: str, name: str | None, names: Sequence[str], fields: Mapping[str, Any]) -> str:
     if name is not None:
         return f"{name} is null"
-    found = [_shortened(key, quoted=False) for key in list(fields)[:_NAMED]]
-    listed = ", ".join(found) + (", ..." if len(fields) > _NAMED else "") if found else "nothing"
+    flat = [key for key, value in _flat(fields).items() if not isinstance(value, dict)]
+    found = [_shortened(key, quoted=False) for key in flat[:_NAMED]]
+    listed = ", ".join(found) + (", ..." if len(flat) > _NAMED else "") if found else "nothing"
     return f"no {what}: expected {' or '.join(names)}, found {listed}"
 
 
@@ -504,5 +579,7 @@ def _shortened(value: object, *, quoted: bool = True, limit: int = 80) -> str:
 def _excerpt(value: bytes | Mapping[str, Any]) -> str:
     if isinstance(value, bytes):
         return value[: 4 * _EXCERPT].decode("utf-8", "replace")[:_EXCERPT]
+    if REFUSED in value:
+        return str(value.get(EXCERPT, ""))
     cells = (f"{_shortened(name, quoted=False)}: {_shortened(cell)}" for name, cell in list(value.items())[:_NAMED])
     return ", ".join(cells)[:_EXCERPT]

@@ -1,25 +1,25 @@
-"""Files as sources: JSON lines, CSV, TSV, plain text (gzip too) and Parquet, row by row."""
+"""Files as sources: JSON and JSON lines, CSV, TSV, plain text (gzip too) and Parquet, row by row."""
 
 from __future__ import annotations
 
 import csv
 import glob
-import gzip
+import json
 import os
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from vmfstream.connectors.codecs import SURPLUS
+from vmfstream.connectors.file_text import checked_encoding, delimiter_of, utf8_chunks
 from vmfstream.connectors.lines import MAX_LINE_BYTES, Line, LineSplitter
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position
 
-_CHUNK = 1 << 20  # bytes read at once
 _ROWS = 1024  # Parquet rows read at once
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -43,7 +43,13 @@ class FileSource:
     max_line_bytes : int
         Longer lines are rejected with their size, and never held in memory.
     delimiter : str, optional
-        Separator of CSV cells; by default a comma, for TSV a tab.
+        Separator of CSV cells; by default the one of comma, semicolon, tab and bar that makes the most cells of the
+        header, for TSV a tab.
+    encoding : str, optional
+        Encoding of text formats, such as ``cp1252`` or ``utf-16``. By default UTF-8, or what a mark at the beginning
+        says; tables and plain text most of whose letters are no UTF-8 are read as Windows-1252.
+    numbered : bool
+        Give rows that have no time column the time that lines of plain text have.
     time : datetime, optional
         Time of all lines of a plain text file. By default line n has the time 1970-01-01 plus n seconds, which keeps
         the order and suits slices of a number of documents.
@@ -62,6 +68,8 @@ class FileSource:
         format: str | None = None,
         max_line_bytes: int = MAX_LINE_BYTES,
         delimiter: str | None = None,
+        encoding: str | None = None,
+        numbered: bool = False,
         time: datetime | None = None,
     ) -> None:
         self.path = Path(path).expanduser()
@@ -73,7 +81,9 @@ class FileSource:
             raise InputError(f"max_line_bytes must be at least 1, got {max_line_bytes}")
         self.part = os.fsencode(self.path.name).decode("utf-8", "replace")
         self.max_line_bytes = max_line_bytes
-        self.delimiter = delimiter or ("\t" if self.format == "tsv" else ",")
+        self.delimiter = delimiter or ("\t" if self.format == "tsv" else None)
+        self.encoding = None if encoding is None else checked_encoding(encoding)
+        self.numbered = numbered
         self.time = time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
         self._total = _count_parquet(self.path) if self.format == "parquet" else None
         self._ahead: list[Message] = []
@@ -135,7 +145,7 @@ def _guarded(source: FileSource, start: int) -> Messages:
             for message in rows:
                 yield message
                 reached = message.offset + 1
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
+    except (OSError, EOFError, zlib.error, csv.Error, UnicodeDecodeError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{source.path} cannot be read any further after row {reached}: {what}") from error
 
@@ -143,7 +153,28 @@ def _guarded(source: FileSource, start: int) -> Messages:
 def _json_lines(source: FileSource, start: int) -> Messages:
     for offset, line in _numbered(source, start):
         if line.value.strip():
-            yield Message(source.part, offset, line.value, oversized=line.oversized)
+            yield Message(source.part, offset, line.value, _moment(source, offset), line.oversized)
+
+
+def _json(source: FileSource, start: int) -> Messages:
+    """Yield the objects of an array, or of lines if the file holds no array. An array is read as a whole."""
+    chunks = _chunks(source)
+    first = next(chunks, b"")
+    if not first.lstrip().startswith(b"["):
+        yield from _json_lines(source, start)
+        return
+    try:
+        values = json.loads(b"".join([first, *chunks]))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source.path} cannot be read as JSON: {error}") from error
+    for offset, value in enumerate(values[start:], start):
+        body = value if isinstance(value, dict) else json.dumps(value).encode()
+        yield Message(source.part, offset, body, _moment(source, offset))
+
+
+def _moment(source: FileSource, offset: int) -> datetime | None:
+    """Time of a row that tells none itself."""
+    return _START + timedelta(seconds=offset) if source.numbered else None
 
 
 def _text_lines(source: FileSource, start: int) -> Messages:
@@ -158,19 +189,24 @@ def _table(source: FileSource, start: int) -> Messages:
     # the limit belongs to the whole csv module: raised, never lowered, since other readers may rely on theirs
     csv.field_size_limit(max(csv.field_size_limit(), source.max_line_bytes))
     cells = _Cells(source)
-    records = csv.reader(cells, delimiter=source.delimiter)
+    lines = iter(cells)
+    first = next(lines, "")
+    records = csv.reader(chain([first], lines), delimiter=source.delimiter or delimiter_of(first))
     header = next(records, [])
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise InputError(f"{source.path}: expected a header of different names, found {', '.join(twice)} twice")
     for offset, record in enumerate(records):
         line = cells.record_ends()
         if offset < start:
             continue
         if line is not None:
-            yield Message(source.part, offset, line.value, oversized=line.oversized)
+            yield Message(source.part, offset, line.value, _moment(source, offset), line.oversized)
         elif record:
             row: dict[str, Any] = dict(zip(header, record, strict=False))
             if len(record) > len(header):
                 row[SURPLUS] = record[len(header) :]
-            yield Message(source.part, offset, row)
+            yield Message(source.part, offset, row, _moment(source, offset))
 
 
 def _parquet(source: FileSource, start: int) -> Messages:
@@ -192,7 +228,8 @@ def _parquet(source: FileSource, start: int) -> Messages:
             offset = start
             while rows := connection.fetchmany(_ROWS):
                 for row in rows:
-                    yield Message(source.part, offset, dict(zip(names, row, strict=True)))
+                    values = dict(zip(names, row, strict=True))
+                    yield Message(source.part, offset, values, _moment(source, offset))
                     offset += 1
     except duckdb.Error as error:
         raise InputError(f"{source.path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
@@ -200,6 +237,7 @@ def _parquet(source: FileSource, start: int) -> Messages:
 
 FORMATS: dict[str, Rows] = {
     "jsonl": _json_lines,
+    "json": _json,
     "csv": _table,
     "tsv": _table,
     "txt": _text_lines,
@@ -210,6 +248,7 @@ FORMATS: dict[str, Rows] = {
 ENDINGS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
     ".txt": "txt",
@@ -242,14 +281,14 @@ def _check_readable(path: Path) -> None:
         raise InputError(f"no permission to read {path}")
 
 
+def _chunks(source: FileSource) -> Iterator[bytes]:
+    return utf8_chunks(source.path, source.encoding, western=source.format not in ("json", "jsonl"))  # JSON is UTF-8
+
+
 def _lines(source: FileSource) -> Iterator[Line]:
     splitter = LineSplitter(source.max_line_bytes)
-    with gzip.open(source.path) if source.path.name.lower().endswith(".gz") else source.path.open("rb") as file:
-        # a byte order mark says nothing in UTF-8
-        chunk = file.read(_CHUNK).removeprefix(b"\xef\xbb\xbf")
-        while chunk:
-            yield from splitter.feed(chunk)
-            chunk = file.read(_CHUNK)
+    for chunk in _chunks(source):
+        yield from splitter.feed(chunk)
     yield from splitter.flush()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +56,17 @@ def open_replay(
     text: str | None = None,
     id: str | None = None,
     title: str | None = None,
+    time_format: str | None = None,
+    **options: Any,
 ) -> Replay:
-    """Open a corpus by ``name``, or a file by its path.
+    """Open a corpus, or a file or folder of the user's.
 
-    ``time``, ``text``, ``id`` and ``title`` name columns of a file that are not found by their usual names.
+    Parameters
+    ----------
+    name : of the corpus, or the path.
+    time, text, id, title : columns of a file that are not found by their usual names.
+    time_format : how its times are written, see `vmfstream.connectors.codecs.FieldCodec`.
+    **options : of files: ``delimiter``, ``encoding``, ``numbered``.
 
     Raises
     ------
@@ -68,9 +75,11 @@ def open_replay(
     """
     if name == PLANTED:
         return Replay(PlantedSource(), FieldCodec(), "Planted newswire", "made by vmfstream", "month")
-    if Path(name).is_file() or Path(name).suffix:
-        source = SortedFileSource(name, time=time, text=text, id=id, title=title)
-        return Replay(source, FieldCodec(), Path(name).stem, "", "year")
+    path = Path(name).expanduser()
+    if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
+        codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)
+        source = SortedFileSource(path, codec=codec, **options)
+        return Replay(source, FieldCodec(), path.stem, "", "year")
     corpus = get(name)
     return Replay(CorpusSource(corpus), FieldCodec(), corpus.title, corpus.licence, corpus.slices, corpus.stop_words)
 

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import glob
 import tempfile
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
-from vmfstream.connectors.codecs import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES
+from vmfstream.connectors import open_file
+from vmfstream.connectors.codecs import EXCERPT, REFUSED, FieldCodec
+from vmfstream.connectors.first_rows import ROWS, look_at
 from vmfstream.errors import InputError
-from vmfstream.records import Message, Position
+from vmfstream.protocols import Source
+from vmfstream.records import Documents, Message, Position
 from vmfstream.replay.corpora import get
 from vmfstream.replay.corpus import Columns, Corpus, Progress
-from vmfstream.replay.sql_table import column, literal, optional_column, quoted, reason, table_of
 
 __all__ = ["CorpusSource", "SortedFileSource", "SortedSource"]
 
 _AHEAD = 1_024  # documents read from the sorted table at once
+_BATCH = 20_000  # rows of a file decoded at once
 _MEMORY = "1GB"  # beyond this, sorting spills into a temporary folder
 
 
 class SortedSource:
-    """Documents of one SQL table sorted by time, as a source of one part whose offsets are ranks in that order.
+    """Documents sorted by time, as a source of one part whose offsets are ranks in that order.
 
-    Documents of equal time keep the order of ``columns.order`` and then of the file; those whose time cannot be read
-    come last, with their time as it stands, so that the codec rejects and counts them. Sorting happens once, on disk
-    if it does not fit into a gigabyte; after that any rank is reached at once.
+    Those that are no documents come last, so that the codec rejects and counts them. Sorting happens once, on disk if
+    it does not fit into a gigabyte; after that any rank is reached at once.
 
     Parameters
     ----------
@@ -38,20 +44,22 @@ class SortedSource:
         What the stream is called.
     part : str
         Name of its only part.
-    table : str
-        SQL table expression with the documents.
-    columns : Columns
-        How a document is made of it.
+    fill : callable
+        Makes the table ``sorted`` in the connection that it gets: rows in their order, with the columns ``moment`` (a
+        timestamp in UTC, or null), ``id``, ``time`` as it is written, ``title``, ``text``, ``label``, and where a row
+        is no document the ``reason`` and an ``excerpt``.
     rate : float or None, > 0
         Documents per second; None is as fast as they are asked for.
 
     Raises
     ------
     InputError
-        If the table cannot be read or is empty, or the rate is not positive.
+        If the documents cannot be read or there are none, or the rate is not positive.
     """
 
-    def __init__(self, name: str, part: str, table: str, columns: Columns, *, rate: float | None = None) -> None:
+    def __init__(
+        self, name: str, part: str, fill: Callable[[duckdb.DuckDBPyConnection], None], *, rate: float | None = None
+    ) -> None:
         if rate is not None and not rate > 0:
             raise InputError(f"{name}: rate must be a positive number of documents per second, got {rate}")
         self.part = part
@@ -65,14 +73,14 @@ class SortedSource:
         self._connection = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": self._spill.name})
         try:
             self._connection.execute("SET TimeZone = 'UTC'")
-            self._connection.execute(_sorting(table, columns))
+            fill(self._connection)
             row = self._connection.execute("SELECT count(*) FROM sorted").fetchone()
             self._total = int(row[0]) if row else 0
             if not self._total:
                 raise InputError(f"{name}: expected documents, found none")
         except duckdb.Error as error:
             self.close()
-            raise InputError(f"{name}: cannot be read: {reason(error)}") from error
+            raise InputError(f"{name}: cannot be read: {_reason(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -129,21 +137,19 @@ class SortedSource:
     def _read(self) -> None:
         self._ahead.extend(
             self._connection.execute(
-                "SELECT moment, id, time, title, text, label FROM sorted WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
+                f"SELECT {', '.join(_COLUMNS)} FROM sorted WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
                 [self._next, self._next + _AHEAD],
             ).fetchall()
         )
 
     def _message(self, row: tuple[Any, ...]) -> Message:
-        at, id, written, title, text, label = row
+        at, *others = row
         when = None if at is None else at.replace(tzinfo=UTC)
-        value: Mapping[str, str | None] = {
-            "id": id,
-            "time": written if when is None else when.isoformat(),
-            "title": title,
-            "text": text,
-            "label": label,
-        }
+        value: dict[str, Any] = dict(zip(_COLUMNS[1:], others, strict=True))
+        if value["reason"] is not None:
+            value = {REFUSED: value["reason"], EXCERPT: value["excerpt"]}
+        elif when is not None:
+            value["time"] = when.isoformat()
         offset = self._next
         self._next += 1
         self._given += 1
@@ -171,62 +177,101 @@ class CorpusSource(SortedSource):
     def __init__(self, corpus: Corpus | str, *, rate: float | None = None, progress: Progress | None = None) -> None:
         self.corpus = get(corpus) if isinstance(corpus, str) else corpus
         file = self.corpus.path(progress=progress)
-        table = self.corpus.table.format(file=f"read_parquet({quoted(file)})")
-        super().__init__(self.corpus.title, self.corpus.name, table, self.corpus.columns, rate=rate)
+        table = self.corpus.table.format(file=f"read_parquet({_quoted(file)})")
+
+        def fill(connection: duckdb.DuckDBPyConnection) -> None:
+            connection.execute(_sorting(table, self.corpus.columns))
+
+        super().__init__(self.corpus.title, self.corpus.name, fill, rate=rate)
 
 
 class SortedFileSource(SortedSource):
-    """A user's file of documents (JSON lines, JSON, CSV, TSV or Parquet) in order of time.
+    """A user's file of documents, or a folder of files, in order of time.
+
+    Rows become documents by the rules that `vmfstream.connectors.codecs.FieldCodec` has for all sources. Documents of
+    equal time keep the order of the file; rows that are no documents come last, with the reason.
 
     Parameters
     ----------
     path : path
-        The file; its ending tells the format, ``.gz`` may follow for text formats.
-    time, text, title, id : str or None
-        Columns to use; None takes the first usual name among the file's columns. Without a title or an id column
-        there is no title, and the id is the file's name and the row.
-    delimiter : str or None
-        Between the cells of CSV; by default a comma, for TSV a tab.
+        A file or folder that `vmfstream.connectors.open_source` opens.
+    codec : FieldCodec or None
+        Which fields to read; None takes the first usual names. The first rows tell in which format times are written.
     rate : float or None, > 0
         Documents per second; None is as fast as they are asked for.
+    **options
+        Options of files: ``delimiter``, ``encoding``, ``numbered``; see `vmfstream.connectors.files.FileSource`.
 
     Raises
     ------
     InputError
-        If the file is missing, empty, of another format, damaged, or lacks a column; the message lists what was found.
+        If the file is missing, empty, of another format or damaged, or none of its first rows is a document; the
+        message says why.
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        *,
-        time: str | None = None,
-        text: str | None = None,
-        title: str | None = None,
-        id: str | None = None,
-        delimiter: str | None = None,
-        rate: float | None = None,
+        self, path: str | Path, *, codec: FieldCodec | None = None, rate: float | None = None, **options: Any
     ) -> None:
-        file = Path(path)
-        table, names = table_of(file, delimiter)
-        when = column(file, names, "time", time, TIME_NAMES)
-        columns = Columns(
-            id=optional_column(file, names, "id", id, ID_NAMES)
-            or f"{literal(file.stem + ':')} || row_number() OVER ()",
-            time=when,
-            text=column(file, names, "text", text, TEXT_NAMES),
-            title=optional_column(file, names, "title", title, TITLE_NAMES) or "NULL",
-        )
-        super().__init__(file.name, file.name, table, columns, rate=rate)
+        reader = FieldCodec() if codec is None else codec
+        with closing(open_file(path, **options)) as rows:
+
+            def fill(connection: duckdb.DuckDBPyConnection) -> None:
+                _decode(rows, reader, connection)
+
+            super().__init__(rows.name, rows.name, fill, rate=rate)
+
+
+def _decode(rows: Source, codec: FieldCodec, connection: duckdb.DuckDBPyConnection) -> None:
+    """Put the rows of a source into the table ``sorted``."""
+    connection.execute(
+        "CREATE TEMP TABLE given (row BIGINT, micros BIGINT, id VARCHAR, title VARCHAR, text VARCHAR, "
+        "reason VARCHAR, excerpt VARCHAR)"
+    )
+    messages = rows.poll(ROWS, 0.0)
+    look_at(codec, messages, rows.name)
+    count = 0
+    while messages:
+        read = codec.decode_all(messages)
+        connection.register("incoming", _frame(read, count))
+        connection.execute("INSERT INTO given SELECT * FROM incoming")
+        connection.unregister("incoming")
+        count += len(read)
+        messages = rows.poll(_BATCH, 0.0)
+    connection.execute("""
+        CREATE TEMP TABLE sorted AS
+        SELECT if(reason IS NULL, make_timestamp(micros), NULL) AS moment, id, NULL::VARCHAR AS time, title, text,
+            NULL::VARCHAR AS label, reason, excerpt
+        FROM given ORDER BY moment NULLS LAST, row
+    """)
+    connection.execute("DROP TABLE given")
+
+
+def _frame(read: Documents, first: int) -> dict[str, NDArray[Any]]:
+    """Return the columns of the table ``given``; its rows are numbered from ``first`` on."""
+    refused = [read.rejected.get(at) for at in range(len(read))]
+    meta = [{}] * len(read) if read.meta is None else read.meta
+    texts = {
+        "id": read.id,
+        "title": [one.get("title") for one in meta],
+        "text": read.text,
+        "reason": [None if one is None else one.reason for one in refused],
+        "excerpt": [None if one is None else one.excerpt for one in refused],
+    }
+    numbers = {"row": np.arange(first, first + len(read)), "micros": np.asarray(read.time, np.int64)}
+    return numbers | {name: np.array(column, dtype=object) for name, column in texts.items()}
+
+
+_COLUMNS = ("moment", "id", "time", "title", "text", "label", "reason", "excerpt")
 
 
 def _sorting(table: str, columns: Columns) -> str:
-    """Return the statement that sorts the documents into a table whose row ids are ranks."""
+    """Return the statement that sorts the documents of a corpus into a table whose row ids are ranks."""
     keys = [f"key_{number}" for number in range(len(columns.order))]
     keyed = "".join(f", {order} AS {key}" for order, key in zip(columns.order, keys, strict=True))
     return f"""
         CREATE TEMP TABLE sorted AS
-        SELECT if(year(parsed) BETWEEN 1 AND 9999, parsed, NULL) AS moment, id, time, title, text, label
+        SELECT if(year(parsed) BETWEEN 1 AND 9999, parsed, NULL) AS moment, id, time, title, text, label,
+            NULL::VARCHAR AS reason, NULL::VARCHAR AS excerpt
         FROM (SELECT *, {_MOMENT} AS parsed FROM (
             SELECT row_number() OVER () AS row, ({columns.id})::VARCHAR AS id, trim(({columns.time})::VARCHAR) AS time,
                 ({columns.title})::VARCHAR AS title, ({columns.text})::VARCHAR AS text,
@@ -235,6 +280,17 @@ def _sorting(table: str, columns: Columns) -> str:
         ))
         ORDER BY {", ".join(["moment NULLS LAST", *keys, "row"])}
     """
+
+
+def _quoted(file: Path) -> str:
+    """Return the name of a file as SQL, no sign of which stands for other files."""
+    return "'" + glob.escape(str(file)).replace("'", "''") + "'"
+
+
+def _reason(error: Exception) -> str:
+    """Return what DuckDB says before it begins to give advice, on one line."""
+    said, _, _ = str(error).partition("\n\n")
+    return " ".join(said.partition("Possible")[0].split())[:300]
 
 
 # The times that FieldCodec reads, and mail dates: numbers of up to four digits are years, of eight digits days, larger

@@ -16,8 +16,10 @@ from vmfstream.cli.options import (
     Config,
     CorpusArgument,
     Dashboard,
+    Delimiter,
     Dimension,
     Embed,
+    Encoding,
     EpochSize,
     ExecutorOption,
     Html,
@@ -41,6 +43,7 @@ from vmfstream.cli.options import (
     TextField,
     Threads,
     TimeField,
+    TimeFormat,
     Title,
     TitleField,
     Topics,
@@ -49,6 +52,7 @@ from vmfstream.cli.options import (
     VocabularySize,
     Window,
     Workers,
+    file_options,
     run_file_of,
     settings_of,
 )
@@ -114,6 +118,9 @@ def replay(
     text: TextField = None,
     id: IdField = None,
     title_field: TitleField = None,
+    time_format: TimeFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
     embed: Embed = "",
     title: Title = None,
     stories: StoriesOption = True,
@@ -147,7 +154,8 @@ def replay(
     run_file = run_file_of(out, corpus)
     if not evaluate:
         check_outputs(run_file, html)
-    opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
+    named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_field, "time_format": time_format}
+    opened = open_replay(corpus, **named, **file_options(slices, encoding, delimiter))
     settings = settings_of(
         title=title or opened.title,
         source=corpus,
@@ -192,7 +200,8 @@ def run(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="kafka://host:9092/topic, a .jsonl, .csv, .parquet or .txt file, or - for standard input.",
+            help="kafka://host:9092/topic, a .jsonl, .csv, .parquet or .txt file, a folder of such files, or - for "
+            "standard input.",
         ),
     ],
     out: Out = None,
@@ -221,6 +230,9 @@ def run(
     text: TextField = None,
     id: IdField = None,
     title_field: TitleField = None,
+    time_format: TimeFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
     vector: VectorField = None,
     dimension: Dimension = 0,
     embed: Embed = "",
@@ -293,6 +305,9 @@ def run(
     from vmfstream.cli.observers import LINGER, observers
     from vmfstream.connectors import open_source
     from vmfstream.connectors.codecs import FieldCodec
+    from vmfstream.connectors.files import FileSource
+    from vmfstream.connectors.first_rows import ROWS, look_at
+    from vmfstream.connectors.folders import FolderSource
     from vmfstream.connectors.kafka.options import parse_address, read_options
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
@@ -313,7 +328,9 @@ def run(
     run_file = run_file_of(out, source)
     check_outputs(run_file, html)
     options = read_options(config)
-    reading = {"options": options, "format": format, "on_gap": on_gap, "group": group} if topic else {}
+    reading: dict[str, Any] = {"options": options, "format": format, "on_gap": on_gap, "group": group}
+    if topic is None:
+        reading = {} if source in ("-", "stdin:") else file_options(slices, encoding, delimiter)
     opened = open_source(source, **reading)
     codec = FieldCodec(
         id=id,
@@ -323,7 +340,11 @@ def run(
         vector=vector,
         dimension=dimension if vector else None,
         unit="offset" if topic else "line",
+        time_format=time_format,
     )
+    if isinstance(opened, FileSource | FolderSource) and not opened.path.is_fifo():
+        with closing(open_source(source, **reading)) as again:
+            look_at(codec, again.poll(ROWS, 0.0), opened.name)
     settings = settings_of(
         title=title or opened.name,
         source=source,
@@ -392,6 +413,9 @@ def publish(
     text: TextField = None,
     id: IdField = None,
     title_field: TitleField = None,
+    time_format: TimeFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
     config: Config = None,
     verbose: Verbose = False,
 ) -> None:
@@ -414,7 +438,8 @@ def publish(
         raise InputError(f"expected one topic to write to, got {topic}")
     if compression is not None and compression not in COMPRESSIONS:
         raise InputError(f"--compression must be one of {', '.join(COMPRESSIONS)}, got {compression}")
-    opened = open_replay(corpus, time=time, text=text, id=id, title=title_field)
+    named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_field, "time_format": time_format}
+    opened = open_replay(corpus, **named, **file_options(None, encoding, delimiter))
     how: dict[str, Any] = {"rate": rate, "partitions": partitions, "compression": compression}
     with closing(opened.source), progress(opened.title) as (_, stop):
         sent, rejected = publish_documents(opened.source, opened.codec, address, options, stop=stop, **how)

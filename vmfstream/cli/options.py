@@ -19,7 +19,9 @@ RunFileArgument = Annotated[
 CorpusArgument = Annotated[
     str,
     typer.Argument(
-        metavar="CORPUS", help="Name of a corpus (see: vmfstream corpora) or a .jsonl, .csv or .parquet file."
+        metavar="CORPUS",
+        help="Name of a corpus (see: vmfstream corpora), a .jsonl, .csv or .parquet file, or a folder of such files or "
+        "of texts.",
     ),
 ]
 
@@ -29,7 +31,8 @@ TimeField = Annotated[
     str | None,
     typer.Option(
         "--time",
-        help="Field or column that holds the document's time; by default the first with a usual name.",
+        help="Field or column that holds the document's time, such as date or meta.published; by default the first "
+        "with a usual name.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -55,6 +58,26 @@ TitleField = Annotated[
         "--title-field",
         help="Field or column that holds the document's title, shown on the page.",
         rich_help_panel=INPUT,
+    ),
+]
+TimeFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--time-format",
+        help="How times are written if not as usual, such as %d/%m/%Y; by default told by the first rows of a file.",
+        rich_help_panel=INPUT,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoding of a file, such as cp1252 or utf-16; by default told by its first bytes.", rich_help_panel=INPUT
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands between the cells of a CSV file; by default told by its header.", rich_help_panel=INPUT
     ),
 ]
 VectorField = Annotated[
@@ -300,6 +323,12 @@ def run_file_of(out: Path | None, source: str) -> Path:
         name = Path(name).stem
     name = re.sub(r"[^\w.+-]+", "-", name).strip("-.")
     return Path(f"{name or 'run'}.duckdb")
+
+
+def file_options(slices: str | None, encoding: str | None, delimiter: str | None) -> dict[str, Any]:
+    """Return options of a file; in slices of a number of documents its rows need no time."""
+    given = {"encoding": encoding, "delimiter": delimiter, "numbered": (slices or "").isdecimal() or None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def settings_of(**given: Any) -> RunSettings:

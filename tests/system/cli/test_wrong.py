@@ -226,7 +226,7 @@ def test_many_rejected_messages_are_told_and_fail(run: Run, tmp_path: Path, comm
     ended, out, err = run(command, file, *COMMAND, "--out", run_file)
     assert ended == 3
     assert "rejected: 18 x time is no time: '" in out
-    assert "/05/2020' is neither a date nor a year" in out
+    assert "/05/2020' is neither a date like 2021-03-31 nor a year" in out
     assert "13.7% of the messages were rejected, more than --max-rejected 0.1" in err
     assert run(command, file, *COMMAND, "--out", run_file, "--max-rejected", 0.2)[0] == 0
 
@@ -258,3 +258,54 @@ def test_a_file_of_documents_is_no_run_file(run: Run, good: Path) -> None:
     code, _, err = run("show", good)
     assert code == 1
     assert "good.jsonl is not a DuckDB file, so it is no run file" in err
+
+
+def spread(folder: Path) -> dict[str, tuple[Path, list[object]]]:
+    """Files as people have them, and the options that they need."""
+    rows = list(lines())
+    texts = [str(row["text"]) for row in rows]
+    days = [f"{i % 28 + 1}/{i // 28 % 12 + 1}/2020" for i in range(len(rows))]
+    table = "\n".join(f"{day};{text} é" for day, text in zip(days, texts, strict=True))
+    (folder / "months.csv").write_bytes(f"Date;Body\n{table}\n".encode("cp1252"))
+    (folder / "untimed.csv").write_text("text\n" + "\n".join(texts) + "\n")
+    nested: list[dict[str, object]] = [
+        {"meta": {"day": f"2020-{i // 28 % 12 + 1:02}"}, "doc": {"words": text}} for i, text in enumerate(texts)
+    ]
+    write(folder / "nested.jsonl", nested)
+    (folder / "all.json").write_text(json.dumps(rows))
+    (folder / "texts").mkdir()
+    for i, text in enumerate(texts):
+        (folder / "texts" / f"{2000 + i // 30} {i}.txt").write_text(text)
+    return {
+        "semicolons, Windows, days first": (folder / "months.csv", ["--slices", "month"]),
+        "no times": (folder / "untimed.csv", ["--slices", 30]),
+        "objects": (folder / "nested.jsonl", ["--slices", "month", "--time", "meta.day", "--text", "doc.words"]),
+        "an array": (folder / "all.json", ["--slices", "year"]),
+        "a folder of texts": (folder / "texts", ["--slices", "year"]),
+    }
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_files_as_people_have_them_are_read(run: Run, tmp_path: Path, command: str) -> None:
+    for name, (file, options) in spread(tmp_path).items():
+        code, out, err = run(command, file, *COMMAND, *options, "--out", tmp_path / f"{name}.duckdb")
+        assert (code, f"{len(list(lines()))} documents, 0 rejected" in out) == (0, True), (name, out, err)
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "expected documents, found none"),
+        ("date,text\n1/2/2021,a ship\n3/4/2021,a goal\n", "say --time-format '%d/%m/%Y' or '%m/%d/%Y'"),
+        ("words\none\n", "name it by --time, or cut slices by a number of documents, such as --slices 100"),
+    ],
+)
+def test_a_file_without_documents_leaves_no_run_file(
+    run: Run, tmp_path: Path, command: str, content: str, said: str
+) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    code, out, err = run(command, tmp_path / "a.csv", *COMMAND, "--slices", "year", "--out", tmp_path / "a.duckdb")
+    assert (code, out) == (1, "")
+    assert said in err
+    assert not (tmp_path / "a.duckdb").exists()

@@ -112,7 +112,7 @@ BAD_LINES = {
     b'{"time": "2020", "text": true}': "text is no text: it is true or false",
     b'{"time": "2020", "text": ""}': "text is empty",
     b'{"time": "2020", "text": " \\n\\u00a0"}': "text is empty",
-    b'{"time": "tomorrow", "text": "a"}': "time is no time: 'tomorrow' is neither a date nor a year",
+    b'{"time": "tomorrow", "text": "a"}': "time is no time: 'tomorrow' is neither a date like 2021-03-31 nor a year",
     b'{"time": "\\ud800", "text": "a"}': "time is no time: '?' is neither",
     b'{"time": true, "text": "a"}': "time is no time: True is neither",
     b'{"time": [2020], "text": "a"}': "time is no time: [2020] is neither",
@@ -197,7 +197,7 @@ def test_understands_times(value: object, expected: datetime) -> None:
      "0001-01-01T00:00:00+23:00", "1" * 21, "..", "-"],
 )  # fmt: skip
 def test_says_which_time_it_does_not_understand(value: object) -> None:
-    with pytest.raises(ValueError, match="is neither a date nor a year nor seconds since 1970"):
+    with pytest.raises(ValueError, match="is neither a date like 2021-03-31 nor a year nor seconds since 1970"):
         parse_time(value)
 
 

@@ -75,7 +75,7 @@ def test_rows_come_in_order_of_time_and_the_timeless_last(tmp_path: Path, ending
     assert source.total == len(ROWS)
     assert source.name == f"news{ending}"
     assert [message.offset for message in messages] == list(range(len(ROWS)))
-    assert [row["id"] for row in values(messages)] == ORDER
+    assert [row["id"] for row in values(messages[:5])] == ORDER[:5]
     assert messages[1].time == datetime(2021, 1, 5, tzinfo=UTC)
     assert messages[3].time == datetime(2021, 1, 5, tzinfo=UTC)
     assert values(messages)[1]["text"] == 'a "quoted"\nline'
@@ -84,6 +84,7 @@ def test_rows_come_in_order_of_time_and_the_timeless_last(tmp_path: Path, ending
     assert [isinstance(one, Document) for one in decoded] == [True] * 5 + [False] * 2
     assert isinstance(decoded[5], Rejected)
     assert "never" in decoded[5].reason
+    assert "Timeless" in decoded[5].excerpt
 
 
 def test_a_line_that_is_no_json_is_handed_on_to_be_counted(tmp_path: Path) -> None:
@@ -129,12 +130,17 @@ def test_times_are_read_as_the_codec_reads_them(tmp_path: Path, written: str) ->
 @pytest.mark.parametrize(
     "written", ["0", "20211340", "2021-13", "infinity", "-5", "99999999999999999999999", "soon", ""]
 )
-def test_what_is_no_time_is_left_to_the_codec(tmp_path: Path, written: str) -> None:
-    source = SortedFileSource(write(tmp_path, ".jsonl", [{"time": written, "text": "some"}]))
-    message = source.poll(1, 0.0)[0]
+def test_what_is_no_time_is_rejected_with_the_reason_of_the_codec(tmp_path: Path, written: str) -> None:
+    rows = [{"time": "2001", "text": "some"}, {"time": written, "text": "other"}]
+    source = SortedFileSource(write(tmp_path, ".jsonl", rows))
+    messages = drain(source)
     source.close()
-    assert message.time is None
-    assert isinstance(FieldCodec().decode(message), Rejected)
+    plain = FieldCodec().decode(Message("news.jsonl", 1, json.dumps(rows[1]).encode()))
+    refused = FieldCodec().decode(messages[1])
+    assert messages[1].time is None
+    assert isinstance(refused, Rejected)
+    assert isinstance(plain, Rejected)
+    assert (refused.reason, refused.excerpt, refused.offset) == (plain.reason, plain.excerpt, plain.offset)
 
 
 def test_mail_dates_are_read_too(tmp_path: Path) -> None:
@@ -149,9 +155,9 @@ def test_columns_are_found_by_usual_names_or_given(tmp_path: Path) -> None:
     path = write(tmp_path, ".csv", rows)
     source = SortedFileSource(path)
     message = source.poll(1, 0.0)[0]
-    assert message.value == {"id": "news:1", "time": "1999-01-01T00:00:00+00:00", "text": "one"}
+    assert message.value == {"id": "news.csv:0", "time": "1999-01-01T00:00:00+00:00", "text": "one"}
     source.close()
-    source = SortedFileSource(path, time="when", title="Body", text="rank", id="row")
+    source = SortedFileSource(path, codec=FieldCodec(time="when", title="Body", text="rank", id="row"))
     message = source.poll(1, 0.0)[0]
     assert message.value == {"id": "r", "time": "2001-01-01T00:00:00+00:00", "title": "one", "text": "k"}
     source.close()
@@ -174,15 +180,15 @@ def test_short_rows_are_padded_and_a_delimiter_can_be_named(tmp_path: Path) -> N
     source = SortedFileSource(path, delimiter=";")
     first, second = drain(source)
     source.close()
-    assert value(second)["text"] == "some, with a comma"
-    assert isinstance(FieldCodec().decode(first), Rejected)
+    assert value(first)["text"] == "some, with a comma"
+    assert isinstance(FieldCodec().decode(second), Rejected)
 
 
 def test_names_of_files_and_columns_may_hold_anything(tmp_path: Path) -> None:
     folder = tmp_path / "o'clock [1]*"
     folder.mkdir()
     path = write(folder, ".jsonl", [{"time": "2001", 'it\'s "text"': "one"}])
-    source = SortedFileSource(path, text='it\'s "text"')
+    source = SortedFileSource(path, codec=FieldCodec(text='it\'s "text"'))
     assert value(source.poll(1, 0.0)[0])["text"] == "one"
     source.close()
 
@@ -239,18 +245,15 @@ def test_a_slow_rate_does_not_hold_the_poll(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("empty.jsonl", "", "empty"),
+        ("empty.jsonl", "", "expected documents, found none"),
         ("header.csv", "time,text\n", "expected documents, found none"),
-        ("notime.csv", "when,text\n1999,some\n", "expected a time column .* found the columns when, text"),
-        ("notext.csv", "time,words\n1999,some\n", "expected a text column .* found the columns time, words"),
-        ("news.docx", "time,text\n1999,some\n", r"expected a file ending in \.jsonl"),
-        (
-            "ragged.csv",
-            "time,text\n1999,some\n2000,some,more\n",
-            r"ragged\.csv: cannot be read: .*Line: 3.*Columns: 2 Found: 3",
-        ),
-        ("twice.csv", "time,text,text\n1999,some,more\n", "header of different names, found text"),
-        ("fake.parquet", "time,text\n", r"fake\.parquet: cannot be read"),
+        ("notime.csv", "when,text\n1999,some\n", "its row is no document; no time: .* found when, text; name it by"),
+        ("notext.csv", "time,words\n1999,some\n2000,more\n", "none of the first 2 rows .* found time, words"),
+        ("news.docx", "time,text\n1999,some\n", r"its name should end in \.jsonl"),
+        ("twice.csv", "time,text,text\n1999,some,more\n", "header of different names, found text twice"),
+        ("fake.parquet", "time,text\n", r"fake\.parquet cannot be read as Parquet"),
+        ("half.json", '[{"time": 1999, "te', r"half\.json cannot be read as JSON"),
+        ("days.csv", "date,text\n1/2/2021,some\n", "cannot tell day from month .* '%d/%m/%Y' or '%m/%d/%Y'"),
     ],
 )
 def test_a_bad_file_says_what_is_wrong(tmp_path: Path, name: str, content: str, said: str) -> None:
@@ -260,13 +263,32 @@ def test_a_bad_file_says_what_is_wrong(tmp_path: Path, name: str, content: str, 
         SortedFileSource(path)
 
 
+def test_a_row_with_too_many_cells_is_rejected_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ragged.csv"
+    path.write_text("time,text\n1999,some\n2000,some,more\n")
+    source = SortedFileSource(path)
+    good, bad = map(FieldCodec().decode, drain(source))
+    source.close()
+    assert isinstance(good, Document)
+    assert isinstance(bad, Rejected)
+    assert "too many cells" in bad.reason
+
+
+def test_files_of_a_folder_are_sorted_together(tmp_path: Path) -> None:
+    for name, year in (("b", 1999), ("a", 2001)):
+        (tmp_path / f"{name}.csv").write_text(f"time,text\n{year},one {name}\n{year + 1},two {name}\n")
+    source = SortedFileSource(tmp_path)
+    assert [row["text"] for row in values(drain(source))] == ["one b", "two b", "one a", "two a"]
+    source.close()
+
+
 def test_missing_files_folders_and_columns_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere\.csv: no such file"):
+    with pytest.raises(InputError, match=r"there is no file .*nowhere\.csv"):
         SortedFileSource(tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match="found a folder"):
+    with pytest.raises(InputError, match=r"expected files ending in .* found none"):
         SortedFileSource(tmp_path)
     path = write(tmp_path, ".csv")
-    with pytest.raises(InputError, match="expected a time column 'when', found the columns id, time, title, text"):
-        SortedFileSource(path, time="when")
+    with pytest.raises(InputError, match="no time: expected when, found id, time, title, text"):
+        SortedFileSource(path, codec=FieldCodec(time="when"))
     with pytest.raises(InputError, match="rate must be a positive number"):
         SortedFileSource(path, rate=0)

@@ -1,0 +1,127 @@
+"""A folder of files as a source: its tables one after the other, or its plain texts as documents."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vmfstream.connectors.files import ENDINGS, FileSource
+from vmfstream.connectors.lines import MAX_LINE_BYTES
+from vmfstream.errors import InputError
+from vmfstream.records import Message, Position
+
+_DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
+
+
+class FolderSource:
+    """The files of a folder and of the folders in it, in the order of their names.
+
+    Rows of tables and JSON are documents, as in `vmfstream.connectors.files.FileSource`; every file has a part of its
+    own, named by its path in the folder. In a folder of plain text each file is one document instead: its name is the
+    id, and its time the date in its name, such as 2021-03-31, or if a name has none, when it was changed last.
+
+    Parameters
+    ----------
+    path : str or Path
+    max_line_bytes : int
+        Longer texts, and longer lines of other files, are rejected with their size.
+    **options
+        Further options of the files, see `vmfstream.connectors.files.FileSource`.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing, holds nothing that can be read, or plain text beside other files.
+    """
+
+    def __init__(self, path: str | Path, *, max_line_bytes: int = MAX_LINE_BYTES, **options: Any) -> None:
+        self.path = Path(path).expanduser()
+        if not self.path.is_dir():
+            raise InputError(f"there is no folder {self.path}")
+        files = [file for file in sorted(self.path.rglob("*")) if _is_document(self.path, file)]
+        if not files:
+            raise InputError(f"{self.path}: expected files ending in {', '.join(ENDINGS)}, found none")
+        plain = [_ending(file) == ".txt" for file in files]
+        if any(plain) and not all(plain):
+            raise InputError(
+                f"{self.path}: expected either plain text or tables, found {files[plain.index(True)].name} "
+                f"and {files[plain.index(False)].name}"
+            )
+        self._max_bytes = max_line_bytes
+        self._texts = files if plain[0] else []
+        self._dated = all(_DATE.search(file.name) for file in self._texts)
+        self._part, self._next = self.path.resolve().name, 0
+        self._files = [] if plain[0] else [FileSource(file, max_line_bytes=max_line_bytes, **options) for file in files]
+        for source in self._files:
+            source.part = source.path.relative_to(self.path).as_posix()
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.resolve().name
+
+    @property
+    def total(self) -> int | None:
+        """Number of plain texts; None for other files, which would have to be read."""
+        return len(self._texts) or None
+
+    @property
+    def exhausted(self) -> bool:
+        """True once the last row of the last file was returned."""
+        return self._next >= len(self._texts) and all(source.exhausted for source in self._files)
+
+    def poll(self, limit: int, timeout: float) -> Sequence[Message]:
+        """Return the next rows, at most ``limit``, of one file or several; never waits."""
+        messages = [self._text(at) for at in range(self._next, min(self._next + max(limit, 0), len(self._texts)))]
+        self._next += len(messages)
+        for source in self._files:
+            if len(messages) >= limit:
+                break
+            messages += source.poll(limit - len(messages), timeout)
+        return messages
+
+    def seek(self, position: Position) -> None:
+        """Continue every file with the row that ``position`` names, the first if it names none."""
+        self._next = max(position.get(self._part, 0), 0)
+        for source in self._files:
+            source.seek(position)
+
+    def close(self) -> None:
+        """Close the files; ``poll`` returns nothing afterwards."""
+        self._next = len(self._texts)
+        for source in self._files:
+            source.close()
+
+    def _text(self, at: int) -> Message:
+        file = self._texts[at]
+        name = file.relative_to(self.path).as_posix()
+        time = _date_of(file.name) if self._dated else datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        size = file.stat().st_size
+        try:
+            with file.open("rb") as opened:
+                text = opened.read(min(size, self._max_bytes))
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror}") from error
+        return Message(self._part, at, {"id": name, "text": text}, time, size if size > self._max_bytes else None)
+
+
+def _is_document(folder: Path, file: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return not hidden and file.is_file() and os.access(file, os.R_OK) and _ending(file) in ENDINGS
+
+
+def _ending(file: Path) -> str:
+    return Path(file.name.lower().removesuffix(".gz")).suffix
+
+
+def _date_of(name: str) -> datetime:
+    found = _DATE.search(name)
+    year, month, day = found.groups() if found else (None, None, None)
+    try:
+        return datetime(int(year or 1970), int(month or 1), int(day or 1), tzinfo=UTC)
+    except ValueError:  # the 31st of a month that has none
+        return datetime(int(year or 1970), int(month or 1), 1, tzinfo=UTC)

@@ -1,0 +1,68 @@
+"""Times of files whose format all rows share; files none of whose rows is a document."""
+
+from __future__ import annotations
+
+import pytest
+
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.first_rows import look_at
+from vmfstream.errors import InputError
+from vmfstream.records import Document, Message
+
+
+def rows(*times: object) -> list[Message]:
+    """Documents at these times."""
+    return [Message("p", at, {"date": time, "text": "some"}) for at, time in enumerate(times)]
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        (["13/1/2021", "2/3/2021"], "2021-03-02"),
+        (["1/13/2021", "2/3/2021"], "2021-02-03"),
+        (["31-12-2020 10:05", "02-03-2021 11:00"], "2021-03-02"),
+        (["12/31/20", "2/3/21"], "2021-02-03"),
+        (["1.2.2021", "2.3.2021"], "2021-03-02"),
+        (["2021/03/01", "2021/03/02"], "2021-03-02"),
+        (["Mar 1, 2021", "Mar 2, 2021"], "2021-03-02"),
+        (["1 March 2021", "2 March 2021"], "2021-03-02"),
+        (["May 1, 2021", "May 2, 2021"], "2021-05-02"),
+        (["Tue, 02 Mar 2021 08:30:00 +0100", "Tue, 02 Mar 2021 09:30:00 +0100"], "2021-03-02"),
+        (["2/28/2021 1:30 PM", "3/2/2021 11:00 AM"], "2021-03-02"),
+    ],
+)
+def test_the_format_that_all_times_share_is_found(times: list[str], expected: str) -> None:
+    codec = FieldCodec()
+    look_at(codec, rows(*times), "a.csv")
+    found = codec.decode(rows(*times)[-1])
+    assert isinstance(found, Document)
+    assert found.time.date().isoformat() == expected
+
+
+def test_a_file_with_a_few_odd_times_keeps_the_usual_ones() -> None:
+    codec = FieldCodec()
+    look_at(codec, rows(*["2021-03-01"] * 8, "13/05/2020"), "a.csv")
+    assert codec.time_format is None
+    look_at(codec, rows(*["13/05/2020"] * 19, "n/a"), "a.csv")
+    assert codec.time_format == "%d/%m/%Y"
+
+
+def test_what_cannot_be_told_is_asked_for() -> None:
+    with pytest.raises(InputError, match=r"a\.csv: cannot tell day from month in times such as '1/2/2021'"):
+        look_at(FieldCodec(), rows("1/2/2021", "3/4/2021"), "a.csv")
+    given = FieldCodec(time_format="%m/%d/%Y")
+    look_at(given, rows("1/2/2021"), "a.csv")
+    assert given.time_format == "%m/%d/%Y"
+    look_at(FieldCodec(), rows("1/1/2021", "2/2/2021"), "a.csv")  # the same in any order
+
+
+def test_files_without_documents_are_refused() -> None:
+    with pytest.raises(InputError, match="expected documents, found none"):
+        look_at(FieldCodec(), [], "a.csv")
+    with pytest.raises(InputError, match=r"none of the first 2 rows is a document; date is no time: 'soon'"):
+        look_at(FieldCodec(), rows("soon", "soon"), "a.csv")
+    with pytest.raises(InputError, match="most often: date is no time"):
+        look_at(FieldCodec(), [*rows("soon", "soon"), Message("p", 2, b"{")], "a.csv")
+    untimed = [Message("p", 0, {"words": "some"})]
+    with pytest.raises(InputError, match=r"its row is no document; no time: .* name it by --time, or cut slices"):
+        look_at(FieldCodec(), untimed, "a.csv")

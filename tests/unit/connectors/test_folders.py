@@ -1,0 +1,79 @@
+"""Folders of files: tables one after the other, plain texts as documents."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from vmfstream.connectors import open_source
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.errors import InputError
+from vmfstream.records import Document, Message, Rejected
+
+
+def drain(source: object, limit: int = 2) -> list[Message]:
+    """All messages of a source, a few at a time."""
+    messages: list[Message] = []
+    while not source.exhausted:  # type: ignore[attr-defined]
+        messages.extend(source.poll(limit, 0.0))  # type: ignore[attr-defined]
+    return messages
+
+
+def test_tables_follow_each_other_in_the_order_of_their_names(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("b.csv", "a.jsonl", "sub/c.csv"):
+        row = '{"time": 2001, "text": "one"}\n' * 3 if name.endswith("jsonl") else "time,text\n" + "2001,one\n" * 3
+        (tmp_path / name).write_text(row)
+    (tmp_path / ".hidden.csv").write_text("x\n")
+    (tmp_path / "notes.docx").write_text("x")
+    source = open_source(tmp_path)
+    messages = drain(source)
+    assert [(m.part, m.offset) for m in messages] == [
+        (p, i) for p in ("a.jsonl", "b.csv", "sub/c.csv") for i in range(3)
+    ]
+    assert source.name == tmp_path.name
+    assert source.total is None
+    source.seek({"a.jsonl": 3, "b.csv": 1})
+    assert [(m.part, m.offset) for m in drain(source, 10)] == [(m.part, m.offset) for m in messages[4:]]
+    source.close()
+    assert source.exhausted
+
+
+def test_plain_texts_are_documents_with_the_dates_of_their_names(tmp_path: Path) -> None:
+    for name in ("2020-03-31 speech.txt", "report 1999.txt", "20210215.txt"):
+        (tmp_path / name).write_text(f"text of {name}")
+    source = open_source(tmp_path)
+    found = [FieldCodec().decode(message) for message in drain(source)]
+    source.seek({tmp_path.name: 2})
+    assert [message.offset for message in source.poll(9, 0.0)] == [2]
+    source.close()
+    assert all(isinstance(one, Document) for one in found)
+    read = {one.id: one.time for one in found if isinstance(one, Document)}
+    assert read == {
+        "2020-03-31 speech.txt": datetime(2020, 3, 31, tzinfo=UTC),
+        "20210215.txt": datetime(2021, 2, 15, tzinfo=UTC),
+        "report 1999.txt": datetime(1999, 1, 1, tzinfo=UTC),
+    }
+
+
+def test_texts_without_dates_have_the_time_of_their_last_change(tmp_path: Path) -> None:
+    for at, name in enumerate(("2020.txt", "b.txt")):
+        (tmp_path / name).write_text("some")
+        os.utime(tmp_path / name, (1_000_000_000 + at, 1_000_000_000 + at))
+    source = open_source(tmp_path, max_line_bytes=3)
+    messages = drain(source)
+    source.close()
+    assert [message.time and message.time.timestamp() for message in messages] == [1_000_000_000, 1_000_000_001]
+    assert all(isinstance(FieldCodec().decode(message), Rejected) for message in messages)  # four bytes, three taken
+
+
+def test_a_folder_says_what_it_should_hold(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected files ending in \.jsonl, .* found none"):
+        open_source(tmp_path)
+    (tmp_path / "a.txt").write_text("some")
+    (tmp_path / "b.csv").write_text("time,text\n")
+    with pytest.raises(InputError, match=r"expected either plain text or tables, found a\.txt and b\.csv"):
+        open_source(tmp_path)
