@@ -13,6 +13,9 @@ from scipy.sparse import csr_array, issparse
 from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 
+SAME = {"float32": 1e-6, "float64": 1e-12}
+"""Directions whose cosine differs from 1 by less count as one, by the precision of their rows."""
+
 _ROUNDINGS = 4.0  # units of rounding by which the length of a row that was scaled to 1 before may differ from it
 
 
@@ -216,7 +219,7 @@ def cosine_plus_plus(
 
     Notes
     -----
-    O(k nnz); ``x`` stays sparse. Directions count as equal from a cosine of 1 - 1e-6 (float32) or 1 - 1e-12 on.
+    O(k nnz); ``x`` stays sparse. Directions count as equal from a cosine of 1 - `SAME` on.
 
     References
     ----------
@@ -225,7 +228,7 @@ def cosine_plus_plus(
     if k < 1:
         raise ValueError(f"k: expected at least one row, got {k}")
     present = _present(x)
-    same = 1e-6 if x.dtype == np.float32 else 1e-12
+    same = SAME[x.dtype.name]
     distance = np.full(x.shape[0], np.inf)
     mass = present if weights is None else present * weights
     chance = mass.astype(np.float64)

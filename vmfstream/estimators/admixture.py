@@ -17,7 +17,7 @@ from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.admixture_input import gathered
 from vmfstream.estimators.base import ITERATION, SphereEstimator, components_by_rows, labels_of
-from vmfstream.estimators.mixtures import start_given
+from vmfstream.estimators.mixtures import STARTS, start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
 
 
@@ -53,8 +53,8 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     init : {"k-means++", "random"} or array
         Labels by spherical k-means, or random responsibilities, of all vectors. An array is labels of the vectors, or
         means, shape (K, D), whose nearest vectors are the first topics.
-    n_init : int
-        Number of starts; the one of largest ``lower_bound_`` is kept.
+    n_init : int or "auto"
+        Number of starts; the one of largest ``lower_bound_`` is kept. ``auto``: 3, or 1 where ``init`` is an array.
     max_iter : int
         Largest number of sweeps.
     document_iter : int
@@ -109,6 +109,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         "alpha": Number(0.0, closed="neither"),
         "learn_alpha": Flag(),
         "init": Either(Choice("k-means++", "random"), Array()),
+        "n_init": Either(Whole(1), Choice("auto")),
         "document_iter": Whole(0),
         "tol": Number(0.0),
         "batch_size": Whole(1),
@@ -127,7 +128,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         alpha: float = 0.1,
         learn_alpha: bool = True,
         init: str | ArrayLike = "k-means++",
-        n_init: int = 3,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         document_iter: int = SWEEPS,
         tol: float = 1e-4,
@@ -254,7 +255,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         bags = directed_bags(documents.rows, bags)
         options: dict[str, Any] = {
             name: getattr(self, name)
-            for name in ("bayesian", "concentration", "n_init", "alpha", "learn_alpha", "max_iter", "tol")
+            for name in ("bayesian", "concentration", "alpha", "learn_alpha", "max_iter", "tol")
         }
         found = best_fit(
             documents.rows,
@@ -262,6 +263,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             self.n_components,
             self._rng(),
             init=start_given(self.init, documents, self.n_components, 1),
+            n_init=self._number_of_starts(STARTS),
             sweeps=self.document_iter,
             **options,
         )

@@ -125,16 +125,30 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         jobs: int | None = self.get_params(deep=False)["n_jobs"]
         return (os.cpu_count() or 1) if jobs == -1 else max(jobs or 1, 1)
 
-    def _warn_if_one_left(self) -> None:
-        """Warn of a fit that puts all rows into one of several clusters."""
-        found = np.unique(self.labels_[self.labels_ >= 0])
-        if self.n_components > 1 and len(found) == 1:
+    def _warn_of_empty(self) -> None:
+        """Warn of a fit that leaves clusters without rows, as one of two clusters with the same mean is."""
+        found = len(np.unique(self.labels_[self.labels_ >= 0]))
+        if found < self.n_components:
             warnings.warn(
-                f"{type(self).__name__} puts all rows into one of {self.n_components} clusters: there may be none, or "
-                "too few rows for so many columns",
+                f"{type(self).__name__} puts all rows into {found} of {self.n_components} clusters: there may be no "
+                "more, or too few rows for so many columns",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _number_of_starts(self, drawn: int = 1) -> int:
+        """Return how many starts are to be made: by default ``drawn`` if they are drawn, one if it is given."""
+        parameters = self.get_params(deep=False)
+        wanted = parameters["n_init"]
+        if isinstance(parameters["init"], str):
+            return drawn if wanted == "auto" else int(wanted)
+        if wanted not in ("auto", 1):
+            warnings.warn(
+                f"n_init: expected 'auto' or 1 with a given init, got {wanted}; {type(self).__name__} starts once",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return 1
 
     def _warn_unless(self, converged: bool, max_iter: int) -> None:
         if not converged:

@@ -60,9 +60,9 @@ class BayesianVMFMixture(BayesianEstimator):
         Responsibilities to start from: of annealed EM; of k-means++ and annealed sweeps of this model, which let go of
         components that its prior does not pay for; of k-means++ alone; random. An array is labels, shape (N,), or
         means, shape (K, D), whose nearest rows are the first components.
-    n_init : int
-        Number of starts; the one of largest ``lower_bound_`` is kept. Those of annealed EM begin at two temperatures
-        in turn.
+    n_init : int or "auto"
+        Number of starts; the one of largest ``lower_bound_`` is kept. ``auto``: 2, or 1 where ``init`` is an array.
+        Those of annealed EM begin at two temperatures in turn.
     max_iter : int
         Largest number of sweeps; not for Gibbs sampling.
     tol : float
@@ -132,7 +132,7 @@ class BayesianVMFMixture(BayesianEstimator):
         prior_cosine: float | None = None,
         alpha: float = 1.0,
         init: str | ArrayLike = "annealed-em",
-        n_init: int = 2,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-4,
         n_draws: int = 100,

@@ -31,6 +31,7 @@ from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Names
 
 COMMON: dict[str, Domain] = ITERATION | {
     "max_iter": Whole(1),
+    "n_init": Either(Whole(1), Choice("auto")),
     "tol": Number(0.0),
     "concentration": Choice("shared", "own"),
     "empirical_bayes": Names(),
@@ -39,11 +40,15 @@ COMMON: dict[str, Domain] = ITERATION | {
 }
 
 
+STARTS_DRAWN = 2
+"""Starts that are drawn by default."""
+
+
 class BayesianEstimator(MixtureEstimator):
     """Base of the Bayesian mixtures: beliefs about every parameter, and the density of documents that they predict."""
 
     init: str | ArrayLike
-    n_init: int
+    n_init: int | str
     max_iter: int
     prior_cosine: float | None
     certainties_: Vector
@@ -97,7 +102,7 @@ class BayesianEstimator(MixtureEstimator):
             lambda resp: moment_prior(rows, resp, k, alpha=alpha, cosine=self.prior_cosine),
             run,
             lambda found: float(found.trace[-1]),
-            n_init=self.n_init,
+            n_init=self._number_of_starts(STARTS_DRAWN),
             start=start_given(self.init, documents, k, self._threads()),  # type: ignore[arg-type]
             weights=weights,
         )

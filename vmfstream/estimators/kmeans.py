@@ -70,6 +70,8 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         weight = None if documents.weight is None else documents.weight[directed_rows]
         sizes = np.bincount(self.labels_[directed_rows], weight, minlength=self.n_components)
         self.weights_ = sizes / sizes.sum()
+        self._warn_of_empty()
+        self._warn_unless(self.converged_, self.max_iter)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -101,11 +103,12 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         rows, k = documents.rows, self.n_components
         if self.warm_start and hasattr(self, "means_"):
             yield means_given(self.means_, k, rows.shape[1], rows.dtype)
-        elif isinstance(self.init, str):
-            for _ in range(self.n_init):
+            return
+        for _ in range(self._number_of_starts()):
+            if isinstance(self.init, str):
                 yield self._seeding[self.init](rows, k, rng, documents.weight)
-        else:
-            yield means_given(self.init, k, rows.shape[1], rows.dtype)
+            else:
+                yield means_given(self.init, k, rows.shape[1], rows.dtype)
 
     def _keep(self, run: KMeansFit) -> None:
         self.means_ = components_by_rows(run.mu, self.n_components)
@@ -196,10 +199,6 @@ class SphericalKMeans(KMeansEstimator):
             threads=self._threads(),
         )
 
-    def _keep(self, run: KMeansFit) -> None:
-        super()._keep(run)
-        self._warn_unless(self.converged_, self.max_iter)
-
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return np.ones(len(self.means_)), np.zeros(len(self.means_))
 
@@ -226,10 +225,9 @@ class FrequencySensitiveKMeans(KMeansEstimator):
     shuffle : bool
         Online: read the rows in random order. Rows that come sorted by their cluster cannot be balanced.
     tol : float
-        Batch: stop when at most this share of the rows changes its label. That may never happen, so that reaching
-        ``max_iter`` gives no warning; ``converged_`` tells.
+        Batch: stop when at most this share of the rows changes its label. That may never happen; a warning tells.
     init, n_init, max_iter, warm_start, random_state, n_jobs
-        As in `SphericalKMeans`.
+        As in `SphericalKMeans`; a warm start knows the means, not the sizes that were counted.
 
     Attributes
     ----------

@@ -21,6 +21,9 @@ from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag,
 from vmfstream.mixtures import movmf, steps
 from vmfstream.mixtures.seeding import one_hot
 
+STARTS = 3
+"""Starts that are drawn by default."""
+
 
 class VMFMixture(MixtureEstimator):
     """Mixture of von Mises-Fisher distributions, fitted by annealed EM.
@@ -45,10 +48,11 @@ class VMFMixture(MixtureEstimator):
         ``k-means++``: rows that are far apart and five sweeps of spherical k-means; ``random``: random
         responsibilities; ``perturbed-mean``: means near the mean of all rows and the concentration 10. An array is
         either labels, shape (N,), or means, shape (K, D), whose nearest rows are the first components.
-    n_init : int
-        Number of starts; the one of largest ``lower_bound_`` is kept.
+    n_init : int or "auto"
+        Number of starts; the one of largest ``lower_bound_`` is kept. ``auto``: 3, or 1 where ``init`` is an array.
     max_iter : int
-        Largest number of sweeps at full temperature.
+        Largest number of sweeps at full temperature; the first five of own concentrations, which still share one, are
+        part of the start and do not count.
     tol : float
         Stop when the mean log-density changes by less, in nats. Hard sweeps stop when no label changes.
     anneal : bool
@@ -66,8 +70,9 @@ class VMFMixture(MixtureEstimator):
     ----------
     weights_ : (K,) proportions; means_ : (K, D) unit rows; concentrations_ : (K,)
     labels_ : (N,) int64, -1 for rows without direction
-    lower_bounds_ : mean over rows after each sweep at full temperature of the log-density, for hard assignments of the
-        largest log pi_k vMF(x | mu_k, kappa_k); with ``mle`` it never falls. lower_bound_ : the last of them
+    lower_bounds_ : mean over rows, before the first sweep at full temperature and after each, of the log-density, for
+        hard assignments of the largest log pi_k vMF(x | mu_k, kappa_k); with ``mle`` it never falls. lower_bound_ : the
+        last of them
     n_iter_ : sweeps, those of the annealing included
     converged_, n_empty_rows_, n_features_in_
 
@@ -103,6 +108,7 @@ class VMFMixture(MixtureEstimator):
         "concentration": Choice("shared", "own"),
         "estimator": Choice("marginal", "mle", "banerjee", "newton2", "debiased"),
         "init": Either(Choice("k-means++", "random", "perturbed-mean"), Array()),
+        "n_init": Either(Whole(1), Choice("auto")),
         "tol": Number(0.0),
         "anneal": Flag(),
         "soft_iter": Whole(1),
@@ -117,7 +123,7 @@ class VMFMixture(MixtureEstimator):
         concentration: str = "shared",
         estimator: str = "marginal",
         init: str | ArrayLike = "k-means++",
-        n_init: int = 3,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-4,
         anneal: bool = True,
@@ -161,22 +167,23 @@ class VMFMixture(MixtureEstimator):
         documents = self._read(X, sample_weight)
         warm = self.warm_start and hasattr(self, "means_")
         options: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("assignment", "concentration", "estimator", "n_init", "max_iter", "tol", "soft_iter")
+            name: getattr(self, name) for name in ("concentration", "estimator", "max_iter", "tol", "soft_iter")
         }
         start = start_given(self.init, documents, self.n_components, self._threads())
         run = movmf.fit(
             documents.rows,
             self.n_components,
             rng=self._rng(),
+            assignment="hard" if warm and self.assignment == "hybrid" else self.assignment,  # type: ignore[arg-type]
             init=self._mixture(documents.rows.dtype) if warm else start,
+            n_init=1 if warm else self._number_of_starts(STARTS),
             anneal=self.anneal and not warm,
             weights=documents.weight,
             threads=self._threads(),
             **options,
         )
         self._keep(run)
-        self._warn_if_one_left()
+        self._warn_of_empty()
         self._warn_unless(self.converged_, self.max_iter)
         return self
 

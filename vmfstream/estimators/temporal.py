@@ -168,7 +168,7 @@ class TemporalVMFMixture(MixtureEstimator):
         self._take(evolution, order, empty)
         self.lower_bounds_ = evolution.trace
         self.lower_bound_ = float(evolution.trace.max())
-        self.n_iter_ = len(evolution.trace)
+        self.n_iter_ = len(evolution.trace) - (self.inference == "smoother")  # which tells the bound of the start too
         self._warn_unless(self.converged_, self.max_iter)
         return self
 

@@ -54,8 +54,8 @@ class WatsonMixture(MixtureEstimator):
     ----------
     means_ : (K, D) axes, unit rows whose entry of largest modulus is positive; concentrations_ : (K,) of either sign
     weights_ : (K,) shares, sum to 1; labels_ : (N,) int64
-    lower_bounds_ : mean log-likelihood (or of the likeliest component, if hard) relative to uniform, before each
-    M-step; lower_bound_ : the last of them
+    lower_bounds_ : mean log-likelihood (or of the likeliest component, if hard) relative to uniform, before the first
+    M-step and after each; lower_bound_ : the last of them
     n_iter_, converged_, n_empty_rows_, n_features_in_
 
     Notes
@@ -138,12 +138,12 @@ class WatsonMixture(MixtureEstimator):
             max_iter=self.max_iter,
             tol=self.tol,
             init=self._mixture(documents.rows.dtype) if warm else start,
-            n_init=self.n_init,
+            n_init=1 if warm else self._number_of_starts(),
             weights=documents.weight,
             threads=self._threads(),
         )
         self._keep(run)
-        self._warn_if_one_left()
+        self._warn_of_empty()
         self._warn_unless(self.converged_, self.max_iter)
         return self
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.axes import principal_axis
-from vmfstream.directional.kernels import accumulate, dots, padded
+from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.sphere import cosine_plus_plus
 from vmfstream.mixtures.columns import column_norms, eligible
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, spare_rows
@@ -40,7 +40,8 @@ def diametrical_kmeans(
 
     The mean squared cosine never falls. While labels move, an axis takes one step of the power method,
     mu_k ~ sum_{z_i = k} (x_i'mu_k) x_i, which does not lower it; when they rest it is found exactly, and the fit ends
-    when they rest after that. An empty cluster is given the row that fits its own cluster worst.
+    when they rest after that. An empty cluster is given the row that fits its own cluster worst; it stays empty if
+    every row is an axis.
 
     Parameters
     ----------
@@ -71,14 +72,14 @@ def diametrical_kmeans(
     for _ in range(max_iter):
         new, along = _nearest(dots(x, mu, threads=threads)[:, :k], taking_part)
         trace.append(float(mass @ along**2 / mass.sum()))
-        rows, empty = spare_rows(new, along**2, taking_part, k)
+        rows, empty = spare_rows(new, (along**2).astype(x.dtype), taking_part, k)
         new[rows], along[rows] = empty, 1.0
         rest = np.array_equal(new, labels)
         converged = rest and exact
         if converged:
             break
         labels, exact = new, rest
-        mu = _exact_axes(x, labels, mass, mu, k) if exact else _power_step(x, labels, mass * along, mu, threads)
+        mu = _exact_axes(x, labels, mass, mu) if exact else _power_step(x, labels, mass * along, mu, threads)
     sizes = np.bincount(labels[taking_part], mass[taking_part], minlength=k).astype(np.float64)
     return KMeansFit(mu, labels, sizes, np.full(k, SHARP), np.array(trace), len(trace), converged)
 
@@ -100,8 +101,9 @@ def _power_step(x: Rows, labels: NDArray[np.int64], pull: Vector, mu: Floats, th
     return np.where(norms > 0, s / np.where(norms > 0, norms, 1.0).astype(s.dtype), mu)
 
 
-def _exact_axes(x: Rows, labels: NDArray[np.int64], mass: Vector, mu: Floats, k: int) -> Floats:
-    axes = np.zeros((mu.shape[0], padded(k)), mu.dtype)
-    for j in range(k):
+def _exact_axes(x: Rows, labels: NDArray[np.int64], mass: Vector, mu: Floats) -> Floats:
+    """Return the first eigenvectors of the clusters; the axis of an empty one stays."""
+    axes = mu.copy()
+    for j in np.unique(labels[labels >= 0]):
         axes[:, j] = principal_axis(x, np.where(labels == j, mass, 0.0), mu[:, j])[0]
     return axes

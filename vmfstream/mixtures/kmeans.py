@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import padded
+from vmfstream.directional.sphere import SAME
 from vmfstream.mixtures.columns import eligible
 from vmfstream.mixtures.sums import Scored, directions, move, score
 
@@ -45,7 +46,7 @@ def spherical_kmeans(
     """Assign rows to the mean of largest cosine and renew the means, until labels rest or ``max_iter`` sweeps are done.
 
     sum_k |S_k| never falls. An empty cluster is given the row that fits its own cluster worst, which does not lower it
-    either: |S - x| >= |S| - |x|.
+    either: |S - x| >= |S| - |x|. It stays empty if every row is the mean of its cluster.
 
     Parameters
     ----------
@@ -82,10 +83,12 @@ def spare_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Choose the worst fitting rows of clusters that can spare them, one for every empty cluster.
 
+    Rows that fit perfectly are not spared: the new cluster would be the same as the old.
+
     Parameters
     ----------
     labels : (N,) cluster of every row
-    fit : (N,) how well a row fits its cluster
+    fit : (N,) how well a row fits its cluster, 1 at best; rounded as its dtype rounds
     taking_part : (N,) which rows take part
     k : int, number of clusters
 
@@ -96,8 +99,9 @@ def spare_rows(
     counts = np.bincount(labels[taking_part], minlength=k)
     empty = np.flatnonzero(counts == 0)
     rows = list[int]()
+    same = SAME[fit.dtype.name]
     for row in np.argsort(np.where(taking_part, fit, np.inf))[: taking_part.sum()] if len(empty) else ():
-        if len(rows) == len(empty):
+        if len(rows) == len(empty) or fit[row] > 1 - same:
             break
         if counts[labels[row]] > 1:
             counts[labels[row]] -= 1
@@ -114,7 +118,7 @@ def _filled(x: Rows, scored: Scored, taking_part: NDArray[np.bool_], weights: Ve
     """Give every empty cluster the worst fitting row of a cluster that can spare it; return the labels."""
     labels = scored.label.astype(np.int64)
     k = len(scored.sums.nk)
-    taken, topics = spare_rows(labels, scored.loglik, taking_part, k)
+    taken, topics = spare_rows(labels, (scored.loglik / SHARP).astype(x.dtype), taking_part, k)
     if not len(taken):
         return labels
     resp = np.zeros((len(taken), padded(k)), x.dtype)

@@ -27,25 +27,29 @@ from vmfstream.mixtures.steps import e_step, estimate, line, m_step, sweep
 from vmfstream.mixtures.sums import Sums, move
 
 TIED_SWEEPS = 5
-"""Sweeps after a start from labels during which own concentrations are still shared."""
+"""Sweeps after a start from labels during which own concentrations are still shared; they are part of the start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureFit:
     """A fitted mixture.
 
-    ``resp`` (N, kp) and ``labels`` (N,) belong to exactly this ``mixture``; ``trace`` holds the objective after each
-    sweep at full temperature, in nats per document relative to uniform: the mean log-likelihood, or for hard
-    assignments the mean of the largest log pi_k vMF(x | mu_k, kappa_k) (of a hybrid fit, the hard sweeps only).
-    ``n_iter`` counts all sweeps.
+    ``resp`` (N, kp) and ``labels`` (N,) belong to exactly this ``mixture``; ``trace`` holds the objective before the
+    first sweep and after each, in nats per document relative to uniform: the mean log-likelihood, or for hard
+    assignments the mean of the largest log pi_k vMF(x | mu_k, kappa_k). Sweeps of the start do not count: annealing,
+    those at which own concentrations are still shared (`TIED_SWEEPS`), and the soft ones of a hybrid fit.
     """
 
     x: Rows
     mixture: Mixture
     trace: Vector
     labels: NDArray[np.int64]
-    n_iter: int
     converged: bool
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return len(self.trace) - 1
 
     @property
     def resp(self) -> Floats:
@@ -92,7 +96,7 @@ def fit(
     anneal, beta0, factor : the annealing; the concentration is frozen while beta < 0.3. By default beta0 is the inverse
         of the spread of the scores under the start, where topics just begin to differ, times `ANNEAL`
     soft_iter : int, largest number of soft sweeps of a hybrid fit at beta = 1
-    max_iter : int, largest number of sweeps at beta = 1
+    max_iter : int, largest number of sweeps at beta = 1, those not counted with which own concentrations start
     tol : float, stop when the log-likelihood per document changes by less, in nats; hard sweeps stop when no label
         changes
     init : ``"k-means++"``, ``"random"``, ``"perturbed-mean"``, responsibilities (N, k) or (N, kp), or a mixture
@@ -205,9 +209,8 @@ class _VMFModel:
         return self.m_step(mixture, found, sweep)
 
     def climb(self, mixture: Mixture, *, hard: bool, max_iter: int, tied: int) -> Climb[Sums]:
-        """Do EM at full temperature; own concentrations need a sweep of their own before it may end."""
-        earliest = tied + 2 if self.concentration == "own" else 1
-        stop = Stop(max_iter, self.options.tol, by_labels=hard, earliest=earliest)
+        """Do EM at full temperature, after ``tied`` sweeps that do not count; it may not end with these."""
+        stop = Stop(tied + max_iter, self.options.tol, by_labels=hard, earliest=tied + 2)
         return climb(replace(self, hard=hard, tied=tied), self.x, mixture, stop, self.options.weights)
 
 
@@ -215,19 +218,18 @@ def _fitted(
     model: _VMFModel, start: Floats | Mixture, assignment: Assignment, heat: Heat | None, soft_iter: int
 ) -> MixtureFit:
     """Anneal from a start, do the soft sweeps of a hybrid fit, then EM to its end."""
-    mixture, sweeps = _annealed(model, start, heat)
-    tied = 0 if isinstance(start, Mixture) else TIED_SWEEPS
+    mixture = _annealed(model, start, heat)
+    tied = 0 if isinstance(start, Mixture) or model.concentration == "shared" else TIED_SWEEPS
     if assignment == "hybrid":
-        soft = model.climb(mixture, hard=False, max_iter=soft_iter, tied=tied)
-        mixture, sweeps = soft.mixture, sweeps + len(soft.trace)
-        tied = max(tied - len(soft.trace), 0)
+        mixture = model.climb(mixture, hard=False, max_iter=soft_iter, tied=tied).mixture
+        tied = 0
     found = model.climb(mixture, hard=assignment != "soft", max_iter=model.options.max_iter, tied=tied)
     labels = found.last.labels.astype(np.int64)
-    return MixtureFit(model.x, found.mixture, found.trace, labels, sweeps + len(found.trace), found.converged)
+    return MixtureFit(model.x, found.mixture, found.trace[tied:], labels, found.converged)
 
 
-def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> tuple[Mixture, int]:
-    """Return the mixture at which sweeps at full temperature begin, and the number of sweeps that led to it."""
+def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> Mixture:
+    """Return the mixture at which sweeps at full temperature begin."""
     x, estimator = model.x, model.estimator
     threads, weights = model.options.threads, model.options.weights
     if isinstance(start, Mixture):
@@ -236,7 +238,7 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> t
         resp = start if weights is None else start * weights[:, None].astype(start.dtype)
         mixture = m_step(x, resp, model.k, estimator=estimator, kappa=model.kappa, threads=threads)
     if heat is None:
-        return mixture, 0
+        return mixture
     beta0, factor = heat
     if isinstance(start, Mixture):  # its concentration says nothing about the documents yet
         sums = sweep(x, mixture, weights=weights, threads=threads).sums
@@ -246,7 +248,7 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> t
         sums = sweep(x, mixture, beta, weights=weights, threads=threads).sums
         kappa = mixture.kappa if beta < FROZEN_BELOW else model.kappa
         mixture = estimate(sums, mixture.mu, "shared", estimator, kappa)
-    return mixture, len(betas)
+    return mixture
 
 
 def _weighted(values: Vector, weights: Vector | None) -> float:

@@ -36,8 +36,8 @@ class WatsonFit:
     """A fitted mixture.
 
     ``resp`` (N, kp) and ``labels`` (N,) belong to exactly this ``mixture``, whose ``kappa`` may be negative; ``trace``
-    holds the objective before each M-step, in nats per document relative to uniform: the mean log-likelihood, or for
-    hard assignments the mean of the largest log pi_k W(x | mu_k, kappa_k).
+    holds the objective before the first M-step and after each, in nats per document relative to uniform: the mean
+    log-likelihood, or for hard assignments the mean of the largest log pi_k W(x | mu_k, kappa_k).
     """
 
     mixture: Mixture
@@ -48,8 +48,8 @@ class WatsonFit:
 
     @property
     def n_iter(self) -> int:
-        """Number of E-steps."""
-        return len(self.trace)
+        """Number of M-steps."""
+        return len(self.trace) - 1
 
 
 def e_step(

@@ -144,7 +144,7 @@ def test_bad_input_is_named() -> None:
         ({"alpha": 0.0}, "alpha: expected a number"),
         ({"empirical_bayes": ("rho",)}, "learn must be one of alpha, mu0, c0, kappa; got 'rho'"),
         ({"init": "far"}, "init: expected one of 'annealed-em'"),
-        ({"n_init": 0}, "n_init: expected an integer of at least 1, got 0"),
+        ({"n_init": 0}, "n_init: expected an integer of at least 1 or one of .auto., got 0"),
         ({"inference": "map", "alpha": 0.5}, "a mode needs alpha of at least 1; got 0.5"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -27,7 +27,7 @@ from vmfstream.directional.watson import sample
         STARTS_BY_ROW if isinstance(estimator, DiametricalKMeans) else EXPECTS_CLASSIFIER | STARTS_BY_ROW
     ),
 )
-@pytest.mark.filterwarnings("ignore:.* puts all rows into one of")  # some checks have no clusters
+@pytest.mark.filterwarnings("ignore:.* puts all rows into")  # some checks have no clusters
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -176,12 +176,13 @@ def test_dead_topics_start_again() -> None:
     assert np.isfinite(run.trace).all()
 
 
-def test_empty_clusters_and_equal_rows_are_filled() -> None:
+def test_empty_clusters_are_filled_by_different_rows() -> None:
     x, _ = planted(11, 40, 3, 60, 0.7)
     same = np.ascontiguousarray(np.broadcast_to(x[:1].T, (40, 16)))
     assert len(np.unique(spherical_kmeans(x, same, 3, max_iter=1).labels)) == 3
     repeated = np.repeat(x[:2], 4, axis=0)
-    assert len(np.unique(seed_labels(repeated, 4, np.random.default_rng(0)))) == 4
+    assert len(np.unique(seed_labels(repeated, 4, np.random.default_rng(0)))) == 2
+    assert spherical_kmeans(repeated, same, 4).converged
     assert np.isfinite(fit(repeated, 4, rng=np.random.default_rng(0)).trace).all()
 
 
