@@ -175,21 +175,17 @@ class ChunkedRows(ChunkedMatrix):
         if not self._ranges:
             return []
         ends = np.cumsum([0, *(view.high - view.low for view in self._ranges)]).tolist()
-        for attempt in range(ATTEMPTS):
-            try:
-                shared = self._executor.share(given)
-                calls = []
-                for block in blocks(len(self._ranges), self._executor.workers):
-                    ranges = [tuple(view) for view in self._ranges[block]]
-                    rows = [
-                        [values[a:b] for values in per_row] for a, b in pairwise(ends[block.start : block.stop + 1])
-                    ]
-                    calls.append((function, ranges, shared, rows))
-                return self._executor.map(_in_block, calls)
-            except WorkersLost:
-                if attempt == ATTEMPTS - 1:
-                    raise
-        raise AssertionError("an attempt returns or raises")
+
+        def attempt() -> list[Any]:
+            shared = self._executor.share(given)
+            calls = []
+            for block in blocks(len(self._ranges), self._executor.workers):
+                ranges = [tuple(view) for view in self._ranges[block]]
+                rows = [[values[a:b] for values in per_row] for a, b in pairwise(ends[block.start : block.stop + 1])]
+                calls.append((function, ranges, shared, rows))
+            return self._executor.map(_in_block, calls)
+
+        return _attempted(attempt)
 
     def _between(self, low: int, high: int) -> ChunkedRows:
         ranges, begin = [], 0
@@ -211,7 +207,7 @@ class ChunkedRows(ChunkedMatrix):
             view = self._ranges[number]
             begin = int(ends[number]) - (view.high - view.low)
             calls.append((tuple(view), wanted[places == number] - begin))
-        found = self._executor.map(_picked, calls)
+        found = _attempted(lambda: self._executor.map(_picked, calls))
         if not found:
             return self._none()
         stacked = np.concatenate(found) if isinstance(found[0], np.ndarray) else csr_array(vstack(found, format="csr"))
@@ -229,6 +225,16 @@ class _Transposed:
 
     def __matmul__(self, vector: NDArray[Any]) -> NDArray[Any]:
         return tree_reduce(np.add, self._x._each(_weighted, None, [vector]))
+
+
+def _attempted(attempt: Callable[[], list[Any]]) -> list[Any]:
+    """Return what ``attempt`` does, again where workers were lost, but not for ever."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return attempt()
+        except WorkersLost:
+            continue
+    return attempt()
 
 
 def _unit(matrix: Any) -> Rows:

@@ -20,6 +20,7 @@ nu          ``nu``                     d/2 - 1, the order of the Bessel function
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,14 @@ class ChunkedMatrix(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     T: Any
+    order: NDArray[np.int64] | None = None
+    """Row numbers in the order in which random draws go through them; None as they are."""
+
+    def drawn_in(self, order: NDArray[np.int64]) -> ChunkedMatrix:
+        """Return the same rows, which random draws go through in another ``order``, (N,) row numbers."""
+        same = copy(self)
+        same.order = order
+        return same
 
     @abstractmethod
     def __getitem__(self, rows: Any) -> Any: ...

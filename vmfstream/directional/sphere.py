@@ -16,6 +16,9 @@ from vmfstream.directional.params import ChunkedMatrix
 SAME = {"float32": 1e-6, "float64": 1e-12}
 """Directions whose cosine differs from 1 by less count as one, by the precision of their rows."""
 
+KEY = 0x5EED_0F_A11_A8E5
+"""Seed of the direction that rows are sorted along, one that no data are drawn with."""
+
 _ROUNDINGS = 4.0  # units of rounding by which the length of a row that was scaled to 1 before may differ from it
 
 
@@ -154,6 +157,38 @@ def _squares(row: Any, scale: float) -> float:
     return total
 
 
+def row_keys(x: Rows) -> NDArray[np.float64]:
+    """Return a number for each row of ``x`` (N, D), (N,) float64, that depends on nothing but the row.
+
+    It is the projection on one pseudo-random direction: equal rows have the same, different rows in general not, and
+    sparse rows that of dense ones.
+    """
+    axis = np.random.default_rng(KEY).standard_normal(x.shape[1])
+    if isinstance(x, ChunkedMatrix):
+        return np.asarray(x @ axis)
+    if isinstance(x, csr_array):
+        return np.asarray(_sparse_keys(x.indptr, x.indices, x.data, axis))
+    return np.asarray(_dense_keys(x, axis))
+
+
+@njit(cache=True)
+def _dense_keys(x: Any, axis: Any) -> Any:
+    out = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i] += x[i, j] * axis[j]
+    return out
+
+
+@njit(cache=True)
+def _sparse_keys(indptr: Any, indices: Any, data: Any, axis: Any) -> Any:
+    out = np.zeros(indptr.size - 1)
+    for i in range(out.size):
+        for j in range(indptr[i], indptr[i + 1]):
+            out[i] += data[j] * axis[indices[j]]
+    return out
+
+
 def place_around(
     mu: NDArray[np.float64], cosine: NDArray[np.float64], sine: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
@@ -233,10 +268,12 @@ def cosine_plus_plus(
     mass = present if weights is None else present * weights
     chance = mass.astype(np.float64)
     chosen: list[int] = []
+    order = drawing_order(x)
     while len(chosen) < k and chance.any():
-        cumulated = np.cumsum(chance)
+        cumulated = np.cumsum(chance[order])
         drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
-        drawn = min(drawn, int(np.flatnonzero(chance)[-1]))  # the product may be rounded up to the whole sum
+        drawn = min(drawn, int(np.flatnonzero(chance[order])[-1]))  # the product may be rounded up to the whole sum
+        drawn = int(order[drawn])
         chosen.append(drawn)
         seed = x[[drawn]].toarray()[0] if isinstance(x, csr_array) else x[drawn]
         likeness = x @ seed
@@ -244,6 +281,12 @@ def cosine_plus_plus(
         distance[drawn] = 0.0
         chance = np.where(present & (distance >= same), mass * distance, 0.0)
     return np.array(chosen, dtype=np.int64)
+
+
+def drawing_order(x: Rows) -> NDArray[np.int64]:
+    """Return the row numbers of ``x`` in the order in which random draws go through them, (N,)."""
+    given = x.order if isinstance(x, ChunkedMatrix) else None
+    return np.arange(x.shape[0]) if given is None else given
 
 
 def _present(x: Rows) -> NDArray[np.bool_]:

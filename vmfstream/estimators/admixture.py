@@ -17,6 +17,7 @@ from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.admixture_input import gathered
 from vmfstream.estimators.base import ITERATION, SphereEstimator, components_by_rows, labels_of
+from vmfstream.estimators.distinct import as_they_come
 from vmfstream.estimators.mixtures import STARTS, start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
 
@@ -262,7 +263,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             bags,
             self.n_components,
             self._rng(),
-            init=start_given(self.init, documents, self.n_components, 1),
+            init=start_given(self.init, as_they_come(documents), None, self.n_components, 1),
             n_init=self._number_of_starts(STARTS),
             sweeps=self.document_iter,
             **options,

@@ -193,12 +193,21 @@ class MixtureEstimator(SphereEstimator):
     n_iter_: int
     converged_: bool
 
-    def _keep(self, run: Run) -> None:
-        """Take the fitted attributes from a run."""
-        self.weights_ = run.mixture.pi
-        self.means_ = components_by_rows(run.mixture.mu, self.n_components)
-        self.concentrations_ = run.mixture.kappa
-        self.labels_ = run.labels
+    def _keep(self, run: Run, documents: Documents, number: NDArray[np.int64]) -> None:
+        """Take the fitted attributes from a run; ``number`` (N,) says which of its rows the documents are, or -1.
+
+        Components without rows become the last ones.
+        """
+        order = occupied_first(run.labels, self.n_components)
+        self.weights_ = run.mixture.pi[order]
+        self.means_ = components_by_rows(run.mixture.mu, self.n_components)[order]
+        self.concentrations_ = run.mixture.kappa[order]
+        taking_part = number >= 0
+        self.labels_ = np.full(len(number), -1)
+        self.labels_[taking_part] = renumbered(run.labels, order)[number[taking_part]]
+        others = ~taking_part & ~documents.empty
+        if others.any():
+            self.labels_[others] = self._labels(documents.rows[others], documents.empty[others])
         self.lower_bounds_ = run.trace
         self.lower_bound_ = float(run.trace[-1])
         self.n_iter_ = run.n_iter
@@ -213,7 +222,9 @@ class MixtureEstimator(SphereEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the label of every row, (N,) int64: its most probable component, -1 for rows without direction."""
-        rows, empty = self._rows(X)
+        return self._labels(*self._rows(X))
+
+    def _labels(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
         return labels_of(self._posterior(rows)[0][:, : len(self.weights_)], empty)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -250,6 +261,17 @@ class MixtureEstimator(SphereEstimator):
 def labels_of(scores: NDArray[Any], empty: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the column of the largest score of every row, -1 for ``empty`` rows."""
     return np.where(empty, -1, scores.argmax(axis=1)).astype(np.int64)
+
+
+def occupied_first(labels: NDArray[np.integer], k: int) -> NDArray[np.int64]:
+    """Return the numbers of ``k`` components, those that have a label first: then ``labels`` (N,) have no gaps."""
+    rows = np.bincount(labels[labels >= 0], minlength=k)
+    return np.argsort(rows == 0, kind="stable")
+
+
+def renumbered(labels: NDArray[np.integer], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``labels`` (N,) of components that stand in another ``order`` (K,) now; -1 stays."""
+    return np.asarray(np.append(np.argsort(order), -1)[labels])
 
 
 def components_by_rows(columns: NDArray[Any], k: int) -> NDArray[Any]:

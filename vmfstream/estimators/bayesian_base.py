@@ -26,6 +26,7 @@ from vmfstream.estimators.base import (
     labels_of,
     padded_columns,
 )
+from vmfstream.estimators.distinct import as_they_come
 from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Names, Nothing, Number, Whole
 
@@ -103,7 +104,7 @@ class BayesianEstimator(MixtureEstimator):
             run,
             lambda found: float(found.trace[-1]),
             n_init=self._number_of_starts(STARTS_DRAWN),
-            start=start_given(self.init, documents, k, self._threads()),  # type: ignore[arg-type]
+            start=start_given(self.init, as_they_come(documents), None, k, self._threads()),  # type: ignore[arg-type]
             weights=weights,
         )
 

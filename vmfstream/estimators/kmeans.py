@@ -18,9 +18,13 @@ from vmfstream.estimators.base import (
     components_by_rows,
     labels_of,
     means_given,
+    occupied_first,
     padded_columns,
+    renumbered,
 )
+from vmfstream.estimators.distinct import Distinct, as_they_come, distinct
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number
+from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.frequency_sensitive import frequency_sensitive, frequency_sensitive_online, scores
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
 from vmfstream.mixtures.seeding import perturbed_means, random_means, seed_means
@@ -63,9 +67,14 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         """
         documents = self._read(X, sample_weight)
         rng = self._rng()
-        runs = (self._run(documents, start, rng) for start in self._starts(documents, rng))
-        self._keep(max(runs, key=lambda run: float(run.trace[-1])))
-        self.labels_ = self._nearest(documents.rows, documents.empty)
+        part = self._part(documents)
+        runs = (self._run(part, start, rng) for start in self._starts(part, rng))
+        run = best_of(runs)
+        self._keep(run, np.arange(self.n_components))
+        labels = self._nearest(documents.rows, documents.empty)
+        order = occupied_first(labels, self.n_components)
+        self._keep(run, order)
+        self.labels_ = renumbered(labels, order)
         directed_rows = ~documents.empty
         weight = None if documents.weight is None else documents.weight[directed_rows]
         sizes = np.bincount(self.labels_[directed_rows], weight, minlength=self.n_components)
@@ -92,26 +101,31 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
     def _n_features_out(self) -> int:
         return len(self.means_)
 
-    def _run(self, documents: Documents, mu: Floats, rng: np.random.Generator) -> KMeansFit:
+    def _part(self, documents: Documents) -> Distinct:
+        """Return what is fitted of the documents."""
+        return distinct(documents, self.n_components)
+
+    def _run(self, part: Distinct, mu: Floats, rng: np.random.Generator) -> KMeansFit:
         raise NotImplementedError
 
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Slopes and offsets (K,) that turn cosines into scores."""
         raise NotImplementedError
 
-    def _starts(self, documents: Documents, rng: np.random.Generator) -> Iterator[Floats]:
-        rows, k = documents.rows, self.n_components
+    def _starts(self, part: Distinct, rng: np.random.Generator) -> Iterator[Floats]:
+        rows, k = part.rows, self.n_components
         if self.warm_start and hasattr(self, "means_"):
             yield means_given(self.means_, k, rows.shape[1], rows.dtype)
             return
         for _ in range(self._number_of_starts()):
             if isinstance(self.init, str):
-                yield self._seeding[self.init](rows, k, rng, documents.weight)
+                yield self._seeding[self.init](rows, k, rng, part.weight)
             else:
                 yield means_given(self.init, k, rows.shape[1], rows.dtype)
 
-    def _keep(self, run: KMeansFit) -> None:
-        self.means_ = components_by_rows(run.mu, self.n_components)
+    def _keep(self, run: KMeansFit, order: NDArray[np.int64]) -> None:
+        """Take the fitted attributes from a run, its clusters in an ``order`` (K,)."""
+        self.means_ = components_by_rows(run.mu, self.n_components)[order]
         self.lower_bounds_ = run.trace
         self.lower_bound_ = float(run.trace[-1])
         self.n_iter_ = run.n_iter
@@ -154,8 +168,8 @@ class SphericalKMeans(KMeansEstimator):
 
     Notes
     -----
-    scikit-learn's own checks pass, but for sample_weight_equivalence_on_dense_data and _on_sparse_data: starts are
-    drawn by row number, so that only from equal starts are weights and repeated rows the same.
+    Equal rows are merged and their weights added, and clusters without rows come last, so that labels have no gaps. The
+    order of rows does not matter, but to rounding.
 
     References
     ----------
@@ -189,13 +203,13 @@ class SphericalKMeans(KMeansEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _run(self, documents: Documents, mu: Floats, rng: np.random.Generator) -> KMeansFit:
+    def _run(self, part: Distinct, mu: Floats, rng: np.random.Generator) -> KMeansFit:
         return self._cluster(
-            documents.rows,
+            part.rows,
             mu,
             self.n_components,
             max_iter=self.max_iter,
-            weights=documents.weight,
+            weights=part.weight,
             threads=self._threads(),
         )
 
@@ -223,7 +237,8 @@ class FrequencySensitiveKMeans(KMeansEstimator):
     horizon : float or None
         Online: the number of rows that sizes remember; by default all.
     shuffle : bool
-        Online: read the rows in random order. Rows that come sorted by their cluster cannot be balanced.
+        Online: read the rows in random order, equal rows at once. Rows that come sorted by their cluster cannot be
+        balanced; without shuffling, order and copies matter.
     tol : float
         Batch: stop when at most this share of the rows changes its label. That may never happen; a warning tells.
     init, n_init, max_iter, warm_start, random_state, n_jobs
@@ -286,19 +301,24 @@ class FrequencySensitiveKMeans(KMeansEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _run(self, documents: Documents, mu: Floats, rng: np.random.Generator) -> KMeansFit:
+    def _part(self, documents: Documents) -> Distinct:
+        if self.mode == "online" and not self.shuffle:
+            return as_they_come(documents)
+        return super()._part(documents)
+
+    def _run(self, part: Distinct, mu: Floats, rng: np.random.Generator) -> KMeansFit:
         options: dict[str, Any] = {
             "score_by": self.frequency,
             "scale": self.kappa_0,
-            "weights": documents.weight,
+            "weights": part.weight,
         }
         if self.mode == "online":
-            order = rng.permutation(documents.rows.shape[0]) if self.shuffle else None
+            order = rng.permutation(part.rows.shape[0]) if self.shuffle else None
             return frequency_sensitive_online(
-                documents.rows, mu, self.n_components, horizon=self.horizon, order=order, **options
+                part.rows, mu, self.n_components, horizon=self.horizon, order=order, **options
             )
         return frequency_sensitive(
-            documents.rows,
+            part.rows,
             mu,
             self.n_components,
             max_iter=self.max_iter,
@@ -307,9 +327,9 @@ class FrequencySensitiveKMeans(KMeansEstimator):
             **options,
         )
 
-    def _keep(self, run: KMeansFit) -> None:
-        super()._keep(run)
-        self.concentrations_ = run.kappa
+    def _keep(self, run: KMeansFit, order: NDArray[np.int64]) -> None:
+        super()._keep(run, order)
+        self.concentrations_ = run.kappa[order]
 
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return scores(self.n_features_in_, self.concentrations_, self.frequency)  # type: ignore[arg-type]

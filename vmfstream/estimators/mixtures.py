@@ -8,17 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.arrays import Floats, Rows
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import dots
 from vmfstream.estimators.base import (
     ITERATION,
-    Documents,
     MixtureEstimator,
     labels_of,
     means_given,
 )
+from vmfstream.estimators.distinct import Distinct, distinct
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
 from vmfstream.mixtures import movmf, steps
+from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.seeding import one_hot
 
 STARTS = 3
@@ -80,16 +81,11 @@ class VMFMixture(MixtureEstimator):
     -----
     A sweep costs O(nnz K); beside ``X`` the fit needs O(D K + N) memory.
 
-    scikit-learn's own checks pass, but for four that cannot apply:
+    Equal rows are merged and their weights added, and components that no row belongs to come last, so that labels have
+    no gaps. The order of rows does not matter, but to rounding.
 
-    ===========================================  ====================================================================
-    check                                        reason
-    ===========================================  ====================================================================
-    estimator_sparse_array, _sparse_matrix       they take whatever has predict_proba and reads sparse matrices for a
-                                                 classifier
-    sample_weight_equivalence_on_dense_data,     starts are drawn by row number: only from equal starts are weights
-    sample_weight_equivalence_on_sparse_data     and repeated rows the same
-    ===========================================  ====================================================================
+    Of scikit-learn's own checks two cannot apply: those of sparse input take whatever has predict_proba for a
+    classifier.
 
     References
     ----------
@@ -169,27 +165,26 @@ class VMFMixture(MixtureEstimator):
         options: dict[str, Any] = {
             name: getattr(self, name) for name in ("concentration", "estimator", "max_iter", "tol", "soft_iter")
         }
-        start = start_given(self.init, documents, self.n_components, self._threads())
+        part = distinct(documents, self.n_components)
+        start = start_given(self.init, part, documents.weight, self.n_components, self._threads())
         run = movmf.fit(
-            documents.rows,
+            part.rows,
             self.n_components,
             rng=self._rng(),
             assignment="hard" if warm and self.assignment == "hybrid" else self.assignment,  # type: ignore[arg-type]
             init=self._mixture(documents.rows.dtype) if warm else start,
             n_init=1 if warm else self._number_of_starts(STARTS),
             anneal=self.anneal and not warm,
-            weights=documents.weight,
+            weights=part.weight,
             threads=self._threads(),
             **options,
         )
-        self._keep(run)
+        self._keep(run, documents, part.number)
         self._warn_of_empty()
         self._warn_unless(self.converged_, self.max_iter)
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the label of every row, (N,) int64: its most probable component, -1 for rows without direction."""
-        rows, _ = self._rows(X)
+    def _labels(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
         return steps.labels(rows, self._mixture(rows.dtype), threads=self._threads())
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -197,28 +192,28 @@ class VMFMixture(MixtureEstimator):
 
 
 def start_given(
-    init: str | ArrayLike, documents: Documents, k: int, threads: int, *, axial: bool = False
+    init: str | ArrayLike, part: Distinct, weight: Vector | None, k: int, threads: int, *, axial: bool = False
 ) -> str | Floats:
     """Return the start as fits take it: a name, or responsibilities (N, kp) from given labels or means.
 
     Parameters
     ----------
     init : a name of a start, labels (N,) below ``k``, or means (k, D); ValueError for others
-    documents : unit rows (N, D), and which of them are empty (N,)
+    part : what is fitted of the documents, (M, D)
+    weight : (N,) of the documents
     k : number of components
     threads : of the dot products with given means
     axial : count a mean and its opposite as one
     """
     if isinstance(init, str):
         return init
-    rows, empty, _ = documents
+    rows = part.rows
     given = np.asarray(init)
     if given.ndim == 1:
-        labels = _labels_given(given, len(empty), k)
-    else:
-        cosines = dots(rows, means_given(given, k, rows.shape[1], rows.dtype), threads=threads)[:, :k]
-        labels = labels_of(np.abs(cosines) if axial else cosines, empty)
-    return one_hot(np.where(empty, -1, labels), k, rows.dtype)
+        labels = np.where(part.number >= 0, _labels_given(given, len(part.number), k), -1)
+        return part.merged(one_hot(labels, k, rows.dtype), weight)
+    cosines = dots(rows, means_given(given, k, rows.shape[1], rows.dtype), threads=threads)[:, :k]
+    return one_hot(labels_of(np.abs(cosines) if axial else cosines, ~directed(rows)), k, rows.dtype)
 
 
 def _labels_given(given: NDArray[Any], n: int, k: int) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.watson import ESTIMATORS
 from vmfstream.estimators.base import ITERATION, MixtureEstimator, labels_of
+from vmfstream.estimators.distinct import distinct
 from vmfstream.estimators.kmeans import SphericalKMeans
 from vmfstream.estimators.mixtures import start_given
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number
@@ -60,7 +61,7 @@ class WatsonMixture(MixtureEstimator):
 
     Notes
     -----
-    scikit-learn's own checks pass, but for the four that `VMFMixture` names.
+    Rows and labels as of `VMFMixture`; of scikit-learn's own checks the same two cannot apply.
 
     References
     ----------
@@ -127,9 +128,10 @@ class WatsonMixture(MixtureEstimator):
         """
         documents = self._read(X, sample_weight)
         warm = self.warm_start and hasattr(self, "means_")
-        start = start_given(self.init, documents, self.n_components, self._threads(), axial=True)
+        part = distinct(documents, self.n_components)
+        start = start_given(self.init, part, documents.weight, self.n_components, self._threads(), axial=True)
         run = watson.fit(
-            documents.rows,
+            part.rows,
             self.n_components,
             rng=self._rng(),
             assignment=self.assignment,  # type: ignore[arg-type]
@@ -139,10 +141,10 @@ class WatsonMixture(MixtureEstimator):
             tol=self.tol,
             init=self._mixture(documents.rows.dtype) if warm else start,
             n_init=1 if warm else self._number_of_starts(),
-            weights=documents.weight,
+            weights=part.weight,
             threads=self._threads(),
         )
-        self._keep(run)
+        self._keep(run, documents, part.number)
         self._warn_of_empty()
         self._warn_unless(self.converged_, self.max_iter)
         return self
@@ -172,11 +174,6 @@ class DiametricalKMeans(SphericalKMeans):
     means_ : (K, D) axes, unit rows; weights_ : (K,) shares of the clusters; labels_ : (N,) int64
     lower_bounds_ : mean squared cosine in each sweep, which never falls; lower_bound_ : the last of them
     n_iter_, converged_, n_empty_rows_, n_features_in_
-
-    Notes
-    -----
-    scikit-learn's own checks pass, but for sample_weight_equivalence_on_dense_data and _on_sparse_data: starts are
-    drawn by row number, so that only from equal starts are weights and repeated rows the same.
 
     References
     ----------

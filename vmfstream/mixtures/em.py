@@ -6,7 +6,7 @@ an E-step, so that labels and statistics belong to exactly the parameters that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -18,7 +18,13 @@ from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import eligible
 
 DEAD = 0.5
-"""Weight, in documents, below which a component is dead and starts again from the document explained worst."""
+"""Weight, in documents, below which a component is dead and starts again from the document explained worst.
+
+A document weighs 1, or what a row weighs on average if that is less.
+"""
+
+TIE = 1e-10
+"""Relative difference of objectives that is rounding: which of two fits that end alike is kept must not hang on it."""
 
 S = TypeVar("S")
 
@@ -99,7 +105,7 @@ def climb(model: MixtureModel[S], x: Rows, mixture: Mixture, stop: Stop, weights
     weights : (N,) float64, how often each document was seen; once by default
     """
     taking_part = eligible(x, weights)
-    one = 1.0 if weights is None else float(weights[taking_part].mean())
+    one = 1.0 if weights is None else min(1.0, float(weights[taking_part].mean()))
     trace: list[float] = []
     labels = np.full(x.shape[0], -1, np.int64)
     spare = mixture.k
@@ -135,6 +141,11 @@ class Traced(Protocol):
 F = TypeVar("F", bound=Traced)
 
 
-def best_of(fits: Iterable[F]) -> F:
-    """Return the fit of largest objective, the first of equal ones."""
-    return max(fits, key=lambda run: float(run.trace[-1]))
+def best_of(fits: Iterable[F], objective: Callable[[F], float] = lambda fit: float(fit.trace[-1])) -> F:
+    """Return the first of the ``fits`` whose ``objective`` is the largest, up to rounding."""
+    every = iter(fits)
+    best = next(every)
+    for fit in every:
+        if objective(fit) - objective(best) > TIE * abs(objective(best)):
+            best = fit
+    return best

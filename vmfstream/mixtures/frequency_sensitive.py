@@ -202,7 +202,7 @@ def scores(d: int, kappa: Vector, score_by: Score) -> tuple[Vector, Vector]:
 def default_scale(
     x: Rows, mu: Floats, k: int, score_by: Score = "exact", *, weights: Vector | None = None, threads: int = 1
 ) -> float:
-    """Concentration of a cluster of average size, from the median m over rows of the largest cosine with a mean.
+    """Concentration of a cluster of average size, from the median m over documents of the largest cosine with a mean.
 
     Small clusters are favoured only while the derivative of the score in kappa is positive at m.
 
@@ -216,12 +216,13 @@ def default_scale(
     x : unit rows (N, D)
     mu : means (D, kp) of the ``k`` clusters
     score_by : "exact" or "asymptotic", as in `scores`
-    weights : (N,); rows of weight zero do not count
+    weights : (N,) float64, how often each row was seen; once by default
     threads : of the pass over ``x``
     """
     slope = np.full(k, SHARP)
     nearest = score(x, mu, slope, np.zeros(k), hard=True, threads=threads).loglik / SHARP
-    typical = float(np.median(nearest[eligible(x, weights)]))
+    taking_part = eligible(x, weights)
+    typical = _median(nearest[taking_part], None if weights is None else weights[taking_part])
     d = x.shape[1]
     if score_by == "asymptotic":
         return BELOW_PEAK * float(d - 1) / (2 * max(1 - typical, 1 - R_MAX))
@@ -230,9 +231,22 @@ def default_scale(
     return kappa * count.unit / count.average
 
 
+def _median(values: Vector, weights: Vector | None) -> float:
+    """Median of ``values`` (N,), each of which was seen as often as ``weights`` (N,) say."""
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    seen = np.cumsum(weights[order])
+    middle = [np.searchsorted(seen, 0.5 * seen[-1], side) for side in ("left", "right")]
+    return float(values[order[np.minimum(middle, len(order) - 1)]].mean())
+
+
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Sizes of clusters in the scores: of an average cluster, and of a single document."""
+    """Sizes of clusters in the scores: of an average cluster, and of a single document.
+
+    A document weighs 1, or what a row weighs on average if that is less.
+    """
 
     average: float
     unit: float
@@ -242,7 +256,7 @@ class _Count:
         taking_part = eligible(x, weights)
         rows = int(taking_part.sum())
         total = float(rows if weights is None else weights[taking_part].sum())
-        return cls(total / k, total / rows)
+        return cls(total / k, min(1.0, total / rows))
 
     def concentrations(self, scale: float, sizes: Vector) -> Vector:
         return scale * self.average / np.maximum(sizes, self.unit)

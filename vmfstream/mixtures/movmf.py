@@ -243,7 +243,9 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> M
     if isinstance(start, Mixture):  # its concentration says nothing about the documents yet
         sums = sweep(x, mixture, weights=weights, threads=threads).sums
         mixture = estimate(sums, mixture.mu, "shared", estimator, model.kappa)
-    betas = temperatures(ANNEAL * melting(x, mixture, threads=threads) if beta0 is None else beta0, factor)
+    if beta0 is None:
+        beta0 = ANNEAL * melting(x, mixture, weights=weights, threads=threads)
+    betas = temperatures(beta0, factor)
     for beta in betas:
         sums = sweep(x, mixture, beta, weights=weights, threads=threads).sums
         kappa = mixture.kappa if beta < FROZEN_BELOW else model.kappa

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Mixture
-from vmfstream.directional.sphere import cosine_plus_plus
+from vmfstream.directional.sphere import cosine_plus_plus, drawing_order
 from vmfstream.mixtures.columns import dense_rows, directed, eligible
 from vmfstream.mixtures.kmeans import spherical_kmeans
 
@@ -40,8 +40,9 @@ def one_hot(labels: NDArray[np.integer], k: int, dtype: np.typing.DTypeLike = np
 def random_responsibilities(x: Rows, k: int, rng: np.random.Generator) -> Floats:
     """Responsibilities (N, kp) drawn uniformly from the simplex, zero for rows without direction."""
     resp = np.zeros((x.shape[0], padded(k)), x.dtype)
-    resp[:, :k] = rng.dirichlet(np.ones(k), size=x.shape[0])
-    resp[~directed(x)] = 0
+    order = drawing_order(x)
+    order = order[directed(x)[order]]
+    resp[order, :k] = rng.dirichlet(np.ones(k), size=len(order))
     return resp
 
 

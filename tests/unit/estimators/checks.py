@@ -11,10 +11,6 @@ EXPECTS_CLASSIFIER = dict.fromkeys(
     ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
     "the check asks every estimator with predict_proba for the tags of a classifier, which a clusterer lacks",
 )
-STARTS_BY_ROW = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-    "starts are drawn by row number: only from equal starts are weights and repeated rows the same",
-)
 RIVER_METHOD = {"check_estimator_tags_renamed": "river's estimators have a method that scikit-learn once had too"}
 """Checks of scikit-learn that must fail, and why: once they pass, the tests fail until the entry is removed."""
 

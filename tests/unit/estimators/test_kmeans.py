@@ -9,7 +9,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.unit.estimators.checks import STARTS_BY_ROW
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
 
@@ -20,7 +19,6 @@ from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMean
         FrequencySensitiveKMeans(3, random_state=0),
         FrequencySensitiveKMeans(3, mode="online", frequency="asymptotic", random_state=0),
     ],
-    expected_failed_checks=lambda _: STARTS_BY_ROW,
 )
 @pytest.mark.filterwarnings("ignore:.* has not converged", "ignore:.* puts all rows into")  # labels of few rows swing
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:

@@ -15,7 +15,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.data import corpus_file
-from tests.unit.estimators.checks import EXPECTS_CLASSIFIER, STARTS_BY_ROW
+from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, hard_text, vmf_rows
 from vmfstream import datasets
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio, log_c_uniform
@@ -29,7 +29,7 @@ from vmfstream.estimators.watson import WatsonMixture
         VMFMixture(n_components=3, max_iter=300, random_state=0),
         VMFMixture(3, assignment="hybrid", concentration="own", estimator="debiased", max_iter=300, random_state=0),
     ],
-    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER | STARTS_BY_ROW,
+    expected_failed_checks=lambda _: EXPECTS_CLASSIFIER,
 )
 @pytest.mark.filterwarnings("ignore:.* puts all rows into")  # some checks have no clusters
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
@@ -98,7 +98,7 @@ def test_every_option_changes_the_result() -> None:
 
 def test_restarts_keep_the_best() -> None:
     x, _ = hard_text(np.random.default_rng(1))
-    one, many = (VMFMixture(6, n_init=n, anneal=False, random_state=2).fit(x) for n in (1, 5))
+    one, many = (VMFMixture(6, n_init=n, anneal=False, random_state=0).fit(x) for n in (1, 5))
     assert many.lower_bound_ > one.lower_bound_
 
 
@@ -194,7 +194,7 @@ def test_weights_of_a_small_total_are_relative(kind: Any, scale: float) -> None:
 
 
 def test_a_fit_that_leaves_one_cluster_warns() -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     x = directions(rng, 30, 200)
     with pytest.warns(ConvergenceWarning, match="VMFMixture puts all rows into 1 of 3 clusters"):
         VMFMixture(3, random_state=0).fit(x)

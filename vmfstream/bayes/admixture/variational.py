@@ -28,11 +28,9 @@ from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
 from vmfstream.directional.kernels import accumulate, dots, padded
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import directed
+from vmfstream.mixtures.em import TIE
 from vmfstream.mixtures.seeding import start_from
 from vmfstream.mixtures.sums import Sums
-
-TIE = 1e-10
-"""Relative difference of bounds that is rounding: which of two starts that end alike is kept must not hang on it."""
 
 SWEEPS, STILL = 20, 1e-3
 """Most steps of a document's own proportions in one visit, and the change per vector at which they rest."""

@@ -16,6 +16,7 @@ from vmfstream.bayes.factors.weights import Dirichlet, WeightsPrior
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.annealing import ANNEAL, melting
+from vmfstream.mixtures.em import TIE
 from vmfstream.mixtures.seeding import one_hot, random_responsibilities, seed_labels
 from vmfstream.mixtures.steps import m_step
 
@@ -71,7 +72,8 @@ def best_of(
         if isinstance(start, str) and start == "annealed":
             resp = annealed(x, resp, k, prior, weights=weights)
         found = run(resp, prior)
-        best = found if best is None or bound(found) > bound(best) else best
+        if best is None or bound(found) - bound(best) > TIE * abs(bound(best)):
+            best = found
     if best is None:
         raise ValueError(f"n_init must be at least 1; got {n_init}")
     return best

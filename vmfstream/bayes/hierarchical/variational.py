@@ -39,6 +39,7 @@ from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import accumulate, padded
 from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.concentration import shared_concentration
+from vmfstream.mixtures.em import best_of
 
 TREE_SWEEPS = 5
 """Sweeps of directions and concentrations for one of the labels: they cost less, and need more."""
@@ -163,7 +164,7 @@ def fit_hierarchy(
         resp[:, :k] = resp[:, arrange(tree, accumulate(x, resp), nk, rng)]
         prior = moment_tree_prior(x, resp, tree, alpha=alpha, leaf=leaf)
         fits.append(fit_tree(x, resp, tree, prior, scheme, learn=learn, max_iter=max_iter, tol=tol))
-    return max(fits, key=lambda fit: float(fit.trace.max()))
+    return best_of(fits, lambda fit: float(fit.trace.max()))
 
 
 def started(x: Rows, resp0: Floats, tree: Tree, prior: TreePrior, scheme: Scheme) -> TreeState:

@@ -26,6 +26,7 @@ from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import column_norms, directed
+from vmfstream.mixtures.em import best_of
 
 Inference: TypeAlias = Literal["filter", "smoother", "meanfield"]
 
@@ -155,7 +156,7 @@ def evolve(
         raise ValueError(f"n_components: expected at most the {directions} rows with a direction in {where}, got {k}")
     begun = (_begun(seen, sizes, k, options, rng, resp) for resp in annealed_starts(seen, k, rng, starts))
     fits = [_evolved(xs, start, k, options) for start in begun]
-    return max(fits, key=lambda fit: float(fit.trace.max()))
+    return best_of(fits, lambda fit: float(fit.trace.max()))
 
 
 def extended(past: Evolution, xs: Sequence[Rows]) -> Evolution:

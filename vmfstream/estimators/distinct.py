@@ -1,0 +1,66 @@
+"""Rows as a fit sees them: every one once, with its weight, in an order that depends on the rows alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vmfstream.arrays import Floats, Rows, Vector
+from vmfstream.directional.params import ChunkedMatrix
+from vmfstream.directional.sphere import row_keys
+from vmfstream.estimators.base import Documents
+from vmfstream.mixtures.columns import eligible
+
+
+class Distinct(NamedTuple):
+    """What is fitted, and where the documents are in it."""
+
+    rows: Rows
+    """(M, D) unit rows; those in chunks stay as they are, and are drawn from in the order of the others."""
+    weight: Vector | None
+    """(M,) how often each was seen; None if all were once."""
+    number: NDArray[np.int64]
+    """(N,) which of the rows each document is, -1 where it takes no part."""
+
+    def merged(self, resp: Floats, weight: Vector | None) -> Floats:
+        """Return responsibilities (M, kp) of the rows from those of the documents, (N, kp), of some ``weight`` (N,)."""
+        if isinstance(self.rows, ChunkedMatrix):
+            return resp
+        at = np.flatnonzero(self.number >= 0)
+        mass = np.ones(len(at)) if weight is None else weight[at]
+        sums = csr_array((mass, (self.number[at], at)), shape=(self.rows.shape[0], len(resp)))
+        total = np.maximum(sums.sum(axis=1), np.finfo(np.float64).tiny)
+        return np.asarray((sums @ resp) / total[:, None]).astype(resp.dtype)
+
+
+def as_they_come(documents: Documents) -> Distinct:
+    """Take documents one by one, in their order."""
+    return Distinct(documents.rows, documents.weight, _numbered(documents.empty))
+
+
+def distinct(documents: Documents, k: int) -> Distinct:
+    """Merge equal documents, whose weights are added, and sort them, so that weights are the same as repeated rows.
+
+    Documents without direction or weight are left out. Where fewer than ``k`` differ they are sorted only.
+    """
+    rows, empty, weight = documents
+    if isinstance(rows, ChunkedMatrix):
+        return Distinct(rows.drawn_in(np.argsort(row_keys(rows), kind="stable")), weight, _numbered(empty))
+    taking_part = np.flatnonzero(eligible(rows, weight))
+    keys = row_keys(rows)[taking_part]
+    order = np.argsort(keys, kind="stable")
+    taking_part, keys = taking_part[order], keys[order]
+    new = np.append(True, keys[1:] != keys[:-1])
+    if np.count_nonzero(new) < k:
+        new[:] = True
+    number = np.full(len(empty), -1)
+    number[taking_part] = np.cumsum(new) - 1
+    mass = np.bincount(number[taking_part], None if weight is None else weight[taking_part]).astype(np.float64)
+    return Distinct(rows[taking_part[new]], None if (mass == 1).all() else mass, number)
+
+
+def _numbered(empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+    return np.where(empty, -1, np.arange(len(empty)))
