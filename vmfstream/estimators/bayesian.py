@@ -212,10 +212,11 @@ class BayesianVMFMixture(BayesianEstimator):
             )
 
         found: gibbs.GibbsFit = self._best(documents, run, self.alpha)
+        self._label(found.resp, documents.empty)
         factor = point_factor(rows.shape[1], found.kappa)
         self._believe(found.f, found.gamma, factor, found.rho / found.rho.sum())
         self._uncertainty = of_draws(found)
-        self._traced(found.resp, documents.empty, found.trace, True)
+        self._traced(found.trace, True)
 
     def _climb(self, documents: Documents) -> None:
         options: dict[str, Any] = {
@@ -226,12 +227,13 @@ class BayesianVMFMixture(BayesianEstimator):
             return fit_modes(documents.rows, resp, self.n_components, prior, **options)
 
         found: ModeFit = self._best(documents, run, self.alpha)
-        self.weights_ = found.mixture.pi
-        self.means_ = components_by_rows(found.mixture.mu, self.n_components)
-        self.concentrations_ = found.mixture.kappa
+        self._label(found.resp, documents.empty)
+        self.weights_ = found.mixture.pi[self._order]
+        self.means_ = components_by_rows(found.mixture.mu, self.n_components)[self._order]
+        self.concentrations_ = found.mixture.kappa[self._order]
         self.certainties_ = np.full(self.n_components, np.inf)
         self._uncertainty = None
-        self._traced(found.resp, documents.empty, found.trace, found.converged)
+        self._traced(found.trace, found.converged)
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], Vector]:
         if self.inference == "map":

@@ -24,7 +24,9 @@ from vmfstream.estimators.base import (
     MixtureEstimator,
     components_by_rows,
     labels_of,
+    occupied_first,
     padded_columns,
+    renumbered,
 )
 from vmfstream.estimators.distinct import as_they_come
 from vmfstream.estimators.mixtures import start_given
@@ -55,6 +57,7 @@ class BayesianEstimator(MixtureEstimator):
     certainties_: Vector
     _uncertainty: Uncertainty | None
     _factor: KappaFactor
+    _order: NDArray[np.int64]
 
     def concentration_interval(self, mass: float = 0.95) -> Vector:
         """Return central credible intervals of the concentrations, (K, 2), that hold the probability ``mass``.
@@ -64,14 +67,14 @@ class BayesianEstimator(MixtureEstimator):
         ValueError
             If ``mass`` is outside (0, 1), or the fit is a mode.
         """
-        return np.broadcast_to(self._known().concentrations(mass), (self.n_components, 2)).copy()
+        return np.broadcast_to(self._known().concentrations(mass), (self.n_components, 2))[self._order]
 
     def weight_interval(self, mass: float = 0.95) -> Vector:
         """Return central credible intervals of the weights, (K, 2), that hold the probability ``mass``.
 
         Errors as of `concentration_interval`.
         """
-        return self._known().weights(mass)
+        return self._known().weights(mass)[self._order]
 
     def mean_radius(self, mass: float = 0.95) -> Vector:
         """Return the angles about the means, (K,) in radians, that hold the directions with probability ``mass``.
@@ -110,22 +113,28 @@ class BayesianEstimator(MixtureEstimator):
 
     def _take(self, found: variational.FlatFit, rule: Any, empty: NDArray[np.bool_]) -> None:
         """Take the fitted attributes from a variational fit."""
+        self._label(found.resp, empty)
         factor = exact_partition(self.n_features_in_, found.kappa) if rule == "bounding" else found.kappa
         self._believe(found.f, found.gamma, factor, found.weights.mean)
         self._uncertainty = of_factors(found, rule)
-        self._traced(found.resp, empty, found.trace, found.converged)
+        self._traced(found.trace, found.converged)
+
+    def _label(self, resp: Floats, empty: NDArray[np.bool_]) -> None:
+        """Take the labels; components without rows become the last ones, from here on."""
+        labels = labels_of(resp[:, : self.n_components], empty)
+        self._order = occupied_first(labels, self.n_components)
+        self.labels_ = renumbered(labels, self._order)
 
     def _believe(self, f: Floats, gamma: Vector, factor: KappaFactor, weights: Vector) -> None:
         """Take the fitted attributes from natural vectors (D, kp), their lengths and the rest."""
         lengths = np.where(gamma > 0, gamma, 1.0).astype(f.dtype)
-        self.means_ = components_by_rows(f, self.n_components) / lengths[:, None]
-        self.certainties_ = gamma
-        self._factor = factor
-        self.concentrations_ = np.broadcast_to(factor.mean, self.n_components).copy()
-        self.weights_ = weights
+        self.means_ = (components_by_rows(f, self.n_components) / lengths[:, None])[self._order]
+        self.certainties_ = gamma[self._order]
+        self._factor = factor.taken(self._order)
+        self.concentrations_ = np.broadcast_to(self._factor.mean, self.n_components).copy()
+        self.weights_ = weights[self._order]
 
-    def _traced(self, resp: Floats, empty: NDArray[np.bool_], trace: Vector, converged: bool) -> None:
-        self.labels_ = labels_of(resp[:, : self.n_components], empty)
+    def _traced(self, trace: Vector, converged: bool) -> None:
         self.lower_bounds_ = trace
         self.lower_bound_ = float(trace[-1])
         self.n_iter_ = len(trace)

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 from vmfstream.arrays import Rows
 from vmfstream.directional.params import ChunkedMatrix
 from vmfstream.directional.sphere import unit_rows
-from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
+from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of, occupied_first, renumbered
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
 from vmfstream.online.belief_update import up_to_date
@@ -134,7 +134,9 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         self.partial_fit(X)
         rows, empty = self._rows(X)
         resp, density = self._posterior(rows)
-        self._tell(density, labels_of(resp[:, : len(self.weights_)], empty))
+        labels = labels_of(resp, empty)
+        self._order = occupied_first(labels, len(resp.T))  # topics without rows come last, until more is learnt
+        self._tell(density, renumbered(labels, self._order))
         return self
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> OnlineVMFMixture:
@@ -193,7 +195,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         if not self.__sklearn_is_fitted__():
             return np.zeros(len(documents), np.int64)
         resp, _ = self._posterior(self._matrix([finite_numbers(x) for x in documents], learn=False))
-        return np.asarray(self.topic_ids_[resp[:, : self._state.k].argmax(axis=1)])
+        return np.asarray(self.topic_ids_[resp.argmax(axis=1)])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
@@ -203,14 +205,14 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         """Weights of the topics, (K,)."""
         state = self._state
         weights = state.n[: state.k] + state.open.n[: state.k] + self.alpha
-        return np.asarray(weights / weights.sum())
+        return np.asarray(weights / weights.sum())[self._order]
 
     @property
     def means_(self) -> NDArray[np.float32]:  # type: ignore[override]
         """Mean directions, (K, D); a topic that has none is zero."""
         state = up_to_date(self._state)
         lengths = np.maximum(state.gamma[: state.k], np.finfo(np.float64).tiny)
-        return np.asarray(components_by_rows(state.f[:, : state.k] / lengths.astype(np.float32), state.k))
+        return np.asarray(components_by_rows(state.f[:, : state.k] / lengths.astype(np.float32), state.k))[self._order]
 
     @property
     def concentrations_(self) -> NDArray[np.float64]:  # type: ignore[override]
@@ -220,7 +222,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     @property
     def topic_ids_(self) -> NDArray[np.int64]:
         """Numbers that topics keep when their order changes, (K,)."""
-        return self._state.ids.copy()
+        return self._state.ids[self._order]
 
     @property
     def _state(self) -> TrackState:
@@ -246,6 +248,7 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
 
     def _learn(self, x: Rows) -> None:
         info = self._stream.learn(x.astype(np.float32, copy=False))
+        self._order = np.arange(self._stream.state.k if self._stream.state else 0)
         self.n_documents_seen_ += x.shape[0]
         self._tell(info.loglik, info.label.astype(np.int64))
 
@@ -257,7 +260,8 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         # BLAS sums dense rows in an order that depends on their number: in single precision it would show in the scores
         precision = np.float64 if isinstance(rows, np.ndarray) else np.float32
-        return self._stream.posterior(rows.astype(precision, copy=False))
+        resp, density = self._stream.posterior(rows.astype(precision, copy=False))
+        return resp[:, self._order], density
 
     def _name_features(self) -> None:
         """Begin to number features; rows without names cannot be continued by rows with names."""

@@ -13,7 +13,7 @@ from vmfstream.arrays import Rows
 from vmfstream.bayes.factors.concentration import RULES
 from vmfstream.bayes.temporal.fitting import Evolution, EvolutionOptions, evolve, extended
 from vmfstream.directional.params import ChunkedMatrix
-from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of
+from vmfstream.estimators.base import ITERATION, MixtureEstimator, components_by_rows, labels_of, occupied_first
 from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Names, Nothing, Number, Whole
 
 LONGEST_SILENCE = 1000
@@ -165,6 +165,8 @@ class TemporalVMFMixture(MixtureEstimator):
         first, sizes = _sizes(numbers, int(numbers.min()))
         evolution = evolve(_ordered(rows, order), sizes, self.n_components, self._options(), self._rng(), self.n_init)
         self.slices_ = first + np.arange(len(sizes))
+        found = labels_of(np.concatenate([r[:, : self.n_components] for r in evolution.resps]), empty[order])
+        self._order = occupied_first(found, self.n_components)
         self._take(evolution, order, empty)
         self.lower_bounds_ = evolution.trace
         self.lower_bound_ = float(evolution.trace.max())
@@ -218,7 +220,8 @@ class TemporalVMFMixture(MixtureEstimator):
         return rows
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        return self._evolution.predicted(rows)
+        resp, density = self._evolution.predicted(rows)
+        return resp[:, self._order], density
 
     def _options(self) -> EvolutionOptions:
         return EvolutionOptions(
@@ -240,19 +243,19 @@ class TemporalVMFMixture(MixtureEstimator):
 
     def _take(self, evolution: Evolution, order: NDArray[np.int64], empty: NDArray[np.bool_]) -> None:
         """Show a fit; ``order`` (N,) is where the rows of its slices stood."""
-        k = self.n_components
-        vectors = np.stack([components_by_rows(f, k) for f in evolution.f])
+        k, shown = self.n_components, self._order
+        vectors = np.stack([components_by_rows(f, k)[shown] for f in evolution.f])
         norms = np.linalg.norm(vectors, axis=2, keepdims=True)
         self._evolution = evolution
         self.means_ = vectors / np.where(norms > 0, norms, 1)
         self.certainties_ = np.asarray(norms[:, :, 0], np.float64)
-        self.slice_weights_ = evolution.weights
-        self.weights_ = evolution.state.weights.weights[-1]
-        self.concentrations_ = np.broadcast_to(evolution.kappa.mean, k).copy()
+        self.slice_weights_ = evolution.weights[:, shown]
+        self.weights_ = evolution.state.weights.weights[-1][shown]
+        self.concentrations_ = np.broadcast_to(evolution.kappa.mean, k)[shown]
         self.persistence_ = evolution.omega
         self.converged_ = evolution.converged
         labels = np.empty(len(order), np.int64)
-        labels[order] = labels_of(np.concatenate([r[:, :k] for r in evolution.resps]), empty[order])
+        labels[order] = labels_of(np.concatenate([r[:, shown] for r in evolution.resps]), empty[order])
         self.labels_ = labels
 
 

@@ -9,12 +9,12 @@ q(u) ~ exp( -n ell_D(e^u) + T e^u - (u - m)^2 / (2 s2) ). It is integrated on a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
 from vmfstream.arrays import Vector
@@ -51,6 +51,12 @@ class KappaFactor:
     log_mean: Vector
     log_var: Vector
     kl: Vector
+
+    def taken(self, order: NDArray[np.int64]) -> KappaFactor:
+        """Return it for topics in another ``order``, (k,); one that they share stays."""
+        if len(self.mean) == 1:
+            return self
+        return KappaFactor(*(getattr(self, one.name)[order] for one in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
