@@ -87,7 +87,8 @@ class BayesianVMFMixture(BayesianEstimator):
 
     Notes
     -----
-    A sweep costs O(nnz K + D K). Densities of new rows have the directions integrated out.
+    A sweep costs O(nnz K + D K). Densities of new rows have directions and concentrations integrated
+    out.
 
     The defaults predict unseen rows well. To recover classes of which there are fewer than components,
     ``init="annealed"`` with a ``prior_cosine`` near 0.95 does better, for it leaves components empty, and predicts

@@ -8,18 +8,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import directions, nmi, vmf_rows
-from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.concentration import RULES, KappaPrior, kappa_quantiles, quadrature_factor
 from vmfstream.bayes.factors.priors import moment_prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.predictive import predictive
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.estimators.bayesian import BayesianVMFMixture
 from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
+from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
+from vmfstream.estimators.temporal import TemporalVMFMixture
 from vmfstream.mixtures.movmf import annealed_fit
 from vmfstream.mixtures.seeding import one_hot
 
@@ -161,3 +164,42 @@ def test_bad_input_is_named() -> None:
         mode.concentration_interval()
     with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
         BayesianVMFMixture(3, max_iter=1, random_state=0).fit(x)
+
+
+INTEGRATED = [
+    *(BayesianVMFMixture(2, kappa=rule) for rule in RULES),
+    BayesianVMFMixture(2, concentration="own"),
+    BayesianVMFMixture(2, inference="gibbs"),
+    DirichletProcessVMFMixture(2),
+    HierarchicalVMFMixture(2),
+    TemporalVMFMixture(2, kappa="quadrature"),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "d"),
+    [(one, d) for one in INTEGRATED for d in (2, 3) if d == 3 or one.get_params()["kappa"] != "bounding"],
+    ids=str,
+)
+def test_densities_integrate_to_one_however_few_the_rows(estimator: Any, d: int) -> None:
+    """With the mean of the log partition function instead of its integral they integrated to .96."""
+    rng = np.random.default_rng(0)
+    fitted = clone(estimator).set_params(random_state=0).fit(np.eye(d)[[0, 0, 1, 1]] + 0.3 * rng.normal(size=(4, d)))
+    turn = np.arange(720) * np.pi / 360
+    height, mass = np.polynomial.legendre.leggauss(200) if d == 3 else (np.zeros(1), np.full(1, 2.0))
+    z, angle = (grid.ravel() for grid in np.meshgrid(height, turn, indexing="ij"))
+    points = np.stack([np.sqrt(1 - z**2) * np.cos(angle), np.sqrt(1 - z**2) * np.sin(angle), z], axis=1)[:, :d]
+    density = np.exp(fitted.score_samples(points))
+    assert density @ np.repeat(mass / 2, 720) / 720 == pytest.approx(1.0, abs=1e-9)
+
+
+def test_concentrations_are_integrated_by_their_factor() -> None:
+    d, n, t, law = 3, 4.0, 3.2, KappaPrior(1.0, 0.5)
+    factor = quadrature_factor(d, n, t, law)
+    f, gamma = np.zeros((d, 16)), np.array([20.0])
+    f[0, 0] = 20.0
+    x = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]])
+    kappas = kappa_quantiles(d, n, t, law, (np.arange(2000) + 0.5) / 2000)[0]
+    each = np.exp([predictive(x, f, gamma, float(kappa), np.zeros(1)) for kappa in kappas])
+    assert predictive(x, f, gamma, factor, np.zeros(1)) == pytest.approx(np.log(each.mean(axis=0)), abs=0.08)
+    assert np.abs(predictive(x, f, gamma, float(factor.mean[0]), np.zeros(1)) - np.log(each.mean(axis=0))).max() > 0.3
