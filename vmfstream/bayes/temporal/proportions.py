@@ -17,7 +17,7 @@ from typing import Literal, Protocol, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import digamma, gammaln, logsumexp, softmax
+from scipy.special import digamma, gammaln, logsumexp, polygamma, softmax
 
 from vmfstream.arrays import Vector
 from vmfstream.bayes.factors.weights import dirichlet_divergence, expected_log_weights
@@ -169,8 +169,8 @@ class LogisticNormal:
 
     @property
     def weights(self) -> Vector:
-        """Weights at the smoothed means, (T, k)."""
-        return np.asarray(softmax(self.eta, axis=1))
+        """Expected weights (T, k)."""
+        return expected_softmax(self.eta, self.var[:, None])
 
     def renewed(self, counts: Vector) -> Self:
         """Kalman filter and smoother on the pseudo-observations, about the last means, several times."""
@@ -188,7 +188,7 @@ class LogisticNormal:
     def ahead(self) -> Self:
         """Mean of the last slice; the variance is that of the posterior's own curvature, which is less than N / 2."""
         before = self.first if len(self.eta) == 1 else self.var[-2] + self.step
-        pi = self.weights[-1]
+        pi = softmax(self.eta[-1])
         var = 1.0 / (1.0 / before + self.seen[-1] * float(np.mean(pi * (1 - pi)))) + self.step
         return replace(self, start=self.eta[-1], first=var, eta=self.eta[-1:], var=np.array([var]), seen=np.zeros(1))
 
@@ -244,12 +244,33 @@ class DirichletWalk:
         return replace(self, eta=eta, rho=self._prior(eta) + counts)
 
     def ahead(self) -> Self:
-        """The last value of the walk is where the next step starts."""
+        """The last value of the walk is where the next step starts, as uncertain as the slices leave it.
+
+        The variance is that of the curvature at the best values.
+        """
         last = self.eta[-1:]
-        return replace(self, start=last[0], first=self.step, eta=last, rho=self._prior(last))
+        var = self.first
+        for eta, rho in zip(self.eta, self.rho, strict=True):
+            var = 1.0 / (1.0 / var + self._information(eta, rho)) + self.step
+        return replace(self, start=last[0], first=var, eta=last, rho=self._floored(expected_softmax(last, var)))
+
+    def _information(self, eta: Vector, rho: Vector) -> float:
+        """Curvature of the log-likelihood of a slice's counts in ``eta``, its mean over the k - 1 directions."""
+        k = len(eta)
+        if k == 1:
+            return 0.0
+        prior, a = self._prior(eta), softmax(eta)
+        slope = self.strength * (digamma(rho) - digamma(prior))
+        bend = self.strength**2 * (polygamma(1, rho) - polygamma(1, prior))
+        turned = np.diag(a) - np.outer(a, a)
+        curved = a * ((np.eye(k) - a) ** 2 - a * (1 - a)).sum(axis=1)
+        return max(0.0, -float(bend @ (turned**2).sum(axis=1) + slope @ curved) / (k - 1))
 
     def _prior(self, eta: Vector) -> Vector:
-        return np.asarray(np.maximum(self.strength * softmax(eta, axis=1), 1e-10))
+        return self._floored(softmax(eta, axis=-1))
+
+    def _floored(self, a: Vector) -> Vector:
+        return np.asarray(np.maximum(self.strength * a, 1e-10))
 
     def _walk(self, eta: Vector) -> tuple[float, Vector]:
         """Minus log-density of the walk, without constants, and its gradient."""
@@ -258,6 +279,18 @@ class DirichletWalk:
         slope = pull.copy()
         slope[:-1] -= pull[1:]
         return 0.5 * float((steps * pull).sum()), slope
+
+
+def expected_softmax(eta: Vector, var: ArrayLike) -> Vector:
+    """Return about E[softmax], (..., k), for log-weights of means ``eta`` (..., k) and variances ``var``.
+
+    softmax(eta / sqrt(1 + pi var / 4)): a logistic function is nearly a probit, whose expectation is known.
+
+    References
+    ----------
+    [Mac92] MacKay 1992, The evidence framework applied to classification networks, eq. (10).
+    """
+    return np.asarray(softmax(eta / np.sqrt(1 + 0.25 * np.pi * np.asarray(var)), axis=-1))
 
 
 def _smoothed_walk(
