@@ -21,10 +21,10 @@ Docstrings name their sources by these marks:
           Bioinformatics 19, 2003.
 [GY14]    Gopal, Yang: Von Mises-Fisher clustering models. ICML 2014.
 [Li]      Li: Dirichlet-vMF mixture model. arXiv:1702.07495, 2017.
-[Mac92]   MacKay: The evidence framework applied to classification networks. Neural Computation 4, 1992.
 [MC2]     Nguyen, Phung, Nguyen, Venkatesh, Bui: Bayesian nonparametric multilevel clustering with group-level contexts.
           ICML 2014.
 [MJ00]    Mardia, Jupp: Directional statistics. Wiley 2000.
+[Mac92]   MacKay: The evidence framework applied to classification networks. Neural Computation 4, 1992.
 [S12]     Sra: A short note on parameter approximation for von Mises-Fisher distributions. Computational Statistics 27,
           2012.
 [SK13]    Sra, Karp: The multivariate Watson distribution. Journal of Multivariate Analysis 114, 2013.

@@ -21,7 +21,7 @@ from scipy.special import gammaln
 
 from vmfstream.arrays import Vector
 from vmfstream.directional.bessel_scalars import ell as ell
-from vmfstream.directional.bessel_scalars import inv_ratio, terms
+from vmfstream.directional.bessel_scalars import ell_gap, inv_ratio, terms
 from vmfstream.directional.checks import dimensions, elementwise, first_bad, not_negative, resultants
 
 R_MAX = 0.9999
@@ -57,6 +57,12 @@ def _terms_each(d: Vector, kappa: Vector, out: Vector) -> None:
 def _ell_each(d: Vector, kappa: Vector, out: Vector) -> None:
     for i in range(d.size):
         out[0, i] = ell(d[i], kappa[i])
+
+
+@njit(cache=True)
+def _gap_each(d: Vector, kappa: Vector, out: Vector) -> None:
+    for i in range(d.size):
+        out[0, i] = ell_gap(d[i], kappa[i])
 
 
 @njit(cache=True)
@@ -141,6 +147,14 @@ def vmf_terms(d: ArrayLike, kappa: ArrayLike) -> VmfTerms:
     (0.537315, 0.462685)
     """
     return VmfTerms(*elementwise(_terms_each, 4, dimensions(d), not_negative("kappa", kappa)))
+
+
+def partition_gap(d: ArrayLike, kappa: ArrayLike) -> Vector:
+    """Return kappa - ell_d(kappa), to digits that a difference loses where kappa is large.
+
+    Parameters and errors as in :func:`vmf_terms`.
+    """
+    return elementwise(_gap_each, 1, dimensions(d), not_negative("kappa", kappa))[0]
 
 
 def log_partition(d: ArrayLike, kappa: ArrayLike) -> Vector:

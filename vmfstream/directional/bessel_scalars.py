@@ -140,6 +140,24 @@ def ell(d: float, kappa: float) -> float:
 
 
 @njit(cache=True)
+def ell_gap(d: float, kappa: float) -> float:
+    """Return kappa - ell_d(kappa), which is small where kappa is large, to its own digits; arguments as in `ell`."""
+    nu = 0.5 * d - 1.0
+    s = math.hypot(nu, kappa)
+    if s < _SMALL_S or kappa * kappa <= 2.0 * d:
+        return kappa - math.log1p(_series(0.5 * d, 0.25 * kappa * kappa))
+    ratio = nu / s
+    m = _debye_sum(s, ratio * ratio)
+    above = nu * (nu / (s + kappa))  # s - kappa
+    if nu <= _SMALL_NU:
+        scale = nu * math.log(2.0 / (nu + s)) - 0.5 * math.log(2.0 * math.pi * s)
+        return -above - math.lgamma(nu + 1.0) - scale - math.log(m)
+    lead = kappa * (kappa / (s + nu))  # s - nu
+    m_zero = _debye_sum(nu, 1.0)
+    return nu - above + nu * math.log1p(0.5 * lead / nu) + 0.5 * math.log1p(lead / nu) - math.log(m / m_zero)
+
+
+@njit(cache=True)
 def terms(d: float, kappa: float) -> tuple[float, float, float, float]:
     """Return (ell, A, A', 1 - A) of one dimension and one concentration; compiled, unchecked.
 

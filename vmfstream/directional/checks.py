@@ -88,7 +88,10 @@ def unit_vector(name: str, given: ArrayLike) -> Vector:
 
 
 def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
-    """Return ``x`` as csr_array or array; raise ValueError unless its rows are unit vectors of dimension ``d``."""
+    """Return ``x`` as csr_array or array of rows of unit length, which they may miss by a thousandth.
+
+    Raises ValueError unless the rows are unit vectors of dimension ``d``.
+    """
     rows: Any = csr_array(x) if issparse(x) else np.asarray(x, dtype=np.float64)
     if rows.ndim not in (1, 2) or (d is not None and rows.shape[-1] != d):
         wanted = "d" if d is None else d
@@ -98,7 +101,9 @@ def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
     bad = np.flatnonzero(~(np.abs(norms - 1.0) <= _UNIT))
     if bad.size:
         raise ValueError(f"x: expected rows of unit length, got length {norms[bad[0]]:g} in row {bad[0]}")
-    return rows
+    if issparse(rows):
+        return csr_array(rows.multiply(1.0 / norms[:, None]))
+    return rows / (norms if rows.ndim == 1 else norms[:, None])
 
 
 def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> Vector:

@@ -10,12 +10,18 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.checks import checked_weights, unit_documents, unit_vector
 
 Name = TypeVar("Name", bound=str)
+
+CLOSE = 0.01
+"""1 - abs(cosine) below which it is found from distances."""
+
+_ENTRIES = 2**20  # of the rows whose distances are found at once
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,7 +51,7 @@ class Distribution(ABC):
         Parameters
         ----------
         x : csr_array or array_like, shape (n, d) or (d,)
-            Unit vectors.
+            Unit vectors; lengths that differ from 1 by less than a thousandth are scaled.
         relative_to_uniform : bool
             Leave out log C_d(0), which is of the order of d log d and the same for all distributions.
 
@@ -58,8 +64,16 @@ class Distribution(ABC):
         ValueError
             If ``x`` does not have d columns or a row is not of unit length.
         """
-        density = self._relative(np.asarray(unit_documents(x, self.d) @ self.mu))
+        density = self._relative(*angles(unit_documents(x, self.d), self.mu))
         return density if relative_to_uniform else density + log_c_uniform(self.d)
+
+    def pdf(self, x: Rows | Sequence[Any]) -> Vector:
+        """Return the density of every row of ``x``, infinite above 1e308.
+
+        Parameters, shapes and errors as in `logpdf`.
+        """
+        with np.errstate(over="ignore"):
+            return np.exp(self.logpdf(x))
 
     def rvs(self, n: int = 1, rng: np.random.Generator | int | None = None) -> Vector:
         """Draw ``n`` unit vectors, shape (n, d).
@@ -96,7 +110,8 @@ class Distribution(ABC):
         """
         if other.d != self.d:
             raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
-        return self._divergence(other, float(np.clip(self.mu @ other.mu, -1.0, 1.0)))
+        cosine, gap = angles(self.mu, other.mu)
+        return self._divergence(other, float(np.clip(cosine, -1.0, 1.0)), float(gap))
 
     @staticmethod
     @abstractmethod
@@ -104,8 +119,8 @@ class Distribution(ABC):
         """Return the concentration, or raise ValueError with its name if it has none of the allowed values."""
 
     @abstractmethod
-    def _relative(self, cosine: Vector) -> Vector:
-        """Return the log density relative to uniform at the given cosines with ``mu``."""
+    def _relative(self, cosine: Vector, gap: Vector) -> Vector:
+        """Return the log density relative to uniform at the given cosines with ``mu``, ``gap`` = 1 - abs(cosine)."""
 
     @abstractmethod
     def _drawn(self, n: int, rng: np.random.Generator) -> Vector:
@@ -116,8 +131,26 @@ class Distribution(ABC):
         """Return the entropy."""
 
     @abstractmethod
-    def _divergence(self, other: Self, cosine: float) -> float:
-        """Return KL(self || other) of distributions of one dimension whose directions have this cosine."""
+    def _divergence(self, other: Self, cosine: float, gap: float) -> float:
+        """Return KL(self || other) of one dimension, given the cosine of their directions and 1 - abs(cosine)."""
+
+
+def angles(rows: Any, mu: Vector) -> tuple[Vector, Vector]:
+    """Return cosines with the unit vector ``mu`` (D,) of unit ``rows`` (N, D) or (D,), and 1 - abs(cosine).
+
+    The second is found from distances where it is small: a difference has no digits left there.
+    """
+    cosine = np.asarray(rows @ mu)
+    gap = np.atleast_1d(1.0 - np.abs(cosine))
+    some: Any = rows if rows.ndim == 2 else np.atleast_2d(rows)
+    signs = np.sign(np.atleast_1d(cosine))
+    close = np.flatnonzero(gap < CLOSE)
+    block = max(1, _ENTRIES // len(mu))
+    for low in range(0, len(close), block):
+        at = close[low : low + block]
+        near = some[at].toarray() if issparse(some) else some[at]
+        gap[at] = 0.5 * np.square(near * signs[at, None] - mu).sum(axis=1)
+    return cosine, gap.reshape(cosine.shape)
 
 
 def observed(

@@ -17,9 +17,9 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from vmfstream.arrays import Vector
-from vmfstream.directional.bessel import R_MAX
+from vmfstream.directional.bessel import LARGE_KAPPA, R_MAX
 from vmfstream.directional.checks import dimensions, elementwise, first_bad
-from vmfstream.directional.kummer_scalars import inv_g, terms
+from vmfstream.directional.kummer_scalars import inv_g, log_rest, terms
 
 
 class WatsonTerms(NamedTuple):
@@ -39,6 +39,12 @@ class WatsonTerms(NamedTuple):
 def _terms_each(d: Vector, kappa: Vector, out: Vector) -> None:
     for i in range(d.size):
         out[0, i], out[1, i], out[2, i], out[3, i] = terms(d[i], kappa[i])
+
+
+@njit(cache=True)
+def _rest_each(d: Vector, kappa: Vector, out: Vector) -> None:
+    for i in range(d.size):
+        out[0, i] = log_rest(d[i], kappa[i])
 
 
 @njit(cache=True)
@@ -77,10 +83,14 @@ def watson_terms(d: ArrayLike, kappa: ArrayLike) -> WatsonTerms:
     >>> np.round(t.g, 6).tolist(), np.round(t.log_m, 6).tolist()
     ([0.531265, 0.333333], [0.860547, 0.0])
     """
+    return WatsonTerms(*elementwise(_terms_each, 4, dimensions(d), _finite(kappa)))
+
+
+def _finite(kappa: ArrayLike) -> Vector:
     kappas = np.asarray(kappa, dtype=np.float64)
     if not np.all(np.isfinite(kappas)):
         raise ValueError(f"kappa: expected finite values, got {first_bad(kappas, np.isfinite(kappas))}")
-    return WatsonTerms(*elementwise(_terms_each, 4, dimensions(d), kappas))
+    return kappas
 
 
 def log_kummer(d: ArrayLike, kappa: ArrayLike) -> Vector:
@@ -89,6 +99,14 @@ def log_kummer(d: ArrayLike, kappa: ArrayLike) -> Vector:
     Parameters and errors as in :func:`watson_terms`.
     """
     return watson_terms(d, kappa).log_m
+
+
+def log_kummer_rest(d: ArrayLike, kappa: ArrayLike) -> Vector:
+    """Return log M(1/2, d/2, kappa) - max(kappa, 0), to digits that a difference loses where kappa is large.
+
+    Parameters and errors as in :func:`watson_terms`.
+    """
+    return elementwise(_rest_each, 1, dimensions(d), _finite(kappa))[0]
 
 
 def mean_square(d: ArrayLike, kappa: ArrayLike) -> Vector:
@@ -134,7 +152,9 @@ def inv_mean_square(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = 
 
 @lru_cache(maxsize=256)
 def watson_bounds(d: int) -> tuple[float, float]:
-    """Return (g^-1((1 - R_MAX) / d), g^-1(R_MAX)): the concentrations that estimates are clipped to.
+    """Return the concentrations that estimates of mixtures are clipped to.
+
+    (g^-1((1 - R_MAX) / d), g^-1(R_MAX)), or minus and plus `LARGE_KAPPA` where that is wider.
 
     Raises
     ------
@@ -143,11 +163,12 @@ def watson_bounds(d: int) -> tuple[float, float]:
 
     Examples
     --------
-    >>> low, high = watson_bounds(100)
+    >>> low, high = watson_bounds(1_000)
     >>> round(low), round(high)
-    (-499951, 495001)
+    (-4999501, 4995001)
     """
-    return float(inv_mean_square(d, (1.0 - R_MAX) / d)), float(inv_mean_square(d, R_MAX))
+    low, high = float(inv_mean_square(d, (1.0 - R_MAX) / d)), float(inv_mean_square(d, R_MAX))
+    return min(low, -LARGE_KAPPA), max(high, LARGE_KAPPA)
 
 
 def squares(d: ArrayLike, r: ArrayLike, one_minus_r: ArrayLike | None = None) -> tuple[Vector, Vector, Vector]:

@@ -134,6 +134,16 @@ def _alternating(a: float, c: float, x: float) -> float:
 
 
 @njit(cache=True)
+def log_rest(d: float, kappa: float) -> float:
+    """Return log M - max(kappa, 0), to its own digits where kappa is large; arguments as in `terms`."""
+    if kappa > 0.0:
+        found, rest, _, _ = _expansion(0.5, 0.5 * d, kappa)
+        if found:
+            return rest
+    return terms(d, kappa)[0] - max(kappa, 0.0)
+
+
+@njit(cache=True)
 def terms(d: float, kappa: float) -> tuple[float, float, float, float]:
     """Return (log M, g, 1 - g, g') of one dimension and one concentration; compiled, unchecked.
 

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.sparse import issparse
 
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.bessel import (
@@ -22,10 +21,11 @@ from vmfstream.directional.bessel import (
     kappa_bounds,
     log_c_uniform,
     log_partition,
+    partition_gap,
     vmf_terms,
 )
 from vmfstream.directional.checks import unit_vector
-from vmfstream.directional.distribution import Distribution, observed
+from vmfstream.directional.distribution import CLOSE, Distribution, angles, observed
 from vmfstream.directional.inverses import INVERSES
 from vmfstream.directional.sphere import place_around
 
@@ -44,12 +44,6 @@ Estimator: TypeAlias = Literal[
 ]
 
 
-CLOSE = 0.99
-"""Mean resultant length from which on 1 - r is found from distances."""
-
-_BLOCK = 8192  # rows whose distances are found at once
-
-
 def entropy(d: ArrayLike, gamma: ArrayLike) -> Vector:
     """Return the entropy -log C_d(0) + ell(gamma) - gamma A(gamma), in nats.
 
@@ -66,11 +60,15 @@ def entropy(d: ArrayLike, gamma: ArrayLike) -> Vector:
         If an argument is outside its domain.
     """
     t = vmf_terms(d, gamma)
-    result: Vector = t.ell - np.asarray(gamma, np.float64) * t.a - log_c_uniform(d)
+    gammas = np.asarray(gamma, np.float64)
+    sharp = gammas * t.one_minus_a - partition_gap(d, gamma)  # the same, but keeps its digits for large gamma
+    result: Vector = np.where(t.a > 0.5, sharp, t.ell - gammas * t.a)[()] - log_c_uniform(d)
     return result
 
 
-def kl(d: ArrayLike, gamma: ArrayLike, c0: ArrayLike, cosine: ArrayLike) -> Vector:
+def kl(
+    d: ArrayLike, gamma: ArrayLike, c0: ArrayLike, cosine: ArrayLike, one_minus_cosine: ArrayLike | None = None
+) -> Vector:
     """Return KL(vMF(psi, gamma) || vMF(mu0, c0)) = ell(c0) - ell(gamma) + A(gamma) (gamma - c0 psi'mu0), in nats.
 
     Parameters
@@ -81,6 +79,8 @@ def kl(d: ArrayLike, gamma: ArrayLike, c0: ArrayLike, cosine: ArrayLike) -> Vect
         Concentrations of the first and of the second distribution, >= 0.
     cosine : array_like
         Cosine psi'mu0 of the two mean directions, in [-1, 1].
+    one_minus_cosine : array_like, optional
+        1 - cosine where it is known better than by subtraction.
 
     Raises
     ------
@@ -91,8 +91,11 @@ def kl(d: ArrayLike, gamma: ArrayLike, c0: ArrayLike, cosine: ArrayLike) -> Vect
     if not np.all(np.abs(cosine) <= 1 + 1e-6):
         raise ValueError(f"cosine: expected values in [-1, 1], got {cosine.flat[np.argmax(np.abs(cosine))]}")
     t = vmf_terms(d, gamma)
-    distance = log_partition(d, c0) - t.ell + t.a * (np.asarray(gamma, np.float64) - np.asarray(c0) * cosine)
-    result: Vector = np.maximum(distance, 0.0)  # rounding of a difference of large numbers
+    gammas, c0s = np.asarray(gamma, np.float64), np.asarray(c0, np.float64)
+    apart = 1 - cosine if one_minus_cosine is None else np.asarray(one_minus_cosine, np.float64)
+    broad = log_partition(d, c0) - t.ell + t.a * (gammas - c0s * cosine)
+    sharp = partition_gap(d, gamma) - partition_gap(d, c0) - (gammas - c0s) * t.one_minus_a + c0s * t.a * apart
+    result: Vector = np.maximum(np.where(t.a > 0.5, sharp, broad), 0.0)[()]  # rounding of a difference of large numbers
     return result
 
 
@@ -243,8 +246,9 @@ class VonMisesFisher(Distribution):
         if length <= 1e-12 * n:
             raise ValueError("x: the vectors cancel, they have no mean direction")
         mu = s / length
-        if estimator == "mle" and length > CLOSE * n:
-            return cls(mu, _close(len(s), _mean_gap(rows, mu, w)))
+        if estimator == "mle" and length > (1 - CLOSE) * n:
+            cosine, gap = angles(rows, mu)
+            return cls(mu, _close(len(s), float(np.where(cosine > 0, gap, 1 - cosine) @ w) / n))
         return cls(mu, _estimate(len(s), length, n, float(w @ w), estimator))
 
     @staticmethod
@@ -257,27 +261,14 @@ class VonMisesFisher(Distribution):
     def _entropy(self) -> float:
         return float(entropy(self.d, self.kappa))
 
-    def _divergence(self, other: VonMisesFisher, cosine: float) -> float:
-        return float(kl(self.d, self.kappa, other.kappa, cosine))
+    def _divergence(self, other: VonMisesFisher, cosine: float, gap: float) -> float:
+        return float(kl(self.d, self.kappa, other.kappa, cosine, gap if cosine > 0 else 1 - cosine))
 
-    def _relative(self, cosine: Vector) -> Vector:
-        density: Vector = self.kappa * cosine - log_partition(self.d, self.kappa)
-        return density
-
-
-def _mean_gap(rows: Any, mu: Vector, w: Vector) -> float:
-    """Return sum_i w_i (1 - mu'x_i) / sum_i w_i from squared distances; rows need not be of unit length to rounding."""
-    total = 0.0
-    for low in range(0, rows.shape[0], _BLOCK):
-        some, weights = rows[low : low + _BLOCK].astype(np.float64), w[low : low + _BLOCK]
-        if issparse(some):
-            near = mu[some.indices]
-            some.data = (some.data - near) ** 2 - near**2
-            squared = np.asarray(some.sum(axis=1)).ravel() + 1.0
-        else:
-            squared = ((some - mu) ** 2).sum(axis=1)
-        total += float(np.maximum(squared, 0.0) @ weights)
-    return 0.5 * total / float(w.sum())
+    def _relative(self, cosine: Vector, gap: Vector) -> Vector:
+        if self.mean_cosine < 0.5:
+            return np.asarray(self.kappa * cosine - log_partition(self.d, self.kappa))[()]
+        below = np.where(cosine > 0, gap, 1 - cosine)
+        return np.asarray(partition_gap(self.d, self.kappa) - self.kappa * below)[()]
 
 
 def _close(d: int, gap: float) -> float:

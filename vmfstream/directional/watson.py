@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -13,8 +14,14 @@ from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.axes import least_axis, principal_axis
 from vmfstream.directional.bessel import R_MAX, log_c_uniform
 from vmfstream.directional.checks import unit_vector
-from vmfstream.directional.distribution import Distribution, observed
-from vmfstream.directional.kummer import inv_mean_square, log_kummer, mean_square, watson_bounds, watson_terms
+from vmfstream.directional.distribution import CLOSE, Distribution, angles, observed
+from vmfstream.directional.kummer import (
+    inv_mean_square,
+    log_kummer_rest,
+    mean_square,
+    watson_bounds,
+    watson_terms,
+)
 from vmfstream.directional.kummer_inverses import INVERSES
 from vmfstream.directional.kummer_scalars import largest_term
 from vmfstream.directional.sphere import place_around
@@ -23,7 +30,12 @@ Estimator: TypeAlias = Literal["mle", "L", "B", "U", "BBG"]
 
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
+_LEAST = float(np.finfo(np.float64).eps)  # 1 - mean square that vectors can tell
+
+_SHARP = 1e6  # |kappa| from which on squares are drawn by rejection
+
 _FLAT = 1e-9  # mean square along an axis, as a multiple of that of the uniform distribution, that is nothing
+_ROUNDING = 1e-24  # the same where it is nothing but rounding
 
 
 class Axis(NamedTuple):
@@ -53,16 +65,18 @@ def entropy(d: ArrayLike, kappa: ArrayLike) -> Vector:
         If an argument is outside its domain.
     """
     t = watson_terms(d, kappa)
-    result: Vector = t.log_m - np.asarray(kappa, np.float64) * t.g - log_c_uniform(d)
+    kappas = np.asarray(kappa, np.float64)
+    spread = np.where(kappas > 0, kappas * t.one_minus_g, -kappas * t.g)
+    result: Vector = log_kummer_rest(d, kappa) + spread - log_c_uniform(d)
     return result
 
 
-def kl(d: int, kappa: float, other: float, cosine: float) -> float:
+def kl(d: int, kappa: float, other: float, cosine: float, sine_square: float | None = None) -> float:
     """Return KL(W(mu, kappa) || W(mu0, other)) in nats, with the cosine mu'mu0 in [-1, 1].
 
     kappa g - other (g cosine^2 + (1 - g)(1 - cosine^2) / (d - 1)) - log M(kappa) + log M(other): across its axis the
-    distribution spreads evenly over d - 1 dimensions. The dimension ``d``, the concentrations ``kappa`` and ``other``
-    and ``cosine`` are broadcast.
+    distribution spreads evenly over d - 1 dimensions. ``d`` is the dimension, ``kappa`` and ``other`` are the
+    concentrations; ``sine_square`` is 1 - ``cosine``^2 where it is known better than by subtraction.
 
     Raises
     ------
@@ -73,8 +87,13 @@ def kl(d: int, kappa: float, other: float, cosine: float) -> float:
         raise ValueError(f"cosine: expected a value in [-1, 1], got {cosine}")
     t = watson_terms(d, kappa)
     along = min(cosine * cosine, 1.0)
-    seen = float(t.g) * along + float(t.one_minus_g) * (1.0 - along) / (d - 1)
-    return max(kappa * float(t.g) - other * seen - float(t.log_m) + float(log_kummer(d, other)), 0.0)
+    across = 1.0 - along if sine_square is None else sine_square
+    g, away = float(t.g), float(t.one_minus_g)
+    own = -kappa * away if kappa > 0 else kappa * g
+    seen = g * along + away * across / (d - 1)
+    unseen = away * along + (1.0 - away / (d - 1)) * across
+    others = other * unseen if other > 0 else -other * seen
+    return max(own + others - float(log_kummer_rest(d, kappa)) + float(log_kummer_rest(d, other)), 0.0)
 
 
 def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Vector:
@@ -105,13 +124,19 @@ def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Vec
     Nothing is rejected: by the power series of the normaliser the squared cosine is a mixture of Beta(1/2 + j,
     (d - 1)/2) with weights ((1/2)_j / (d/2)_j) kappa^j / j!; for kappa < 0 the squared sine is one of Beta((d - 1)/2 +
     j, 1/2). Cosine and sine come from two Gamma variables, so that neither loses digits near 0. The table of weights
-    has O(sqrt(d + |kappa|)) entries.
+    has O(sqrt(d + |kappa|)) entries. From |kappa| = 10^6 on, if that is a hundred times d, the smaller of both squares
+    is drawn by rejection from a Gamma variable instead, accepted with a probability of .7 or more.
     """
     axis = unit_vector("mu", mu)
     kappa = _finite("kappa", kappa)
     if n < 0:
         raise ValueError(f"n: expected the number of vectors, at least 0, got {n}")
     c = 0.5 * len(axis)
+    if abs(kappa) > max(_SHARP, 100.0 * len(axis)):
+        shape, power = (c - 0.5, -0.5) if kappa > 0.0 else (0.5, c - 1.5)
+        little = _draw_little(shape, power, abs(kappa), n, rng)
+        cosine, sine = (np.sqrt(1.0 - little), np.sqrt(little))[:: 1 if kappa > 0.0 else -1]
+        return place_around(axis, rng.choice([-1.0, 1.0], n) * cosine, sine, rng)
     along, across = np.full(n, 0.5), np.full(n, c - 0.5)
     if kappa > 0.0:
         along += _draw_terms(0.5, c, kappa, n, rng)
@@ -121,6 +146,23 @@ def sample(mu: ArrayLike, kappa: float, n: int, rng: np.random.Generator) -> Vec
     length = along + across
     side = rng.choice([-1.0, 1.0], n)
     return place_around(axis, side * np.sqrt(along / length), np.sqrt(across / length), rng)
+
+
+def _draw_little(shape: float, power: float, rate: float, n: int, rng: np.random.Generator) -> Vector:
+    """Draw y in (0, 1) with density proportional to y^(shape - 1) (1 - y)^power e^(-rate y), power >= -1/2.
+
+    ``rate`` is so large beside ``shape`` that y above 1/2 has no probability in double precision.
+    """
+    y = np.empty(n)
+    missing = np.arange(n)
+    while len(missing):
+        drawn = rng.gamma(shape, 1.0 / rate, len(missing))
+        below = np.minimum(drawn, 0.5)
+        log_ratio = power * np.log1p(-below) - max(-power, 0.0) * math.log(2.0)
+        accepted = (drawn < 0.5) & (log_ratio >= np.log1p(-rng.random(len(missing))))
+        y[missing[accepted]] = drawn[accepted]
+        missing = missing[~accepted]
+    return y
 
 
 def _draw_terms(a: float, c: float, x: float, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -140,6 +182,7 @@ def estimate(
     *,
     negative: bool = True,
     start: NDArray[np.floating[Any]] | None = None,
+    capped: bool = True,
 ) -> Axis:
     """Estimate axis and concentration from weighted unit vectors; unchecked.
 
@@ -158,11 +201,17 @@ def estimate(
         Consider kappa < 0.
     start : ndarray, shape (d,), optional
         An axis known to be near; the result is not worse.
+    capped : bool
+        Keep kappa within :func:`~vmfstream.directional.kummer.watson_bounds`.
 
     Notes
     -----
+    1 - r is found from distances where r is close to 1. Without a cap vectors that are the same to rounding give the
+    smallest kappa that they allow, with a warning.
+
     kappa < 0 is left out where its likelihood would be without bound: if no more than d effective vectors,
-    (sum w)^2 / sum w^2, have a weight, or if all lie across an axis, to a mean square of 1e-9 / d.
+    (sum w)^2 / sum w^2, have a weight, or if all lie across an axis, to a mean square of 1e-9 / d (1e-24 / d without a
+    cap).
 
     References
     ----------
@@ -170,24 +219,35 @@ def estimate(
     """
     d = x.shape[1]
     mu, r = principal_axis(x, weights, start)
-    best = Axis(mu, *_concentration(d, max(r, 1.0 / d), estimator))
+    away = 1.0 - r
+    if away < CLOSE:
+        gap = angles(x.astype(np.float64), mu)[1]
+        away = float(weights @ (gap * (2.0 - gap))) / float(weights.sum())
+        if away < _LEAST and not capped:
+            warnings.warn(
+                "x: the vectors are the same to rounding: their concentration has no upper limit", stacklevel=3
+            )
+    r = max(r, 1.0 / d)
+    best = Axis(mu, *_concentration(d, r, min(max(away, _LEAST), 1.0 - 1.0 / d), estimator, capped))
     effective = float(weights.sum()) ** 2 / float(weights @ weights)
     if not negative or effective <= d or d == 2:  # on the circle a girdle is the axis across it
         return best
     mu, r = least_axis(x, weights, start)
-    if r <= _FLAT / d:
+    if r <= (_FLAT if capped else _ROUNDING) / d:
         return best
-    girdle = Axis(mu, *_concentration(d, min(r, 1.0 / d), estimator))
+    r = min(r, 1.0 / d)
+    girdle = Axis(mu, *_concentration(d, r, 1.0 - r, estimator, capped))
     return max(best, girdle, key=lambda axis: axis.gain)
 
 
-def _concentration(d: int, r: float, estimator: Estimator) -> tuple[float, float]:
-    """Return kappa within its bounds, and kappa r - log M(kappa), of the mean square r."""
-    r = min(r, R_MAX)
-    kappa = float(inv_mean_square(d, r) if estimator == "mle" else INVERSES[estimator](d, r))
-    low, high = watson_bounds(d)
-    kappa = min(max(kappa, low), high)
-    return kappa, kappa * r - float(log_kummer(d, kappa))
+def _concentration(d: int, r: float, away: float, estimator: Estimator, capped: bool) -> tuple[float, float]:
+    """Return kappa, and kappa r - log M(kappa), of the mean square ``r`` = 1 - ``away``."""
+    exact = estimator == "mle"
+    kappa = float(inv_mean_square(d, r, away) if exact else INVERSES[estimator](d, min(r, R_MAX)))
+    if capped or not exact:
+        low, high = watson_bounds(d)
+        kappa = min(max(kappa, low), high)
+    return kappa, (-kappa * away if kappa > 0 else kappa * r) - float(log_kummer_rest(d, kappa))
 
 
 class Watson(Distribution):
@@ -245,9 +305,10 @@ class Watson(Distribution):
         Notes
         -----
         The sign of kappa is the likelier one, positive where a negative one would have no bound: see :func:`estimate`.
-        The concentration is kept within :func:`~vmfstream.directional.kummer.watson_bounds`.
+        Approximations are kept within :func:`~vmfstream.directional.kummer.watson_bounds`, ``mle`` is exact; vectors
+        that are the same to rounding give the smallest concentration that they allow, with a warning.
         """
-        found = estimate(*observed(x, weights, estimator, ESTIMATORS), estimator)
+        found = estimate(*observed(x, weights, estimator, ESTIMATORS), estimator, capped=False)
         return cls(found.mu, found.kappa)
 
     @staticmethod
@@ -260,12 +321,12 @@ class Watson(Distribution):
     def _entropy(self) -> float:
         return float(entropy(self.d, self.kappa))
 
-    def _divergence(self, other: Watson, cosine: float) -> float:
-        return kl(self.d, self.kappa, other.kappa, cosine)
+    def _divergence(self, other: Watson, cosine: float, gap: float) -> float:
+        return kl(self.d, self.kappa, other.kappa, cosine, gap * (2.0 - gap))
 
-    def _relative(self, cosine: Vector) -> Vector:
-        density: Vector = self.kappa * np.square(cosine) - log_kummer(self.d, self.kappa)
-        return density
+    def _relative(self, cosine: Vector, gap: Vector) -> Vector:
+        power = -gap * (2.0 - gap) if self.kappa > 0 else np.square(cosine)
+        return np.asarray(self.kappa * power - log_kummer_rest(self.d, self.kappa))[()]
 
 
 def _finite(name: str, given: float) -> float:

@@ -28,6 +28,10 @@ class EMOptions:
     threads: int
 
 
+UNIT = 1e-4
+"""How far the square of a length may be from 1: rows of single precision with many words are off by 2e-5."""
+
+
 def checked(x: Rows, k: int, options: EMOptions, n_init: int) -> EMOptions:
     """Return the options with weights of float64.
 
@@ -57,7 +61,7 @@ def check_rows(x: Rows) -> None:
     if isinstance(x, ChunkedMatrix):
         return
     squared = np.asarray((x**2).sum(axis=1), np.float64)
-    bad = ~((squared == 0) | (np.abs(squared - 1) < 1e-3))
+    bad = ~((squared == 0) | (np.abs(squared - 1) < UNIT))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(f"rows of x must have length 1 or 0; row {row} has length {np.sqrt(squared[row]):.6g}")

@@ -163,9 +163,18 @@ def test_the_heuristic_of_bijral_is_good_in_high_dimension() -> None:
 
 
 def test_limits_of_estimates() -> None:
-    low, high = kummer.watson_bounds(60)
-    assert kummer.mean_square(60, high) == pytest.approx(0.9999, rel=1e-12)
-    assert kummer.mean_square(60, low) == pytest.approx(1e-4 / 60, rel=1e-9)
+    low, high = kummer.watson_bounds(1_000)
+    assert kummer.mean_square(1_000, high) == pytest.approx(0.9999, rel=1e-12)
+    assert kummer.mean_square(1_000, low) == pytest.approx(1e-4 / 1_000, rel=1e-9)
+    assert kummer.watson_bounds(60) == (-1e6, 1e6)
+
+
+@pytest.mark.parametrize("d", [2, 3, 10, 1000])
+@pytest.mark.parametrize("kappa", [30.0, 60.0, 1e3, 1e8, 1e12, 1e15, -1e3, -1e12])
+def test_the_rest_of_the_normaliser_keeps_its_digits(d: int, kappa: float) -> None:
+    with mpmath.workdps(60):
+        expected = float(mpmath.log(mpmath.hyp1f1(0.5, mpmath.mpf(d) / 2, kappa)) - max(kappa, 0))
+    assert kummer.log_kummer_rest(d, kappa) == pytest.approx(expected, rel=1e-13)
 
 
 def test_broadcasts_and_scalars() -> None:

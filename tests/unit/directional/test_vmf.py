@@ -3,6 +3,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -274,3 +275,43 @@ def test_is_frozen() -> None:
 def test_says_what_is_wrong(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("d", [2, 3, 18, 60])
+@pytest.mark.parametrize("kappa", [20.0, 1e3, 1e8, 1e12])
+def test_large_concentrations_keep_their_digits(d: int, kappa: float) -> None:
+    """At 10^12 a difference of numbers of its size lost 1e-4 nats."""
+    mu, angle = np.zeros(d), 1.0 / np.sqrt(kappa)
+    mu[:2] = 0.6, 0.8
+    x = mu * np.cos(angle)
+    x[:2] += np.array([-0.8, 0.6]) * np.sin(angle)
+    with mpmath.workdps(60):
+        nu, first, other = mpmath.mpf(d) / 2 - 1, mpmath.mpf(kappa), mpmath.mpf(kappa) * mpmath.mpf("1.5")
+
+        def log_c(k: Any) -> Any:
+            return nu * mpmath.log(k) - (nu + 1) * mpmath.log(2 * mpmath.pi) - mpmath.log(mpmath.besseli(nu, k))
+
+        cosine = sum(mpmath.mpf(float(a)) * mpmath.mpf(float(b)) for a, b in zip(x, mu, strict=True))
+        for vector in (x, mu):
+            cosine /= mpmath.sqrt(sum(mpmath.mpf(float(a)) ** 2 for a in vector))
+        mean = mpmath.besseli(nu + 1, first) / mpmath.besseli(nu, first)
+        density, entropy = float(log_c(first) + first * cosine), float(-log_c(first) - first * mean)
+        divergence = float(log_c(first) - log_c(other) + (first - other) * mean)
+    one = VonMisesFisher(mu, kappa)
+    assert one.logpdf(x) == pytest.approx(density, rel=1e-13)
+    assert one.logpdf(csr_array(x[None]))[0] == pytest.approx(density, rel=1e-13)
+    assert one.pdf(x) == pytest.approx(float(mpmath.exp(density)), rel=1e-11)
+    assert one.entropy() == pytest.approx(entropy, rel=1e-13)
+    assert one.kl(VonMisesFisher(mu, 1.5 * kappa)) == pytest.approx(divergence, rel=1e-12)
+
+
+def test_rows_that_are_nearly_unit_are_scaled() -> None:
+    """A thousandth too long was worth nine nats at kappa 10^4."""
+    rng = np.random.default_rng(0)
+    one = VonMisesFisher(np.eye(5)[0], 1e4)
+    x = one.rvs(20, rng)
+    off = x * rng.uniform(0.9991, 1.0009, 20)[:, None]
+    for storage in (np.asarray, csr_array):
+        assert one.logpdf(storage(off)) == pytest.approx(one.logpdf(x), rel=1e-9)
+        assert VonMisesFisher.fit(storage(off)).kappa == pytest.approx(VonMisesFisher.fit(x).kappa, rel=1e-9)
+    assert one.logpdf(off[0]) == pytest.approx(one.logpdf(x[0]), rel=1e-9)

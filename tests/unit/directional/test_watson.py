@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -169,12 +170,49 @@ def test_weights_count_vectors() -> None:
 def test_fit_stays_within_bounds(estimator: watson.Estimator) -> None:
     low, high = watson_bounds(8)
     for x in (pole(8)[None], np.repeat(pole(8)[None], 9, axis=0), np.array([pole(8), -pole(8)])):
-        found = Watson.fit(x, estimator)
+        found = watson.estimate(x, np.ones(len(x)), estimator)
         np.testing.assert_allclose(found.mu, pole(8), atol=1e-12)
         assert found.kappa == pytest.approx(high, rel=1e-9 if estimator == "mle" else 1)
         assert found.kappa <= high
+        with pytest.warns(UserWarning, match="x: the vectors are the same to rounding"):
+            assert Watson.fit(x, estimator).kappa > (1e15 if estimator == "mle" else 1e4)
     nearly = watson.sample(pole(8), -1e7, 500, np.random.default_rng(0))
-    assert low <= Watson.fit(nearly, estimator).kappa < 0.3 * low
+    assert low <= watson.estimate(nearly, np.ones(500), estimator).kappa < 0.3 * low
+
+
+@pytest.mark.parametrize("d", [2, 3, 10])
+@pytest.mark.parametrize("kappa", [3e5, 2e6, 1e10, 1e14, -3e5, -2e6, -1e10, -1e14])
+def test_draws_and_fits_of_any_concentration(d: int, kappa: float) -> None:
+    """Tables of draws had 28 sqrt(kappa) entries, and fits ended at 20,000 in five dimensions."""
+    x = Watson(pole(d), kappa).rvs(4_000, 1)
+    across, along = np.square(x[:, 1:]).sum(axis=1), np.square(x[:, 0])
+    small, shape = (across, 0.5 * (d - 1)) if kappa > 0 else (along, 0.5)
+    assert stats.kstest(small * abs(kappa), stats.gamma(shape).cdf).pvalue > 1e-3
+    if d > 2 or kappa > 0:  # on the circle a girdle is the axis across it
+        assert Watson.fit(x).kappa == pytest.approx(kappa, rel=0.1)
+
+
+@pytest.mark.parametrize("kappa", [1e3, 1e8, 1e12, -1e3, -1e12])
+def test_large_concentrations_keep_their_digits(kappa: float) -> None:
+    mu = np.array([0.0, 0.6, 0.0, 0.8])
+    angle = 1.0 / np.sqrt(abs(kappa))
+    near, far = (np.sin(angle), np.cos(angle)) if kappa > 0 else (np.cos(angle), np.sin(angle))
+    x = np.array([near, 0.6 * far, 0.0, 0.8 * far])
+    with mpmath.workdps(60):
+        first, other = mpmath.mpf(kappa), mpmath.mpf(kappa) * mpmath.mpf("1.5")
+        normaliser = mpmath.hyp1f1(0.5, 2, first)
+        log_m, g = mpmath.log(normaliser), mpmath.hyp1f1(1.5, 3, first) / normaliser / 4
+        uniform = mpmath.log(mpmath.gamma(2) / (2 * mpmath.pi**2))
+        square = sum(mpmath.mpf(float(a)) * mpmath.mpf(float(b)) for a, b in zip(x, mu, strict=True)) ** 2
+        for vector in (x, mu):
+            square /= sum(mpmath.mpf(float(a)) ** 2 for a in vector)
+        density, entropy = float(first * square - log_m + uniform), float(log_m - first * g - uniform)
+        divergence = float((first - other) * g - log_m + mpmath.log(mpmath.hyp1f1(0.5, 2, other)))
+    one = Watson(mu, kappa)
+    # a cosine near 0 is as certain as the numbers of x and mu are
+    assert one.logpdf(x) == pytest.approx(density, rel=1e-13, abs=0.0 if kappa > 0 else 1e-9)
+    assert one.entropy() == pytest.approx(entropy, rel=1e-13)
+    assert one.kl(Watson(mu, 1.5 * kappa)) == pytest.approx(divergence, rel=1e-12)
 
 
 @given(st.integers(2, 30), st.floats(-200, 200), st.integers(0, 2**32 - 1))
