@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.axes import principal_axis
-from vmfstream.directional.kernels import accumulate, dots
+from vmfstream.directional.kernels import dots
 from vmfstream.directional.sphere import cosine_plus_plus
-from vmfstream.mixtures.columns import column_norms, eligible
+from vmfstream.mixtures.columns import eligible
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, spare_rows
 from vmfstream.mixtures.seeding import means_at
 
@@ -38,10 +38,8 @@ def diametrical_kmeans(
 ) -> KMeansFit:
     """Assign rows to the axis of largest squared cosine and renew the axes, until labels rest or after ``max_iter``.
 
-    The mean squared cosine never falls. While labels move, an axis takes one step of the power method,
-    mu_k ~ sum_{z_i = k} (x_i'mu_k) x_i, which does not lower it; when they rest it is found exactly, and the fit ends
-    when they rest after that. An empty cluster is given the row that fits its own cluster worst; it stays empty if
-    every row is an axis.
+    The mean squared cosine never falls. Axes are found exactly, as first eigenvectors of the clusters' scatter
+    matrices. An empty cluster is given the row that fits its own cluster worst; it stays empty if every row is an axis.
 
     Parameters
     ----------
@@ -58,7 +56,7 @@ def diametrical_kmeans(
 
     Notes
     -----
-    O(nnz k) a sweep; ``x`` stays sparse.
+    O(nnz k) a sweep, and O(nnz) for each of some tens of passes that find the axes; ``x`` stays sparse.
 
     References
     ----------
@@ -68,18 +66,16 @@ def diametrical_kmeans(
     mass = taking_part.astype(np.float64) if weights is None else np.where(taking_part, weights, 0.0)
     labels = np.full(x.shape[0], -1, np.int64)
     trace = list[float]()
-    exact = converged = False
+    converged = False
     for _ in range(max_iter):
         new, along = _nearest(dots(x, mu, threads=threads)[:, :k], taking_part)
         trace.append(float(mass @ along**2 / mass.sum()))
         rows, empty = spare_rows(new, (along**2).astype(x.dtype), taking_part, k)
-        new[rows], along[rows] = empty, 1.0
-        rest = np.array_equal(new, labels)
-        converged = rest and exact
+        new[rows] = empty
+        converged = np.array_equal(new, labels)
         if converged:
             break
-        labels, exact = new, rest
-        mu = _exact_axes(x, labels, mass, mu) if exact else _power_step(x, labels, mass * along, mu, threads)
+        labels, mu = new, _axes(x, new, mass, mu)
     sizes = np.bincount(labels[taking_part], mass[taking_part], minlength=k).astype(np.float64)
     return KMeansFit(mu, labels, sizes, np.full(k, SHARP), np.array(trace), len(trace), converged)
 
@@ -91,17 +87,7 @@ def _nearest(cosines: Floats, taking_part: NDArray[np.bool_]) -> tuple[NDArray[n
     return np.where(taking_part, labels, -1), along
 
 
-def _power_step(x: Rows, labels: NDArray[np.int64], pull: Vector, mu: Floats, threads: int) -> Floats:
-    """Return mu_k ~ sum_{z_i = k} pull_i x_i; an axis that nothing pulls stays."""
-    resp = np.zeros((len(labels), mu.shape[1]), x.dtype)
-    rows = np.flatnonzero(labels >= 0)
-    resp[rows, labels[rows]] = pull[rows]
-    s = accumulate(x, resp, threads=threads)
-    norms = column_norms(s)
-    return np.where(norms > 0, s / np.where(norms > 0, norms, 1.0).astype(s.dtype), mu)
-
-
-def _exact_axes(x: Rows, labels: NDArray[np.int64], mass: Vector, mu: Floats) -> Floats:
+def _axes(x: Rows, labels: NDArray[np.int64], mass: Vector, mu: Floats) -> Floats:
     """Return the first eigenvectors of the clusters; the axis of an empty one stays."""
     axes = mu.copy()
     for j in np.unique(labels[labels >= 0]):
