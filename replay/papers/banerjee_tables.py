@@ -62,7 +62,11 @@ def approximations() -> Table:
             strict=True,
         ):
             cells.append(Cell(f"{d}, {r:g}, {kappa}", name, value, float(formula(d, length))))
-    return Table("Estimates of the concentration", tuple(cells), digits=6, exact=True, corner="d, r, κ")
+    note = (
+        "Ours are from r as printed at d = 10, and from r = A_d(κ), before rounding, at the others: these are what the "
+        "printed values are made from. From r as printed those of the others differ in their last digits."
+    )
+    return Table("Estimates of the concentration", tuple(cells), digits=6, exact=True, corner="d, r, κ", notes=(note,))
 
 
 def confusions(name: str, title: str, data: str, k: int, values: Mapping[str, printed.Confusion]) -> Exhibit:

@@ -12,6 +12,9 @@ from vmfstream.replay.papers.shown import Images, Shown, Table, tables_of
 
 _UNBOUNDED = 10_000
 
+_NUMBERS = 4
+"""Most parts of a value that is a number with its spread and a mark; more are words."""
+
 _SHADES = " ░▒▓█"
 
 
@@ -62,13 +65,18 @@ def _wide(table: Table) -> RichTable:
     return drawn
 
 
+def _has_words(table: Table) -> bool:
+    return any(len(table.text(row, *place).split()) > _NUMBERS for row in table.rows() for place in table.places())
+
+
 def _long(table: Table) -> RichTable:
-    """Return a table with one line per entry, for narrow terminals: names wrap, values do not."""
-    drawn = _empty(table.corner, foldable=True)
-    drawn.add_column("")
+    """Return a table with one line per entry, for narrow terminals: names wrap, or values if they are words."""
+    wrapped = _has_words(table)
+    drawn = _empty(table.corner, foldable=not wrapped)
+    drawn.add_column("", no_wrap=wrapped)
     sources = sorted({source for _, source in table.places()}, reverse=True)
     for source in sources:
-        drawn.add_column(source, justify="right", no_wrap=True)
+        drawn.add_column(source, justify="left" if wrapped else "right", no_wrap=not wrapped)
     for row in table.rows():
         label = row
         for column in table.columns():

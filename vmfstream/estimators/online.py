@@ -28,6 +28,10 @@ WINDOW = 16_000
 """
 
 
+FIRST = 2
+"""Documents that ``learn_one`` learns first."""
+
+
 class OnlineVMFMixture(MixtureEstimator, Clusterer):
     """Mixture of von Mises-Fisher distributions that learns a stream of vectors in one pass.
 
@@ -54,7 +58,8 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
     alpha : float
         Dirichlet parameter of the weights, > 0.
     batch_size : int
-        Documents that ``learn_one`` gathers before it learns them.
+        Most documents that ``learn_one`` gathers before it learns them; of the first ones fewer, as many as it has
+        learnt.
     max_features : int
         Most features that ``learn_one`` and ``learn_many`` number; others are left out.
     random_state : int, RandomState, Generator or None
@@ -174,14 +179,13 @@ class OnlineVMFMixture(MixtureEstimator, Clusterer):
         """Learn one document, given as a mapping from features to numbers; see ``batch_size``."""
         self._name_features()
         self._waiting.append(finite_numbers(x))
-        if len(self._waiting) >= self.batch_size:
+        if len(self._waiting) >= min(self.batch_size, max(FIRST, self.n_documents_seen_)):
             self._learn_waiting()
 
     def learn_many(self, X: Any) -> None:
-        """Learn the rows of a pandas.DataFrame, whose columns are features, without waiting for more."""
-        self._name_features()
-        self._waiting += map(finite_numbers, X.to_dict("records"))
-        self._learn_waiting()
+        """Learn the rows of a pandas.DataFrame, whose columns are features, as `learn_one` does one after the other."""
+        for document in X.to_dict("records"):
+            self.learn_one(document)
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
         """Return the id of the most probable topic of one document; 0 as long as nothing is known."""

@@ -54,6 +54,17 @@ def test_values_stay_whole_where_names_are_long() -> None:
     assert all(word in joined for name in names for word in name.split())
 
 
+def test_words_wrap_and_are_not_cut() -> None:
+    words = ["excitatory", "inhibitory", "dissimilarity", "quantitative", "orientation", "oscillations"]
+    cells = tuple(Cell(str(year), f"persistence .{year}", " ".join(words), " ".join(words[::-1])) for year in (87, 91))
+    console = Console(width=80, record=True, force_terminal=False)
+    print_shown(Shown("t", "t", (Table("t", cells, corner="year"),)), console)
+    text = console.export_text()
+    assert "…" not in text
+    assert all(text.count(word) == 4 for word in words)
+    assert all(text.count(f"persistence .{year}") == 1 for year in (87, 91))
+
+
 def test_images_are_drawn_on_both() -> None:
     ell = Image("L & l", ((1.0, 0.0, 0.0), (1.0, 0.5, 0.25)))
     shown = Shown("t", "t", images=(Images("Letters", (ell, ell)),))
