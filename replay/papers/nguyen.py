@@ -79,7 +79,9 @@ def _show_letters(done: Done) -> Shown:
         notes=(
             "Documents of a cluster have the same weights of topics, so that single pixels depend on topics only "
             "through one distribution for each cluster, and thirteen letters cannot be told from four such topics: a "
-            "chain from the true letters leaves them for states of larger density, and keeps no number of topics.",
+            "chain from the true letters leaves them, and keeps no number of topics. On its way the joint density "
+            "rises, while that of a chain from random clusters falls: the density of one state does not tell how many "
+            "states are like it, so that it decides nothing here.",
             "Where every word is an image of its letter, with noise in all pixels, the letters are in the data and all "
             "are found. Chains join topics that are the same and part those that are two, so that they keep 13 from "
             "whatever number they start; 'different topics' counts those within a cosine of .95 once. Images of 35 "
