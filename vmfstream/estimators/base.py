@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -140,7 +140,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return how many starts are to be made: by default ``drawn`` if they are drawn, one if it is given."""
         parameters = self.get_params(deep=False)
         wanted = parameters["n_init"]
-        if isinstance(parameters["init"], str):
+        if isinstance(parameters["init"], str) or callable(parameters["init"]):
             return drawn if wanted == "auto" else int(wanted)
         if wanted not in ("auto", 1):
             warnings.warn(
@@ -183,7 +183,7 @@ class Run(Protocol):
         """Whether it ended by itself."""
 
 
-class MixtureEstimator(SphereEstimator):
+class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]
     """Base of the estimators of mixtures; subclasses give responsibilities and log-densities by `_posterior`."""
 
     weights_: NDArray[np.float64]
@@ -233,6 +233,14 @@ class MixtureEstimator(SphereEstimator):
         probability = self._posterior(rows)[0][:, : len(self.weights_)].astype(np.float64)
         probability[empty] = self.weights_
         return np.asarray(probability)
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of every component for every row, (N, K), as `predict_proba`: new features."""
+        return self.predict_proba(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.weights_)
 
     def score_samples(self, X: ArrayLike, *, relative_to_uniform: bool = True) -> NDArray[np.float64]:
         """Return the log-density of every row, (N,), in nats.

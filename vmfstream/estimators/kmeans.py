@@ -23,7 +23,8 @@ from vmfstream.estimators.base import (
     renumbered,
 )
 from vmfstream.estimators.distinct import Distinct, as_they_come, distinct
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Nothing, Number
+from vmfstream.estimators.likelihood import own_start
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Nothing, Number
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.frequency_sensitive import frequency_sensitive, frequency_sensitive_online, scores
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
@@ -31,7 +32,7 @@ from vmfstream.mixtures.seeding import perturbed_means, random_means, seed_means
 
 _STARTS = {"k-means++": seed_means, "perturbed-mean": perturbed_means, "random": random_means}
 
-_COMMON: dict[str, Domain] = ITERATION | {"init": Either(Choice(*_STARTS), Array()), "warm_start": Flag()}
+_COMMON: dict[str, Domain] = ITERATION | {"init": Either(Choice(*_STARTS), Array(), Function()), "warm_start": Flag()}
 
 
 class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]
@@ -121,7 +122,7 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
             if isinstance(self.init, str):
                 yield self._seeding[self.init](rows, k, rng, part.weight)
             else:
-                yield means_given(self.init, k, rows.shape[1], rows.dtype)
+                yield means_given(own_start(self.init, rows, k, rng), k, rows.shape[1], rows.dtype)
 
     def _keep(self, run: KMeansFit, order: NDArray[np.int64]) -> None:
         """Take the fitted attributes from a run, its clusters in an ``order`` (K,)."""
@@ -146,9 +147,10 @@ class SphericalKMeans(KMeansEstimator):
     ----------
     n_components : int
         Number of clusters K.
-    init : {"k-means++", "perturbed-mean", "random"} or array, shape (K, D)
+    init : {"k-means++", "perturbed-mean", "random"}, array of shape (K, D), or callable
         ``k-means++``: rows that are far apart, drawn by 1 - cosine; ``perturbed-mean``: near the mean of all rows;
-        ``random``: K rows; or the first means.
+        ``random``: K rows; or the first means, or what gives them: ``init(unit rows without copies, n_components,
+        numpy.random.Generator)``.
     n_init : int
         Number of starts; the one with the largest mean cosine is kept.
     max_iter : int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,23 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import dots
+from vmfstream.directional.vmf import VonMisesFisher
 from vmfstream.estimators.base import (
     ITERATION,
-    MixtureEstimator,
     labels_of,
     means_given,
 )
 from vmfstream.estimators.distinct import Distinct, distinct
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
+from vmfstream.estimators.likelihood import LikelihoodMixture, own_start
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Number, Whole
 from vmfstream.mixtures import movmf, steps
 from vmfstream.mixtures.columns import directed
+from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.seeding import one_hot
 
 STARTS = 3
 """Starts that are drawn by default."""
 
 
-class VMFMixture(MixtureEstimator):
+class VMFMixture(LikelihoodMixture):
     """Mixture of von Mises-Fisher distributions, fitted by annealed EM.
 
     p(x) = sum_k pi_k C_D(kappa_k) exp(kappa_k mu_k'x) on unit vectors x. All log-densities are relative to the uniform
@@ -45,10 +47,11 @@ class VMFMixture(MixtureEstimator):
         How concentrations are estimated. ``mle`` maximises the likelihood; it is too large where a component has fewer
         rows than dimensions, which ``marginal`` (means integrated out) and ``debiased`` correct. ``banerjee`` and
         ``newton2`` approximate ``mle``.
-    init : {"k-means++", "random", "perturbed-mean"} or array
+    init : {"k-means++", "random", "perturbed-mean"}, array or callable
         ``k-means++``: rows that are far apart and five sweeps of spherical k-means; ``random``: random
         responsibilities; ``perturbed-mean``: means near the mean of all rows and the concentration 10. An array is
-        either labels, shape (N,), or means, shape (K, D), whose nearest rows are the first components.
+        either labels, shape (N,), or means, shape (K, D), whose nearest rows are the first components. A callable gives
+        means: ``init(unit rows without copies, n_components, numpy.random.Generator)``.
     n_init : int or "auto"
         Number of starts; the one of largest ``lower_bound_`` is kept. ``auto``: 3, or 1 where ``init`` is an array.
     max_iter : int
@@ -103,7 +106,7 @@ class VMFMixture(MixtureEstimator):
         "assignment": Choice("soft", "hard", "hybrid"),
         "concentration": Choice("shared", "own"),
         "estimator": Choice("marginal", "mle", "banerjee", "newton2", "debiased"),
-        "init": Either(Choice("k-means++", "random", "perturbed-mean"), Array()),
+        "init": Either(Choice("k-means++", "random", "perturbed-mean"), Array(), Function()),
         "n_init": Either(Whole(1), Choice("auto")),
         "tol": Number(0.0),
         "anneal": Flag(),
@@ -118,7 +121,7 @@ class VMFMixture(MixtureEstimator):
         assignment: str = "soft",
         concentration: str = "shared",
         estimator: str = "marginal",
-        init: str | ArrayLike = "k-means++",
+        init: str | ArrayLike | Callable[..., ArrayLike] = "k-means++",
         n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-4,
@@ -166,29 +169,55 @@ class VMFMixture(MixtureEstimator):
             name: getattr(self, name) for name in ("concentration", "estimator", "max_iter", "tol", "soft_iter")
         }
         part = distinct(documents, self.n_components)
-        start = start_given(self.init, part, documents.weight, self.n_components, self._threads())
-        run = movmf.fit(
-            part.rows,
-            self.n_components,
-            rng=self._rng(),
-            assignment="hard" if warm and self.assignment == "hybrid" else self.assignment,  # type: ignore[arg-type]
-            init=self._mixture(documents.rows.dtype) if warm else start,
-            n_init=1 if warm else self._number_of_starts(STARTS),
-            anneal=self.anneal and not warm,
-            weights=part.weight,
-            threads=self._threads(),
-            **options,
+        k, rng, starts = self.n_components, self._rng(), 1 if warm else self._number_of_starts(STARTS)
+        given = own_starts(self.init, part, documents.weight, k, starts, rng, self._threads())
+        fits = (
+            movmf.fit(
+                part.rows,
+                k,
+                rng=rng,
+                assignment="hard" if warm and self.assignment == "hybrid" else self.assignment,  # type: ignore[arg-type]
+                init=self._mixture(documents.rows.dtype) if warm else start,
+                n_init=starts if isinstance(start, str) else 1,
+                anneal=self.anneal and not warm,
+                weights=part.weight,
+                threads=self._threads(),
+                **options,
+            )
+            for start in given
         )
-        self._keep(run, documents, part.number)
+        self._keep(best_of(fits), documents, part.number)
         self._warn_of_empty()
         self._warn_unless(self.converged_, self.max_iter)
         return self
+
+    def _component(self, k: int) -> VonMisesFisher:
+        return VonMisesFisher(self.means_[k], float(self.concentrations_[k]))
 
     def _labels(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
         return steps.labels(rows, self._mixture(rows.dtype), threads=self._threads())
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return steps.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
+
+
+def own_starts(
+    init: Any,
+    part: Distinct,
+    weight: Vector | None,
+    k: int,
+    starts: int,
+    rng: np.random.Generator,
+    threads: int,
+    *,
+    axial: bool = False,
+) -> Iterator[str | Floats]:
+    """Yield what fits start from: a callable ``init`` is called as often as ``starts`` says, others stand once.
+
+    The other arguments as in `start_given`; ``rng`` is given to the callable.
+    """
+    for _ in range(starts if callable(init) else 1):
+        yield start_given(own_start(init, part.rows, k, rng), part, weight, k, threads, axial=axial)
 
 
 def start_given(

@@ -112,6 +112,16 @@ class Array:
         return isinstance(value, np.ndarray | list | tuple)
 
 
+class Function:
+    """A callable."""
+
+    wanted = "a callable"
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether ``value`` is one of them."""
+        return callable(value)
+
+
 class Nothing:
     """None."""
 

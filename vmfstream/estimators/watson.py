@@ -9,19 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Floats, Rows
-from vmfstream.directional.watson import ESTIMATORS
-from vmfstream.estimators.base import ITERATION, MixtureEstimator, labels_of
+from vmfstream.directional.watson import ESTIMATORS, Watson
+from vmfstream.estimators.base import ITERATION, labels_of
 from vmfstream.estimators.distinct import distinct
 from vmfstream.estimators.kmeans import SphericalKMeans
-from vmfstream.estimators.mixtures import start_given
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number
+from vmfstream.estimators.likelihood import LikelihoodMixture
+from vmfstream.estimators.mixtures import own_starts
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Number
 from vmfstream.mixtures import watson
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
+from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.kmeans import KMeansFit
 from vmfstream.mixtures.seeding import random_means
 
 
-class WatsonMixture(MixtureEstimator):
+class WatsonMixture(LikelihoodMixture):
     """Mixture of Watson distributions, for which a row and its opposite are the same, fitted by EM.
 
     Parameters
@@ -35,9 +37,10 @@ class WatsonMixture(MixtureEstimator):
     negative : bool
         Whether components may be girdles, of negative concentration: only where more (effective) rows than dimensions
         belong to one, for its likelihood has no bound otherwise.
-    init : {"k-means++", "random"} or array
+    init : {"k-means++", "random"}, array or callable
         ``k-means++``: labels of diametrical k-means from rows that are far apart; ``random``: random responsibilities.
-        An array is either labels, shape (N,), or axes, shape (K, D), whose nearest rows are the first components.
+        An array is either labels, shape (N,), or axes, shape (K, D), whose nearest rows are the first components; a
+        callable as of `VMFMixture`.
     n_init : int
         Number of starts; the one with the largest objective is kept.
     max_iter : int
@@ -77,7 +80,7 @@ class WatsonMixture(MixtureEstimator):
         "assignment": Choice("soft", "hard"),
         "estimator": Choice(*ESTIMATORS),
         "negative": Flag(),
-        "init": Either(Choice("k-means++", "random"), Array()),
+        "init": Either(Choice("k-means++", "random"), Array(), Function()),
         "tol": Number(0.0),
         "warm_start": Flag(),
     }
@@ -129,25 +132,32 @@ class WatsonMixture(MixtureEstimator):
         documents = self._read(X, sample_weight)
         warm = self.warm_start and hasattr(self, "means_")
         part = distinct(documents, self.n_components)
-        start = start_given(self.init, part, documents.weight, self.n_components, self._threads(), axial=True)
-        run = watson.fit(
-            part.rows,
-            self.n_components,
-            rng=self._rng(),
-            assignment=self.assignment,  # type: ignore[arg-type]
-            estimator=self.estimator,  # type: ignore[arg-type]
-            negative=self.negative,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            init=self._mixture(documents.rows.dtype) if warm else start,
-            n_init=1 if warm else self._number_of_starts(),
-            weights=part.weight,
-            threads=self._threads(),
+        k, rng, starts = self.n_components, self._rng(), 1 if warm else self._number_of_starts()
+        given = own_starts(self.init, part, documents.weight, k, starts, rng, self._threads(), axial=True)
+        fits = (
+            watson.fit(
+                part.rows,
+                k,
+                rng=rng,
+                assignment=self.assignment,  # type: ignore[arg-type]
+                estimator=self.estimator,  # type: ignore[arg-type]
+                negative=self.negative,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                init=self._mixture(documents.rows.dtype) if warm else start,
+                n_init=starts if isinstance(start, str) else 1,
+                weights=part.weight,
+                threads=self._threads(),
+            )
+            for start in given
         )
-        self._keep(run, documents, part.number)
+        self._keep(best_of(fits), documents, part.number)
         self._warn_of_empty()
         self._warn_unless(self.converged_, self.max_iter)
         return self
+
+    def _component(self, k: int) -> Watson:
+        return Watson(self.means_[k], float(self.concentrations_[k]))
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return watson.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
@@ -162,8 +172,9 @@ class DiametricalKMeans(SphericalKMeans):
     ----------
     n_components : int
         Number of clusters K.
-    init : {"k-means++", "random"} or array, shape (K, D)
-        ``k-means++``: rows that are far apart, drawn by 1 - cosine^2; ``random``: K rows; or the first axes.
+    init : {"k-means++", "random"}, array of shape (K, D), or callable
+        ``k-means++``: rows that are far apart, drawn by 1 - cosine^2; ``random``: K rows; or the first axes, or a
+        callable as of `SphericalKMeans`.
     n_init : int
         Number of starts; the one with the largest mean squared cosine is kept.
     max_iter, warm_start, random_state, n_jobs
@@ -186,7 +197,7 @@ class DiametricalKMeans(SphericalKMeans):
     """
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
-        "init": Either(Choice("k-means++", "random"), Array()),
+        "init": Either(Choice("k-means++", "random"), Array(), Function()),
         "warm_start": Flag(),
     }
     _seeding: ClassVar[Mapping[str, Callable[..., Floats]]] = {"k-means++": axial_seeds, "random": random_means}

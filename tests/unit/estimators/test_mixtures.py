@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from scipy.stats import vonmises_fisher
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import normalized_mutual_info_score
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.data import corpus_file
@@ -198,3 +202,64 @@ def test_a_fit_that_leaves_one_cluster_warns() -> None:
     x = directions(rng, 30, 200)
     with pytest.warns(ConvergenceWarning, match="VMFMixture puts all rows into 1 of 3 clusters"):
         VMFMixture(3, random_state=0).fit(x)
+
+
+@pytest.mark.parametrize("kind", [VMFMixture, WatsonMixture])
+def test_draws_are_those_of_the_components(kind: Any) -> None:
+    x, _ = planted(a=0.9, n=300)
+    model = kind(3, random_state=0).fit(x)
+    drawn, labels = model.sample(30_000)
+    assert drawn.shape == (30_000, 8)
+    assert np.linalg.norm(drawn, axis=1) == pytest.approx(1.0)
+    assert np.bincount(labels) / 30_000 == pytest.approx(model.weights_, abs=0.01)
+    assert np.array_equal(labels, np.sort(labels))
+    again = clone(model).set_params(init=model.means_).fit(drawn)
+    assert again.means_ == pytest.approx(model.means_, abs=0.02)
+    assert again.concentrations_ == pytest.approx(model.concentrations_, rel=0.05)
+    assert np.array_equal(model.sample(5)[0], model.sample(5)[0])
+    with pytest.raises(ValueError, match="n_samples: expected an integer of at least 1, got 0"):
+        model.sample(0)
+
+
+def test_criteria_count_what_is_free_and_find_the_number_of_components() -> None:
+    x, _ = planted(a=0.9, n=300)
+    x[:2] = 0.0  # rows without direction do not count
+    own = VMFMixture(3, concentration="own", random_state=0).fit(x)
+    likelihood = own.score_samples(x[2:], relative_to_uniform=False).sum()
+    assert own.bic(x) == pytest.approx((2 + 3 * 7 + 3) * np.log(298) - 2 * likelihood)
+    assert own.aic(x) == pytest.approx(2 * (2 + 3 * 7 + 3) - 2 * likelihood)
+    shared = VMFMixture(3, random_state=0).fit(x)
+    assert shared.aic(x) == pytest.approx(2 * (2 + 3 * 7 + 1) - 2 * 298 * (shared.score(x) + float(log_c_uniform(8))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [VMFMixture(k, estimator="mle", random_state=0).fit(x).bic(x) for k in range(1, 7)]
+    assert int(np.argmin(found)) + 1 == 3
+
+
+def test_probabilities_are_features_with_names() -> None:
+    x, truth = planted(a=0.9)
+    features = make_pipeline(VMFMixture(3, random_state=0), LogisticRegression()).fit(x, truth)
+    assert features.score(x, truth) > 0.95
+    model = features[0]
+    assert np.array_equal(model.transform(x), model.predict_proba(x))
+    assert model.get_feature_names_out().tolist() == ["vmfmixture0", "vmfmixture1", "vmfmixture2"]
+
+
+@pytest.mark.parametrize("kind", [VMFMixture, WatsonMixture, SphericalKMeans, FrequencySensitiveKMeans])
+def test_a_callable_gives_means(kind: Any) -> None:
+    x, _ = planted(a=0.9)
+    asked: list[Any] = []
+
+    def rows_of_mine(rows: Any, k: int, rng: np.random.Generator) -> Any:
+        asked.append((rows.shape, k, rng.random()))
+        return rows[:k]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = kind(3, init=rows_of_mine, n_init=4, random_state=0).fit(x)
+        same = kind(3, init=rows_of_mine, n_init=1, random_state=0).fit(x)
+    assert [one[:2] for one in asked] == [((90, 8), 3)] * 5
+    assert len({one[2] for one in asked[:4]}) == 4
+    assert model.means_ == pytest.approx(same.means_)
+    with pytest.raises(ValueError, match=r"init: expected means of the shape \(3, 8\), got \(2, 8\)"):
+        kind(3, init=lambda rows, k, rng: rows[:2]).fit(x)
