@@ -65,5 +65,5 @@ class LikelihoodMixture(MixtureEstimator):
 
 
 def own_start(init: Any, rows: Any, k: int, rng: np.random.Generator) -> Any:
-    """Return what a callable ``init`` gives for unit ``rows`` and ``k``; anything else as it is."""
+    """Return what a callable ``init`` gives for unit ``rows`` (N, D), ``k`` and ``rng``; anything else as it is."""
     return init(rows, k, rng) if callable(init) else init

@@ -118,7 +118,7 @@ def test_more_components_than_rows_is_an_error(estimator: Any, x: NDArray[np.flo
         ("n_components", True, "got True"),
         ("max_iter", 0, "max_iter: expected an integer of at least 1, got 0"),
         ("n_init", -1, "n_init: expected an integer of at least 1.*, got -1"),
-        ("init", "zeros", "init: expected one of 'k-means[+][+]'.* or an array, got 'zeros'"),
+        ("init", "zeros", "init: expected one of 'k-means[+][+]'.* or an array or a callable, got 'zeros'"),
         ("init", np.ones((2, 25)), r"init: expected means of the shape \(3, 25\), got \(2, 25\)"),
         ("init", np.zeros((3, 25)), "init: expected means with a direction, got zeros in row 0"),
         ("warm_start", "yes", "warm_start: expected True or False, got 'yes'"),
