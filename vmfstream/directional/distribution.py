@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,20 +51,23 @@ class Distribution(ABC):
 
         Parameters
         ----------
-        x : csr_array or array_like, shape (n, d) or (d,)
+        x : csr_array or array_like, shape (..., d)
             Unit vectors; lengths that differ from 1 by less than a thousandth are scaled.
         relative_to_uniform : bool
             Leave out log C_d(0), which is of the order of d log d and the same for all distributions.
 
         Returns
         -------
-        ndarray, shape (n,), or a scalar for a single vector
+        ndarray of the shape of ``x`` without its last axis; a scalar for a single vector
 
         Raises
         ------
         ValueError
             If ``x`` does not have d columns or a row is not of unit length.
         """
+        shape = () if issparse(x) else np.shape(x)
+        if len(shape) > 2 and shape[-1] == self.d:
+            return self.logpdf(np.reshape(x, (-1, self.d)), relative_to_uniform=relative_to_uniform).reshape(shape[:-1])
         density = self._relative(*angles(unit_documents(x, self.d), self.mu))
         return density if relative_to_uniform else density + log_c_uniform(self.d)
 
@@ -75,12 +79,12 @@ class Distribution(ABC):
         with np.errstate(over="ignore"):
             return np.exp(self.logpdf(x))
 
-    def rvs(self, n: int = 1, rng: np.random.Generator | int | None = None) -> Vector:
+    def rvs(self, n: int | tuple[int, ...] = 1, rng: np.random.Generator | int | None = None) -> Vector:
         """Draw ``n`` unit vectors, shape (n, d).
 
         Parameters
         ----------
-        n : int >= 0
+        n : int >= 0, or a tuple of them: then the shape is (*n, d), and (d,) for an empty one
         rng : Generator, or the seed of a new one; None for another one every time.
 
         Raises
@@ -88,6 +92,8 @@ class Distribution(ABC):
         ValueError
             If ``n`` is no integer of at least 0, or ``rng`` neither a Generator nor a seed.
         """
+        if isinstance(n, tuple) and all(isinstance(m, Integral) and m >= 0 for m in n):
+            return self.rvs(math.prod(n), rng).reshape(*n, self.d)
         if not isinstance(n, Integral) or n < 0:
             raise ValueError(f"n: expected the number of vectors, an integer of at least 0, got {n!r}")
         if not isinstance(rng, np.random.Generator):

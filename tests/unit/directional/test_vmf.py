@@ -315,3 +315,21 @@ def test_rows_that_are_nearly_unit_are_scaled() -> None:
         assert one.logpdf(storage(off)) == pytest.approx(one.logpdf(x), rel=1e-9)
         assert VonMisesFisher.fit(storage(off)).kappa == pytest.approx(VonMisesFisher.fit(x).kappa, rel=1e-9)
     assert one.logpdf(off[0]) == pytest.approx(one.logpdf(x[0]), rel=1e-9)
+
+
+def test_shapes_of_vectors_and_draws_are_those_asked_for() -> None:
+    """As of scipy's `stats.vonmises_fisher`: densities of arrays of any shape, draws of any shape."""
+    one = VonMisesFisher(np.eye(4)[2], 7.0)
+    drawn = one.rvs((5, 2, 3), 0)
+    assert drawn.shape == (5, 2, 3, 4)
+    assert np.array_equal(drawn.reshape(-1, 4), one.rvs(30, 0))
+    assert one.rvs((), 0).shape == (4,)
+    assert one.rvs((0, 3)).shape == (0, 3, 4)
+    expected = stats.vonmises_fisher(one.mu, one.kappa).logpdf(drawn)
+    assert one.logpdf(drawn).shape == (5, 2, 3)
+    assert one.logpdf(drawn) == pytest.approx(expected, rel=1e-10)
+    assert one.pdf(drawn) == pytest.approx(np.exp(expected), rel=1e-10)
+    with pytest.raises(ValueError, match="n: expected the number of vectors"):
+        one.rvs((3, -1))
+    with pytest.raises(ValueError, match="x: expected unit vectors in rows"):
+        one.logpdf(np.ones((2, 3, 5)))
