@@ -75,7 +75,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     proportions_ : (N, K) expected proportions of the documents that were given last, equal ones for documents without
         vectors
     labels_ : (N,) int64, their largest topics, -1 for documents without vectors
-    lower_bounds_ : lower bound of the log-density of all documents after each sweep of ``fit``; it never falls
+    lower_bounds_ : lower bound of the mean log-density of documents after each sweep of ``fit``; it never falls
     lower_bound_ : the last of them, or that of the documents that ``partial_fit`` was given, before it learnt them
     n_documents_seen_ : documents with vectors that were learnt
     n_empty_rows_, n_empty_documents_ : vectors without direction, and documents without any other, which take no part
@@ -167,8 +167,8 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             If documents do not fit together or hold values that are not finite; says which document.
         """
         found = self._begin(*gathered(X, offsets, counts))
-        self.lower_bounds_ = found.trace
-        self.lower_bound_ = float(found.trace[-1])
+        self.lower_bounds_ = found.trace / self._documents()
+        self.lower_bound_ = float(self.lower_bounds_[-1])
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self._warn_unless(self.converged_, self.max_iter)
         return self
@@ -183,7 +183,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         """
         vectors, bags = gathered(X, offsets, counts)
         if not hasattr(self, "_stream"):
-            self.lower_bound_ = float(self._begin(vectors, bags).trace[-1])
+            self.lower_bound_ = float(self._begin(vectors, bags).trace[-1]) / self._documents()
             return self
         self._check_parameters()
         rows, bags, empty = self._bags(vectors, bags)
@@ -193,7 +193,7 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             self._stream, found = learned(self._stream, *batch, learn_alpha=self.learn_alpha, sweeps=self.document_iter)
             visits.append(found)
         self._keep(np.concatenate([found.phi for found in visits]), bags)
-        self.lower_bound_ = float(sum(found.bound.sum() for found in visits))
+        self.lower_bound_ = float(sum(found.bound.sum() for found in visits)) / self._documents()
         return self
 
     def fit_transform(
@@ -271,6 +271,10 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self._stream = begun(found)
         self._keep(found.visit.phi, bags)
         return found
+
+    def _documents(self) -> int:
+        """Return the number of documents given last that have vectors."""
+        return max(1, len(self.labels_) - self.n_empty_documents_)
 
     def _bags(self, vectors: Any, bags: csr_array) -> tuple[Rows, csr_array, NDArray[np.bool_]]:
         rows, empty = self._rows(vectors)

@@ -213,6 +213,10 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
 
+    def _per_row(self, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return bounds of all rows together as means over those that have a direction."""
+        return np.asarray(bounds / max(1, int(np.count_nonzero(self.labels_ >= 0))))
+
     def _mixture(self, dtype: np.typing.DTypeLike) -> Mixture:
         return Mixture(self.weights_, padded_columns(self.means_, dtype), self.concentrations_)
 

@@ -81,8 +81,8 @@ class BayesianVMFMixture(BayesianEstimator):
     weights_ : (K,) expected weights; means_ : (K, D) unit rows; concentrations_ : (K,) expected concentrations
     certainties_ : (K,) concentrations of the beliefs about the means; infinite for a mode
     labels_ : (N,) int64, -1 for rows without direction
-    lower_bounds_ : bound after each sweep, of all rows together; log joint density of Gibbs draws and of modes.
-        lower_bound_ : the last of them
+    lower_bounds_ : bound of the evidence after each sweep, over the number of rows that have a direction; of Gibbs
+        draws and of modes the log joint density. lower_bound_ : the last of them
     n_iter_, converged_, n_empty_rows_, n_features_in_
 
     Notes

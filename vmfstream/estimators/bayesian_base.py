@@ -135,8 +135,8 @@ class BayesianEstimator(MixtureEstimator):
         self.weights_ = weights[self._order]
 
     def _traced(self, trace: Vector, converged: bool) -> None:
-        self.lower_bounds_ = trace
-        self.lower_bound_ = float(trace[-1])
+        self.lower_bounds_ = self._per_row(trace)
+        self.lower_bound_ = float(self.lower_bounds_[-1])
         self.n_iter_ = len(trace)
         self.converged_ = converged
         self._warn_unless(converged, self.max_iter)

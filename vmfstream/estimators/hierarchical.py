@@ -172,8 +172,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
         self.means_ = self.tree_.means[: tree.k]
         self.concentrations_ = self.tree_.concentrations[: tree.k]
         self.labels_ = labels_of(fit.state.resp[:, : tree.k], empty)
-        self.lower_bounds_ = fit.trace
-        self.lower_bound_ = float(fit.trace.max())
+        self.lower_bounds_ = self._per_row(fit.trace)
+        self.lower_bound_ = float(self.lower_bounds_.max())
         self.n_iter_ = len(fit.trace)
         self.converged_ = fit.converged
         self._warn_unless(self.converged_, self.max_iter)

@@ -168,8 +168,8 @@ class TemporalVMFMixture(MixtureEstimator):
         found = labels_of(np.concatenate([r[:, : self.n_components] for r in evolution.resps]), empty[order])
         self._order = occupied_first(found, self.n_components)
         self._take(evolution, order, empty)
-        self.lower_bounds_ = evolution.trace
-        self.lower_bound_ = float(evolution.trace.max())
+        self.lower_bounds_ = self._per_row(evolution.trace)
+        self.lower_bound_ = float(self.lower_bounds_.max())
         self.n_iter_ = len(evolution.trace) - (self.inference == "smoother")  # which tells the bound of the start too
         self._warn_unless(self.converged_, self.max_iter)
         return self

@@ -124,3 +124,16 @@ def test_one_start_is_the_default_for_given_ones() -> None:
             drawn
             == kind(4, init="k-means++", n_init=3 if kind is VMFMixture else 2, random_state=0).fit(x).lower_bound_
         )
+
+
+@pytest.mark.filterwarnings("ignore:.* has not converged", "ignore:.* puts all rows into")
+@pytest.mark.parametrize("estimator", ITERATE, ids=str)
+def test_bounds_are_means_over_rows(estimator: Any) -> None:
+    """Of Bayesian models they were totals; twice the rows have about the same mean."""
+    x: Any = rows(400)
+    once: Any = x[:200]
+    twice: Any = np.vstack([x, 0 * x[:7]])
+    if isinstance(estimator, DirichletVMFAdmixture):
+        once, twice = np.split(once, 40), [*np.split(x, 80), np.zeros((0, 6))]
+    few, many = (clone(estimator).set_params(random_state=0).fit(some) for some in (once, twice))
+    assert many.lower_bound_ == pytest.approx(few.lower_bound_, rel=0.35)
