@@ -180,7 +180,7 @@ class SphericalKMeans(KMeansEstimator):
     Examples
     --------
     >>> SphericalKMeans(2, random_state=0).fit_predict([[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1]])
-    array([1, 1, 0, 0])
+    array([0, 0, 1, 1])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = _COMMON
@@ -259,7 +259,7 @@ class FrequencySensitiveKMeans(KMeansEstimator):
     Examples
     --------
     >>> FrequencySensitiveKMeans(2, random_state=0).fit_predict([[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1]])
-    array([1, 1, 0, 0])
+    array([0, 0, 1, 1])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = _COMMON | {
