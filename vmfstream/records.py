@@ -421,14 +421,19 @@ class StoryEvent:
     ======  ===========================================================================================
     opened  it has so many documents that it is written into the run file
     burst   its share of the documents is significantly larger than in the slice before
+    merged  it proved to be the same as the story ``other``, which goes on with the documents of both
     ended   nobody joined it for long
     ======  ===========================================================================================
+
+    ``evidence`` of a merger is the log Bayes factor for one story instead of two, less the log prior odds of two.
     """
 
     kind: str
     story: int
     slice: int
     size: int
+    other: int | None = None
+    evidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -438,7 +443,8 @@ class StoryRows:
     ``size`` are documents, the first and the last of which came at ``first`` and ``last`` (datetime64[us], UTC), in the
     slices ``first_slice`` and ``last_slice``. ``topic`` is the parent topic, -1 if none of the documents had one.
     ``trend`` tells in standard deviations how the share of a story among all documents changed from the slice before:
-    from 2 on it is rising, from -2 on falling. ``ended`` stories get no more documents. ``words`` are the strongest
+    from 2 on it is rising, from -2 on falling. ``ended`` stories get no more documents: nobody joined them for long, or
+    they were merged into another, which counts their documents too. ``words`` are the strongest
     ones with their weights, ``documents`` the representative documents, best first: id, title, time in microseconds
     since 1970, and a score: the cosine with the mean direction of the story when it came, smaller for few words and for
     young stories.

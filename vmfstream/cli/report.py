@@ -108,12 +108,13 @@ def report_of(run_file: Path, since: str | None, top: int = MOST) -> Report:
     frame = kept(frame, np.lexsort((frame.story, -frame.size)))
     recent = events.slice >= begin
     ended = np.isin(frame.story, events.story[recent & (events.kind == "ended")])
-    new = (frame.first_slice >= begin) & ~ended
+    merged = np.isin(frame.story, events.story[events.kind == "merged"])
+    new = (frame.first_slice >= begin) & ~ended & ~merged
     burst = np.isin(frame.story, events.story[recent & (events.kind == "burst")])
     rising = np.array(
         [trend_word(*row) == "rising" for row in zip(frame.trend.tolist(), frame.ended.tolist(), strict=True)], bool
     )
-    grew = ~new & ~ended & (frame.last_slice >= begin) & (burst | rising)
+    grew = ~new & ~ended & ~merged & (frame.last_slice >= begin) & (burst | rising)
     names = _topic_names(reader)
     stories = _stories(reader, frame, labels, names)
     parts = []

@@ -26,8 +26,9 @@ class StoryMixture(SphereEstimator, Clusterer):
 
     A sequential Dirichlet-process mixture of von Mises-Fisher distributions. Each document joins, on arrival and for
     good, the most probable of the living stories or opens a new one: by its words, by the size of the stories, and by
-    how long they were silent, compared with their own tempo. There is no number of clusters, no warm-up and no refit;
-    memory is bounded by the living stories. Labels are ids that are never used again.
+    how long they were silent, compared with their own tempo. Two stories that begin together and prove to be the same
+    are merged: the larger one goes on with the documents of both. There is no number of clusters, no warm-up and no
+    refit; memory is bounded by the living stories. Labels are ids that are never used again.
 
     Rows by the thousand go to ``partial_fit`` (scikit-learn), mappings from features to numbers to ``learn_one``
     (river).
@@ -66,7 +67,8 @@ class StoryMixture(SphereEstimator, Clusterer):
     next_id_ : int
         Id that the next story will get: how many were opened so far.
     retired_ : Retired
-        Stories that were retired while the rows given last were learnt: ids, documents, first and last time, features.
+        Stories that ended while the rows given last were learnt: ids, documents, first and last time, features; the
+        ids of the stories that they were merged into (-1 for those that nobody joined any more), with evidence.
     n_documents_seen_ : int
         Documents learnt, rows of zeros left out.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.records import Commit, SliceReport, StoryRows, TopicRows
+from vmfstream.records import Commit, Event, SliceReport, StoryEvent, StoryRows, TopicRows
 
 Frame: TypeAlias = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
@@ -90,8 +90,14 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "kind": as_texts(event.kind for event in events),
             "story": _ints([event.story for event in events]),
             "size": _ints([event.size for event in events]),
-        }
+        } | _optional(events, "other", "evidence")
     return {table: frame for table, frame in tables.items() if len(next(iter(frame.values())))}
+
+
+def _optional(events: Sequence[Event] | Sequence[StoryEvent], *names: str) -> Frame:
+    """Return columns of numbers that not every event has, NaN for none."""
+    values = {name: [getattr(event, name) for event in events] for name in names}
+    return {name: _floats([np.nan if one is None else one for one in given]) for name, given in values.items()}
 
 
 def _stories(rows: StoryRows) -> dict[str, Frame]:
@@ -162,10 +168,7 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "kind": as_texts(event.kind for _, event in events),
             "topic": _ints([event.topic for _, event in events]),
         }
-        | {
-            name: _floats([np.nan if getattr(event, name) is None else getattr(event, name) for _, event in events])
-            for name in ("other", "value", "evidence", "chance")
-        },
+        | _optional([event for _, event in events], "other", "value", "evidence", "chance"),
     } | _reading("filtered", topics)
 
 

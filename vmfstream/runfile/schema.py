@@ -161,6 +161,12 @@ def add_stories(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_story_lineage(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tell of stories that were merged into which other one, and by how much evidence."""
+    connection.execute("alter table story_event add column other bigint")
+    connection.execute("alter table story_event add column evidence double")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -173,6 +179,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     use_standard_terms,
     add_stages,
     add_stories,
+    add_story_lineage,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

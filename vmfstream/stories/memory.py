@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from vmfstream.stories.lists import Lists, Pool, empty_lists, empty_pool, more_lists
 
-LIVING, NEXT_ID, DOCUMENTS, OLDEST, NEWEST, MARK, N_COUNTERS = range(7)
+LIVING, NEXT_ID, DOCUMENTS, OLDEST, NEWEST, MARK, EXAMINE, N_COUNTERS = range(8)
 """Places in ``Memory.counters``: living stories, next id, documents learnt, slots that were joined longest ago and
-last, mark of the last visit."""
+last, mark of the last visit, slot of the story to compare with others before the next document or -1."""
+
+DONE, NEEDS_SLOTS, NEEDS_POOL, NEEDS_PLACES, NEEDS_RETIRED = range(5)
+"""Why a pass came back: all is done, or arrays must grow before the next document."""
 
 
 class Memory(NamedTuple):
@@ -72,7 +75,7 @@ def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
     ``dense`` keeps sums of rows as arrays instead of lists.
     """
     counters = np.zeros(N_COUNTERS, np.int64)
-    counters[[OLDEST, NEWEST]] = -1
+    counters[[OLDEST, NEWEST, EXAMINE]] = -1
     return Memory(
         ids=np.full(slots, -1, np.int64),
         size=np.zeros(slots, np.int64),

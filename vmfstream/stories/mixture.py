@@ -10,32 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Rows
+from vmfstream.stories.ends import TOP_WORDS, RetiredArrays
 from vmfstream.stories.grain import COARSEST, COUNT, GRAINS, set_grain, weight_of
 from vmfstream.stories.lists import more_lists, wider_pool
 from vmfstream.stories.memory import (
     DOCUMENTS,
+    DONE,
     LIVING,
+    NEEDS_PLACES,
+    NEEDS_POOL,
+    NEEDS_RETIRED,
+    NEEDS_SLOTS,
     NEWEST,
     NEXT_ID,
     empty_memory,
     more_slots,
 )
-from vmfstream.stories.passes import (
-    DONE,
-    NEEDS_PLACES,
-    NEEDS_POOL,
-    NEEDS_RETIRED,
-    NEEDS_SLOTS,
-    TOP_WORDS,
-    Documents,
-    RetiredArrays,
-    label_rows,
-    learn_rows,
-    place_stories,
-    strongest_words,
-    sums_by_story,
-)
+from vmfstream.stories.passes import Documents, label_rows, learn_rows, place_stories
 from vmfstream.stories.settings import AUTO, StorySettings, constants
+from vmfstream.stories.sums import strongest_words, sums_by_story
 
 _RETIRED_PLACES = 64
 
@@ -53,7 +46,7 @@ class Living(NamedTuple):
 
 
 class Retired(NamedTuple):
-    """Stories that were retired, in this order; times are as they were given."""
+    """Stories that ended, in this order: nobody joined them, or they were merged; times are as they were given."""
 
     ids: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -64,10 +57,14 @@ class Retired(NamedTuple):
     """(R, 20) columns with the largest weights in absolute value, -1 where there are fewer."""
     weights: NDArray[np.float32]
     """(R, 20) their weights in the mean direction."""
+    into: NDArray[np.int64]
+    """(R,) the stories that they were merged into, -1 for those that nobody joined."""
+    evidence: NDArray[np.float64]
+    """(R,) log Bayes factor for one story instead of two, less log alpha; NaN for those that nobody joined."""
 
 
 class Learnt(NamedTuple):
-    """What learning rows gave: their labels (N,), -1 for rows of zeros, and the stories retired meanwhile.
+    """What learning rows gave: their labels (N,), -1 for rows of zeros, and the stories that ended meanwhile.
 
     ``cosines`` (N,) are those with the mean direction of the story before the row joined it, 0 for one that opened a
     story.
@@ -94,8 +91,8 @@ class SequentialMixture:
     all documents. P(c) is that of a Chinese restaurant process times the predictive density of the gap t - t_c in units
     of b_0: gaps of a story are exponential, their rate has an exponential prior of mean 1 / b_0. A story of one
     document loses half its weight in the half-life (sqrt(2) - 1) b_0; others follow the tempo that they had. A story
-    that nobody joined for 8 half-lives is retired. A document of a sparse matrix joins only stories with r_c'x other
-    than 0.
+    that nobody joined for 8 half-lives is retired; two that began together and prove to be the same are merged, see
+    `vmfstream.stories.ends`. A document of a sparse matrix joins only stories with r_c'x other than 0.
 
     Parameters
     ----------
@@ -386,11 +383,13 @@ class SequentialMixture:
             retired.last[:number] + origin,
             retired.words[:number],
             retired.weights[:number],
+            retired.into[:number],
+            retired.evidence[:number],
         )
 
 
 def _retired_places(places: int) -> RetiredArrays:
-    """Return room for so many retired stories."""
+    """Return room for so many stories that ended."""
     return RetiredArrays(
         np.zeros(1, np.int64),
         np.zeros(places, np.int64),
@@ -399,4 +398,6 @@ def _retired_places(places: int) -> RetiredArrays:
         np.zeros(places),
         np.full((places, TOP_WORDS), -1, np.int32),
         np.zeros((places, TOP_WORDS), np.float32),
+        np.zeros(places, np.int64),
+        np.zeros(places),
     )

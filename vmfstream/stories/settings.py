@@ -85,6 +85,7 @@ class Constants(NamedTuple):
     log_alpha: float
     automatic: bool
     """Whether the grain follows the length of documents."""
+    half_life: float
     silence: float
     """Time after which a story is retired."""
     max_stories: int
@@ -99,6 +100,7 @@ def constants(settings: StorySettings) -> Constants:
         settings.half_life / (math.sqrt(2.0) - 1.0),
         math.log(settings.alpha),
         settings.grain == AUTO,
+        settings.half_life,
         settings.retire_after * settings.half_life,
         settings.max_stories,
         settings.max_words,

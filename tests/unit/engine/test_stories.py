@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from tests.unit.engine.documents import committed, engine, run, years
 from tests.unit.engine.parts import Parts, news, ranged, spread
 from tests.unit.engine.test_executor import Many
+from tests.unit.stories.streams import TWINS, bursts
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import ABORT, Aborted, Item, MemorySource
 from vmfstream.engine.loop.document_buffer import KeptDocument
@@ -118,6 +119,43 @@ def test_stories_are_told_of_with_their_words_and_documents() -> None:
         assert str(frame.first[i]).startswith(str(2001 + story))
 
 
+def twins() -> list[Item]:
+    """Documents of stories some of which begin twice."""
+    words = np.array(["".join(np.random.default_rng(i).choice(list("bcdfghklmnprst"), 8)) for i in range(800)])
+    rows = bursts(700, **TWINS)[0]
+    return [
+        {"id": f"d{i}", "time": 2001 + i // 350, "title": f"title {i}", "text": " ".join(words[row > 0.0])}
+        for i, row in enumerate(rows)
+    ]
+
+
+MERGING = StorySettings(grain=0.3, half_life=150.0)
+
+
+def test_of_two_stories_that_are_the_same_the_larger_goes_on() -> None:
+    store, labels = labelled(twins(), MERGING)
+    mergers, rows = happened(store, "merged"), newest(store)
+    assert len(mergers) >= 3
+    size, into = Counter(labels.values()), {event.story: event.other for event in mergers}
+    assert len({event.other for event in mergers}) < len(mergers)  # one takes over two
+    for event in mergers:
+        assert event.other is not None
+        assert event.evidence is not None
+        assert event.evidence > 0.0
+        frame, i = rows[event.story]
+        assert (frame.size[i], frame.ended[i]) == (event.size, True)
+        assert event.size == size[event.story]
+    for story in set(into.values()):
+        frame, i = rows[story]  # type: ignore[index]
+        own = [number for number in labels if (labels[number] == story or into.get(labels[number]) == story)]
+        assert frame.size[i] == len(own)
+        assert (str(frame.first[i])[:4], str(frame.last[i])[:4]) == tuple(
+            str(2001 + int(number[1:]) // 350) for number in (own[0], own[-1])
+        )
+        assert {id for id, *_ in frame.documents[i]} <= set(own)
+    assert not {event.story for event in happened(store, "ended")} & set(into)
+
+
 def test_small_stories_have_no_rows() -> None:
     items: list[Item] = [{"id": f"d{i}", "time": 2001, "text": f"one{i} two{i} three{i}"} for i in range(60)]
     items += [{"id": f"e{i}", "time": 2001, "text": "harbour strike docker"} for i in range(LEAST_DOCUMENTS)]
@@ -149,10 +187,10 @@ def test_time_may_be_counted_in_days() -> None:
     assert RunSettings().engine().stories == StorySettings()
 
 
-@pytest.mark.parametrize("settings", [SHORT, DAYS])
+@pytest.mark.parametrize("settings", [SHORT, DAYS, MERGING])
 @pytest.mark.parametrize("at", [17, 45, 101])
 def test_a_run_that_was_killed_goes_on_to_the_same_bits(at: int, settings: StorySettings) -> None:
-    items = episodes()
+    items, at = (twins(), 5 * at) if settings is MERGING else (episodes(), at)
     whole = run(items, epoch_documents=10, stories=settings)
     store = MemoryStore()
     broken = [*items[:at], ABORT, *items[at:]]
@@ -270,6 +308,35 @@ def test_the_book_counts_documents_and_keeps_the_best() -> None:
         assert (made.first_slice[story], made.last_slice[story]) == (7, 8)
     again = StoryBook.from_arrays(made.arrays())
     assert repr(again) == repr(made)
+
+
+def test_a_merged_story_leaves_its_documents_to_the_other() -> None:
+    rng = np.random.default_rng(4)
+    places, topics, scores = rng.integers(0, 2, 60), rng.integers(-1, 3, 60), rng.random(60).astype(np.float32)
+    made = book()
+    made.add(places, topics, scores, [kept(i) for i in range(60)], 8)
+    made.before[:] = 7, 9
+    parts = made.taken(np.arange(2))
+    made.merge(1, 0)
+    for name in ("size", "now", "before"):
+        assert getattr(made, name)[0] == getattr(parts, name).sum()
+    assert (made.first[0], made.last[0]) == (0, 59_000_000)
+    best = np.argsort(-parts.score.reshape(-1), kind="stable")[:KEPT]
+    np.testing.assert_array_equal(made.score[0], parts.score.reshape(-1)[best])
+    assert made.documents[0].tolist() == parts.documents.reshape(-1)[best].tolist()
+    assert made.size[1] == parts.size[1]
+    assert made.changed[0]
+
+
+@pytest.mark.parametrize(
+    ("topics", "expected"),
+    [([5, 5, 5, 5], (5, 4)), ([5, 5, 5, 6], (5, 2)), ([5, 6, 6, 6], (6, 2)), ([-1, 6, 6, 6], (6, 3))],
+)
+def test_a_merged_story_votes_for_its_parent(topics: list[int], expected: tuple[int, int]) -> None:
+    made = book()
+    added(made, [0, 1, 1, 1] if topics[0] != topics[1] else [0, 0, 0, 1], topics)
+    made.merge(1, 0)
+    assert (made.topic[0], made.votes[0]) == expected
 
 
 def test_the_parent_is_the_topic_of_most_documents() -> None:

@@ -33,7 +33,12 @@ def epochs() -> list[Commit]:
         commit(1, sampled=sampled(0, [2, 8]), smoothed=[smoothed(0, mark="first")]),
         commit(2, sampled=sampled(1, [4, 3], {0: 5}), smoothed=[smoothed(0, mark="second"), smoothed(1)]),
         commit(3, sampled=sampled(2, [7]), stories=stories((2, 9), (3, 3), mark="n"), **within),
-        commit(4, small=True, stories=stories((1, 5), mark="m"), story_events=[StoryEvent("burst", 1, 3, 5)]),
+        commit(
+            4,
+            small=True,
+            stories=stories((1, 5), mark="m"),
+            story_events=[StoryEvent("burst", 1, 3, 5), StoryEvent("merged", 2, 3, 4, 1, 7.5)],
+        ),
         commit(5, sampled=sampled(2, [6], {0: 2, 1: 3}), smoothed=[smoothed(1, mark="third")]),
         commit(6, **within),
     ]
@@ -111,5 +116,7 @@ def test_a_story_has_the_rows_of_the_last_epoch_that_knows_it(tmp_path: Path) ->
     assert reader.story_words().word.tolist() == ["m1", "n2", "n2", "n3", "n3", "n3"]
     assert reader.story_documents(2).rank.tolist() == [1, 1, 2, 1, 2]
     events = reader.story_events()
-    assert (events.kind.tolist(), events.story.tolist(), events.size.tolist()) == (["burst"], [1], [5])
-    assert events.epoch.tolist() == [4]
+    assert events.kind.tolist() == ["burst", "merged"]
+    assert (events.story.tolist(), events.size.tolist(), events.other.tolist()) == ([1, 2], [5, 4], [-1, 1])
+    np.testing.assert_array_equal(events.evidence, [np.nan, 7.5])
+    assert events.epoch.tolist() == [4, 4]

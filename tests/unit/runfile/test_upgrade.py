@@ -60,6 +60,18 @@ def test_reading_brings_a_file_up_to_date(tmp_path: Path) -> None:
     assert len(reader.snapshots().snapshot) == 3
 
 
+def test_events_of_stories_of_before_mergers_have_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.duckdb"
+    with monkeypatch.context() as before:
+        before.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:11])
+        RunFile(path).close()
+    with duckdb.connect(path) as connection:
+        connection.execute("insert into story_event values (2, 3, 'burst', 4, 50)")
+    events = Reader(path).story_events()
+    assert (events.kind.tolist(), events.size.tolist(), events.other.tolist()) == (["burst"], [50], [-1])
+    assert np.isnan(events.evidence).all()
+
+
 def test_batch_fits_read_an_older_file(tmp_path: Path) -> None:
     stored = read_stored(unpacked("run", tmp_path))
     assert len(stored.packed) == 36

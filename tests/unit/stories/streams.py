@@ -8,16 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+TWINS: dict[str, int] = {"columns": 800, "own_words": 20, "seed": 5}
+"""`bursts` of documents that have few of the many words of their story: some stories begin twice."""
+
+
+def forwarded(labels: NDArray[np.int64], retired: Any) -> NDArray[np.int64]:
+    """Labels as they are after all mergers."""
+    into = {int(a): int(b) for a, b in zip(retired.ids, retired.into, strict=True) if b >= 0}
+
+    def last(story: int) -> int:
+        return last(into[story]) if story in into else story
+
+    return np.array([last(label) for label in labels.tolist()])
+
 
 def bursts(
-    n: int, *, columns: int = 300, words: int = 8, alive: int = 6, seed: int = 0
+    n: int, *, columns: int = 300, words: int = 8, alive: int = 6, own_words: int = 12, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Unit rows of a few words each, and their stories: every 40 documents one of those alive makes room for another.
 
-    A document has words of its story's own twelve, and some of all.
+    A document has words of its story's own twelve, or ``own_words``, and some of all.
     """
     rng = np.random.default_rng(seed)
-    own = [rng.choice(columns, 12, replace=False) for _ in range(alive + n // 40 + 1)]
+    own = [rng.choice(columns, own_words, replace=False) for _ in range(alive + n // 40 + 1)]
     rows, labels = np.zeros((n, columns)), np.zeros(n, np.int64)
     for i in range(n):
         labels[i] = i // 40 + rng.integers(alive)

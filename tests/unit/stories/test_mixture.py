@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from tests.unit.stories.streams import bursts
+from tests.unit.stories.streams import TWINS, bursts, forwarded
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import StorySettings
 
 SHORT = StorySettings(half_life=10.0)
+
+MERGING = StorySettings(grain=0.3, half_life=150.0)
+"""Settings with which some stories of `TWINS` are merged."""
 
 
 def rows_of(n: int, seed: int = 0) -> csr_array:
@@ -55,27 +58,30 @@ def test_permuted_and_added_columns_change_no_label() -> None:
 
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("timed", [False, True])
-def test_going_on_from_stored_arrays_is_never_having_stopped(dense: bool, timed: bool) -> None:
-    x: Any = bursts(900, seed=3)[0].astype(np.float32)
+@pytest.mark.parametrize("settings", [SHORT, MERGING])
+def test_going_on_from_stored_arrays_is_never_having_stopped(dense: bool, timed: bool, settings: StorySettings) -> None:
+    x: Any = bursts(900, **({"seed": 3} if settings is SHORT else TWINS))[0].astype(np.float32)
     x[::50] = 0.0
     x = x if dense else csr_array(x)
     times = np.cumsum(np.random.default_rng(0).exponential(1.0, 900)).round(1) + 1e9
-    one = SequentialMixture(SHORT, 300, dense=dense)
-    two = SequentialMixture(SHORT, 300, dense=dense)
+    one = SequentialMixture(settings, x.shape[1], dense=dense)
+    two = SequentialMixture(settings, x.shape[1], dense=dense)
     whole = one.learn(x, times if timed else None)
+    assert (whole.retired.into >= 0).any() == (settings is MERGING)
     labels, retired = [], []
     for low in range(0, 900, 61):
         part = slice(low, low + 61)
         learnt = two.learn(x[part], times[part] if timed else None)
         labels.append(learnt.labels)
-        retired.append(learnt.retired.ids)
+        retired.append(np.stack([learnt.retired.ids, learnt.retired.into, learnt.retired.evidence]))
         stored = two.arrays()
         assert all(array.dtype != object for array in stored.values())
-        two = SequentialMixture.from_arrays(SHORT, stored)
+        two = SequentialMixture.from_arrays(settings, stored)
         for name, array in two.arrays().items():
             np.testing.assert_array_equal(array, stored[name])
     np.testing.assert_array_equal(np.concatenate(labels), whole.labels)
-    np.testing.assert_array_equal(np.concatenate(retired), whole.retired.ids)
+    expected = np.stack([whole.retired.ids, whole.retired.into, whole.retired.evidence])
+    np.testing.assert_array_equal(np.concatenate(retired, axis=1), expected)
     for name, array in one.arrays().items():
         np.testing.assert_array_equal(array, two.arrays()[name])
 
@@ -91,6 +97,27 @@ def test_sums_are_those_of_the_rows() -> None:
         np.testing.assert_allclose(sums[[row]].toarray()[0], x[labels == story].sum(axis=0), atol=1e-5)
     used = mixture.columns_in_use()
     np.testing.assert_array_equal(np.flatnonzero(used), np.unique(sums.indices))
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_merged_story_has_the_documents_of_both(dense: bool) -> None:
+    x: Any = bursts(900, **TWINS)[0].astype(np.float32)
+    mixture = SequentialMixture(MERGING, x.shape[1], dense=dense)
+    learnt = mixture.learn(x if dense else csr_array(x))
+    merged = learnt.retired.into >= 0
+    assert merged.sum() >= 3
+    labels, living = forwarded(learnt.labels, learnt.retired), mixture.living()
+    assert set(living.ids) & set(learnt.retired.into)
+    sums = csr_array(living.sums).toarray()
+    for row, story in enumerate(living.ids):
+        own = np.flatnonzero(labels == story)
+        assert (living.size[row], living.first[row], living.last[row]) == (len(own), own[0], own[-1])
+        np.testing.assert_allclose(sums[row], x[own].sum(axis=0), atol=1e-5)
+    for story, size, first, last in zip(*(column[~merged] for column in learnt.retired[:4]), strict=True):
+        own = np.flatnonzero(labels == story)
+        assert (size, first, last) == (len(own), own[0], own[-1])
+    np.testing.assert_allclose(mixture.arrays()["square"], (sums**2).sum(axis=1), rtol=1e-4)
+    assert (learnt.retired.evidence[merged] > 0.0).all()
 
 
 def test_the_strongest_words_are_those_of_the_sums() -> None:

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tests.unit.stories.streams import bursts
+from tests.unit.stories.streams import TWINS, bursts
 from vmfstream.directional.bessel import log_c
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import DIMENSION, StorySettings
@@ -19,9 +19,12 @@ Rows = NDArray[np.float64]
 
 
 def one_by_one(
-    x: Rows, settings: StorySettings, times: NDArray[np.float64], *, dense: bool
-) -> tuple[list[int], list[int]]:
-    """Labels and retired stories by the formulas as they are written: every story is compared with every document."""
+    x: Rows, settings: StorySettings, times: NDArray[np.float64], *, dense: bool, timed: bool
+) -> tuple[list[int], list[int], list[tuple[int, int, float]]]:
+    """Labels, stories that ended and those of them that were merged, into which one and by how much evidence.
+
+    By the formulas as they are written: every story is compared with every document, and with every other story.
+    """
     auto = settings.grain == "auto"
     grain = (
         np.clip(0.15 * np.abs(x).sum(axis=1) / math.sqrt(12), 0.15, 0.5) if auto else np.full(len(x), settings.grain)
@@ -32,7 +35,32 @@ def one_by_one(
     m0 = np.zeros(x.shape[1] + 1)
     m0[-1] = prior
     stories: dict[int, dict[str, Any]] = {}
-    labels, retired = [], []
+    labels, retired, merged = [], [], []
+    log_alpha = math.log(settings.alpha)
+
+    def examined(name: int, now: float) -> None:
+        def young(s: dict[str, Any]) -> bool:
+            return bool(s["first"] - times[0] * timed > settings.half_life >= now - s["first"])
+
+        def scaled(s: dict[str, Any]) -> Rows:
+            return np.asarray(s["sum"] * min(1.0, 10 / s["n"]))
+
+        one = stories[name]
+        if one["n"] not in {5, 10, 20, 40} or not young(one):
+            return
+        a, found = scaled(one), []
+        for c, s in stories.items():
+            if c != name and s["n"] >= 5 and young(s) and one["sum"] @ s["sum"] > 1e-9:
+                b = scaled(s)
+                factor = big_l(a + m0) + big_l(b + m0) - big_l(a + b + m0) - big_l(m0)
+                found.append((log_alpha - factor, c))
+        if found and min(found)[0] < 0:
+            margin, other = min(found)
+            kept, gone = sorted((name, other), key=lambda c: (-stories[c]["n"], c))
+            s, t = stories[kept], stories.pop(gone)
+            s |= {"n": s["n"] + t["n"], "sum": s["sum"] + t["sum"], "last": now, "first": min(s["first"], t["first"])}
+            retired.append(gone)
+            merged.append((gone, kept, -margin))
 
     def big_l(vector: Rows) -> float:
         return float(log_c(DIMENSION, np.linalg.norm(vector)))
@@ -45,7 +73,7 @@ def one_by_one(
             retired.append(name)
             del stories[name]
         extended = np.append(row, 0.0)
-        name, best = -1, math.log(settings.alpha) + big_l(m0) - big_l(kappa * extended + m0)
+        name, best = -1, log_alpha + big_l(m0) - big_l(kappa * extended + m0)
         for c, s in stories.items():
             if not dense and abs(row @ s["sum"][:-1]) < 1e-12:
                 continue
@@ -62,7 +90,8 @@ def one_by_one(
         stories[name]["sum"] = stories[name]["sum"] + kappa * extended
         stories[name]["last"] = now
         labels.append(name)
-    return labels, retired
+        examined(name, now)
+    return labels, retired, merged
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -82,8 +111,33 @@ def test_labels_are_those_of_the_formulas(dense: bool, timed: bool, signed: bool
     times = np.cumsum(np.random.default_rng(2).exponential(1.0, 400)) + 1e6 if timed else np.arange(400.0)
     mixture = SequentialMixture(settings, x.shape[1], dense=dense)
     learnt = mixture.learn(x.astype(np.float32) if dense else csr_array(x.astype(np.float32)), times if timed else None)
-    labels, retired = one_by_one(x.astype(np.float32).astype(np.float64), settings, times, dense=dense)
+    exact = x.astype(np.float32).astype(np.float64)
+    labels, retired, _ = one_by_one(exact, settings, times, dense=dense, timed=timed)
     assert learnt.labels.tolist() == labels
     assert learnt.retired.ids.tolist() == retired
     assert 5 < len(set(labels)) < 200
     assert retired
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize(("half_life", "least"), [(60.0, 1), (150.0, 3)])
+def test_stories_that_prove_to_be_the_same_are_merged_by_the_formulas(
+    dense: bool, timed: bool, half_life: float, least: int
+) -> None:
+    x = bursts(700, **TWINS)[0].astype(np.float32)
+    settings = StorySettings(grain=0.2, half_life=half_life)
+    times: Any = (
+        np.cumsum(np.random.default_rng(2).exponential(1.0, len(x))) + 1e6 if timed else np.arange(len(x)) + 0.0
+    )
+    mixture = SequentialMixture(settings, x.shape[1], dense=dense)
+    learnt = mixture.learn(x if dense else csr_array(x), times if timed else None)
+    exact: Any = x.astype(np.float64)
+    labels, retired, merged = one_by_one(exact, settings, times, dense=dense, timed=timed)
+    assert learnt.labels.tolist() == labels
+    assert learnt.retired.ids.tolist() == retired
+    gone = learnt.retired.into >= 0
+    assert list(zip(learnt.retired.ids[gone], learnt.retired.into[gone], strict=True)) == [pair[:2] for pair in merged]
+    np.testing.assert_allclose(learnt.retired.evidence[gone], [evidence for *_, evidence in merged], rtol=1e-3)
+    assert np.isnan(learnt.retired.evidence[~gone]).all()
+    assert len(merged) >= least

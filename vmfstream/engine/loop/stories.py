@@ -125,14 +125,22 @@ class StoryLevel:
         return learnt.labels
 
     def _retire(self, retired: Retired, index: int) -> None:
-        """Forget stories that nobody joined for long; those that have rows get their last ones."""
-        places = np.searchsorted(self._book.ids, retired.ids)
-        shown = np.flatnonzero(self._book.shown[places])
+        """Forget stories that ended; those that have rows get their last ones. Others take over what was merged."""
+        book = self._book
+        places = np.searchsorted(book.ids, retired.ids)
+        merged = np.flatnonzero(retired.into >= 0)
+        others = np.searchsorted(book.ids, retired.into[merged])
+        mergers = zip(places[merged].tolist(), others.tolist(), retired.evidence[merged].tolist(), strict=True)
+        for place, other, evidence in mergers:
+            story, into = int(book.ids[place]), int(book.ids[other])
+            self._events.append(StoryEvent("merged", story, index, int(book.size[place]), into, evidence))
+            book.merge(place, other)
+        shown = np.flatnonzero(book.shown[places])
         if len(shown):
-            self._happened("ended", places[shown], index)
+            self._happened("ended", places[shown[retired.into[shown] < 0]], index)
             words = self._named(retired.words[shown, :WORDS], retired.weights[shown, :WORDS])
-            self._ended.append(self._rows(self._book.taken(places[shown]), words, ended=True))
-        self._book.drop(places)
+            self._ended.append(self._rows(book.taken(places[shown]), words, ended=True))
+        book.drop(places)
 
     def end_slice(self, index: int, events: Sequence[Event]) -> None:
         """End slice ``index``: tell which stories grew; parents follow topics that were merged, as ``events`` say.

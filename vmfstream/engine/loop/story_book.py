@@ -139,6 +139,27 @@ class StoryBook:
             old = self.documents[place].copy()
             self.documents[place] = [old[at] if at < KEPT else documents[at - KEPT] for at in source[place].tolist()]
 
+    def merge(self, place: int, other: int) -> None:
+        """Let the story at place ``other`` have the documents of the one at ``place`` too, which stays as it is."""
+        pair = [other, place]
+        for counts in (self.size, self.now, self.before):
+            counts[other] += counts[place]
+        for earliest in (self.first, self.first_slice):
+            earliest[other] = earliest[pair].min()
+        for latest in (self.last, self.last_slice):
+            latest[other] = latest[pair].max()
+        votes = self.votes[place]
+        if self.topic[place] == self.topic[other]:
+            self.votes[other] += votes
+        elif votes > self.votes[other]:
+            self.topic[other], self.votes[other] = self.topic[place], votes - self.votes[other]
+        else:
+            self.votes[other] -= votes
+        best = np.argsort(-self.score[pair].reshape(-1), kind="stable")[:KEPT]
+        for kept in (self.score, self.documents):
+            kept[other] = kept[pair].reshape(-1)[best]
+        self.changed[other] = True
+
     def arrays(self) -> Arrays:
         """Return the flat arrays that `from_arrays` takes."""
         arrays: Arrays = {c.name: getattr(self, c.name) for c in fields(self) if c.name != "documents"}

@@ -48,13 +48,15 @@ class StoryDocumentFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoryEventFrame:
-    """What happened to stories, in order, see `vmfstream.records.StoryEvent`."""
+    """What happened to stories, in order, see `vmfstream.records.StoryEvent`; no ``other`` is -1, no evidence NaN."""
 
     slice: Ints
     epoch: Ints
     kind: Texts
     story: Ints
     size: Ints
+    other: Ints
+    evidence: Floats
 
 
 RISING = 2.0
@@ -97,12 +99,12 @@ class Stories(RunFileQueries):
         """Return what happened to stories in epochs after ``epoch``, in order, with what is known of them now.
 
         Keys: ``epoch``, ``slice`` (label), ``index`` (its number), ``kind``, ``story``, ``size`` (then), ``documents``
-        (now), ``title``, ``topic`` (None without one) and ``words``.
+        (now), ``other`` and ``evidence`` (of mergers, else None), ``title``, ``topic`` (None without one), ``words``.
         """
         return self._dicts(f"""
             with label as (select slice, arg_max(label, epoch) as label from epoch group by slice),
             named as (select story, list(word order by rank) as words from story_word group by story)
             select e.epoch, label.label as slice, e.slice as index, e.kind, e.story, e.size, story.size as documents,
-                story.title, nullif(story.topic, -1) as topic, coalesce(named.words, []) as words
+                e.other, e.evidence, story.title, nullif(story.topic, -1) as topic, coalesce(named.words, []) as words
             from story_event e left join label using (slice) left join story using (story)
             left join named using (story) where e.epoch > {int(epoch)} order by e.epoch, e.rowid""")
