@@ -1,7 +1,10 @@
 """What stories hold: the sums of their rows, products with them, and the order in which they were joined; compiled.
 
 ``memory`` is what the mixture remembers, changed in place. What is called for every document takes arrays one by one,
-see `vmfstream.stories.lists`; ``columns`` and ``values`` are those of one row, ``slot`` is the place of a story.
+see `vmfstream.stories.lists`; ``columns`` and ``values`` are those of one row, ``x`` is a dense one, ``slot`` is the
+place of a story. ``dot`` are filled with products, ``candidates`` with the slots that have one, ``visited`` are the
+``mark`` of the document that visited a slot last; ``starts``, ``lengths``, ``key`` and ``value`` are those of the
+postings, ``sums`` the dense ones; ``oldest``, ``older``, ``newer`` and ``counters`` are the order of slots.
 """
 
 from __future__ import annotations
@@ -100,7 +103,8 @@ def add(  # type: ignore[no-untyped-def]
 ):
     """Add a row to the sum of a story's rows, whose table has room for its words; return how many of them are new.
 
-    ``key`` to ``room`` are those of the table, ``begin`` to ``used`` those of the postings.
+    ``key`` to ``room`` are those of the table, whose block has the ``start``; ``begin``, ``lengths``, ``rooms``, ``slots``,
+    ``weights``, ``free`` and ``used`` are those of the postings.
     """
     new = 0
     for j in range(columns.size):
@@ -123,7 +127,7 @@ def add(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def remove(slot, words, weights, memory):  # type: ignore[no-untyped-def]
-    """Take a story off the lists of some of its words; the last entry of a list moves to its place.
+    """Take a story off the lists of some of its ``words``; the last entry of a list moves to its place.
 
     ``weights`` are filled with those of the words. The story's own table stays as it is.
     """
@@ -165,7 +169,7 @@ def sums_of(slot, memory):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def need_of(columns, lengths, rooms):  # type: ignore[no-untyped-def]
-    """Return the most places of the pool of postings that a document takes."""
+    """Return the most places that a document takes of the pool of postings, whose ``rooms`` these are."""
     need = np.int64(0)
     for word in columns:
         need += wanted(lengths[word], rooms[word], 1)
@@ -206,7 +210,7 @@ def _before(column, weight, other, other_weight):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def strongest(square, columns, weights, words, shares):  # type: ignore[no-untyped-def]
-    """Fill ``words`` with the columns of the largest weights in absolute value, of equals the first; -1 for none left.
+    """Fill ``words`` with the columns of the largest ``weights`` in absolute value, of equals the first; -1 for none left.
 
     ``shares`` are filled with their weights in the mean direction, ``square`` is that of the sum of rows.
     """
