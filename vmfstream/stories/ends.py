@@ -88,7 +88,7 @@ def _end(slot, columns, weights, memory, retired, into, evidence):  # type: igno
 
 @njit(cache=True, nogil=True)
 def to_examine(size, first, now, half_life):  # type: ignore[no-untyped-def]
-    """Tell whether a story that has ``size`` documents since ``first`` is compared ``now``, under this ``half_life``."""
+    """Tell whether a story that has ``size`` documents since ``first`` is compared ``now``, given the ``half_life``."""
     times = size // EXAMINED
     doubled = size == times * EXAMINED and times & (times - 1) == 0
     return 0 < size <= LAST_EXAMINED and doubled and _young(first, now, half_life)

@@ -103,8 +103,8 @@ def add(  # type: ignore[no-untyped-def]
 ):
     """Add a row to the sum of a story's rows, whose table has room for its words; return how many of them are new.
 
-    ``key`` to ``room`` are those of the table, whose block has the ``start``; ``begin``, ``lengths``, ``rooms``, ``slots``,
-    ``weights``, ``free`` and ``used`` are those of the postings.
+    ``key``, ``value``, ``start`` (of its block) and ``room`` are those of the table; ``begin``, ``lengths``, ``rooms``,
+    ``slots``, ``weights``, ``free`` and ``used`` are those of the postings.
     """
     new = 0
     for j in range(columns.size):
@@ -210,7 +210,7 @@ def _before(column, weight, other, other_weight):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def strongest(square, columns, weights, words, shares):  # type: ignore[no-untyped-def]
-    """Fill ``words`` with the columns of the largest ``weights`` in absolute value, of equals the first; -1 for none left.
+    """Fill ``words`` with the columns of the largest ``weights`` in absolute value, of equals the first; -1 for none.
 
     ``shares`` are filled with their weights in the mean direction, ``square`` is that of the sum of rows.
     """
