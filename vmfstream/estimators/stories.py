@@ -19,6 +19,7 @@ from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Choice, Domain, Either, Number, Whole
 from vmfstream.stories.mixture import Living, Retired, SequentialMixture
 from vmfstream.stories.settings import AUTO, StorySettings
+from vmfstream.stories.window import Window
 
 
 class StoryMixture(SphereEstimator, Clusterer):
@@ -49,6 +50,8 @@ class StoryMixture(SphereEstimator, Clusterer):
         Most living stories; beyond, the one that nobody joined for longest is retired.
     max_words : int
         Most features that a story holds, at least 4; beyond, the weakest quarter is dropped. For sparse rows.
+    window : int
+        Rows after which a row gets a second label, see ``smoothed_labels_``; 0 for never. It takes about as long again.
     max_features : int
         Most features that ``learn_one`` numbers at a time; beyond, those that no living story holds are forgotten.
 
@@ -56,6 +59,10 @@ class StoryMixture(SphereEstimator, Clusterer):
     ----------
     labels_ : (N,) int64
         Ids that the rows of ``fit``, or those given to ``partial_fit`` last, got on arrival; -1 for rows of zeros.
+    smoothed_labels_ : (M,) int64
+        With a ``window``: labels after it of the rows that left it while the rows given last were learnt, in the order
+        in which they came; up to 100 leave together. Each is the most probable story by then. The last rows are told by
+        ``flush``.
     grain_ : float
         The grain given, or the mean of those of the documents.
     n_stories_ : int
@@ -94,12 +101,15 @@ class StoryMixture(SphereEstimator, Clusterer):
         "max_stories": Whole(1),
         "max_words": Whole(4),
         "max_features": Whole(2),
+        "window": Whole(0),
     }
 
     labels_: NDArray[np.int64]
+    smoothed_labels_: NDArray[np.int64]
     retired_: Retired
     _mixture: SequentialMixture
     _features: NamedFeatures
+    _window: Window
 
     def __init__(
         self,
@@ -110,6 +120,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         max_stories: int = 1_000_000,
         max_words: int = 4_096,
         max_features: int = 1_000_000,
+        window: int = 0,
     ) -> None:
         self.grain = grain
         self.half_life = half_life
@@ -117,13 +128,14 @@ class StoryMixture(SphereEstimator, Clusterer):
         self.max_stories = max_stories
         self.max_words = max_words
         self.max_features = max_features
+        self.window = window
 
     def fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
         """Forget everything and learn the rows of ``X``, (N, D), in their order.
 
         Arguments and errors as in `partial_fit`. After an error the earlier fit is still there.
         """
-        learnt = {name: getattr(self, name) for name in ("_mixture", "_features") if hasattr(self, name)}
+        learnt = {name: getattr(self, name) for name in ("_mixture", "_features", "_window") if hasattr(self, name)}
         for name in learnt:
             delattr(self, name)
         try:
@@ -186,9 +198,14 @@ class StoryMixture(SphereEstimator, Clusterer):
             self._check_parameters()
             self._mixture = self._begun(2, dense=False)
             self._features = NamedFeatures(self.max_features)
-        self._features.number(document, self._mixture.columns_in_use)
+        self._features.number(document, self._columns_in_use)
         self._mixture.widen(self._features.width)
         self._learn(self._mixture, self._features.row(document), None if time is None else [time])
+
+    def flush(self) -> NDArray[np.int64]:
+        """Return the second labels of the rows that are still in the ``window``, in their order, and empty it."""
+        check_is_fitted(self)
+        return self._window.flush(self._mixture) if self.window else np.zeros(0, np.int64)
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
         """Return the id that one document would get if it were learnt next; -1 if it holds no feature."""
@@ -248,10 +265,19 @@ class StoryMixture(SphereEstimator, Clusterer):
         return SequentialMixture(settings, columns, dense=dense)
 
     def _learn(self, mixture: SequentialMixture, rows: Rows, times: ArrayLike | None) -> None:
-        learnt = mixture.learn(rows, times)
+        if self.window:
+            if not hasattr(self, "_window"):
+                self._window = Window(int(self.window))
+            learnt, self.smoothed_labels_ = self._window.learn(mixture, rows, mixture.checked_times(rows, times))
+        else:
+            learnt = mixture.learn(rows, times)
         self.labels_ = learnt.labels
         self.retired_ = learnt.retired
         self._report_empty(learnt.labels < 0)
+
+    def _columns_in_use(self) -> NDArray[np.bool_]:
+        used = self._mixture.columns_in_use()
+        return used | self._window.columns_in_use(len(used)) if hasattr(self, "_window") else used
 
     def _living(self) -> Living:
         check_is_fitted(self)

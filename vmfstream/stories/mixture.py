@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -154,6 +155,11 @@ class SequentialMixture:
         return int(self._memory.counters[NEXT_ID])
 
     @property
+    def newest(self) -> float:
+        """Newest time so far, -inf before the first document."""
+        return float(self._memory.clock.sum()) if self.n_documents else -math.inf
+
+    @property
     def grain(self) -> float:
         """The grain given, or the mean of the automatic grains of documents."""
         if self.settings.grain != AUTO:
@@ -194,8 +200,7 @@ class SequentialMixture:
             If the rows have another number of columns, times are not finite, not one per row, or given for some
             batches and not for others. Nothing is learnt then.
         """
-        given = self._times(times, rows.shape[0])
-        self._check_columns(rows)
+        given = self.checked_times(rows, times)
         if self._timed is None and rows.shape[0]:
             self._timed = given is not None
             self._memory.clock[1] = 0.0 if given is None else given[0]
@@ -219,6 +224,22 @@ class SequentialMixture:
         handed.append(self._retired(retired))
         return Learnt(labels, Retired(*(np.concatenate(parts) for parts in zip(*handed, strict=True))), cosines)
 
+    def checked_times(self, rows: Rows, times: ArrayLike | None) -> NDArray[np.float64] | None:
+        """Return the times of rows, None where time is counted in documents; raises what `learn` raises."""
+        self._check_columns(rows)
+        return self._times(times, rows.shape[0])
+
+    def relabel(self, rows: Rows, times: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+        """Return the most probable story of rows that were learnt at these times, (N,), as stories are now.
+
+        A row that would be alone, or one of zeros, gets -1. Where time is counted in documents, ``times`` (N,) are the
+        numbers of documents learnt before each.
+        """
+        labels = np.empty(rows.shape[0], np.int64)
+        documents = self._documents(rows, times.astype(np.float64))
+        label_rows(self._memory, self._constants, documents, True, labels)
+        return np.where(labels == self.next_id, -1, labels)
+
     def predict(self, rows: Rows, times: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the label that each row would get if it were learnt next; `next_id` for one that opens a story.
 
@@ -229,7 +250,7 @@ class SequentialMixture:
         if given is None and self._timed:
             given = np.full(rows.shape[0], self._memory.clock.sum())
         labels = np.empty(rows.shape[0], np.int64)
-        label_rows(self._memory, self._constants, self._documents(rows, given), labels)
+        label_rows(self._memory, self._constants, self._documents(rows, given), False, labels)
         return labels
 
     def living(self) -> Living:

@@ -89,7 +89,7 @@ def _best(  # type: ignore[no-untyped-def]
         if bounds[c] < threshold:
             continue
         slot = candidates[c]
-        gap = now - last[slot]
+        gap = max(now - last[slot], first[slot] - now, 0.0)
         if gap > model.silence or (not dense and dot[slot] == 0.0):
             continue
         silent = (size[slot] + 1.0) * math.log1p(gap / (model.tempo + last[slot] - first[slot]))
@@ -209,15 +209,20 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
 
 
 @njit(cache=True, nogil=True)
-def label_rows(memory, model, documents, labels):  # type: ignore[no-untyped-def]
-    """Give every document the label that it would get if it were learnt next."""
+def label_rows(memory, model, documents, past, labels):  # type: ignore[no-untyped-def]
+    """Give every document the label that it would get if it were learnt next, or had come at its own time if ``past``.
+
+    A story that began after it is as improbable as one that was silent for as long before it.
+    """
     dense = memory.dense.shape[1] > 0
     counters, clock, rows = memory.counters, memory.clock, documents.bounds
     for i in range(labels.size):
         if rows[i] == rows[i + 1]:
             labels[i] = -1
             continue
-        now = max(clock[0], documents.times[i]) if documents.times.size else np.float64(counters[DOCUMENTS])
+        now = documents.times[i] if documents.times.size else np.float64(counters[DOCUMENTS])
+        if not past:
+            now = max(clock[0], now)
         values = documents.values[rows[i] : rows[i + 1]]
         weight = 1.0
         if model.automatic:
