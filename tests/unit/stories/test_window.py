@@ -76,6 +76,16 @@ def test_labels_are_those_of_the_stories_when_rows_leave(timed: bool) -> None:
     assert (left != forwarded(learnt.labels, learnt.retired)[: len(left)]).sum() > 5
 
 
+def test_a_story_that_began_later_is_as_improbable_as_one_that_ended_before() -> None:
+    x = rows_of()
+    mixture = SequentialMixture(SETTINGS, x.shape[1])
+    mixture.learn(x)
+    times = np.random.default_rng(5).uniform(0.0, 900.0, 300)
+    expected = [most_probable(mixture, row, time) for row, time in zip(x[600:].toarray(), times.tolist(), strict=True)]
+    assert mixture.relabel(x[600:], times).tolist() == expected
+    assert (mixture.relabel(x[600:], np.full(300, 899.0)) != expected).any()
+
+
 def most_probable(mixture: SequentialMixture, row: Any, time: float) -> int:
     """The story by the formulas as they are written; -1 for one of its own or for a row of zeros."""
     if not row.any():
