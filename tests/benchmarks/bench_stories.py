@@ -17,9 +17,10 @@ by NMI, that is, with labels. Labels are those on arrival. Prints one JSON line 
 Orders: 0 is the order of the stream; for ``news``, which has no time, others are permutations.
 
     python tests/benchmarks/bench_stories.py [--streams news_t news ...] [--orders 0 1 2]
-        [--set NAME=VALUE ...] [--speed]
+        [--set NAME=VALUE ...] [--speed] [--memory 5000000]
 
 ``--speed`` measures documents per processor second on planted streams instead, for 100 to 100,000 living stories.
+``--memory`` measures the memory after each million of so many planted documents, whose stories come and go.
 ``--set`` gives parameters of ``StoryMixture`` other than the defaults.
 """
 
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -152,14 +154,33 @@ def speed(sizes: Sequence[int]) -> None:
             print(json.dumps(line | rates), flush=True)
 
 
+def memory(documents: int) -> None:
+    """Megabytes of the mixture and of the process, after every million of documents; stories change all the time."""
+    model, part = StoryMixture(window=300), 100_000
+    for number in range(1, documents // part + 1):
+        model.partial_fit(planted(part, 8, 1_000, seed=number).astype(np.float32))
+        if number * part % min(1_000_000, documents) == 0:
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            megabytes = {
+                "mixture": round(model._mixture.nbytes / 1e6, 1),
+                "resident": round(pages * resource.getpagesize() / 1e6),
+            }
+            stories = {"living": model.n_stories_, "opened": model.next_id_}
+            print(json.dumps({"documents": number * part, **stories, "MB": megabytes}), flush=True)
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--streams", nargs="+", choices=[*STREAMS, *HELD_OUT], default=list(STREAMS))
     arguments.add_argument("--orders", type=int, nargs="+", default=[0, 1, 2])
     arguments.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
     arguments.add_argument("--speed", action="store_true")
+    arguments.add_argument("--memory", type=int, metavar="DOCUMENTS")
     arguments.add_argument("--living", type=int, nargs="+", default=list(LIVING))
     asked = arguments.parse_args()
+    if asked.memory:
+        memory(asked.memory)
+        return
     if asked.speed:
         speed(asked.living)
         return

@@ -229,15 +229,16 @@ class SequentialMixture:
         self._check_columns(rows)
         return self._times(times, rows.shape[0])
 
-    def relabel(self, rows: Rows, times: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+    def relabel(self, rows: Rows, times: NDArray[np.floating[Any]], owners: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the most probable story of rows that were learnt at these times, (N,), as stories are now.
 
-        A row that would be alone, or one of zeros, gets -1. Where time is counted in documents, ``times`` (N,) are the
+        A row is not counted in its own story, the id of which is in ``owners``, (N,). One that would be alone, or one
+        of zeros, gets -1. Where time is counted in documents, ``times`` (N,) are the
         numbers of documents learnt before each.
         """
         labels = np.empty(rows.shape[0], np.int64)
         documents = self._documents(rows, times.astype(np.float64))
-        label_rows(self._memory, self._constants, documents, True, labels)
+        label_rows(self._memory, self._constants, documents, owners, labels)
         return np.where(labels == self.next_id, -1, labels)
 
     def predict(self, rows: Rows, times: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -250,7 +251,7 @@ class SequentialMixture:
         if given is None and self._timed:
             given = np.full(rows.shape[0], self._memory.clock.sum())
         labels = np.empty(rows.shape[0], np.int64)
-        label_rows(self._memory, self._constants, self._documents(rows, given), False, labels)
+        label_rows(self._memory, self._constants, self._documents(rows, given), np.zeros(0, np.int64), labels)
         return labels
 
     def living(self) -> Living:

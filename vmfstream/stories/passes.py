@@ -209,10 +209,28 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
 
 
 @njit(cache=True, nogil=True)
-def label_rows(memory, model, documents, past, labels):  # type: ignore[no-untyped-def]
-    """Give every document the label that it would get if it were learnt next, or had come at its own time if ``past``.
+def _leave_out(slot, weight, model, memory):  # type: ignore[no-untyped-def]
+    """Take the document whose products are known out of its story, for a while."""
+    own, dot = weight * weight, memory.dot
+    memory.size[slot] -= 1
+    memory.square[slot] += own - 2.0 * dot[slot]
+    dot[slot] -= own
+    if memory.size[slot] == 0:  # it is alone: a story of its own is a new one
+        memory.ceiling[slot] = -np.inf
+        return
+    rescore(
+        slot, model, memory.scale, memory.size, memory.square, memory.first, memory.last, memory.base, memory.ceiling,
+        memory.slope,
+    )  # fmt: skip
 
-    A story that began after it is as improbable as one that was silent for as long before it.
+
+@njit(cache=True, nogil=True)
+def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-untyped-def]
+    """Give every document the label that it would get if it were learnt next.
+
+    Documents that have ``owners``, ids of the stories that they are in, (N,) or (0,), come at their own times, and are
+    not counted in their stories. A story that began after a document is as improbable as one that was silent for as
+    long before it.
     """
     dense = memory.dense.shape[1] > 0
     counters, clock, rows = memory.counters, memory.clock, documents.bounds
@@ -221,7 +239,7 @@ def label_rows(memory, model, documents, past, labels):  # type: ignore[no-untyp
             labels[i] = -1
             continue
         now = documents.times[i] if documents.times.size else np.float64(counters[DOCUMENTS])
-        if not past:
+        if not owners.size:
             now = max(clock[0], now)
         values = documents.values[rows[i] : rows[i + 1]]
         weight = 1.0
@@ -236,10 +254,24 @@ def label_rows(memory, model, documents, past, labels):  # type: ignore[no-untyp
                 documents.columns[rows[i] : rows[i + 1]], values, memory.postings.start, memory.postings.length,
                 memory.pool.key, memory.pool.value, memory.dot, memory.visited, memory.candidates, counters[MARK],
             )  # fmt: skip
+        owner = np.int64(-1)
+        for c in range(found if owners.size else 0):
+            if memory.ids[memory.candidates[c]] == owners[i]:
+                owner = memory.candidates[c]
+        if owner >= 0:
+            square = memory.square[owner]
+            _leave_out(owner, weight, model, memory)
         slot = _best(
             found, now, weight, dense, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,
             memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates, memory.bounds,
         )  # fmt: skip
+        if owner >= 0:
+            memory.size[owner] += 1
+            memory.square[owner] = square
+            rescore(
+                owner, model, memory.scale, memory.size, memory.square, memory.first, memory.last, memory.base,
+                memory.ceiling, memory.slope,
+            )  # fmt: skip
         labels[i] = memory.ids[slot] if slot >= 0 else counters[NEXT_ID]
 
 

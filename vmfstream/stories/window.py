@@ -29,8 +29,9 @@ class _Part(NamedTuple):
 class Window:
     """The rows that were learnt last, each of which gets a second label when it leaves.
 
-    The second label is the most probable story as stories are then, those included that were opened or merged since;
-    a row that would be alone keeps its first one. Labels do not depend on how rows are cut into batches.
+    The second label is the most probable story as stories are then, without the row itself, those included that were
+    opened or merged since; a row that would be alone keeps its first one. Labels do not depend on how rows are cut into
+    batches.
 
     Parameters
     ----------
@@ -112,5 +113,5 @@ class Window:
         if isinstance(rows, csr_array) and rows.shape[1] < mixture.columns:
             rows = rows.copy()
             rows.resize((rows.shape[0], mixture.columns))
-        labels = mixture.relabel(rows, part.times)
+        labels = mixture.relabel(rows, part.times, part.labels)
         return np.where(labels < 0, part.labels, labels)

@@ -1,0 +1,185 @@
+"""How soon a class planted into slices of 400 texts is told of, by a story and by a topic, with a run's defaults.
+
+Single-topic stories of Reuters-21578 come in random order, those of one class held back until slice ``--start``; from
+there on they are 3 % and 12 % of each slice. A story tells of the class in the slice in which it has its fifth
+document of it, if at least half of its documents are of the class; a topic does from the end of the slice in which it
+is born, if at least half of the documents that it gets on arrival afterwards are. Delays are in slices after the first
+one with planted documents, null for never in three; "within two slices" is a delay of 0 or 1.
+
+``--quiet`` plants nothing, so that every birth from ``--start`` on is false. ``--crises`` follows the posts of
+CrisisLexT26 by days and prints for each crisis the documents until the first of the story that got most of them, and
+the days until the first of such a topic.
+
+    python tests/benchmarks/bench_planted_classes.py [--classes crude trade] [--planted 12 48] [--seeds 0 1 2]
+        [--start 8] [--quiet] [--crises]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import MemorySource
+from vmfstream.engine.run import RunSettings, follow
+from vmfstream.folders import need_data
+from vmfstream.protocols import Source
+from vmfstream.records import Document
+from vmfstream.replay.corpora import get
+from vmfstream.replay.sorted_source import CorpusSource
+from vmfstream.runfile.memory import MemoryStore
+
+PER_SLICE, AFTER, ENOUGH = 400, 3, 5
+
+
+class Followed(NamedTuple):
+    """Labels on arrival of documents by their ids, -1 for none, the slice of each birth, and what was committed."""
+
+    story: dict[str, int]
+    topic: dict[str, int]
+    born: dict[int, int]
+
+
+def followed(source: Source, settings: RunSettings) -> Followed:
+    labels: tuple[dict[str, int], dict[str, int]] = ({}, {})
+
+    def keeper(found: dict[str, int]) -> Any:
+        def keep(documents: Sequence[Document], ids: NDArray[np.int64]) -> None:
+            found.update(zip((document.id for document in documents), ids.tolist(), strict=True))
+
+        return keep
+
+    store = MemoryStore()
+    keep_story, keep_topic = map(keeper, labels)
+    follow(source, FieldCodec(), store, settings, in_stories=keep_story, assigned=keep_topic)
+    closed = [one for commit in store.commits for one in commit.closed]
+    born = {e.topic: one.slice.index for one in closed for e in one.events if e.kind in ("born", "split", "started")}
+    return Followed(*labels, born)
+
+
+def reuters() -> tuple[list[str], NDArray[np.object_]]:
+    import duckdb
+
+    file = need_data("reuters21578/docs.parquet")
+    query: Any = duckdb.sql(
+        f"SELECT concat_ws(' ', title, text), label FROM '{file}' WHERE label IS NOT NULL ORDER BY id"
+    )
+    rows = query.fetchall()
+    return [row[0] for row in rows], np.array([row[1] for row in rows], np.object_)
+
+
+def order_of(own: NDArray[np.bool_], planted: int, slices: int, start: int, seed: int) -> NDArray[np.intp]:
+    """Documents of so many slices, those of the class from ``start`` on, ``planted`` in each."""
+    rng = np.random.default_rng(seed)
+    rest, few = (rng.permutation(np.flatnonzero(which)) for which in (~own, own))
+    parts, at = [], 0
+    for s in range(slices):
+        chosen = few[(s - start) * planted : (s - start + 1) * planted] if s >= start else few[:0]
+        others = PER_SLICE - len(chosen)
+        parts.append(rng.permutation(np.concatenate([chosen, rest[at : at + others]])))
+        at += others
+    return np.concatenate(parts)
+
+
+def run_of(texts: list[str], order: NDArray[np.intp], seed: int) -> tuple[Followed, NDArray[Any], NDArray[Any]]:
+    """Follow documents; their stories and topics on arrival, in this order."""
+    items = [{"id": str(i), "time": 2001, "text": texts[row]} for i, row in enumerate(order.tolist())]
+    found = followed(MemorySource(items), RunSettings(slices=str(PER_SLICE), seed=seed))
+    ids = [str(i) for i in range(len(order))]
+    story, topic = (np.array([labels.get(i, -1) for i in ids]) for labels in found[:2])
+    return found, story, topic
+
+
+def planted(name: str, planted_documents: int, start: int, seed: int) -> dict[str, Any]:
+    texts, classes = reuters()
+    own = classes == name
+    order = order_of(own, planted_documents, start + AFTER, start, seed)
+    found, story, topic = run_of(texts, order, seed)
+    mine, slices = own[order], np.arange(len(order)) // PER_SLICE
+    stories, topics = [], []
+    for one in np.unique(story[mine & (story >= 0)]):
+        at = np.flatnonzero(mine & (story == one))
+        if len(at) >= ENOUGH and mine[story == one].mean() >= 0.5:
+            stories.append(int(slices[at[ENOUGH - 1]]) - start)
+    births = {t: s for t, s in found.born.items() if s >= start}
+    for one, born in births.items():
+        later = mine[(topic == one) & (slices > born)]
+        if len(later) and later.mean() >= 0.5:
+            topics.append(born - start)
+    kinds = {"class": name, "planted": planted_documents, "seed": seed}
+    others = len(births) - len(topics)
+    return kinds | {"story": min(stories, default=None), "topic": min(topics, default=None), "other_births": others}
+
+
+def quiet(start: int, seed: int) -> dict[str, Any]:
+    texts, _ = reuters()
+    order = np.random.default_rng(seed).permutation(len(texts))
+    found, *_ = run_of(texts, order[: len(order) // PER_SLICE * PER_SLICE], seed)
+    births = [s for s in found.born.values() if s >= start]
+    return {"quiet_slices": len(order) // PER_SLICE - start, "seed": seed, "births": len(births)}
+
+
+def crises() -> list[dict[str, Any]]:
+    import duckdb
+
+    corpus = get("crisislex")
+    settings = RunSettings(slices="day", stop_words=" ".join(corpus.stop_words))
+    with closing(CorpusSource(corpus)) as source:
+        found = followed(source, settings)
+    file = need_data(corpus.file)
+    query: Any = duckdb.sql(f"SELECT id, label, timestamp::date FROM '{file}' WHERE related ORDER BY timestamp, id")
+    by_class: dict[str, list[tuple[str, Any]]] = {}
+    for id, label, day in query.fetchall():
+        by_class.setdefault(label, []).append((str(id), day))
+    lines = []
+    for label, posts in by_class.items():
+        line: dict[str, Any] = {"crisis": label}
+        for kind, labels in (("story", found.story), ("topic", found.topic)):
+            ids = np.array([labels.get(id, -1) for id, _ in posts])
+            known, counts = np.unique(ids[ids >= 0], return_counts=True)
+            if not len(known):
+                continue
+            main = known[counts.argmax()]
+            first = int(np.flatnonzero(ids == main)[0])
+            line[kind] = first + 1 if kind == "story" else (posts[first][1] - posts[0][1]).days
+            line[f"{kind}_share"] = round(float(counts.max() / len(ids)), 2)
+            everything = sum(one == main for one in labels.values())
+            line[f"{kind}_purity"] = round(float(counts.max() / everything), 2)
+        lines.append(line)
+    return lines
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    arguments.add_argument("--classes", nargs="+", default=["crude", "trade", "money-fx", "interest", "acq"])
+    arguments.add_argument("--planted", nargs="+", type=int, default=[12, 48], help="documents per slice of 400")
+    arguments.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4, 5])
+    arguments.add_argument("--start", type=int, default=8)
+    arguments.add_argument("--quiet", action="store_true")
+    arguments.add_argument("--crises", action="store_true")
+    asked = arguments.parse_args()
+    if asked.crises:
+        for line in crises():
+            print(json.dumps(line), flush=True)
+        return
+    for number in [0] if asked.quiet else asked.planted:
+        for name in [""] if asked.quiet else asked.classes:
+            for seed in asked.seeds:
+                began = time.process_time()
+                line = quiet(asked.start, seed) if asked.quiet else planted(name, number, asked.start, seed)
+                print(json.dumps(line | {"seconds": round(time.process_time() - began, 1)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
