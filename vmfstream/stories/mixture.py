@@ -230,11 +230,15 @@ class SequentialMixture:
         return self._times(times, rows.shape[0])
 
     def relabel(self, rows: Rows, times: NDArray[np.floating[Any]], owners: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the most probable story of rows that were learnt at these times, (N,), as stories are now.
+        """Return the most probable story of rows that were learnt, (N,), as stories are now.
 
-        A row is not counted in its own story, the id of which is in ``owners``, (N,). One that would be alone, or one
-        of zeros, gets -1. Where time is counted in documents, ``times`` (N,) are the
-        numbers of documents learnt before each.
+        A row that would be alone, or one of zeros, gets -1.
+
+        Parameters
+        ----------
+        rows : (N, D), unit rows or rows of zeros
+        times : (N,), when they came; where time is counted in documents, how many were learnt before each.
+        owners : (N,), ids of the stories that they are in, in which they are not counted here.
         """
         labels = np.empty(rows.shape[0], np.int64)
         documents = self._documents(rows, times.astype(np.float64))
