@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html.parser
+import shutil
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -68,6 +70,17 @@ def test_stories_are_new_grew_or_ended(run_file: Path) -> None:
     ]
     assert made.parts[0][1][0].about.startswith("180 documents, steady, 2001 – 2003")
     assert made.title == "News since 2001"
+
+
+def test_stories_that_were_merged_are_told_of_by_the_other(run_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "merged.duckdb"
+    shutil.copy(run_file, path)
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "insert into story_event select last_slice, 3, 'merged', story, size, 0, 5.0 from story "
+            "where title not like '%steady' and title not like '%past'"
+        )
+    assert titles(path, "2003") == {"New": [], "Grew": [], "Ended": ["past"]}
 
 
 def test_what_strangers_wrote_stays_text(run_file: Path) -> None:
