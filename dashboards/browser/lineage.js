@@ -78,16 +78,15 @@ function eventSentence([slice, kind, topic, other, count]) {
       b: other,
       n: count ?? "?",
       periods: page.period + (count === 1 ? "" : "s"),
-    }) + smoothedRemark(slice, kind, topic, other)
+    }) + smoothedRemark(slice, kind, topic)
   );
 }
 
-// a smoothed topic may have begun or ended before the tracker detected it
-function smoothedRemark(slice, kind, topic, other) {
-  if (state.reading === "filtered") return "";
-  const [first, last] = lifespan(kind === "split" ? other : topic);
-  if (["born", "split"].includes(kind) && first < slice) return format(messages.sinceAt, { date: page.labels[first] });
-  return kind === "merged" && last < slice - 1 ? format(messages.untilAt, { date: page.labels[last] }) : "";
+// a smoothed topic may have ended before the tracker detected it
+function smoothedRemark(slice, kind, topic) {
+  if (state.reading === "filtered" || kind !== "merged") return "";
+  const [, last] = lifespan(topic);
+  return last < slice - 1 ? format(messages.untilAt, { date: page.labels[last] }) : "";
 }
 
 // the event mark and the topic under the pointer, and the slice there

@@ -26,8 +26,8 @@ _SETTINGS: Mapping[str, str] = {
 
 # sentences about changes; what stands between asterisks are words of topics
 _CHANGES: Mapping[str, str] = {
-    "born": "New in {date}: *{words}*, {documents}{smoothed}.",
-    "split": "*{words}* split off from *{other}* in {date}, {documents}{smoothed}.",
+    "born": "New in {date}: *{words}*, {documents}.",
+    "split": "*{words}* split off from *{other}* in {date}, {documents}.",
     "merged": "*{words}* merged into *{other}* in {date}{smoothed}, {turn} apart.",
     "ended": "*{words}* ended in {date}, after {silent} with hardly any documents.",
     "dormant": "*{words}* became dormant in {date}.",
@@ -47,11 +47,6 @@ _CHANGES: Mapping[str, str] = {
 def changed(kind: str, **values: str) -> tuple[str, ...]:
     """Return a sentence about a change in parts; every second part, from the second on, is the words of a topic."""
     return tuple(part.format(**values) for part in _CHANGES[kind].split("*"))
-
-
-def since(label: str) -> str:
-    """Return the remark that a topic began before the tracker detected it."""
-    return PAGE["sinceAt"].replace("{date}", label)
 
 
 def until(label: str) -> str:

@@ -145,7 +145,6 @@ PAGE: Mapping[str, str] = {
     "splitAt": "{date}: “{other}” (topic {b}) split off “{one}” (topic {a}) with {n} recent documents",
     "dormantAt": "{date}: “{one}” (topic {a}) became dormant with {n} recent documents",
     "wokenAt": "{date}: “{one}” (topic {a}) became active again with {n} recent documents",
-    "sinceAt": " (in hindsight since {date})",
     "untilAt": " (in hindsight until {date})",
     "driftAt": "{date}: drift alarm, the words of “{one}” (topic {a}) changed by {n}°",
     "treeCaption": "Area: share of all documents in {date}. Click a group to zoom in, a topic to select it.",

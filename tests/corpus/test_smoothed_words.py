@@ -1,8 +1,9 @@
-"""No smoothed topic shows a word in a slice before the first document that holds it, in every corpus."""
+"""Smoothed slices of every corpus: no word before its first document, no topic before its birth, no document lost."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from typing import NamedTuple
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.data import corpus_file
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.run import RunSettings, follow
-from vmfstream.records import Document, Message
+from vmfstream.records import Document, Message, TopicRows
 from vmfstream.replay.corpora import corpora
 from vmfstream.replay.corpus import Corpus
 from vmfstream.replay.sorted_source import CorpusSource
@@ -21,9 +22,19 @@ DOCUMENTS = 1_500
 SLICES = 15
 
 
-@pytest.mark.corpus
-@pytest.mark.parametrize("corpus", corpora(), ids=lambda corpus: corpus.name)
-def test_no_word_before_the_first_document_with_it(corpus: Corpus) -> None:
+class Followed(NamedTuple):
+    """What a run over the first documents of a corpus wrote, with the slice of each word's first document."""
+
+    store: MemoryStore
+    first: dict[str, int]
+
+    def smoothed(self) -> list[tuple[int, TopicRows]]:
+        return [(one.slice, one.topics) for commit in self.store.commits for one in commit.smoothed]
+
+
+@pytest.fixture(scope="module", params=corpora(), ids=lambda corpus: corpus.name)
+def followed(request: pytest.FixtureRequest) -> Followed:
+    corpus: Corpus = request.param
     corpus_file(corpus.file)
     codec = FieldCodec()
     with closing(CorpusSource(corpus)) as source:
@@ -36,18 +47,39 @@ def test_no_word_before_the_first_document_with_it(corpus: Corpus) -> None:
     store = MemoryStore()
     settings = RunSettings(topics=20, slices=str(per_slice), stop_words=" ".join(corpus.stop_words), seed=1)
     follow(MemorySource([message.value for message in messages[:DOCUMENTS]]), codec, store, settings)
-
     tokeniser, first = Tokeniser(), dict[str, int]()
     for rank, document in enumerate(documents):
         for word in tokeniser.tokens(document.text or ""):
             first.setdefault(word, rank // per_slice)
-    smoothed = [(one.slice, one.topics) for commit in store.commits for one in commit.smoothed]
+    return Followed(store, first)
+
+
+@pytest.mark.corpus
+def test_no_word_before_the_first_document_with_it(followed: Followed) -> None:
+    smoothed = followed.smoothed()
     assert len({index for index, _ in smoothed}) >= SLICES - 1
     early = [
-        (index, word, first[word])
+        (index, word, followed.first[word])
         for index, topics in smoothed
         for words in topics.words
         for word, _ in words
-        if index < first[word]
+        if index < followed.first[word]
     ]
     assert early == []
+
+
+@pytest.mark.corpus
+def test_no_topic_before_its_birth_and_no_document_lost(followed: Followed) -> None:
+    reports = [one for commit in followed.store.commits for one in commit.closed]
+    born = {
+        event.topic if event.kind == "born" else event.other: one.slice.index
+        for one in reports
+        for event in one.events
+        if event.kind in ("born", "split")
+    }
+    known = {one.slice.index: one for one in reports}
+    for index, topics in followed.smoothed():
+        assert [topic for topic in topics.topic.tolist() if born.get(topic, index) > index] == []
+        filtered = known[index].topics
+        least = 0.0 if filtered is None else 0.98 * filtered.n.sum()
+        assert least <= topics.n.sum() <= known[index].n + 1e-3

@@ -41,6 +41,8 @@ def empty_lifecycle(dim: int, k: int) -> Lifecycle:
         reference_share=zero,
         dormant_since=never,
         topic_watched_since=never,
+        alive_since=never,
+        holder=none,
     )
 
 

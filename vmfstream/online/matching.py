@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.columns import column_dots, column_norms
 from vmfstream.online import filtering
+from vmfstream.online.hindsight import after_fit_from_nothing
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.online.state import Matrix, TrackState, Vector, WindowSlice
 from vmfstream.online.topic_slots import rearranged
@@ -51,7 +52,8 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
         state = replace(rearranged(state, columns, ids), next_id=state.next_id + len(new))
         state = replace(state, smoothed_drift_angle=np.full(padded(fit.k), np.nan))
     window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, resps, strict=True))
-    return replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa), events
+    state = replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa)
+    return (after_fit_from_nothing(state) if fit.cold else state), events
 
 
 def match(shared: NDArray[np.float64]) -> NDArray[np.int64]:

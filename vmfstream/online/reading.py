@@ -12,8 +12,9 @@ from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.online import filtering
 from vmfstream.online.belief_update import current_belief, predicted_belief, up_to_date
 from vmfstream.online.births import new_topic_log_density
+from vmfstream.online.hindsight import as_it_was, begun
 from vmfstream.online.prediction import lowest_cosine, posterior, score
-from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view, with_documents
+from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
 
 
@@ -100,10 +101,13 @@ def newest_slice(state: TrackState, settings: TrackerSettings) -> SliceResult | 
 def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
     """Describe the topics of the slices that are still in the window given all of its documents, oldest first.
 
-    A topic begins with its first document: in the slices before it is left out.
+    A topic begins with its birth and its first document, and those that have ended since are there too: see
+    `vmfstream.online.hindsight`.
     """
     if not state.window:
         return []
+    past_window = as_it_was(state)
+    state = past_window.state
     omega, past = settings.persistences[state.leader], filtering.past(state, state.leader)
     nothing = np.zeros((state.dim, state.kp), np.float32)
     stats = [nothing if s is None else s.dense(state.dim) for s in filtering.statistics(state)]
@@ -116,5 +120,5 @@ def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
         view = topic_view(state, w.index, before, f, n)
         if before is None:
             view = replace(view, drift_angle=state.smoothed_drift_angle[: state.k])
-        views.append(with_documents(view, so_far))
+        views.append(begun(past_window, view, so_far))
     return views

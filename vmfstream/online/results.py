@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +15,6 @@ from vmfstream.online.drift import drift_angles
 from vmfstream.online.prediction import Belief
 from vmfstream.online.state import Matrix, Rows, TrackState, Vector
 from vmfstream.records import Event
-
-HALF_A_DOCUMENT = 0.5
-"""Documents without which a topic is not shown in a smoothed slice."""
 
 
 class StepInfo(NamedTuple):
@@ -109,15 +106,6 @@ def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, 
         return TopicView(index, f, column_norms(f)[:k], n[:k], unknown, state.kappa, state.ids, unknown)
     turned = drift_angles(before, f, k)
     return TopicView(index, f, turned.length, n[:k], turned.angle, state.kappa, state.ids, turned.error)
-
-
-def with_documents(view: TopicView, so_far: Vector) -> TopicView:
-    """Leave out the topics of a smoothed ``view`` that no document had until its slice, by ``so_far`` (>= K,)."""
-    shown = np.flatnonzero(so_far[: len(view.ids)] >= HALF_A_DOCUMENT)
-    if len(shown) == len(view.ids) or not len(shown):
-        return view
-    parts = {name: getattr(view, name)[shown] for name in ("gamma", "n", "drift_angle", "ids", "drift_angle_error")}
-    return replace(view, f=np.ascontiguousarray(view.f[:, shown]), **parts)
 
 
 def mean_cosines(x: Rows, view: TopicView) -> Matrix:

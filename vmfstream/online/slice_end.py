@@ -17,11 +17,12 @@ from vmfstream.online import filtering, lifecycle
 from vmfstream.online.belief_update import belief_of, predicted_belief, refreshed, up_to_date, with_prediction
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
+from vmfstream.online.hindsight import as_it_was, begun, with_holders, without_oldest
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.prediction import TOLERANCE, lowest_cosine, posterior, score_polynomial
 from vmfstream.online.reading import predictive_log_likelihood
-from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view, with_documents
+from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
 from vmfstream.online.state import (
     OpenSlice,
     Rows,
@@ -163,6 +164,7 @@ def close(
             state = _settled(state)
             before, h, p = filtering.run(state, statistics(state), state.leader, settings)
         resp = state.window[-1].resp
+        state = with_holders(state)
         if viewed:
             n = counts(state.window[-1:], state.kp)
             filtered = topic_view(state, state.slice, before, anchored(state, h), n)
@@ -245,11 +247,15 @@ def _commit_oldest(state: TrackState, settings: TrackerSettings, smoothed: list[
     n = counts((first,), state.kp)
     angle = np.full(state.kp, np.nan)
     if smoothed is not None:
-        beliefs = filtering.smoothed_oldest(state, stats, settings)
-        final = topic_view(state, first.index, None, beliefs[0], n)
-        final = replace(final, drift_angle=state.smoothed_drift_angle[: state.k])
-        smoothed.append(with_documents(final, state.n_past + n))
+        window = as_it_was(state)
+        shown = window.state
+        beliefs = filtering.smoothed_oldest(shown, statistics(shown), settings)
+        then = counts(shown.window[:1], shown.kp)
+        final = topic_view(shown, first.index, None, beliefs[0], then)
+        final = replace(final, drift_angle=shown.smoothed_drift_angle[: shown.k])
+        smoothed.append(begun(window, final, shown.n_past + then))
         if len(beliefs) > 1:
-            angle[: state.k] = topic_view(state, first.index + 1, beliefs[0], beliefs[1], n).drift_angle
-    state = filtering.commit(state, stats[0], n, settings)
+            turned = topic_view(shown, first.index + 1, beliefs[0], beliefs[1], then).drift_angle
+            angle[: state.k] = turned[: state.k]
+    state = without_oldest(filtering.commit(state, stats[0], n, settings))
     return replace(state, window=state.window[1:], smoothed_drift_angle=angle)

@@ -180,6 +180,8 @@ class Lifecycle:
     reference_share : (K,) the share that dormancy is measured by.
     dormant_since : (K,) slice in which the topic became dormant, `NEVER` while it is active.
     topic_watched_since : (K,) slice from which on the gains of the topic's documents are watched for a change.
+    alive_since : (K,) slice in which the topic was born, `NEVER` for those of a first fit or a fit from nothing.
+    holder : (M,) ids of the topics of the window's documents at the ends of their slices, oldest first.
     """
 
     recent: Sample
@@ -195,6 +197,8 @@ class Lifecycle:
     reference_share: Vector
     dormant_since: NDArray[np.int64]
     topic_watched_since: NDArray[np.int64]
+    alive_since: NDArray[np.int64]
+    holder: NDArray[np.int64]
 
     def vectors(self) -> list[NDArray[Any]]:
         """Return all arrays but the rows of the samples."""
@@ -208,11 +212,17 @@ class Lifecycle:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, dim: int) -> Lifecycle | None:
-        """Rebuild what `arrays` made, bit for bit; None where nothing was stored."""
+        """Rebuild what `arrays` made, bit for bit; None where nothing was stored.
+
+        In arrays of versions that did not remember births and holders, all topics count as there from the beginning.
+        """
         if _STORED["decayed_share"] not in arrays:
             return None
         recent, control = (Sample.from_arrays(arrays, f"life.{name}", dim) for name in ("recent", "control"))
-        return cls(recent, control, **{name: arrays[stored] for name, stored in _STORED.items()})
+        asleep = arrays[_STORED["dormant_since"]]
+        missing = {"life.alive": np.full_like(asleep, NEVER), "life.holder": asleep[:0]}
+        known = missing | arrays
+        return cls(recent, control, **{name: known[stored] for name, stored in _STORED.items()})
 
 
 _STORED = {
@@ -227,6 +237,8 @@ _STORED = {
     "reference_share": "life.height",
     "dormant_since": "life.asleep",
     "topic_watched_since": "life.watched",
+    "alive_since": "life.alive",
+    "holder": "life.holder",
 }
 """Names under which run files hold the arrays of `Lifecycle`."""
 

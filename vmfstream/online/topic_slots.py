@@ -21,6 +21,7 @@ PER_TOPIC = (
     "reference_share",
     "dormant_since",
     "topic_watched_since",
+    "alive_since",
 )
 """Fields of `Lifecycle` that have a value per topic."""
 
@@ -86,12 +87,17 @@ def _put_columns(a: Matrix, columns: NDArray[np.int64], first: int, out: Matrix)
 
 
 def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:
-    """Add a topic to ``state`` that holds ``members``: in the window by memberships, before it as a past of its own.
+    """Add a topic to ``state``, born in the slice that ends, that holds ``members``.
+
+    It holds them in the window by memberships, and before it by a past of its own.
 
     ``settings`` give the persistences under which that past is filtered.
     """
     k, before = state.k, state.past
     state = rearranged(state, np.append(np.arange(k), -1), np.append(state.ids, state.next_id))
+    if state.life is not None:
+        alive_since = np.append(state.life.alive_since[:k], state.slice)
+        state = replace(state, life=replace(state.life, alive_since=alive_since))
     window = []
     for w in state.window:
         rows = members.row[members.slice == w.index]

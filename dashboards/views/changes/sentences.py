@@ -132,13 +132,12 @@ def _events(events: EventFrame, history: History, first: int) -> Iterator[Change
 
 
 def _born(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    return _change("born", history, at, topic, documents=_recent(value), smoothed=_since(history, at, topic))
+    return _change("born", history, at, topic, documents=_recent(value))
 
 
 def _split(history: History, at: int, topic: int, other: int, value: float) -> Change:
     parent = " ".join(_words(history, at, topic))
-    since = _since(history, at, other)
-    return _change("split", history, at, other, other=parent, documents=_recent(value), smoothed=since)
+    return _change("split", history, at, other, other=parent, documents=_recent(value))
 
 
 def _merged(history: History, at: int, topic: int, other: int, value: float) -> Change:
@@ -302,12 +301,6 @@ def _seen(history: History, at: int, topic: int) -> int | None:
         return None
     before = there[there <= at]
     return int(before[-1] if before.size else there[0])
-
-
-def _since(history: History, at: int, topic: int) -> str:
-    """Return since when a smoothed topic exists, if that is before it was detected."""
-    life = _smoothed_life(history, topic)
-    return phrases.since(history.labels[life[0]]) if life and life[0] < at else ""
 
 
 def _smoothed_life(history: History, topic: int) -> tuple[int, int] | None:
