@@ -1,9 +1,9 @@
-// Recent changes in sentences; on the live page, changes since the reader's last visit.
+// What changed until the date, in sentences; at the newest date of a live page, since the reader's last visit.
 
 import { messages, page, sliceCount, toAddress } from "./data.js";
 import { $, createElement } from "./dom.js";
 import { format } from "./format.js";
-import { hasAny, isLive, state, views } from "./state.js";
+import { isLive, state, views } from "./state.js";
 import { colourSwatch } from "./tooltip.js";
 
 const visits = { key: () => "seen:" + page.title, before: null };
@@ -24,31 +24,30 @@ views.changes = {
         }
     });
   },
-  draw(changed) {
-    if (!hasAny(changed, "reading", "data")) return;
-    const { rows, lists } = page.changes[state.reading];
-    const from = visits.before === null ? 0 : page.labels.indexOf(visits.before) + 1;
-    const since = from && lists[from];
-    const [span, picks] = since || lists.lately;
-    $("#changes-title").textContent = format(since ? messages.changedSince : messages.changed, { span });
-    $("#changes").replaceChildren(
-      ...picks.map((k) => {
-        const [slice, topic, kind, parts] = rows[k];
-        const item = createElement("li", undefined, kind);
-        const link = createElement("a");
-        link.href =
-          "#" +
-          new URLSearchParams(
-            topic < 0 ? { d: toAddress(page.labels[slice]) } : { d: toAddress(page.labels[slice]), t: topic },
-          );
-        link.append(...parts.map((part, i) => createElement(i % 2 ? "b" : "span", part.replace(/ (?=%)/g, "\u00a0"))));
-        item.append(
-          topic < 0 ? createElement("span") : colourSwatch(createElement("span", undefined, "swatch"), topic),
-          link,
-        );
-        return item;
-      }),
-    );
-    if (!picks.length) $("#changes").replaceChildren(createElement("li", messages.unchanged));
-  },
+  draw: drawChanges,
+  cursor: drawChanges,
 };
+
+function drawChanges() {
+  const { rows, dates, visits: since } = page.changes[state.reading];
+  const first = visits.before === null ? -1 : page.labels.indexOf(visits.before) + 1;
+  const visit = state.slice === sliceCount - 1 && since.find(([from]) => from === first);
+  const [, span, picks] = visit || dates.findLast(([at]) => at <= state.slice) || dates[0];
+  $("#changes-title").textContent = format(visit ? messages.changedSince : messages.changed, { span });
+  $("#changes").replaceChildren(
+    ...picks.map((k) => {
+      const [slice, topic, kind, parts] = rows[k];
+      const item = createElement("li", undefined, kind);
+      const link = createElement("a");
+      const date = { d: toAddress(page.labels[slice]) };
+      link.href = "#" + new URLSearchParams(topic < 0 ? date : { ...date, t: topic });
+      link.append(...parts.map((part, i) => createElement(i % 2 ? "b" : "span", part.replace(/ (?=%)/g, "\u00a0"))));
+      item.append(
+        topic < 0 ? createElement("span") : colourSwatch(createElement("span", undefined, "swatch"), topic),
+        link,
+      );
+      return item;
+    }),
+  );
+  if (!picks.length) $("#changes").replaceChildren(createElement("li", messages.unchanged));
+}

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,22 @@ class History:
     vocabulary: tuple[str, ...]
     word: Ints
     weight: Floats
+
+    def until(self, last: int) -> History:
+        """Return the same with the slices up to row ``last`` only."""
+        by_slice = (
+            "index",
+            "labels",
+            "n",
+            "warm_up",
+            "documents",
+            "share",
+            "certainty",
+            "drift_angle",
+            "word",
+            "weight",
+        )
+        return replace(self, **{name: getattr(self, name)[: last + 1] for name in by_slice})
 
     def alive(self) -> Bools:
         """Return where a topic has a row and its slice has documents, shape (S, T)."""

@@ -77,7 +77,7 @@ class Changes:
     changes: tuple[Change, ...]
 
 
-def what_changed(rows: RunRows, reading: Reading, since: int | None = None) -> Changes:
+def what_changed(rows: RunRows, reading: Reading, since: int | None = None, until: int | None = None) -> Changes:
     """Return sentences on recent changes.
 
     Parameters
@@ -87,8 +87,12 @@ def what_changed(rows: RunRows, reading: Reading, since: int | None = None) -> C
         Events are those detected at the time; words, shares and drift are those of the reading.
     since : int, optional
         Position of the first slice to cover; by default the last tenth of the slices, more if little changed.
+    until : int, optional
+        Position of the slice after which nothing is known; by default the newest.
     """
     history = history_of(rows, reading)
+    if until is not None:
+        history = history.until(until)
     last = history.index.size - 1
     if last < 1:
         return Changes(0, max(last, 0), ())

@@ -84,6 +84,17 @@ def test_the_sentences_of_the_reading_are_shown(visit: Open, logs: dict[str, Cac
     assert 3 <= len(shown) <= 6
 
 
+def test_the_sentences_follow_the_date(visit: Open, logs: dict[str, CachedRows]) -> None:
+    history = history_of(logs["gazette"], "filtered")
+    at = history.index.size // 2
+    page = visit(f"#r=filtered&d={history.labels[at].replace(' ', '-')}")
+    reported = what_changed(logs["gazette"], "filtered", until=at)
+    assert [line.replace("\u00a0", " ") for line in texts(page, "#changes li")] == list(map(str, reported.changes))
+    press(page, "ArrowRight")
+    reported = what_changed(logs["gazette"], "filtered", until=at + 1)
+    assert [line.replace("\u00a0", " ") for line in texts(page, "#changes li")] == list(map(str, reported.changes))
+
+
 def test_a_sentence_leads_to_its_topic_and_date(visit: Open, logs: dict[str, CachedRows]) -> None:
     page = visit("#r=filtered")
     change = what_changed(logs["gazette"], "filtered").changes[1]

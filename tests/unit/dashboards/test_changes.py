@@ -14,7 +14,7 @@ from vmfstream.dashboards.rows.history import history_of
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.views.changes.panel import columns
 from vmfstream.dashboards.views.changes.sentences import MOST, Change, what_changed
-from vmfstream.runfile.queries import EventFrame, Reading, TopicFrame, WordFrame
+from vmfstream.runfile.queries import EventFrame, Reading, TopicFrame, WordFrame, kept
 
 SLICES = 20
 TopicEvent = tuple[int, str, int, int, float]
@@ -244,7 +244,7 @@ def test_words_with_marks_of_ours_stay_words() -> None:
     assert changed("dormant", words="a*b {date}", date="1999") == ("", "a*b {date}", " became dormant in 1999.")
 
 
-def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> None:
+def test_columns_hold_the_sentences_of_every_date_and_since_late_slices() -> None:
     rows = CachedRows(story(STEADY, WORDS, ((19, "born", 2, -1, 41.0), (12, "dormant", 0, -1, 1.0))))
     found = columns(rows, history_of(rows, "filtered"))
     assert set(found) == {"filtered", "smoothed"}
@@ -252,13 +252,29 @@ def test_columns_hold_the_sentences_of_both_readings_and_since_late_slices() -> 
     born = [19, 2, "born", ["New in 2000 Q4: ", "katrina hurricane flood", ", 41 recent documents."]]
     silent = [12, 0, "dormant", ["", "court supreme judge", " became dormant in 1999 Q1."]]
     assert sorted(then["rows"]) == [silent, born]
-    picked = {key: [then["rows"][k] for k in picks] for key, (_, picks) in then["lists"].items()}
-    assert picked["lately"] == [born, silent]
-    assert (picked["12"], picked["13"], picked["19"]) == ([born, silent], [born], [born])
-    assert then["lists"]["13"][0] == "1999 Q2–2000 Q4"
-    assert sorted(map(int, set(then["lists"]) - {"lately"})) == list(range(8, 20))
+    dates, visits = (
+        {at: [then["rows"][k] for k in picks] for at, _, picks in then[kind]} for kind in ("dates", "visits")
+    )
+    assert list(dates) == list(range(20))
+    assert (dates[11], dates[12], dates[18], dates[19]) == ([], [silent], [silent], [born, silent])
+    assert (visits[12], visits[13], visits[19]) == ([born, silent], [born], [born])
+    assert then["visits"][5][:2] == [13, "1999 Q2–2000 Q4"]
+    assert list(visits) == list(range(8, 20))
     only = CachedRows(gazette(slices=4, topics=2).without_smoothed())
     assert set(columns(only, history_of(only, "filtered"))) == {"filtered"}
+
+
+@pytest.mark.parametrize("reading", ["filtered", "smoothed"])
+def test_what_changed_until_a_date_is_what_a_run_to_that_date_says(reading: Reading) -> None:
+    whole, known = gazette(slices=24, settling=4), 17
+    last = whole.slices().slice[known]
+    known_then = replace(
+        whole.only(lambda frame: frame.slice <= last),
+        event_frame=kept(whole.events(), whole.events().slice <= last),
+    )
+    then = what_changed(CachedRows(known_then), reading)
+    assert what_changed(CachedRows(whole), reading, until=known) == then
+    assert then != what_changed(CachedRows(whole), reading)
 
 
 def test_no_sentence_holds_a_word_of_the_model() -> None:
