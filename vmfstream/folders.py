@@ -40,3 +40,8 @@ def cache_folder() -> Path:
     """Return the user's cache folder of this program; it need not exist."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "vmfstream"
+
+
+def source_name(source: str) -> str:
+    """Return what stays of a source when it is moved: the name of a file, the topics of a Kafka URL."""
+    return source.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition("\\")[2]

@@ -1,22 +1,24 @@
 // Small helpers for the document, the reader's preferences, and the stored theme.
 
 export const $ = (selector) => document.querySelector(selector);
-export const themeStore = {
+const stored = (name) => ({
   get() {
     try {
-      return localStorage.getItem("theme");
+      return localStorage.getItem(name);
     } catch {
       return null;
     }
   },
   set(value) {
     try {
-      localStorage.setItem("theme", value);
+      localStorage.setItem(name, value);
     } catch {
       /* a page from disk may not store */
     }
   },
-};
+});
+export const themeStore = stored("theme");
+export const keysStore = stored("keys");
 
 export function createElement(tag, text, className) {
   const element = document.createElement(tag);

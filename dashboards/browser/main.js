@@ -2,7 +2,7 @@
 
 import { readAddress } from "./address.js";
 import { isActive, loadData, messages, page, readings, sliceCount, sliceOfAddress } from "./data.js";
-import { $, prefersReducedMotion, systemTheme, themeStore } from "./dom.js";
+import { $, keysStore, prefersReducedMotion, systemTheme, themeStore } from "./dom.js";
 import { format } from "./format.js";
 import { updateBadge, wireLive } from "./live.js";
 import { guard, isComparing, openTab, play, redraw, select, showNotice } from "./selection.js";
@@ -47,6 +47,7 @@ function goBack() {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || $("#reader").open) return;
+  if (event.key.length === 1 && event.key !== " " && !$("#letters").checked) return;
   const target = event.target;
   const field = target.matches?.("input:not([type=range]),textarea,select");
   const control = target.matches?.("button,summary,a");
@@ -117,6 +118,8 @@ function wireControls() {
     select({ slice: Number(event.target.value) });
   };
   $("#help").onclick = () => $("#reader").showModal();
+  $("#letters").checked = keysStore.get() !== "off";
+  $("#letters").onchange = (event) => keysStore.set(event.target.checked ? "on" : "off");
   $("#more").onclick = () => $("#more").setAttribute("aria-expanded", String($("header").classList.toggle("open")));
   $("#notice button").onclick = () => showNotice("");
   for (const [id, act] of [

@@ -53,7 +53,7 @@ PAGE: Mapping[str, str] = {
     "documentsOf": "documents, {share} of {date}",
     "documentOf": "document, {share} of {date}",
     "lastStep": "drift since {date}",
-    "ofUsual": "times its median drift, since {date}",
+    "ofUsual": "times its usual drift, since {date}",
     "unjudged": "too few dates to judge its drift",
     "of": "{n} of {all}",
     "newSince": "strongest words new since {date}",
@@ -64,9 +64,9 @@ PAGE: Mapping[str, str] = {
     "hoverCount": "{date}: {n} documents, {share} of all",
     "hoverTurn": "drift of {turn}° since {date}, {usual}",
     "hoverTurnFiltered": "drift since {date}: {usual}",
-    "usual": "about its median",
-    "faster": "{times} times its median",
-    "slower": "below its median",
+    "usual": "about as usual",
+    "faster": "{times} times the usual",
+    "slower": "less than usual",
     "hoverOpen": "click to select",
     "rest": "{n} smaller topics",
     "wordAt": "{word} in {date}: {rank} strongest word, weight {weight}",
@@ -253,6 +253,7 @@ KEYS: Sequence[tuple[str, str]] = (
     ("?", "this help"),
     ("Esc", "back"),
 )
+LETTER_KEYS = "Single letters, / and ? are keys"
 NOTICE = "Each band is a topic. Click one to select it."
 COMPARE = "Comparison"
 COMPARE_WITH = "Compare with"
@@ -273,15 +274,15 @@ TABLE_HEADS: Mapping[str, str] = {
 HEALTH = "Diagnostics of the run"
 HEALTH_CAPTION = (
     "Grey: usual range at the dates before, drawn on the side where leaving it is bad. Red: outside of it. The first "
-    "fourteen dates are not judged."
+    "fourteen dates are not judged. Misfit: how badly the topics predicted the documents; more than 2 is rare."
 )
 USUAL = "usual"
 UP_TO = "up to {}"
 
 HEALTH_ROWS: Mapping[str, str] = {
     "documents": "Documents",
-    "surprise": "Surprise, in usual spreads",
-    "newWords": "Out-of-vocabulary rate",
+    "surprise": "Misfit of new documents",
+    "newWords": "Share of unknown words",
     "living": "Active topics",
     "alarms": "Drift alarms",
     "refused": "Rejected and late",

@@ -95,15 +95,15 @@ autocomplete="off" spellcheck="false">
 <button id="help">How to read this</button>
 </div>
 </header>
-<div id="time" role="group" aria-label="Date">
+<div id="time" role="region" aria-label="Date">
 <button id="play"><span aria-hidden="true">▶</span> <span class="label">{texts.PAGE["play"]}</span></button>
 <div class="rail"><canvas aria-hidden="true"></canvas>
 <input type="range" min="0" max="{newest}" value="{newest}" step="1" aria-label="Date"></div>
 <output>{for_html(history.labels[newest])}</output>
 <span id="badge"></span><button id="pill" hidden></button>
 </div>
-<p class="note" id="notice"><span>{texts.NOTICE}</span><button class="quiet">Got it</button></p>
 <main>
+<p class="note" id="notice"><span>{texts.NOTICE}</span><button class="quiet">Got it</button></p>
 {_placed("river", parts, "section")}
 {_placed("changes", parts, "section")}
 <section id="topic" aria-labelledby="topic-name">
@@ -111,18 +111,20 @@ autocomplete="off" spellcheck="false">
 <p class="note" id="state" hidden></p>
 <dl class="facts" id="facts"></dl>
 <div class="columns">
-<div>{_placed("words", parts)}{_placed("compare", parts)}{_placed("documents", parts)}</div>
-<div class="beside">{_placed("neighbours", parts)}</div>
+<div>{_placed("words", parts)}{_placed("compare", parts)}</div>
+<div>{_placed("neighbours", parts)}</div>
+{_placed("documents", parts)}
 </div>
 </section>
 {_tabs(parts)}
+<p class="note" id="old" hidden>{texts.OLD_BROWSER}</p>
+<noscript><p class="note">{texts.NO_SCRIPT}</p>{_words_table(history)}</noscript>
 </main>
 {_footer(parts)}
 <dialog id="reader" aria-labelledby="reader-title">{_help()}</dialog>
 <div id="tip" hidden></div>
 <p class="only-read" aria-live="polite" id="speak"></p>
-<p class="note" id="old" hidden>{texts.OLD_BROWSER}</p>
-<noscript><p class="note">{texts.NO_SCRIPT}</p>{_words_table(history)}</noscript>"""
+"""
 
 
 def _placed(name: str, parts: PageParts, element: str = "div") -> str:
@@ -191,7 +193,8 @@ def _help() -> str:
     )
     return (
         '<form method="dialog"><button autofocus>Close</button></form><h2 id="reader-title">How to read this</h2>'
-        f'<div class="two"><dl>{meaning}</dl><div><h3>Keys</h3><dl>{keys}</dl></div></div>'
+        f'<div class="two"><dl>{meaning}</dl><div><h3>Keys</h3><dl>{keys}</dl>'
+        f'<label><input type="checkbox" id="letters" checked> {for_html(texts.LETTER_KEYS)}</label></div></div>'
     )
 
 

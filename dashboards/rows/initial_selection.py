@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmfstream.dashboards.rows.history import History
+from vmfstream.dashboards.rows.history import NO_WORD, Floats, History
 from vmfstream.dashboards.view import Measure
+
+_STRONG = 8
 
 
 def initial_topic(history: History) -> int | None:
-    """Return the initial topic: the one with the largest drift, weighted by size, over the last tenth of the slices.
+    """Return the initial topic: large, distinct, and with much drift over the last tenth of the slices.
 
-    Drift is weighted with the root of the number of documents, because few documents always drift.
+    Drift is weighted with the root of the number of documents, because few documents always drift, and with how
+    distinct the topic is, because a mixture of many things drifts, too.
     """
     slices = history.index.size
     if not slices or not history.topic.size:
@@ -21,10 +24,23 @@ def initial_topic(history: History) -> int | None:
     drift = history.drift_angle if history.reading == "smoothed" else history.drift_angle / history.usual_drift_angle()
     turn = np.nan_to_num(np.where(alive, drift, 0.0))[recent].sum(axis=0)
     documents = np.nan_to_num(np.where(alive, history.documents, 0.0))[recent].sum(axis=0)
-    score = np.where(alive[-1] | ~alive[-1].any(), turn * np.sqrt(documents), -1.0)
+    score = np.where(alive[-1] | ~alive[-1].any(), turn * np.sqrt(documents) * distinctness(history), -1.0)
     if score.max() <= 0:
         score = documents
     return int(history.topic[int(np.argmax(score))])
+
+
+def distinctness(history: History) -> Floats:
+    """Return how much of each topic's mean in the newest slice lies in few strong words of its own, 0 to 1, shape (T,).
+
+    Squares of weights sum to 1 over all words; of those of the eight strongest, the part counts that other topics do
+    not have.
+    """
+    word, square = history.word[-1, :, :_STRONG], history.weight[-1, :, :_STRONG] ** 2
+    stored = word != NO_WORD
+    everywhere = np.bincount(word[stored], square[stored], minlength=len(history.vocabulary))
+    own = square / np.where(stored, everywhere[np.where(stored, word, 0)], np.inf)
+    return np.asarray(np.sqrt(np.sum(square * own, axis=1)))
 
 
 def initial_measure(history: History) -> Measure:

@@ -316,7 +316,7 @@ def run_file_of(out: Path | None, source: str) -> Path:
     if out is not None:
         return out
     from vmfstream.connectors.files import ENDINGS
-    from vmfstream.engine.run import source_name
+    from vmfstream.folders import source_name
 
     name = source_name(source).removesuffix(".gz")
     if Path(name).suffix.lower() in ENDINGS:

@@ -17,6 +17,7 @@ from vmfstream.engine.loop.settings import EngineSettings, Observer
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError
+from vmfstream.folders import source_name
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
@@ -103,8 +104,9 @@ class RunSettings:
         Slicing.parse(self.slices)
 
     def as_text(self) -> dict[str, str]:
-        """Flatten for the run file; rules under names that begin with ``rule.``."""
+        """Flatten for the run file: the source by its name, rules under names that begin with ``rule.``."""
         own = {f.name: str(getattr(self, f.name)) for f in fields(self) if f.name != "rules"}
+        own["source"] = source_name(self.source)
         rules = {_RULE + name: value for name, value in self._rules().items()}
         return own | rules | {"version": __version__}
 
@@ -248,11 +250,6 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
                 "choose another --out"
             )
     return old
-
-
-def source_name(source: str) -> str:
-    """Return what stays of a source when it is moved: the name of a file, the topics of a Kafka URL."""
-    return source.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition("\\")[2]
 
 
 def follow(

@@ -15,6 +15,9 @@ from vmfstream.dashboards.views.lineage.lane_assignment import Life, Link, assig
 LARGEST = 26
 SHORT = 3
 
+AWAKE = 0.5
+"""Part of its mean number of documents with which a smoothed topic is not dormant in a slice."""
+
 _FEW = 6
 _STEP = 1.25
 _KINDS = ("born", "split", "merged", "dormant", "woken", "ended", "drift")
@@ -158,11 +161,17 @@ def _link(what: TopicEvent, history: History) -> Link | None:
 
 
 def _active(history: History, events: tuple[TopicEvent, ...]) -> Bools:
-    """Return where topics are neither dormant nor in an empty slice, shape (S, T)."""
+    """Return where topics are neither dormant nor in an empty slice, shape (S, T).
+
+    A topic that has documents in hindsight is not shown as dormant, whatever was known when it became so.
+    """
     active = history.alive()
     for what in events:
         t = history.position(what.topic)
         if t is None or what.kind not in ("dormant", "woken"):
             continue
         active[what.slice :, t] = what.kind == "woken" and history.alive()[what.slice :, t]
+    if history.reading == "smoothed":
+        mean = np.nansum(history.documents, axis=0) / np.maximum(history.alive().sum(axis=0), 1)
+        active |= history.alive() & (np.nan_to_num(history.documents) >= AWAKE * mean)
     return active

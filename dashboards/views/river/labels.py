@@ -22,6 +22,7 @@ _PAIR_LEAST = 11.0
 _BOLD_FROM = 13.0
 _GAP = 12.0  # between two labels at one height, which would read as one
 _SIDE = 3.0
+_WIDER = 1.15  # some fonts are wider than what widths are estimated for; a label must not leave the picture
 _QUIET = 12.0  # largest size of texts that are no words of a topic
 _MOST_PER_BAND = 12
 
@@ -216,9 +217,10 @@ def _largest(
         if needed > room:
             continue
         half = 0.5 * (text.em_bold if size >= _BOLD_FROM else text.em) * size
-        if 2 * half > width - 2 * inset:
+        if 2 * _WIDER * half > width - 2 * inset:
             continue
-        middle = min(max(centre, inset + half + _SIDE), width - inset - half - _SIDE)
+        reach = _WIDER * half + _SIDE
+        middle = min(max(centre, inset + reach), width - inset - reach)
         a, b = np.searchsorted(x, (middle - half - _SIDE, middle + half + _SIDE))
         part = slice(max(int(a) - 1, 0), int(b) + 1)
         top, bottom = float(upper[part].max()), float(lower[part].min())

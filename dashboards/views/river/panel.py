@@ -19,7 +19,7 @@ from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels
 
 _WIDE = Size(1240, 486)
 _PHONE = Size(362, 480)
-_LABEL_WIDTHS = (1240, 1000, 760, 560)
+_LABEL_WIDTHS = (1800, 1500, 1240, 1000, 760, 560)
 _LABEL_WIDTHS_PHONE = (450, 362, 320)
 _PER_LABEL = ("x", "y", "text", "customdata", "textfont")
 _OVER = (

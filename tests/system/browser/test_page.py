@@ -47,6 +47,51 @@ def test_opens_complete_without_network(visit: Open) -> None:
     assert address(page) == ""
 
 
+def test_a_wide_screen_is_used_and_no_column_is_empty(visit: Open) -> None:
+    page = visit(width=1920)
+    assert js(page, "return document.querySelector('#river').clientWidth") > 1700
+    boxes = (
+        "['words', 'neighbours', 'documents']"
+        ".map(view => document.querySelector(`[data-view=${view}]`).getBoundingClientRect())"
+    )
+    lefts, tops = js(page, f"const all = {boxes}; return [all.map(b => b.left), all.map(b => b.top)]")
+    assert lefts == sorted(lefts)
+    assert max(tops) - min(tops) < 1
+    page = visit(width=1280)
+    words, _, documents = js(page, f"return {boxes}.map(b => [b.left, b.width])")
+    assert documents[0] == words[0]
+    assert documents[1] > 1200
+    inside = "[...document.querySelectorAll('#river .textpoint text')].every(t => t.getBoundingClientRect()"
+    assert js(page, f"return {inside}.right <= document.querySelector('#river').getBoundingClientRect().right)")
+
+
+def test_single_letter_keys_can_be_switched_off(visit: Open) -> None:
+    page = visit()
+    theme = "return document.documentElement.dataset.theme"
+    press(page, "t")
+    assert js(page, theme) == "dark"
+    press(page, "?")
+    click(page, "#letters")
+    click(page, "#reader button")
+    press(page, "t", "?", "/")
+    assert js(page, theme) == "dark"
+    assert not js(page, "return document.querySelector('#reader').open")
+    assert not js(page, "return document.activeElement.id === 'find'")
+    press(page, "Home")
+    assert date(page) == "1996 Q1"
+    assert js(page, "return localStorage.getItem('keys')") == "off"
+    js(page, "localStorage.clear()")
+
+
+def test_everything_lies_in_a_landmark(visit: Open) -> None:
+    outside = (
+        "[...document.body.querySelectorAll('p, button, input, h1, h2, h3, figure')]"
+        ".filter(e => e.offsetParent && e.innerText !== '' && !e.matches('.only-read')"
+        " && !e.closest('header, main, footer, dialog, [role=region]')).map(e => e.outerHTML.slice(0, 60))"
+    )
+    assert js(visit(), f"return {outside}") == []
+
+
 def test_play_moves_time_and_stops_at_the_end(visit: Open) -> None:
     page = visit("years", "#d=1997")
     js(
@@ -247,7 +292,7 @@ def test_charts_have_names_and_are_hidden_where_they_cannot_be_read(visit: Open)
     unnamed = js(
         page,
         "return [...document.querySelectorAll('button, a, input')]"
-        ".filter(b => !b.hidden && !(b.textContent.trim() || b.getAttribute('aria-label'))).length",
+        ".filter(b => !b.hidden && !(b.textContent.trim() || b.getAttribute('aria-label') || b.labels?.length)).length",
     )
     assert unnamed == 0
     assert js(page, "return document.querySelectorAll('.modebar').length") == 0

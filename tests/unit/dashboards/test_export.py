@@ -188,6 +188,17 @@ def test_opening_topic_turned_lately() -> None:
     assert initial_topic(read_history(rows, "smoothed")) == 3
 
 
+def test_a_mixture_is_no_opening_topic() -> None:
+    """Of topics that drift alike the one opens whose mean lies in few words of its own."""
+    rows = gazette(slices=20, topics=6)
+    late, words = rows.topic_frames["smoothed"], rows.word_frames["smoothed"]
+    late.drift_angle[:] = 10.0
+    late.n[:] = 50.0
+    words.weight[:] = 0.1
+    words.weight[(words.topic == 2) & (words.rank <= 2)] = 0.6
+    assert initial_topic(read_history(rows, "smoothed")) == 2
+
+
 def test_streams_that_grew_open_with_shares() -> None:
     rows = gazette(slices=8, topics=4)
     assert initial_measure(read_history(rows, "filtered")) == "documents"

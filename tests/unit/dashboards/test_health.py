@@ -108,8 +108,8 @@ def test_a_calm_run_has_nothing_unusual() -> None:
     assert frame.missing == ()
     assert [r.name for r in frame.rows] == [
         "Documents",
-        "Surprise, in usual spreads",
-        "Out-of-vocabulary rate",
+        "Misfit of new documents",
+        "Share of unknown words",
         "Active topics",
         "Drift alarms",
         "Rejected and late",
@@ -122,7 +122,7 @@ def test_a_calm_run_has_nothing_unusual() -> None:
 def test_updates_are_put_together_by_slice() -> None:
     oov_rate = [0.10, 0.20] * SLICES
     rows = run(oov_rate=oov_rate, seconds=[1.0, 3.0] * SLICES, rejected=[1, 2] * SLICES, late=[0, 4] * SLICES)
-    assert row(rows, "Out-of-vocabulary rate").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
+    assert row(rows, "Share of unknown words").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
     assert row(rows, "Seconds").values[5] == pytest.approx(2.0)
     assert row(rows, "Rejected").values[5] == 7.0
     assert row(run(lag=[9, 4] * SLICES), "Messages").values[5] == 4.0
@@ -131,7 +131,7 @@ def test_updates_are_put_together_by_slice() -> None:
 def test_surprise_is_measured_in_usual_spreads() -> None:
     predicted = [50.0 + (s % 5) for s in range(SLICES)]
     predicted[-1] = 40.0
-    found = row(run(predicted=predicted), "Surprise")
+    found = row(run(predicted=predicted), "Misfit")
     before = np.array(predicted[:-1])
     spread = 1.4826 * np.median(np.abs(before - np.median(before)))
     assert found.values[-1] == pytest.approx((np.median(before) - 40.0) / spread)
@@ -144,8 +144,8 @@ def test_surprise_is_measured_in_usual_spreads() -> None:
     ("name", "column", "odd", "fine"),
     [
         ("Documents", "documents", 500, 2000),
-        ("Surprise", "predicted", 20.0, 80.0),
-        ("Out-of-vocabulary rate", "oov_rate", 0.2, 0.0),
+        ("Misfit", "predicted", 20.0, 80.0),
+        ("Share of unknown words", "oov_rate", 0.2, 0.0),
         ("Rejected", "rejected", 30, 0),
         ("Messages", "lag", 500, 0),
         ("Seconds", "seconds", 3.0, 0.1),
@@ -184,7 +184,7 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
     )
     assert health(rows).verdict == (
         "Documents: 400 in 2001 Q4, usually 1,000.",
-        "Out-of-vocabulary rate: 50 % in 2001 Q4, usually 5.0 %.",
+        "Share of unknown words: 50 % in 2001 Q4, usually 5.0 %.",
         "Messages waiting: 5,000 in 2001 Q4, usually 10.",
         "1,234 messages were rejected so far, most often: time, text.",
     )
@@ -192,14 +192,14 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
 
 def test_what_the_run_file_does_not_know_is_named() -> None:
     frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
-    assert frame.missing == ("Out-of-vocabulary rate", "Messages waiting")
+    assert frame.missing == ("Share of unknown words", "Messages waiting")
     assert len(frame.rows) == 6
 
 
 def test_empty_slices_are_gaps_of_what_needs_documents() -> None:
     rows = run(documents=[1000.0] * 20 + [0.0] + [1000.0] * 3)
-    assert np.isnan(row(rows, "Surprise").values[20])
-    assert row(rows, "Surprise").shown[20] == ""
+    assert np.isnan(row(rows, "Misfit").values[20])
+    assert row(rows, "Misfit").shown[20] == ""
     assert row(rows, "Documents").unusual[20]
 
 

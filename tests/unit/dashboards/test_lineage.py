@@ -163,9 +163,17 @@ def test_lanes_and_thickness_stay_when_a_slice_is_added() -> None:
     np.testing.assert_allclose(thickness(before.history, 1, 14)[:13], thickness(later.history, 1, 14)[:13])
 
 
+def test_a_topic_with_documents_in_hindsight_does_not_sleep() -> None:
+    rows = with_events(gazette(slices=20, topics=3), [(6, "dormant", 1, -1, 3.0)])
+    assert lines(rows).lines[1].active.all()
+    assert np.flatnonzero(~lines(rows, reading="filtered").lines[1].active).tolist() == list(range(6, 20))
+
+
 def test_sleep_is_dotted_and_leaves_no_ribbon() -> None:
-    rows = with_events(gazette(slices=20, topics=3), [(6, "dormant", 1, -1, 3.0), (11, "woken", 1, -1, 30.0)])
-    frame = lines(rows)
+    rows = with_events(
+        gazette(slices=20, topics=3, settling=0), [(6, "dormant", 1, -1, 3.0), (11, "woken", 1, -1, 30.0)]
+    )
+    frame = lines(rows, reading="filtered")
     line = frame.lines[1]
     assert np.flatnonzero(~line.active).tolist() == [6, 7, 8, 9, 10]
     figure = drawn(frame)
@@ -173,7 +181,9 @@ def test_sleep_is_dotted_and_leaves_no_ribbon() -> None:
     assert not ((x > 5) & (x < 11)).any()
     dotted = [shape for shape in figure["layout"]["shapes"] if shape["line"].get("dash")]
     assert [shape["path"] for shape in dotted] == [f"M5,{line.lane}L11,{line.lane}"]
-    ended = lines(with_events(gazette(slices=20, topics=3), [(6, "dormant", 1, -1, 3.0)]))
+    ended = lines(
+        with_events(gazette(slices=20, topics=3, settling=0), [(6, "dormant", 1, -1, 3.0)]), reading="filtered"
+    )
     assert np.flatnonzero(~ended.lines[1].active).tolist() == list(range(6, 20))
 
 

@@ -34,6 +34,16 @@ def test_settings_and_progress(reader: Reader) -> None:
     assert reader.has_smoothed()
 
 
+@pytest.mark.parametrize(
+    "source", ["/home/me/papers.csv", "C:\\docs\\papers.csv", "kafka://host:9092/papers.csv?group=a"]
+)
+def test_the_source_is_told_by_its_name(tmp_path: Path, source: str) -> None:
+    """Also by files of versions that stored where it was."""
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.settings({"title": "Papers", "source": source})
+    assert Reader(run_file.path).meta()["source"] == "papers.csv"
+
+
 def test_slices(reader: Reader) -> None:
     frame = reader.slices()
     assert frame.slice.tolist() == [0, 2]

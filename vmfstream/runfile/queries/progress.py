@@ -7,6 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
+from vmfstream.folders import source_name
 from vmfstream.runfile.lease import holder
 from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts
 
@@ -89,8 +90,9 @@ class Progress(RunFileQueries):
     """Queries of the progress of a run."""
 
     def meta(self) -> dict[str, str]:
-        """Return the settings of the run and the ``format`` of the run file."""
-        return dict(self._rows("select key, value from meta order by key"))
+        """Return the settings of the run, its source by name, and the ``format`` of the run file."""
+        found = dict(self._rows("select key, value from meta order by key"))
+        return found | {name: source_name(found[name]) for name in ("source",) if name in found}
 
     def newest(self) -> Newest:
         """Return the last epoch and slice; cheap enough for every second."""
