@@ -35,6 +35,7 @@ from vmfstream.directional.bessel import log_c_uniform
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import one_hot
+from vmfstream.takeovers import taken_over
 
 __all__ = [
     "BCubed",
@@ -388,18 +389,5 @@ def takeover_rate(topics: Sequence[Row[str, Any]], events: Sequence[Row[str, Any
     """
     if words < 1:
         raise ValueError(f"words: expected at least 1, got {words}")
-    place = {label: rank for rank, label in enumerate(dict.fromkeys(row["slice"] for row in topics))}
-    announced = {
-        (place[event["slice"]], topic)
-        for event in events
-        if event["kind"] not in ("drift", "surprise") and event["slice"] in place
-        for topic in (event["topic"], event["other"])
-    }
-    shown = {(place[row["slice"]], row["topic"]): {word for word, _ in row["words"][:words]} for row in topics}
-    compared = [(rank, topic) for rank, topic in shown if (rank - 2, topic) in shown]
-    taken = [
-        (rank, topic)
-        for rank, topic in compared
-        if not shown[rank, topic] & shown[rank - 2, topic] and not {(rank - 1, topic), (rank, topic)} & announced
-    ]
-    return len(taken) / len(compared) if compared else math.nan
+    taken, compared = taken_over(topics, events, words)
+    return len(taken) / compared if compared else math.nan

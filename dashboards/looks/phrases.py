@@ -71,6 +71,19 @@ def nothing_odd(labels: Sequence[str], warm_up: int) -> str:
     return f"Nothing unusual in {labels[-1]}."
 
 
+def taken_over(taken: int, compared: int, noun: str) -> str:
+    """Return how many of ``compared`` topics in slices, each called ``noun``, had been ``taken`` over untold."""
+    if not taken:
+        return (
+            f"Every topic kept its meaning: none lost all of its ten strongest words within two {noun}s, unless a "
+            "birth, split, merger or end is told."
+        )
+    return (
+        f"{percent(taken / compared)} of the topics at a date ({taken:,} of {compared:,}) were about something else "
+        f"than two {noun}s before, though no birth, split, merger or end is told."
+    )
+
+
 def rejected(total: int, reasons: Sequence[str]) -> str:
     """Return the number of rejected messages and the most frequent reasons."""
     most = f", most often: {', '.join(reasons[:2])}" if reasons else ""

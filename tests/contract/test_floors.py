@@ -20,6 +20,7 @@ FLOORS = {
     "vmfstream.errors": 0,
     "vmfstream.folders": 0,
     "vmfstream.stages": 0,
+    "vmfstream.takeovers": 0,
     "vmfstream.directional": 0,
     "vmfstream.mixtures": 1,
     "vmfstream.bayes.factors": 1.1,
@@ -50,6 +51,7 @@ ONLY = {
         "vmfstream.records",
         "vmfstream.errors",
         "vmfstream.runfile.queries",
+        "vmfstream.takeovers",
     ),
 }
 NEVER = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,7 +69,14 @@ def check_outputs(run_file: Path, page: Path | None) -> None:
 
 
 def conclude(
-    engine: Engine, run_file: Path, page: Path | None, stop: Stop, *, late: float = 1.0, rejected: float = 1.0
+    engine: Engine,
+    run_file: Path,
+    page: Path | None,
+    stop: Stop,
+    *,
+    stay: Callable[[], None] | None = None,
+    late: float = 1.0,
+    rejected: float = 1.0,
 ) -> None:
     """Print the result of a run, write the page if asked for; exit with code 130 after Ctrl-C.
 
@@ -77,6 +85,7 @@ def conclude(
     engine, run_file : the run that ended, and where it was written
     page : HTML file to write, None for none
     stop : whether a signal ended the run
+    stay : called at last if the run was not interrupted; waits as long as a page is served
     late, rejected : shares of late documents and rejected messages, above which a finished run exits with code 3
     """
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
@@ -91,6 +100,9 @@ def conclude(
         raise typer.Exit(stop.code or 0)
     if wrong:
         typer.secho(f"vmfstream: {'; '.join(wrong)}", err=True, fg=typer.colors.RED)
+    if stay is not None:
+        stay()
+    if wrong:
         raise typer.Exit(WRONG_INPUT)
 
 
@@ -128,16 +140,32 @@ def write_page(run_file: Path, page: Path, max_mb: float = 8.0) -> None:
 
 
 @contextmanager
-def dashboard_if(wanted: bool, run_file: Path, port: int) -> Iterator[None]:
-    """Serve the live page during the body and print its address, if ``wanted``."""
+def dashboard_if(wanted: bool, run_file: Path, port: int, leave: bool) -> Iterator[Callable[[], None] | None]:
+    """Serve the live page during the body and print its address; yield a function that waits for Ctrl-C, or None.
+
+    Parameters
+    ----------
+    wanted : whether to serve at all
+    run_file : what the page shows
+    port : where it listens, 0 for any free port
+    leave : do not wait
+    """
     if not wanted:
-        yield
+        yield None
         return
     from vmfstream.dashboards.app import beside
 
     with beside(run_file, port=port) as url:
         typer.echo(f"dashboard: {url}", err=True)
-        yield
+
+        def stay() -> None:
+            asked = threading.Event()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda *_: asked.set())
+            typer.echo(f"the page stays at {url} until Ctrl-C; afterwards: vmfstream dashboard {run_file}", err=True)
+            asked.wait()
+
+        yield None if leave else stay
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from vmfstream.cli.options import (
     Encoding,
     EpochSize,
     ExecutorOption,
+    Exit,
     Html,
     IdField,
     Kinds,
@@ -132,6 +133,7 @@ def replay(
     kind: Kinds = None,
     dashboard: Dashboard = False,
     dashboard_port: Port = 8050,
+    exit: Exit = False,
     verbose: Verbose = False,
 ) -> None:
     """Follow a corpus or a file in the order of its documents' times, as if they came now.
@@ -177,22 +179,21 @@ def replay(
         story_days=story_days,
         sample=sample,
     )
-    with (
-        closing(opened.source),
-        dashboard_if(dashboard, run_file, dashboard_port),
-        progress(opened.title, opened.source.total) as (observe, stop),
-        background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds) as notify,
-    ):
+    with closing(opened.source), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
+        with (
+            progress(opened.title, opened.source.total) as (observe, stop),
+            background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds) as notify,
+        ):
+            if evaluate:
+                comparison = compare(opened.source, opened.codec, settings, observe)
+            else:
+                engine = follow(
+                    opened.source, opened.codec, RunFile(run_file), settings, observe=notify, stop=stop, renamed=renamed
+                )
         if evaluate:
-            comparison = compare(opened.source, opened.codec, settings, observe)
+            typer.echo(comparison.render())
         else:
-            engine = follow(
-                opened.source, opened.codec, RunFile(run_file), settings, observe=notify, stop=stop, renamed=renamed
-            )
-    if evaluate:
-        typer.echo(comparison.render())
-        return
-    conclude(engine, run_file, html, stop, rejected=max_rejected)
+            conclude(engine, run_file, html, stop, stay=stay, rejected=max_rejected)
 
 
 def run(
@@ -288,6 +289,7 @@ def run(
     executor: ExecutorOption = None,
     dashboard: Dashboard = False,
     dashboard_port: Port = 8050,
+    exit: Exit = False,
     verbose: Verbose = False,
 ) -> None:
     """Follow a source in the order in which it delivers documents.
@@ -369,26 +371,25 @@ def run(
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
     wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
     linger = LINGER if linger is None and topic else linger
-    with (
-        closing(opened),
-        dashboard_if(dashboard, run_file, dashboard_port),
-        progress(opened.name, opened.total) as (observe, stop),
-        background_snapshots(observe, run_file, snapshot_every, kinds) as noticed,
-        observers(run_file, noticed, **wishes) as notify,
-        executor_of(executor, workers) as pool,
-    ):
-        engine = follow(
-            opened,
-            codec,
-            RunFile(run_file),
-            settings,
-            linger=linger,
-            observe=notify,
-            stop=stop,
-            executor=pool,
-            renamed=renamed,
-        )
-    conclude(engine, run_file, html, stop, late=max_late, rejected=max_rejected)
+    with closing(opened), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
+        with (
+            progress(opened.name, opened.total) as (observe, stop),
+            background_snapshots(observe, run_file, snapshot_every, kinds) as noticed,
+            observers(run_file, noticed, **wishes) as notify,
+            executor_of(executor, workers) as pool,
+        ):
+            engine = follow(
+                opened,
+                codec,
+                RunFile(run_file),
+                settings,
+                linger=linger,
+                observe=notify,
+                stop=stop,
+                executor=pool,
+                renamed=renamed,
+            )
+        conclude(engine, run_file, html, stop, stay=stay, late=max_late, rejected=max_rejected)
 
 
 def publish(

@@ -265,7 +265,15 @@ Port = Annotated[
 ]
 Dashboard = Annotated[
     bool,
-    typer.Option("--dashboard", help="Serve the live page during the run (extra: dash).", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--dashboard",
+        help="Serve the live page during the run, and afterwards until Ctrl-C (extra: dash).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Exit = Annotated[
+    bool,
+    typer.Option("--exit", help="With --dashboard, end when the stream does, for scripts.", rich_help_panel=OUTPUT),
 ]
 Verbose = Annotated[
     bool,

@@ -12,6 +12,7 @@ from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.runfile.queries import EpochFrame
+from vmfstream.takeovers import taken_over
 
 WARM_UP = 14
 
@@ -26,6 +27,10 @@ _DEVIATIONS = 2.0
 
 
 _ROBUST = 1.4826  # median absolute deviation of a normal variable to its standard deviation
+
+
+_COMPARED = 10
+"""Strongest words of which a topic must keep one."""
 
 
 Side = Literal["high", "low", "none"]
@@ -92,7 +97,9 @@ def health_frame(rows: RunRows) -> HealthFrame:
         labels=history.labels,
         rows=tuple(found) if history.labels else (),
         missing=tuple(row.name for row in missing) if history.labels else (),
-        verdict=tuple(_verdict(history.labels, found, rejected.total, list(rejected.reasons))),
+        verdict=tuple(
+            _verdict(history.labels, found, rejected.total, list(rejected.reasons), _identity(rows, history))
+        ),
     )
 
 
@@ -206,13 +213,37 @@ def _signed(value: float) -> str:
     return "0.0" if abs(value) < 0.05 else f"{value:+.1f}".replace("-", "−")
 
 
-def _verdict(labels: Sequence[str], rows: Sequence[HealthRow], rejected: int, reasons: Sequence[str]) -> list[str]:
-    """Return the first three oddities of the newest slice as sentences, or that there are none."""
+def _identity(rows: RunRows, history: History) -> str:
+    """Return how many topics stand for something else than two slices before, untold; empty if none can be compared."""
+    events = rows.events()
+    happened = [
+        {"slice": s, "kind": kind, "topic": topic, "other": other}
+        for s, kind, topic, other in zip(
+            *(column.tolist() for column in (events.slice, events.kind, events.topic, events.other)), strict=True
+        )
+    ]
+    topics = [
+        {"slice": int(history.index[s]), "topic": int(history.topic[t]), "words": [(w, 1.0) for w in words]}
+        for s, t in np.argwhere(~np.isnan(history.documents))
+        if (words := history.strongest(s, t, _COMPARED))
+    ]
+    taken, compared = taken_over(topics, happened, _COMPARED)
+    return phrases.taken_over(len(taken), compared, phrases.period(history.labels)) if compared else ""
+
+
+def _verdict(
+    labels: Sequence[str], rows: Sequence[HealthRow], rejected: int, reasons: Sequence[str], identity: str
+) -> list[str]:
+    """Return the first three oddities of the newest slice as sentences, or that there are none, and about all slices.
+
+    ``identity`` is a sentence about the topics, or empty.
+    """
     if not labels:
         return [phrases.nothing_closed(0)]
     said = [phrases.odd(row.name, row.shown[-1], row.usually, labels[-1]) for row in rows if row.unusual[-1]][:3]
     if not said:
         said = [phrases.nothing_odd(labels, WARM_UP)]
+    said += [identity] if identity else []
     if rejected:
         said.append(phrases.rejected(rejected, reasons))
     return said

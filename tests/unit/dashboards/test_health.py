@@ -19,6 +19,10 @@ from vmfstream.dashboards.views.health.view import HealthView
 from vmfstream.runfile.queries import EpochFrame, EventFrame, Rejections
 
 SLICES = 24
+KEPT = (
+    "Every topic kept its meaning: none lost all of its ten strongest words within two quarters, unless a birth, "
+    "split, merger or end is told."
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def test_unknown_values_do_not_count() -> None:
 
 def test_a_calm_run_has_nothing_unusual() -> None:
     frame = health(run())
-    assert frame.verdict == ("Nothing unusual in 2001 Q4.",)
+    assert frame.verdict == ("Nothing unusual in 2001 Q4.", KEPT)
     assert frame.missing == ()
     assert [r.name for r in frame.rows] == [
         "Documents",
@@ -170,7 +174,7 @@ def test_nothing_is_unusual_before_the_warm_up() -> None:
     documents = [1000.0] * SLICES
     documents[3] = documents[WARM_UP - 1] = documents[WARM_UP] = 10.0
     assert np.flatnonzero(row(run(documents=documents), "Documents").unusual).tolist() == [WARM_UP]
-    assert health(run(slices=5)).verdict == ("Too few dates to tell what is usual: 5 of 14.",)
+    assert health(run(slices=5)).verdict == ("Too few dates to tell what is usual: 5 of 14.", KEPT)
 
 
 def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None:
@@ -186,8 +190,21 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
         "Documents: 400 in 2001 Q4, usually 1,000.",
         "Share of unknown words: 50 % in 2001 Q4, usually 5.0 %.",
         "Messages waiting: 5,000 in 2001 Q4, usually 10.",
+        KEPT,
         "1,234 messages were rejected so far, most often: time, text.",
     )
+
+
+def test_the_verdict_tells_of_topics_that_were_taken_over() -> None:
+    rows = gazette(slices=20, topics=5)
+    (sentence,) = [line for line in health(rows).verdict if "its meaning" in line]
+    assert "two quarters" in sentence
+    words = rows.word_frames["filtered"]
+    late = (words.topic == 3) & (words.slice >= 10)
+    words.word[late] = np.array([f"other{rank}" for rank in words.rank[late]], dtype=object)
+    (sentence,) = [line for line in health(rows).verdict if "something else" in line]
+    compared = [(s, t) for s in range(2, 20) for t in range(5)]
+    assert f"(2 of {len(compared)})" in sentence
 
 
 def test_what_the_run_file_does_not_know_is_named() -> None:
