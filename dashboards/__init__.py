@@ -54,6 +54,7 @@ PANELS: dict[str, str] = {
     "words": "words.panel",
     "compare": "compare.panel",
     "neighbours": "neighbours.panel",
+    "topicstories": "topic_stories",
     "documents": "documents",
     "lineage": "lineage.panel",
     "stories": "stories.panel",

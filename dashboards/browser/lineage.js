@@ -6,6 +6,7 @@ import { drawFigure, showFigure } from "./figures.js";
 import { format, percent } from "./format.js";
 import { guard, select } from "./selection.js";
 import { EVERYTHING, hasAny, state, views } from "./state.js";
+import { storyHere } from "./stories.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const lineage = { element: $("#lineage"), fig: null, scope: "top" };
@@ -70,7 +71,7 @@ function moveLineageCursor() {
 function eventSentence([slice, kind, topic, other, count]) {
   const name = (x) => topicName(nearestActive(slice, x), x, 2);
   return (
-    format(messages[kind + "At"], {
+    format(messages[(kind === "ended" && count === 0 ? "replaced" : kind) + "At"], {
       date: page.labels[slice],
       one: name(topic),
       a: topic,
@@ -135,6 +136,7 @@ function lineageTooltip({ slice, mark, life: own }) {
         n: Math.round(currentReading().documents[index] || 0),
         share: percent(currentReading().share[index] || 0),
       }),
+      ...storyHere(known, topic),
       messages.hoverOpen,
     ],
   ];

@@ -17,6 +17,7 @@ import { drawFigure, live, showFigure } from "./figures.js";
 import { format, percent } from "./format.js";
 import { select } from "./selection.js";
 import { INSET, hasAny, state, views } from "./state.js";
+import { storiesOfTopic, storyHere } from "./stories.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const river = { element: $("#river"), fig: null, hover: null };
@@ -93,6 +94,58 @@ function bandPath(band) {
   return "M" + points.join("L") + "Z";
 }
 
+const MOST_LANES = 4;
+const LANE = 9; // pixels of a lane, so that words of the band stay readable
+
+// stories of the chosen topic as lines along its band, those at one time beside each other; as [path, width] pairs
+function storyLines(band, stories) {
+  const count = band.x.length / 2;
+  const edges = (x) => {
+    const k = Math.max(1, Math.min(count - 1, [...band.x.subarray(0, count)].findIndex((at) => at >= x)));
+    const part = Math.min(1, Math.max(0, (x - band.x[k - 1]) / (band.x[k] - band.x[k - 1] || 1)));
+    const mixed = (i, j) => band.y[i] + part * (band.y[j] - band.y[i]);
+    return [mixed(k - 1, k), mixed(2 * count - k, 2 * count - 1 - k)];
+  };
+  const heights = stories.map(([, , , first, last]) => {
+    const [upper, lower] = edges((first + last) / 2).map(riverY);
+    return lower - upper;
+  });
+  const lanes = Math.min(MOST_LANES, Math.max(1, Math.floor(Math.max(...heights) / LANE)));
+  const ends = [];
+  const placed = [];
+  for (const [, , size, first, last] of stories) {
+    const lane = ends.findIndex((end) => end < first);
+    const own = lane >= 0 ? lane : ends.length;
+    if (own === lanes) continue;
+    ends[own] = last;
+    const [from, to] = [Math.max(first - 0.35, band.x[0]), Math.min(last + 0.35, band.x[count - 1])];
+    placed.push({ size, from, to, lane: own });
+  }
+  const most = Math.max(...placed.map((one) => one.size));
+  return placed.map(({ size, from, to, lane }) => {
+    const steps = Math.max(1, Math.ceil((to - from) * 8));
+    const points = Array.from({ length: steps + 1 }, (_, i) => {
+      const x = from + ((to - from) * i) / steps;
+      const [upper, lower] = edges(x).map(riverY);
+      return riverX(x).toFixed(1) + " " + (upper + ((lane + 0.5) / ends.length) * (lower - upper)).toFixed(1);
+    });
+    return ["M" + points.join("L"), 1 + 1.6 * Math.sqrt(size / most)];
+  });
+}
+
+function drawStoryLines(band) {
+  const stories = band && state.picked ? storiesOfTopic(state.topic).largest : [];
+  const lines = stories.length ? storyLines(band, stories) : [];
+  river.element.querySelector(".stories").replaceChildren(
+    ...lines.map(([path, width]) => {
+      const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
+      line.setAttribute("d", path);
+      line.setAttribute("stroke-width", width.toFixed(1));
+      return line;
+    }),
+  );
+}
+
 function drawOutlines() {
   if (!river.fig) return;
   const [veil, hover, chosen] = river.element.querySelectorAll(".over path");
@@ -108,6 +161,7 @@ function drawOutlines() {
   const { t: top, b: bottom } = river.fig.layout.margin;
   const width = river.element.clientWidth;
   const height = river.element.clientHeight;
+  drawStoryLines(own);
   veil.setAttribute("d", own && state.picked ? `M0 ${top - 1}H${width}V${height - bottom + 1}H0Z` + bandPath(own) : "");
 }
 
@@ -175,7 +229,7 @@ function riverTooltip(slice, topic) {
         usual: driftText(driftRatio(known, topic)),
       }),
     );
-  lines.push(messages.hoverOpen);
+  lines.push(...storyHere(known, topic), messages.hoverOpen);
   return [[topic, topicName(known, topic) + " · " + format(messages.topic, { topic })], lines];
 }
 

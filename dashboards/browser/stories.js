@@ -7,6 +7,7 @@ import { state, views } from "./state.js";
 import { colourSwatch } from "./tooltip.js";
 
 const AT_ONCE = 20;
+const IN_TOPIC = 8;
 const storyList = { scope: "date", shown: AT_ONCE, open: new Set() };
 
 views.stories = {
@@ -27,6 +28,18 @@ views.stories = {
     ]),
   ],
 };
+
+// the largest stories of a topic, by their first slice, and how many the page has of it
+export function storiesOfTopic(topic) {
+  const own = page.stories.rows.filter((row) => row[5] === topic);
+  return { largest: own.slice(0, IN_TOPIC).sort((a, b) => a[3] - b[3] || a[4] - b[4]), all: own.length };
+}
+
+// a line of a tooltip about the largest story of a topic in a slice, if there is one
+export function storyHere(slice, topic) {
+  const found = page.stories.rows.find((row) => row[5] === topic && row[3] <= slice && slice <= row[4]);
+  return found ? [format(messages.storyHere, { title: found[1] })] : [];
+}
 
 function drawStories() {
   const { rows, all } = page.stories;
@@ -88,7 +101,7 @@ const trendText = (trend) =>
   messages.trendSteady;
 
 // from the first to the last date of the page, the part in which the story lived
-function storyLife(first, last, topic) {
+export function storyLife(first, last, topic) {
   const line = createElement("span", undefined, "life");
   const lived = createElement("i");
   lived.style.left = (100 * first) / sliceCount + "%";

@@ -30,6 +30,7 @@ _CHANGES: Mapping[str, str] = {
     "split": "*{words}* split off from *{other}* in {date}, {documents}.",
     "merged": "*{words}* merged into *{other}* in {date}{smoothed}, {turn} apart.",
     "ended": "*{words}* ended in {date}, after {silent} with hardly any documents.",
+    "replaced": "*{words}* ended in {date}: its newest documents became a topic of their own.",
     "dormant": "*{words}* became dormant in {date}.",
     "woken": "*{words}* became active again in {date}, {documents}.",
     "fastest": "*{words}* drifted faster than ever before in {date}: {turn} in one step.",

@@ -16,6 +16,7 @@ TURN_LEFT = "rotate left"
 TURN_RIGHT = "rotate right"
 LINEAGE = "Lineage: births, splits, merges and ends"
 STORIES = "Stories"
+TOPIC_STORIES = "Stories of this topic"
 SEARCH = "Topics that use a word"
 TREE = "Hierarchy of topics"
 NO_TREE = "This run file holds no hierarchy of topics."
@@ -141,6 +142,7 @@ PAGE: Mapping[str, str] = {
     ),
     "bornAt": "{date}: “{one}” (topic {a}) was born with {n} recent documents",
     "endedAt": "{date}: “{one}” (topic {a}) ended after {n} {periods} with hardly any documents",
+    "replacedAt": "{date}: “{one}” (topic {a}) ended; its newest documents became a topic of their own",
     "mergedAt": "{date}: “{one}” (topic {a}) merged into “{other}” (topic {b}), {n}° apart",
     "splitAt": "{date}: “{other}” (topic {b}) split off “{one}” (topic {a}) with {n} recent documents",
     "dormantAt": "{date}: “{one}” (topic {a}) became dormant with {n} recent documents",
@@ -173,6 +175,11 @@ PAGE: Mapping[str, str] = {
     "storiesOf": "{n} of {all} stories, the largest first. Open one to see documents.",
     "storiesNone": "This run file holds no stories.",
     "storiesMore": "{n} more",
+    "storiesOfTopic": (
+        "{n} of {all}, the largest, by their first date. The bar is the time in which a story had documents; the river "
+        "shows it as a line inside the band of the topic."
+    ),
+    "storyHere": "largest story: {title}",
     "storyDocuments": "{n} documents",
     "trendRising": "↗ rising",
     "trendSteady": "→ steady",
@@ -282,7 +289,7 @@ UP_TO = "up to {}"
 HEALTH_ROWS: Mapping[str, str] = {
     "documents": "Documents",
     "surprise": "Misfit of new documents",
-    "newWords": "Share of unknown words",
+    "newWords": "Words outside the vocabulary",
     "living": "Active topics",
     "alarms": "Drift alarms",
     "refused": "Rejected and late",

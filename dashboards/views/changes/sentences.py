@@ -157,7 +157,8 @@ def _ended(history: History, at: int, topic: int, other: int, value: float) -> C
     if _speaks(history, at, topic) or seen is None or seen < at - value - 1:
         return None  # it had ended before, or had not
     noun = phrases.period(history.labels)
-    change = _change("ended", history, at, topic, silent=phrases.count(value, noun, noun + "s"))
+    form = "ended" if value > 0 else "replaced"
+    change = _change("ended", history, at, topic, form=form, silent=phrases.count(value, noun, noun + "s"))
     t = history.position(topic)
     largest = 0.0 if t is None else float(np.nan_to_num(history.documents[: at + 1, t]).max(initial=0.0))
     return replace(change, size=largest)

@@ -13,6 +13,7 @@ from vmfstream.dashboards.rows.topic_names import lifetime
 from vmfstream.dashboards.views.lineage.lane_assignment import Life, Link, assign_lanes
 
 LARGEST = 26
+RELATIVES = 14
 SHORT = 3
 
 AWAKE = 0.5
@@ -95,9 +96,9 @@ def topic_events(rows: RunRows, history: History) -> tuple[TopicEvent, ...]:
 def lineage_frame(rows: RunRows, history: History, selected: int | None, all_topics: bool) -> LineageFrame:
     """Choose the topics of ``history``, a reading of ``rows``, and give them lanes.
 
-    Without ``all_topics`` these are the 26 with the highest share, all that came out of another or went into one since
-    topics were found, and the ``selected`` one, unless that leaves out no more than six. Lives that were over within
-    three slices are left out unless they have relatives.
+    Without ``all_topics`` these are the 26 with the highest share, up to 14 more of those that came out of another or
+    went into one since topics were found, and the ``selected`` one, unless that leaves out no more than six. Lives that
+    were over within three slices are left out unless they have relatives.
     """
     events = topic_events(rows, history)
     spans = {t: span for t in range(history.topic.size) if (span := lifetime(history, t)) is not None}
@@ -115,7 +116,8 @@ def lineage_frame(rows: RunRows, history: History, selected: int | None, all_top
     if not all_topics:
         settled = history.settled()
         since = {t for _, link in links if settled[link.slice] for t in (link.child, link.parent)}
-        kept = set(chosen[:LARGEST]) | since | ({own} if own in spans else set())
+        kin_shown = [t for t in chosen[LARGEST:] if t in since][:RELATIVES]
+        kept = {*chosen[:LARGEST], *kin_shown} | ({own} if own in spans else set())
         if len(set(chosen) - kept) > _FEW:
             chosen = [t for t in spans if t in kept]
     chosen = sorted(chosen)

@@ -24,7 +24,8 @@ _LABEL_WIDTHS_PHONE = (450, 362, 320)
 _PER_LABEL = ("x", "y", "text", "customdata", "textfont")
 _OVER = (
     '\n<svg class="over" aria-hidden="true"><path class="veil" fill-rule="evenodd"></path>'
-    '<path class="outline hover"></path><path class="outline chosen"></path><g class="open"></g></svg>\n'
+    '<path class="outline hover"></path><path class="outline chosen"></path>'
+    '<g class="stories"></g><g class="open"></g></svg>\n'
     '<span id="so-far" hidden></span>'
     '<div class="cursor" aria-hidden="true"><b></b></div>'
 )

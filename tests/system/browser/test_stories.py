@@ -58,6 +58,24 @@ def test_a_story_opens_and_leads_to_its_topic(page: Any) -> None:
     assert until(page, "document.querySelector('#facts div:last-child dt').textContent === 'topic 1'")
 
 
+def test_the_stories_of_the_topic_are_listed_and_drawn_in_its_band(page: Any) -> None:
+    click(page, "#stories > li .parent")  # topic 1 is chosen, which has all stories
+    assert until(page, "document.querySelectorAll('#topic-stories li').length === 8")
+    titles = js(page, "return [...document.querySelectorAll('#topic-stories .title')].map(a => a.textContent)")
+    assert sorted(titles) == [f"Past {k}" for k in range(50, 58)]  # the largest
+    lines = "[...document.querySelectorAll('#river .stories path')]"
+    assert 1 <= js(page, f"return {lines}.length") <= 8
+    inside = (
+        "const box = document.querySelector('#river .outline.chosen').getBBox();"
+        f"return {lines}.every(p => p.getBBox().y >= box.y && p.getBBox().y + p.getBBox().height <= box.y + box.height)"
+    )
+    assert js(page, inside)
+    press(page, "Escape")  # none is chosen
+    assert js(page, f"return {lines}.length") == 0
+    press(page, "ArrowDown")  # another topic
+    assert js(page, "return document.querySelector('#topic-stories').hidden") is True
+
+
 def test_titles_stay_text(page: Any) -> None:
     assert js(page, "return document.querySelector('#stories .title').textContent") == HOSTILE
     assert js(page, "return document.querySelectorAll('img').length") == 0

@@ -113,7 +113,7 @@ def test_a_calm_run_has_nothing_unusual() -> None:
     assert [r.name for r in frame.rows] == [
         "Documents",
         "Misfit of new documents",
-        "Share of unknown words",
+        "Words outside the vocabulary",
         "Active topics",
         "Drift alarms",
         "Rejected and late",
@@ -126,7 +126,7 @@ def test_a_calm_run_has_nothing_unusual() -> None:
 def test_updates_are_put_together_by_slice() -> None:
     oov_rate = [0.10, 0.20] * SLICES
     rows = run(oov_rate=oov_rate, seconds=[1.0, 3.0] * SLICES, rejected=[1, 2] * SLICES, late=[0, 4] * SLICES)
-    assert row(rows, "Share of unknown words").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
+    assert row(rows, "Words outside the vocabulary").values[5] == pytest.approx(0.10 * 0.3 + 0.20 * 0.7)
     assert row(rows, "Seconds").values[5] == pytest.approx(2.0)
     assert row(rows, "Rejected").values[5] == 7.0
     assert row(run(lag=[9, 4] * SLICES), "Messages").values[5] == 4.0
@@ -149,7 +149,7 @@ def test_surprise_is_measured_in_usual_spreads() -> None:
     [
         ("Documents", "documents", 500, 2000),
         ("Misfit", "predicted", 20.0, 80.0),
-        ("Share of unknown words", "oov_rate", 0.2, 0.0),
+        ("Words outside the vocabulary", "oov_rate", 0.2, 0.0),
         ("Rejected", "rejected", 30, 0),
         ("Messages", "lag", 500, 0),
         ("Seconds", "seconds", 3.0, 0.1),
@@ -188,7 +188,7 @@ def test_the_verdict_is_the_first_three_oddities_and_what_was_rejected() -> None
     )
     assert health(rows).verdict == (
         "Documents: 400 in 2001 Q4, usually 1,000.",
-        "Share of unknown words: 50 % in 2001 Q4, usually 5.0 %.",
+        "Words outside the vocabulary: 50 % in 2001 Q4, usually 5.0 %.",
         "Messages waiting: 5,000 in 2001 Q4, usually 10.",
         KEPT,
         "1,234 messages were rejected so far, most often: time, text.",
@@ -209,7 +209,7 @@ def test_the_verdict_tells_of_topics_that_were_taken_over() -> None:
 
 def test_what_the_run_file_does_not_know_is_named() -> None:
     frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
-    assert frame.missing == ("Share of unknown words", "Messages waiting")
+    assert frame.missing == ("Words outside the vocabulary", "Messages waiting")
     assert len(frame.rows) == 6
 
 
