@@ -16,7 +16,7 @@ function drawHealth(changed) {
   $("#health-verdict").replaceChildren(...page.health.verdict.map((line) => createElement("li", line)));
   const missing = page.health.missing.join(", ");
   $("#health-missing").textContent = missing && format(messages.notKnown, { what: missing });
-  return showFigure("health", `health/${health.element.clientWidth < 560 ? "phone" : "wide"}`, (fig) => {
+  return showFigure("health", `health/${health.element.clientWidth < 900 ? "phone" : "wide"}`, (fig) => {
     if (!fig) return;
     health.fig = fig;
     fig.layout.width = health.element.clientWidth;

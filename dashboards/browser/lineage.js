@@ -16,7 +16,7 @@ function drawLineage(changed) {
   if (lineage.fig && !hasAny(changed, "reading", "theme", "size", "data")) return moveLineageCursor();
   if (!page.lineage[state.reading].left) lineage.scope = "top";
   const width = lineage.element.clientWidth;
-  const key = `lineage/${state.reading}/${lineage.scope}/${width < 560 ? "phone" : "wide"}`;
+  const key = `lineage/${state.reading}/${lineage.scope}/${width < 900 ? "phone" : "wide"}`;
   return showFigure("lineage", key, (fig) => {
     lineage.fig = fig;
     lineage.element.parentElement.hidden = !fig;

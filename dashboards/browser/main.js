@@ -179,16 +179,19 @@ function wireControls() {
       resized = setTimeout(() => redraw(EVERYTHING), 120);
     }
   });
+  const forPaper = (on) => {
+    session.printing = on;
+    document.documentElement.toggleAttribute("data-print", on);
+    redraw(EVERYTHING);
+  };
   addEventListener("beforeprint", () => {
     before = state.theme;
     state.theme = "light";
-    session.printing = true;
-    redraw(new Set(["theme"]));
+    forPaper(true);
   });
   addEventListener("afterprint", () => {
     state.theme = before;
-    session.printing = false;
-    redraw(new Set(["theme"]));
+    forPaper(false);
   });
   for (const [name, view] of Object.entries(views)) guard(name, () => view.wire?.());
 }

@@ -334,6 +334,25 @@ def test_hovering_a_word_tells_its_story(visit: Open) -> None:
     assert "{" not in said
 
 
+@pytest.mark.parametrize("paper", [(8.27, 11.69), (8.5, 11.0)], ids=["A4", "Letter"])
+def test_everything_is_redrawn_for_paper(visit: Open, paper: tuple[float, float]) -> None:
+    page = visit(width=1920, dark=True)
+    before = js(page, "return document.querySelector('#river .main-svg').getBoundingClientRect().width")
+    js(
+        page,
+        "matchMedia('print').addEventListener('change', (event) => { if (event.matches) window.widths = "
+        "[...document.querySelectorAll('.plot .main-svg')].map(e => e.getBoundingClientRect().width)"
+        ".filter(Boolean); })",
+    )
+    printed = page.execute_cdp_cmd("Page.printToPDF", {"paperWidth": paper[0], "paperHeight": paper[1]})
+    assert printed["data"]
+    widths = js(page, "return window.widths")
+    assert len(widths) > 5
+    assert max(widths) <= 680
+    assert js(page, "return document.querySelector('#river .main-svg').getBoundingClientRect().width") == before
+    assert js(page, "return document.documentElement.dataset.theme") == "dark"
+
+
 def test_printing_is_light(visit: Open) -> None:
     page = visit(dark=True)
     js(page, "dispatchEvent(new Event('beforeprint'))")
