@@ -11,6 +11,7 @@ export let topicCount;
 export let readings;
 export let documentsByTopic;
 export let defaults;
+let pairs;
 export let decodedArrays;
 
 const arrayTypes = {
@@ -49,6 +50,7 @@ export function loadData(data, given = {}) {
   decodedArrays = [];
   readings = {};
   documentsByTopic = new Map();
+  pairs = new Set(page.pairs);
   for (const [name, columns] of Object.entries(page.readings)) {
     const reading = { vocabulary: page.vocabulary[name], usual: columns.usual, scale: columns.scale };
     for (const key of ["documents", "share", "drift_angle", "certainty", "count", "word", "weight"])
@@ -99,7 +101,15 @@ export function topicName(slice, topic, top = 3) {
   const out = [];
   for (const [word] of topWords(slice, topic, 4 * top))
     if (out.length < top && !out.some((other) => alike(other) === alike(word))) out.push(word);
-  return out.join(" ") || format(messages.topic, { topic });
+  return inOrder(out).join(" ") || format(messages.topic, { topic });
+}
+
+// words of a pair that stand beside each other in the order in which texts have them; as rows/word_order.py
+function inOrder(words) {
+  for (let pass = 1; pass < words.length; pass++)
+    for (let i = 0; i + 1 < words.length; i++)
+      if (pairs.has(words[i + 1] + " " + words[i])) [words[i], words[i + 1]] = [words[i + 1], words[i]];
+  return words;
 }
 
 export function lifespan(topic) {

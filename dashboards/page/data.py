@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from vmfstream.dashboards.rows.initial_selection import initial_measure, initial
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 from vmfstream.dashboards.rows.stable_layout import river_order
 from vmfstream.dashboards.views.river.panel import many
+
+_STRONG = 8
 
 
 def parts_of(rows: RunRows, plan: PagePlan, *, live: bool = False) -> PageParts:
@@ -57,6 +60,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
             "topic": initial_topic(history),
         },
         "order": river_order(rows) if history.index.size else [],
+        "pairs": _pairs([history_of(rows, name) for name in readings]),
         "period": phrases.period(history.labels),
         "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
         "recorded": _recorded(rows),
@@ -134,6 +138,12 @@ def _documents(rows: RunRows, history: History, plan: PagePlan) -> list[list[Any
         score = None if np.isnan(frame.score[k]) else round(float(frame.score[k]), 2)
         out.append([s, int(frame.topic[k]), clean(str(frame.title[k]), 160) or clean(address), date, score, safe])
     return out
+
+
+def _pairs(histories: Sequence[History]) -> list[str]:
+    """Return the pairs of words of names, each as one text in the order in which they stand in titles."""
+    strong = {h.vocabulary[w] for h in histories for w in np.unique(h.word[:, :, :_STRONG]) if w != NO_WORD}
+    return sorted({f"{one} {other}" for h in histories for one, other in h.pairs if {one, other} <= strong})
 
 
 def _recorded(rows: RunRows) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.looks.phrases import unlabelled
 from vmfstream.dashboards.rows.run_rows import RunRows, once, readings_of
+from vmfstream.dashboards.rows.word_order import Pairs, word_pairs
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reading, SliceFrame
 
@@ -46,6 +47,8 @@ class History:
         Positions in the vocabulary by rank, -1 where there is no word.
     weight : float array of shape (S, T, R)
         Weights of these words, 0 where there is none.
+    pairs : set of pairs of str
+        Words that stand side by side in texts, in this order.
     """
 
     reading: Reading
@@ -61,6 +64,7 @@ class History:
     vocabulary: tuple[str, ...]
     word: Ints
     weight: Floats
+    pairs: Pairs = frozenset()
 
     def until(self, last: int) -> History:
         """Return the same with the slices up to row ``last`` only."""
@@ -174,6 +178,7 @@ def read_history(rows: RunRows, reading: Reading) -> History:
         vocabulary=vocabulary,
         word=word,
         weight=weight,
+        pairs=word_pairs(rows),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from vmfstream.dashboards.looks.phrases import numbered
 from vmfstream.dashboards.rows.history import History
+from vmfstream.dashboards.rows.word_order import in_order
 
 _ALIKE = 4
 
@@ -25,7 +26,8 @@ def _alike(one: str, other: str) -> bool:
 
 def topic_name(history: History, s: int, t: int, top: int = 2) -> str:
     """Return the name of column ``t`` at row ``s`` of ``history``: its ``top`` strongest words, or its number."""
-    return " ".join(distinct(history.strongest(s, t, 4 * top), top)) or numbered(int(history.topic[t]))
+    words = in_order(distinct(history.strongest(s, t, 4 * top), top), history.pairs)
+    return " ".join(words) or numbered(int(history.topic[t]))
 
 
 def lifetime(history: History, t: int) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.topic_names import lifetime
+from vmfstream.dashboards.rows.word_order import in_order
 from vmfstream.runfile.queries import EventFrame, Reading
 
 MOST = 6
@@ -123,12 +124,13 @@ def _best(found: list[Change]) -> tuple[Change, ...]:
 
 def _events(events: EventFrame, history: History, first: int) -> Iterator[Change]:
     settled = history.settled()
-    for k in range(events.slice.size):
-        at = int(events.slice[k] - history.index[0])
+    where = events.slice - history.index[0]
+    for k in np.flatnonzero((first <= where) & (where < history.index.size)):
+        at = int(where[k])
         kind, topic = str(events.kind[k]), int(events.topic[k])
         other = int(events.other[k])
         known = {topic, other} <= {-1, *history.topic.tolist()}
-        if kind in _EVENTS and first <= at < history.index.size and settled[at] and known:
+        if kind in _EVENTS and settled[at] and known:
             value = float(events.value[k])
             change = _EVENTS[kind](history, at, topic, other, value)
             if change is not None:
@@ -274,7 +276,7 @@ def _new_words(history: History, first: int) -> Iterator[Change]:
             history,
             last,
             topic,
-            words=" ".join(name[:_NAMED]),
+            words=" ".join(in_order(name[:_NAMED], history.pairs)),
             new=", ".join(fresh_words[:_NEW_SHOWN]),
             date=history.labels[first],
         )
@@ -291,7 +293,7 @@ def _change(
 def _words(history: History, at: int, topic: int) -> list[str]:
     """Return the strongest words of a topic at a date, or at the nearest date before (else after) that has them."""
     t, s = history.position(topic), _seen(history, at, topic)
-    return history.strongest(s, t, _NAMED) if t is not None and s is not None else []
+    return in_order(history.strongest(s, t, _NAMED), history.pairs) if t is not None and s is not None else []
 
 
 def _size(history: History, at: int, topic: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from vmfstream.dashboards.looks.textwidth import em_width
 from vmfstream.dashboards.rows.history import Floats
+from vmfstream.dashboards.rows.word_order import in_order
 
 SIZES = (20.0, 18.0, 16.5, 15.0, 14.0, 13.0, 12.0, 11.0, 10.5)
 LINE = 1.18
@@ -59,6 +60,7 @@ def place_labels(
     width: float,
     inset: float,
     apart: float,
+    pairs: Collection[tuple[str, str]] = (),
 ) -> list[Label]:
     """Place labels for all bands.
 
@@ -77,6 +79,8 @@ def place_labels(
         The drawing's width and its empty margin on both sides, in pixels.
     apart : float
         Least distance between the middles of two labels of one band.
+    pairs : collection of pairs of str
+        Words that are written in this order if they stand side by side.
 
     Returns
     -------
@@ -100,6 +104,7 @@ def place_labels(
             inset,
             apart,
             placed,
+            pairs,
         )
     return sorted(placed, key=lambda label: (label.band, label.x))
 
@@ -116,6 +121,7 @@ def _in_band(
     inset: float,
     apart: float,
     others: Sequence[Label],
+    pairs: Collection[tuple[str, str]],
 ) -> list[Label]:
     upper, lower = edges[band], edges[band + 1]
     least = SIZES[-1] * LINE * (1.0 - OVERHANG)
@@ -126,7 +132,7 @@ def _in_band(
             break
         if any(abs(columns[c] - label.x) < apart for label in mine):
             continue
-        texts = [[_text((fixed,))]] * 3 if fixed else _choices(words[c], said)
+        texts = [[_text((fixed,))]] * 3 if fixed else _choices(words[c], said, pairs)
         room = min(float(thickness[c]), _QUIET * LINE) if fixed else float(thickness[c])
         found = _best(texts, float(columns[c]), room, x, upper, lower, width, inset)
         if found is None:
@@ -151,7 +157,7 @@ def _in_band(
     return mine
 
 
-def _choices(words: Sequence[str], said: set[str]) -> list[list[_Text]]:
+def _choices(words: Sequence[str], said: set[str], follows: Collection[tuple[str, str]]) -> list[list[_Text]]:
     """Return texts to try: two words on a line, words stacked, one word; words not yet said come first."""
     if not words:
         return [[], [], []]
@@ -160,11 +166,12 @@ def _choices(words: Sequence[str], said: set[str]) -> list[list[_Text]]:
     different = [w for w in fresh[1:] if unescape(w)[:4].casefold() != unescape(first)[:4].casefold()]
     pairs, stacks = [], []
     if different:
-        pairs.append(_text((f"{first} {different[0]}",)))
-        stacks.append(_text((first, different[0])))
+        two = _in_order((first, different[0]), follows)
+        pairs.append(_text((" ".join(two),)))
+        stacks.append(_text(tuple(two)))
         third = [w for w in different[1:] if unescape(w)[:4].casefold() != unescape(different[0])[:4].casefold()]
         if third:
-            stacks.insert(0, _text((first, different[0], third[0])))
+            stacks.insert(0, _text(tuple(_in_order((first, different[0], third[0]), follows))))
     singles = [_text((w,)) for w in (first, *different[:1])]
     return [pairs, stacks, singles]
 
@@ -247,6 +254,12 @@ def _beside(
         if wide <= width - left:
             placed.append(Label(band, left, 0.5 * (top + bottom), wide, LINE * size, 1, size, 500, text))
     return placed
+
+
+def _in_order(words: Sequence[str], follows: Collection[tuple[str, str]]) -> list[str]:
+    """Return escaped words in their natural order."""
+    escaped = {unescape(word): word for word in words}
+    return [escaped[word] for word in in_order(list(escaped), follows)]
 
 
 def _text(lines: tuple[str, ...]) -> _Text:

@@ -98,6 +98,7 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         width=size.width,
         inset=INSET,
         apart=120.0 if size.width <= PHONE else 170.0,
+        pairs=history.pairs,
     )
     return placed
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.system.browser.driving import click, click_band, date, js, opened, press, topic, until
+from tests.unit.dashboards.test_word_order import called
+from vmfstream.dashboards.export import build_page
 
 pytestmark = pytest.mark.browser
 
@@ -20,9 +22,14 @@ def visit(chromium: Any, pages: dict[str, Path]) -> Iterator[Open]:
     """Open a page at a size and colour scheme; afterwards the console must be empty."""
 
     def visited(
-        name: str = "quarters", hash: str = "", width: int = 1280, dark: bool = False, still: bool = True
+        name: str = "quarters",
+        hash: str = "",
+        width: int = 1280,
+        dark: bool = False,
+        still: bool = True,
+        address: str = "",
     ) -> Any:
-        opened(chromium, pages[name].as_uri() + hash, width=width, dark=dark, still=still)
+        opened(chromium, (address or pages[name].as_uri()) + hash, width=width, dark=dark, still=still)
         chromium.execute_script("try { localStorage.clear() } catch {}")
         return chromium
 
@@ -90,6 +97,12 @@ def test_everything_lies_in_a_landmark(visit: Open) -> None:
         " && !e.closest('header, main, footer, dialog, [role=region]')).map(e => e.outerHTML.slice(0, 60))"
     )
     assert js(visit(), f"return {outside}") == []
+
+
+def test_the_page_names_topics_as_its_figures_do(visit: Open, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(build_page(called("york", "new"))[0], encoding="utf-8")
+    page = visit(address=(tmp_path / "page.html").as_uri())
+    assert js(page, "return document.querySelector('#topic-name').textContent") == "new york"
 
 
 def test_play_moves_time_and_stops_at_the_end(visit: Open) -> None:

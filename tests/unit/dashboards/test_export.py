@@ -147,7 +147,7 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
     )
     used = set(re.findall(r"\bmessages\.(\w+)", code)) | {"filtered", "smoothed"}  # messages[state.reading]
     used |= {
-        f"{kind}At" for kind in ("born", "ended", "split", "merged", "dormant", "woken", "drift")
+        f"{kind}At" for kind in ("born", "ended", "replaced", "split", "merged", "dormant", "woken", "drift")
     }  # messages[kind + "At"]
     assert used == set(texts.PAGE)
 
