@@ -21,6 +21,7 @@ from vmfstream.dashboards.page.markup import NO_COASTS
 from vmfstream.dashboards.rows.history import history_of, slice_called
 from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
+from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.runfile.queries import Reader
@@ -123,7 +124,7 @@ def write_still(
     rows = CachedRows(Reader(Path(run_file)))
     history = history_of(rows, "filtered" if filtered else "smoothed")
     if topic is None and what not in _WHOLE:
-        topic = initial_topic(history)
+        topic = initial_topic(judged(rows, history))
     chosen = Selection(
         date=slice_called(history, date),
         topic=topic,

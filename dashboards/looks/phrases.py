@@ -72,6 +72,11 @@ def nothing_odd(labels: Sequence[str], warm_up: int) -> str:
     return f"Nothing unusual in {labels[-1]}."
 
 
+def unfinished(label: str) -> str:
+    """Return the note that the newest slice is not whole."""
+    return f"{label} is unfinished: no later documents came. Judgements of what is new or unusual leave it out."
+
+
 def taken_over(taken: int, compared: int, noun: str) -> str:
     """Return how many of ``compared`` topics in slices, each called ``noun``, had been ``taken`` over untold."""
     if not taken:

@@ -19,6 +19,7 @@ from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of
 from vmfstream.dashboards.rows.initial_selection import initial_measure, initial_topic
 from vmfstream.dashboards.rows.run_rows import RunRows, readings_of
 from vmfstream.dashboards.rows.stable_layout import river_order
+from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.views.river.panel import many
 
 _STRONG = 8
@@ -57,7 +58,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "open": {
             "measure": initial_measure(history),
             "reading": readings[0],
-            "topic": initial_topic(history),
+            "topic": initial_topic(judged(rows, history)),
         },
         "order": river_order(rows) if history.index.size else [],
         "pairs": _pairs([history_of(rows, name) for name in readings]),

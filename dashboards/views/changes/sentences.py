@@ -11,6 +11,7 @@ from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.rows.history import NO_WORD, History, history_of
 from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.topic_names import lifetime
+from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.rows.word_order import in_order
 from vmfstream.runfile.queries import EventFrame, Reading
 
@@ -97,8 +98,9 @@ def what_changed(rows: RunRows, reading: Reading, since: int | None = None, unti
     last = history.index.size - 1
     if last < 1:
         return Changes(0, max(last, 0), ())
+    whole = judged(rows, history) if until is None or until == history_of(rows, reading).index.size - 1 else history
     recent = max(1, last + 1 - -(-(last + 1) // 10)) if since is None else int(np.clip(since, 1, last))
-    measured = [*_trends(history, recent), *_new_words(history, recent)]
+    measured = [*_trends(whole, recent), *_new_words(whole, recent)] if recent < whole.index.size else []
     first = recent
     while True:
         found = [*_events(rows.events(), history, first), *measured]

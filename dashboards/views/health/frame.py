@@ -11,6 +11,7 @@ import numpy as np
 from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.rows.history import Bools, Floats, History, history_of
 from vmfstream.dashboards.rows.run_rows import RunRows
+from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.runfile.queries import EpochFrame
 from vmfstream.takeovers import taken_over
 
@@ -87,10 +88,11 @@ class HealthFrame:
 def health_frame(rows: RunRows) -> HealthFrame:
     """Collect the quantities by slice."""
     history = history_of(rows, "filtered")
+    whole = judged(rows, history).index.size
     found: list[HealthRow] = []
     missing: list[HealthRow] = []
     for kind, values in _quantities(rows, history):
-        row = _row(kind, values)
+        row = _row(kind, values, whole)
         (missing if np.isnan(values).all() else found).append(row)
     rejected = rows.rejections()
     return HealthFrame(
@@ -98,7 +100,7 @@ def health_frame(rows: RunRows) -> HealthFrame:
         rows=tuple(found) if history.labels else (),
         missing=tuple(row.name for row in missing) if history.labels else (),
         verdict=tuple(
-            _verdict(history.labels, found, rejected.total, list(rejected.reasons), _identity(rows, history))
+            _verdict(history.labels[:whole], found, rejected.total, list(rejected.reasons), _identity(rows, history))
         ),
     )
 
@@ -153,7 +155,8 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
     ]
 
 
-def _row(kind: _Kind, values: Floats) -> HealthRow:
+def _row(kind: _Kind, values: Floats, whole: int) -> HealthRow:
+    """Judge the values of slices, of which the first ``whole`` ones are finished."""
     # a spread below what counting alone gives would call every second slice unusual
     centre = np.abs(np.nan_to_num(values))
     floor = {"surprise": 1.0, "newWords": 0.01}.get(kind.name, 0.1 * float(np.median(centre)) if values.size else 0.0)
@@ -162,7 +165,7 @@ def _row(kind: _Kind, values: Floats) -> HealthRow:
     median, spread = (np.zeros(values.size), np.ones(values.size)) if kind.name == "surprise" else usual(values, least)
     low = median - _DEVIATIONS * spread if kind.bad == "low" else np.full(values.size, -np.inf)
     high = median + _DEVIATIONS * spread if kind.bad == "high" else np.full(values.size, np.inf)
-    late = np.arange(values.size) >= WARM_UP
+    late = (np.arange(values.size) >= WARM_UP) & (np.arange(values.size) < whole)
     return HealthRow(
         name=texts.HEALTH_ROWS[kind.name],
         values=values,
@@ -240,7 +243,8 @@ def _verdict(
     """
     if not labels:
         return [phrases.nothing_closed(0)]
-    said = [phrases.odd(row.name, row.shown[-1], row.usually, labels[-1]) for row in rows if row.unusual[-1]][:3]
+    at = len(labels) - 1
+    said = [phrases.odd(row.name, row.shown[at], row.usually, labels[at]) for row in rows if row.unusual[at]][:3]
     if not said:
         said = [phrases.nothing_odd(labels, WARM_UP)]
     said += [identity] if identity else []

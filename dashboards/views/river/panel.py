@@ -13,6 +13,7 @@ from vmfstream.dashboards.panels import PageParts, Panel, chart, switch
 from vmfstream.dashboards.rows.history import History, history_of
 from vmfstream.dashboards.rows.initial_selection import initial_topic
 from vmfstream.dashboards.rows.run_rows import RunRows, reading_called, readings_of
+from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.river.bands import MOST_TOPICS, crowded, stack
 from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels
@@ -39,6 +40,8 @@ def section(parts: PageParts) -> str:
     caption = texts.PAGE["river"].replace("{measure}", texts.PAGE["thicknessDocuments"])
     warm_up = [history.labels[s] for s in np.flatnonzero(history.warm_up)]
     note = phrases.warm_up_sentence(warm_up) if warm_up else ""
+    whole = judged(parts.rows, history).index.size == history.index.size
+    unfinished = "" if whole else phrases.unfinished(history.labels[-1])
     return (
         chart(
             "river",
@@ -50,6 +53,7 @@ def section(parts: PageParts) -> str:
             level=2,
         )
         + f'<p class="note" id="warm-up" hidden>{for_html(note)}</p>'
+        + f'<p class="note" id="unfinished"{" hidden" if whole else ""}>{for_html(unfinished)}</p>'
     )
 
 
@@ -69,7 +73,7 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
     _, reading, measure, width = key.split("/")
     view = RiverView()
     chosen = Selection(
-        topic=initial_topic(history_of(rows, readings_of(rows)[0])),
+        topic=initial_topic(judged(rows, history_of(rows, readings_of(rows)[0]))),
         reading=reading_called(reading),
         measure="share" if measure == "share" else "documents",
         all_topics=width == "all",
