@@ -123,10 +123,17 @@ def percent(share: float) -> str:
 
 
 def span(labels: Sequence[str]) -> str:
-    """Return the first and the last label as one range."""
-    if not labels:
-        return ""
-    return labels[0] if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
+    """Return the first and the last label as one range.
+
+    Examples
+    --------
+    >>> span(["1996 Q1", "1996 Q2"]), span(["1 to 500", "501 to 1,000", "1,001 to 1,500"])
+    ('1996 Q1–1996 Q2', '1 to 1,500')
+    """
+    if len(labels) < 2:
+        return "".join(labels)
+    (first, counted, _), (_, _, last) = labels[0].partition(" to "), labels[-1].rpartition(" to ")
+    return f"{first} to {last}" if counted else f"{labels[0]}–{labels[-1]}"
 
 
 def subtitle(labels: Sequence[str], documents: int, topics: int, tried: int) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.dashboards.fakes import FakeRows, gazette
 from vmfstream.dashboards.export import build_page
+from vmfstream.dashboards.looks import phrases
 from vmfstream.dashboards.rows.history import history_of, read_history
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.rows.unfinished import judged
@@ -65,6 +66,14 @@ def test_dates_of_years_say_nothing_of_the_end() -> None:
     time = begins[rows.typical_frame.slice - rows.slice_frame.slice[0]]
     rows = replace(rows, typical_frame=replace(rows.typical_frame, time=time))
     assert judged(rows, read_history(rows, "filtered")).index.size == SLICES
+
+
+def test_slices_of_so_many_documents_are_named_together_by_their_ends() -> None:
+    labels = history_of(CachedRows(counted(500)), "filtered").labels
+    assert phrases.span(labels) == "1 to 10,000"
+    assert phrases.span(labels[2:3]) == "1,001 to 1,500"
+    assert phrases.span(("1996 Q1", "1996 Q2")) == "1996 Q1–1996 Q2"
+    assert phrases.span(()) == ""
 
 
 def test_judgements_leave_it_out_and_the_page_tells_it() -> None:
