@@ -101,7 +101,7 @@ def begun(past: Window, view: TopicView, so_far: Vector) -> TopicView:
     there = (so_far[: len(view.ids)] >= HALF_A_DOCUMENT) & (past.until >= view.slice)
     if past.state.life is not None:
         there &= past.state.life.alive_since <= view.slice
-    if there.all() or not there.any():
+    if there.all():
         return view
     shown = np.flatnonzero(there)
     parts = {name: getattr(view, name)[shown] for name in ("gamma", "n", "drift_angle", "ids", "drift_angle_error")}

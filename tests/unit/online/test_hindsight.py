@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.unit.engine.documents import engine, track_state, years
 from tests.unit.online.streams import LIVING, Story, begun, learn, story
 from tests.unit.online.test_state import through_a_file
 from vmfstream.online import serialization
+from vmfstream.online.hindsight import Window
+from vmfstream.online.hindsight import begun as shown
 from vmfstream.online.reading import smoothed
 from vmfstream.online.results import TopicView
 from vmfstream.online.settings import TrackerSettings
@@ -97,3 +100,18 @@ def test_states_of_earlier_versions_go_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(old.life.holder) == 7 * 160
     assert len(smoothed(old, LONG)) == 7
     assert result.filtered.slice == 6
+
+
+def test_a_slice_none_of_whose_topics_is_remembered_shows_none() -> None:
+    """Such as an empty one whose topics have all ended since."""
+    follower = engine(years({1990: 60, 1991: 60}))
+    follower.run()
+    state = track_state(follower)
+    assert state is not None
+    (view, *_) = smoothed(state, TrackerSettings(topics=3))
+    assert len(view.ids) == 3
+    nothing = shown(Window(state, np.full(3, NEVER)), view, np.ones(3))
+    assert (nothing.f.shape, len(nothing.ids)) == ((state.dim, 0), 0)
+    rows = follower.state.rows(nothing)
+    assert len(rows.topic) == 0
+    assert list(rows.words) == []
