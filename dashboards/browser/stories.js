@@ -97,8 +97,12 @@ function storyItem([story, title, size, first, last, topic, trend, words, docume
 }
 
 const trendText = (trend) =>
-  ({ rising: messages.trendRising, falling: messages.trendFalling, ended: messages.trendEnded })[trend] ??
-  messages.trendSteady;
+  ({
+    rising: messages.trendRising,
+    falling: messages.trendFalling,
+    ended: messages.trendEnded,
+    merged: messages.trendMerged,
+  })[trend] ?? messages.trendSteady;
 
 // from the first to the last date of the page, the part in which the story lived
 export function storyLife(first, last, topic) {

@@ -185,6 +185,7 @@ PAGE: Mapping[str, str] = {
     "trendSteady": "→ steady",
     "trendFalling": "↘ falling",
     "trendEnded": "ended",
+    "trendMerged": "became part of another story",
     "topicOne": "1 topic",
     "topicMany": "{n} topics",
     "neighbours": (

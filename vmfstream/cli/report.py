@@ -165,7 +165,7 @@ def _stories(reader: Reader, frame: StoryFrame, labels: dict[int, str], names: d
         topic = int(frame.topic[i])
         about = [
             f"{int(frame.size[i]):,} documents",
-            trend_word(float(frame.trend[i]), bool(frame.ended[i])),
+            trend_word(float(frame.trend[i]), bool(frame.ended[i]), int(frame.merged_into[i])),
             first if first == last else f"{first} – {last}",
             *([names.get(topic, f"topic {topic}")] if topic >= 0 else []),
         ]

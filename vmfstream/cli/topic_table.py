@@ -77,7 +77,8 @@ def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]
             "size": int(stories.size[i]),
             "first": label[int(stories.first_slice[i])],
             "last": label[int(stories.last_slice[i])],
-            "trend": trend_word(float(stories.trend[i]), bool(stories.ended[i])),
+            "trend": trend_word(float(stories.trend[i]), bool(stories.ended[i]), int(stories.merged_into[i])),
+            "merged_into": int(stories.merged_into[i]) if stories.merged_into[i] >= 0 else None,
             "topic": int(stories.topic[i]) if stories.topic[i] >= 0 else None,
             "words": strongest.get(int(stories.story[i]), []),
         }

@@ -65,10 +65,13 @@ def rows_of_stories(
         if commit.stories is not None:
             newest |= {story: (commit.stories, i) for i, story in enumerate(commit.stories.story.tolist())}
     order = sorted(newest, key=lambda s: (-newest[s][0].last_slice[newest[s][1]], -newest[s][0].size[newest[s][1]], s))
-    return [_row_of_story(*newest[story], label, words, documents) for story in order]
+    merged = {one.story: one.other for commit in commits for one in commit.story_events if one.kind == "merged"}
+    return [_row_of_story(*newest[story], merged.get(story), label, words, documents) for story in order]
 
 
-def _row_of_story(rows: StoryRows, i: int, label: Callable[[int], str], words: int, documents: int) -> dict[str, Any]:
+def _row_of_story(
+    rows: StoryRows, i: int, merged_into: int | None, label: Callable[[int], str], words: int, documents: int
+) -> dict[str, Any]:
     return {
         "story": int(rows.story[i]),
         "title": rows.documents[i][0][1],
@@ -76,7 +79,8 @@ def _row_of_story(rows: StoryRows, i: int, label: Callable[[int], str], words: i
         "words": list(rows.words[i][:words]),
         "first": label(int(rows.first_slice[i])),
         "last": label(int(rows.last_slice[i])),
-        "trend": trend_word(float(rows.trend[i]), bool(rows.ended[i])),
+        "trend": trend_word(float(rows.trend[i]), bool(rows.ended[i]), -1 if merged_into is None else merged_into),
+        "merged_into": merged_into,
         "topic": int(rows.topic[i]) if rows.topic[i] >= 0 else None,
         "documents": [{"id": id, "title": title} for id, title, *_ in rows.documents[i][:documents]],
     }

@@ -66,7 +66,7 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
                 int(first[i]),
                 int(last[i]),
                 int(frame.topic[i]),
-                trend_word(float(frame.trend[i]), bool(frame.ended[i])),
+                trend_word(float(frame.trend[i]), bool(frame.ended[i]), int(frame.merged_into[i])),
                 words[i],
                 documents[i],
             ]

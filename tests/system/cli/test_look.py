@@ -58,7 +58,7 @@ def test_stories_are_shown(run: Run, good: Path, run_file: Path, tmp_path: Path)
     code, out, _ = run("show", run_file, "--stories", "--json")
     assert code == 0
     rows = [json.loads(line) for line in out.splitlines()]
-    assert {"story", "title", "size", "first", "last", "trend", "topic", "words"} == set(rows[0])
+    assert {"story", "title", "size", "first", "last", "trend", "merged_into", "topic", "words"} == set(rows[0])
     assert rows[0]["title"].startswith("Report ")
     assert len(run("show", run_file, "--stories", "--top", 1, "--json")[1].splitlines()) == 1
     code, _, err = run("show", run_file, "--stories", "--topic", 1)

@@ -345,6 +345,7 @@ def with_stories(rows: FakeRows, *stories: tuple[int, int, int, int, str], topic
         number.astype(np.float64),
         number % 2 == 0,
         title,
+        np.full(len(stories), -1),
     )
     word = np.array([f"{mark}{one[0]}" for one in stories for mark in "abc"], np.object_)
     words = StoryWordFrame(np.repeat(number, 3), np.tile([1, 2, 3], len(stories)), word, np.ones(len(word)))

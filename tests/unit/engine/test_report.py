@@ -12,6 +12,7 @@ import pytest
 
 from tests.unit.engine.documents import years
 from vmfstream.cli.report import Report, ReportedStory, as_html, as_markdown, report, report_of
+from vmfstream.cli.topic_table import newest_stories
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Item, MemorySource
 from vmfstream.engine.run import RunSettings, follow
@@ -81,6 +82,11 @@ def test_stories_that_were_merged_are_told_of_by_the_other(run_file: Path, tmp_p
             "where title not like '%steady' and title not like '%past'"
         )
     assert titles(path, "2003") == {"New": [], "Grew": [], "Ended": ["past"]}
+    into = {
+        row["title"].split()[-1]: (row["trend"], row["merged_into"]) for row in newest_stories(path, words=1, top=9)
+    }
+    assert into["past"] == ("ended", None)
+    assert into["growing"] == ("merged", 0)
 
 
 def test_what_strangers_wrote_stays_text(run_file: Path) -> None:

@@ -10,7 +10,10 @@ from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoryFrame:
-    """Stories, see `vmfstream.records.StoryRows`; no parent topic is -1."""
+    """Stories, see `vmfstream.records.StoryRows`; no parent topic is -1.
+
+    ``merged_into`` is the story that goes on with the documents of one that proved to be the same; -1 for others.
+    """
 
     story: Ints
     first_slice: Ints
@@ -22,6 +25,7 @@ class StoryFrame:
     trend: Floats
     ended: Bools
     title: Texts
+    merged_into: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,14 +67,24 @@ RISING = 2.0
 """A story whose trend is at least this is rising, at most minus this falling, see `vmfstream.records.StoryRows`."""
 
 
-def trend_word(trend: float, ended: bool) -> str:
-    """Return ``rising``, ``steady``, ``falling`` or ``ended`` for the ``trend`` of a story that has ``ended`` or not.
+def trend_word(trend: float, ended: bool, merged_into: int = -1) -> str:
+    """Return ``rising``, ``steady``, ``falling``, ``ended`` or ``merged`` for a story.
+
+    Parameters
+    ----------
+    trend : see `vmfstream.records.StoryRows`.
+    ended : whether it gets no more documents.
+    merged_into : the story that it became part of, or -1.
 
     Examples
     --------
     >>> trend_word(2.5, False), trend_word(-2.5, False), trend_word(0.1, False), trend_word(9.0, True)
     ('rising', 'falling', 'steady', 'ended')
+    >>> trend_word(9.0, True, merged_into=7)
+    'merged'
     """
+    if merged_into >= 0:
+        return "merged"
     if ended:
         return "ended"
     return "rising" if trend >= RISING else "falling" if trend <= -RISING else "steady"
@@ -81,7 +95,11 @@ class Stories(RunFileQueries):
 
     def stories(self, top: int | None = None) -> StoryFrame:
         """Return at most ``top`` stories: by the slice of their last document, newest first, and by size."""
-        return self._frame(StoryFrame, "from story order by last_slice desc, size desc, story limit $1", [top])
+        merged = (
+            "select story, last(other order by rowid) as other from story_event where kind = 'merged' group by story"
+        )
+        known = f"select s.*, coalesce(m.other, -1) as merged_into from story s left join ({merged}) m using (story)"
+        return self._frame(StoryFrame, f"from ({known}) order by last_slice desc, size desc, story limit $1", [top])
 
     def story_words(self, top: int = 10) -> StoryWordFrame:
         """Return at most ``top`` words of every story."""
