@@ -10,6 +10,7 @@ import pytest
 
 from tests.system.browser.driving import click, click_band, date, js, opened, press, topic, until
 from tests.unit.dashboards.test_word_order import called
+from tests.waiting import wait_for
 from vmfstream.dashboards.export import build_page
 
 pytestmark = pytest.mark.browser
@@ -341,7 +342,7 @@ def test_hovering_a_word_tells_its_story(visit: Open) -> None:
     js(page, "document.querySelector('#words').scrollIntoView({block: 'center'})")
     chart = page.find_element(By.ID, "words")
     ActionChains(page).move_to_element_with_offset(chart, 0, -60).perform()
-    said = js(page, "return document.querySelector('#tip').innerText")
+    said = wait_for(lambda: js(page, "return document.querySelector('#tip').innerText"), bool)
     assert "strongest word, weight 0." in said
     assert "among the twenty strongest in" in said
     assert "{" not in said
@@ -359,11 +360,12 @@ def test_everything_is_redrawn_for_paper(visit: Open, paper: tuple[float, float]
     )
     printed = page.execute_cdp_cmd("Page.printToPDF", {"paperWidth": paper[0], "paperHeight": paper[1]})
     assert printed["data"]
-    widths = js(page, "return window.widths")
+    widths = wait_for(lambda: js(page, "return window.widths"), bool)
     assert len(widths) > 5
     assert max(widths) <= 680
-    assert js(page, "return document.querySelector('#river .main-svg').getBoundingClientRect().width") == before
-    assert js(page, "return document.documentElement.dataset.theme") == "dark"
+    width = "return document.querySelector('#river .main-svg').getBoundingClientRect().width"
+    wait_for(lambda: js(page, width), lambda now: now == before)
+    wait_for(lambda: js(page, "return document.documentElement.dataset.theme"), lambda theme: theme == "dark")
 
 
 def test_printing_is_light(visit: Open) -> None:
