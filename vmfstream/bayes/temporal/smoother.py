@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import entr
 
 from vmfstream.arrays import Floats, Rows, Vector
@@ -45,7 +46,7 @@ class SmootherModel:
 
     def threads_for(self, x: Rows) -> int:
         """One for few documents: to hand them over takes longer than to score them."""
-        stored = x.size if isinstance(x, np.ndarray) else x.nnz
+        stored = x.nnz if isinstance(x, csr_array) else x.shape[0] * x.shape[1]
         return self.threads if stored * len(self.start.squares) > WORTH_SHARING else 1
 
 
