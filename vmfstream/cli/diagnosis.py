@@ -58,7 +58,7 @@ def _run_file(path: Path) -> Iterator[Check]:
     try:
         reader = Reader(path)
         meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
-        counts, labels = reader.counts(), reader.slice_labels()
+        counts, labels, sizes = reader.counts(), reader.slice_labels(), reader.sizes()
     except VmfstreamError as error:
         yield Check(str(path), str(error), False)
         return
@@ -67,15 +67,22 @@ def _run_file(path: Path) -> Iterator[Check]:
     newest_slice = "none" if newest.slice is None else labels.get(newest.slice, str(newest.slice))
     yield Check("epochs", f"{max(newest.epoch, 0):,}, newest closed slice {newest_slice}")
     yield Check("rejected", _counted(rejections), counts.rejected_share <= MOST_REJECTED)
-    late = f"{counts.late:,}" + (f", {counts.late_share:.1%} of the documents" if counts.late else "")
+    late = f"{counts.late:,} documents" + (f", {counts.late_share:.1%} of all" if counts.late else "")
     yield Check("late", late, counts.late_share <= MOST_LATE)
+    yield Check("size", _sized(sizes))
+
+
+def _sized(sizes: dict[str, int]) -> str:
+    """Say how large a run file is and which tables take most of it; ``sizes`` has free space under ``""``."""
+    parts = [f"{name or 'free'} {size / 1e6:.1f}" for name, size in sizes.items() if size >= 100_000]
+    return f"{sum(sizes.values()) / 1e6:.1f} MB" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def _counted(rejections: Rejections) -> str:
     """Say how many messages were rejected, and the three most frequent reasons."""
     first, others = rejections.most_frequent()
     reasons = [f"{count:,} x {reason}" for reason, count in first.items()] + ([f"{others:,} others"] if others else [])
-    return f"{rejections.total:,}" + (f" ({'; '.join(reasons)})" if reasons else "")
+    return f"{rejections.total:,} messages" + (f" ({'; '.join(reasons)})" if reasons else "")
 
 
 def profile_lines(run_file: Path) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """Repair a run file whose writer was killed in the middle of a write.
 
 When DuckDB folds its journal into the file it puts the new part of its directory into free places of blocks that also
-hold the part in force, writes each such block (256 KiB) at once, and names the new part in the header last. A process
-that is killed within such a write leaves a block of which some pages are new. The part in force is the same in both,
-so nothing is lost; but the block's checksum is that of all new pages, not of the mixture, and DuckDB refuses the file.
-The repair gives the block the checksum of its content, and keeps it if everything in the file can then be read.
+hold the part in force, writes each such block (16 KiB, in older files 256) at once, and names the new part in the
+header last. A process that is killed within such a write leaves a block of which some pages are new. The part in force
+is the same in both, so nothing is lost; but the block's checksum is that of all new pages, not of the mixture, and
+DuckDB refuses the file. The repair gives the block the checksum of its content, and keeps it if everything in the file
+can then be read.
 """
 
 from __future__ import annotations

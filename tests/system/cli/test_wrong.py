@@ -213,7 +213,7 @@ def test_many_late_documents_are_told_and_fail(run: Run, tmp_path: Path, limit: 
     assert ("more than --max-late 0.1" in err) == (code == 3)
     ended, out, _ = run("doctor", run_file)
     assert ended == 1
-    assert "FAIL late: 20, 33.3% of the documents" in out
+    assert "FAIL late: 20 documents, 33.3% of all" in out
     assert "newest closed slice 2013" in out
 
 

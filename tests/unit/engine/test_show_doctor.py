@@ -6,6 +6,7 @@ import time
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.unit.engine.documents import SUBJECTS, years
@@ -124,14 +125,31 @@ def test_a_run_file_is_examined(run_file: Path) -> None:
     assert "Reports" in found[str(run_file)]
     assert "finished" in found[str(run_file)]
     assert "newest closed slice 2003" in found["epochs"]
-    assert found["rejected"] == "3 (2 x not JSON; 1 x not a JSON object)"
+    assert found["rejected"] == "3 messages (2 x not JSON; 1 x not a JSON object)"
+
+
+def test_the_size_of_a_run_file_is_told_by_table(run_file: Path) -> None:
+    sizes, size = Reader(run_file).sizes(), run_file.stat().st_size
+    assert sum(sizes.values()) == size
+    with duckdb.connect(str(run_file), read_only=True) as connection:
+        ((block, used),) = connection.execute("select block_size, used_blocks from pragma_database_size()").fetchall()
+        (state,) = connection.execute("select count(*) * 8 from checkpoint_slice").fetchall()[0]
+    assert 0 <= sizes["checkpoint_slice"] - state < 2 * block
+    assert size - block * used <= sizes[""] < size
+    told = {check.what: check.found for check in examine(run_file)}["size"]
+    assert told.startswith(f"{size / 1e6:.1f} MB (")
+    assert "free " in told
+
+
+def test_a_small_run_takes_a_small_file(run_file: Path) -> None:
+    assert run_file.stat().st_size < 2_000_000
 
 
 def test_rejected_messages_of_rare_kinds_are_counted_too(tmp_path: Path) -> None:
     bad = [b"{", b"[]", b"", b"\xff", b'{"text": "", "time": 2001}']
     follow(MemorySource([*years({2001: 40}), *bad, *bad[:3]]), FieldCodec(), RunFile(tmp_path / "run.duckdb"), SETTINGS)
     found = {check.what: check.found for check in examine(tmp_path / "run.duckdb")}
-    assert found["rejected"] == "8 (2 x empty; 2 x not JSON; 2 x not a JSON object; 2 others)"
+    assert found["rejected"] == "8 messages (2 x empty; 2 x not JSON; 2 x not a JSON object; 2 others)"
 
 
 def test_what_is_no_run_file_fails(tmp_path: Path) -> None:

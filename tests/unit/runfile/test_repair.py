@@ -15,13 +15,13 @@ from vmfstream.runfile.lease import abandoned, lease
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
-HEADERS, BLOCK, PAGE = 3 * 4096, 2**18, 4096
+HEADERS, BLOCK, PAGE = 3 * 4096, 2**14, 4096
 
 
 def directory(path: Path) -> list[int]:
     """Where the blocks of a file's directory begin that have free places."""
     with duckdb.connect(path, read_only=True) as connection:
-        blocks = connection.execute("select block_id from pragma_metadata_info() where free_blocks > 8").fetchall()
+        blocks = connection.execute("select block_id from pragma_metadata_info() where free_blocks > 16").fetchall()
     return [HEADERS + block * BLOCK for (block,) in blocks]
 
 
@@ -81,7 +81,7 @@ def test_while_a_run_goes_on_nothing_is_repaired(run_file: RunFile) -> None:
 
 def test_other_damage_is_reported_and_left_alone(run_file: RunFile, left: Path) -> None:
     at = directory(run_file.path)[0]
-    overwrite(run_file.path, at + 8, bytes(30 * PAGE))  # what is in force too
+    overwrite(run_file.path, at + 8, bytes(BLOCK // 2))  # what is in force too
     found = run_file.path.read_bytes()
     with pytest.raises(InputError, match="does not match stored checksum"):
         RunFile(run_file.path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import duckdb
 import numpy as np
 
 from vmfstream.folders import source_name
@@ -150,6 +151,29 @@ class Progress(RunFileQueries):
     def stages(self) -> dict[str, float]:
         """Return the seconds that the run spent in each of `vmfstream.stages`; none for runs of earlier versions."""
         return dict(self._rows("select stage, seconds from stage"))
+
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of the run file by table, largest first; ``""`` has what no table holds: free blocks.
+
+        A block that several tables share is counted in equal parts; the directory and the rest of the file are free.
+        """
+
+        def take(found: duckdb.DuckDBPyConnection) -> dict[str, int]:
+            names = [name for (name,) in found.fetchall()]
+            each = " union all ".join(
+                f"select '{name}' as name, unnest(list_prepend(block_id, additional_block_ids)) as block "
+                f"from pragma_storage_info('{name}')"
+                for name in names
+            )
+            rows = found.execute(f"""
+                with used as (select distinct name, block from ({each}) where block >= 0),
+                part as (select name, 1 / count(*) over (partition by block) as part from used)
+                select name, (sum(part) * (select any_value(block_size) from pragma_database_size()))::bigint
+                from part group by name order by 2 desc, name""").fetchall()
+            return dict(rows)
+
+        tables = self._query("select table_name from duckdb_tables() where not internal", (), take)
+        return tables | {"": self.path.stat().st_size - sum(tables.values())}
 
     def run_name(self) -> str:
         """Return a name that no other run has: when its first epoch began; empty before."""
