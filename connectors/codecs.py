@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.records import Document, Documents, Message, Messages, Rejected, messages_of, microseconds, moment_of
+from vmfstream.times import SECONDS, from_number, from_text, from_value, utc
 
 TIME_NAMES = ("time", "timestamp", "date", "published", "created_at", "year")
 TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description")
@@ -34,10 +35,6 @@ EXCERPT = "excerpt"
 _EXCERPT = 200  # characters kept of a rejected message
 _NAMED = 20  # keys named in a reason
 _DEEPEST = 4  # levels of objects in objects whose fields have names
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# seconds, milliseconds, microseconds and nanoseconds since 1970 from 1973 to 5138: from, below, units in a second
-_SINCE_1970 = tuple((10**power, 10 ** (power + 3), 10 ** (power - 8)) for power in (8, 11, 14, 17))
-_SECONDS = _SINCE_1970[0]
 _NO_META: Mapping[str, Any] = {}
 _SHAPES = 256  # sets of fields whose names are remembered, and fields of the largest
 _LARGE = 2.0**63  # the quick reader makes a float of an integer that has more than 64 bits
@@ -210,14 +207,14 @@ class FieldCodec:
             if type(title) is not str:
                 return None
             meta = {"title": title}
-        if type(time) is int and _SECONDS[0] <= time < _SECONDS[1]:
+        if type(time) is int and SECONDS[0] <= time < SECONDS[1]:
             return id, time * 1_000_000, text, meta
         if type(time) is not int and type(time) is not str:
             return None
         known, moment = self._last_time
         if time != known:
             try:
-                moment = microseconds(self._text_time(time.strip()) if isinstance(time, str) else _from_number(time))
+                moment = microseconds(self._text_time(time.strip()) if isinstance(time, str) else from_number(time))
             except (ValueError, OverflowError):
                 return None
             self._last_time = time, moment
@@ -278,7 +275,7 @@ class FieldCodec:
         name, value = _first(fields, keys)
         if value is None:
             if message.time is not None and name is None:
-                return _utc(message.time)
+                return utc(message.time)
             raise _NotADocument(_missing("time", name, self._time or ("a time of the message itself",), fields))
         try:
             return self._text_time(value.strip()) if self.time_format and isinstance(value, str) else parse_time(value)
@@ -288,11 +285,11 @@ class FieldCodec:
     def _text_time(self, text: str) -> datetime:
         """Read a time, by the given format if it is none of the usual ones."""
         try:
-            return _from_text(text)
+            return from_text(text)
         except (ValueError, OverflowError):
             if self.time_format is None:
                 raise
-            return _utc(datetime.strptime(text, self.time_format))
+            return utc(datetime.strptime(text, self.time_format))
 
     def _decode_text(self, fields: Mapping[str, Any], keys: list[str], *, needed: bool) -> str | None:
         name, value = _first(fields, keys)
@@ -350,20 +347,9 @@ def parse_time(value: object) -> datetime:
         If the value is no time; the message shows it.
     """
     try:
-        if isinstance(value, str):
-            return _from_text(value.strip())
-        if isinstance(value, np.generic):
-            # microseconds are what Python's own times can hold
-            value = (value.astype("datetime64[us]") if isinstance(value, np.datetime64) else value).item()
-        if isinstance(value, datetime):
-            return _utc(value)
-        if isinstance(value, date):
-            return datetime(value.year, value.month, value.day, tzinfo=UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return _from_number(value)
-    except (ValueError, OverflowError, TypeError, AttributeError):
-        pass  # the message below serves all of them
-    raise ValueError(_no_time(value, None))
+        return from_value(value)
+    except ValueError:
+        raise ValueError(_no_time(value, None)) from None
 
 
 def _no_time(value: object, time_format: str | None) -> str:
@@ -393,32 +379,6 @@ def _flat(fields: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[s
     return flat
 
 
-def _from_text(text: str) -> datetime:
-    if text[4:5] == "-" and len(text) > 7:  # no number has one there
-        return _utc(datetime.fromisoformat(text))
-    # numbers go first: the ISO parser would take some numbers of milliseconds for dates with a time
-    if text.lstrip("+-").replace(".", "", 1).isdecimal():
-        return _from_number(float(text))
-    if len(text) == 7 and text[4] == "-" and text[:4].isdecimal() and text[5:].isdecimal():
-        return datetime(int(text[:4]), int(text[5:]), 1, tzinfo=UTC)
-    return _utc(datetime.fromisoformat(text))
-
-
-def _from_number(number: int | float) -> datetime:
-    if type(number) is int and _SECONDS[0] <= number < _SECONDS[1]:
-        return _EPOCH + timedelta(0, number)
-    if 1 <= number <= 9999 and number == int(number):
-        return datetime(int(number), 1, 1, tzinfo=UTC)
-    if 10_000_101 <= number <= 99_991_231 and number == int(number):
-        day = int(number)
-        return datetime(day // 10_000, day // 100 % 100, day % 100, tzinfo=UTC)
-    for least, limit, units in _SINCE_1970:
-        if least <= abs(number) < limit:
-            whole, part = divmod(number, units)
-            return _EPOCH + timedelta(0, whole, part * 1_000_000 / units if part else 0)
-    raise ValueError
-
-
 def _first(fields: Mapping[str, Any], keys: list[str]) -> tuple[str | None, Any]:
     """Return (name, value) of the first field that is not null; else (first name, None), or (None, None)."""
     for key in keys:
@@ -431,14 +391,6 @@ def _exact(value: Any) -> bool:
     """Return whether the fast parser has read a value exactly as the careful one would."""
     kind = type(value)
     return kind is str or kind is int or value is None or kind is bool or (kind is float and abs(value) < _LARGE)
-
-
-def _utc(time: datetime) -> datetime:
-    if time.tzinfo is UTC:
-        return time
-    if time != time:  # the missing time of pandas
-        raise ValueError
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def _quick_fields(value: Any) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ FLOORS = {
     "vmfstream.errors": 0,
     "vmfstream.folders": 0,
     "vmfstream.stages": 0,
+    "vmfstream.times": 0,
     "vmfstream.takeovers": 0,
     "vmfstream.directional": 0,
     "vmfstream.mixtures": 1,
@@ -45,7 +46,13 @@ FLOORS = {
     "vmfstream.__main__": 8,
 }
 ONLY = {
-    "vmfstream.connectors": ("vmfstream.connectors", "vmfstream.records", "vmfstream.protocols", "vmfstream.errors"),
+    "vmfstream.connectors": (
+        "vmfstream.connectors",
+        "vmfstream.records",
+        "vmfstream.protocols",
+        "vmfstream.errors",
+        "vmfstream.times",
+    ),
     "vmfstream.dashboards": (
         "vmfstream.dashboards",
         "vmfstream.records",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.records import Documents, Message, Messages, Position, Rejected, microseconds
+from vmfstream.times import from_value
 
-Time = datetime | date | np.datetime64 | int | float
-"""A moment; an int or float is a year."""
+Time = datetime | date | np.datetime64 | int | float | str
+"""A moment; texts and numbers are read as by `vmfstream.times`: ISO dates and times, years, seconds since 1970."""
 
 PART = "texts"
 
@@ -44,8 +45,18 @@ class ManualSource:
         """Whether no text waits and none will be added."""
         return self.closed and self.empty
 
-    def add(self, texts: Sequence[str], times: NDArray[np.int64], ids: Sequence[str] | None) -> None:
-        """Add ``texts`` (N) to be read, with their ``times`` (N,) as of `moments`; without ``ids`` each is numbered."""
+    def add(
+        self, texts: Sequence[str], times: NDArray[np.int64], ids: Sequence[str] | None, order: NDArray[np.int64]
+    ) -> None:
+        """Add documents to be read, one after the other.
+
+        Parameters
+        ----------
+        texts : sequence of N str
+        times : (N,), as of `moments`.
+        ids : sequence of N str, or None: each has its number among all, in the order in which they were given.
+        order : (N,), the places of the texts in the order in which they are to be read.
+        """
         n = len(texts)
         if not n:
             return
@@ -60,7 +71,10 @@ class ManualSource:
         names = list(map(str, offset.tolist() if ids is None else ids))
         for at in rejected:
             names[at] = ""
-        self._waiting.append(Documents([PART] * n, offset, names, times, known, rejected=rejected))
+        places = order.tolist()
+        refused = {read: rejected[at] for read, at in enumerate(places) if at in rejected} if rejected else {}
+        texts_read, names_read = [known[at] for at in places], [names[at] for at in places]
+        self._waiting.append(Documents([PART] * n, offset, names_read, times[order], texts_read, rejected=refused))
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return at most ``limit`` of the texts that wait."""
@@ -92,7 +106,7 @@ def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:
     InputError
         If one is missing or no time, or there are not as many as texts.
     """
-    if isinstance(times, Time | np.number | str):
+    if isinstance(times, Time | np.number):
         return np.full(n, microseconds(moment(times)))
     found = [microseconds(moment(time)) for time in times]
     if len(found) != n:
@@ -101,23 +115,17 @@ def moments(times: Sequence[Time] | Time, n: int) -> NDArray[np.int64]:
 
 
 def moment(time: Time) -> datetime:
-    """Return a time as an aware datetime, in UTC if it names no zone.
+    """Return a time as an aware datetime in UTC, which it is in if it names no zone.
 
     Raises
     ------
     InputError
         If it is missing (NaT) or no time.
     """
-    if isinstance(time, datetime):
-        if time != time:  # the missing time of pandas
-            raise InputError("times: NaT is no time")
-        return time if time.tzinfo else time.replace(tzinfo=UTC)
-    if isinstance(time, date):
-        return datetime(time.year, time.month, time.day, tzinfo=UTC)
-    if isinstance(time, np.datetime64):
-        if np.isnat(time):
-            raise InputError("times: NaT is no time")
-        return moment(time.astype("datetime64[us]").item())
-    if isinstance(time, int | float | np.number) and 1 <= time <= 9999 and time == int(time):
-        return datetime(int(time), 1, 1, tzinfo=UTC)
-    raise InputError(f"times: expected a datetime, a date or a year, got {time!r}")
+    if isinstance(time, np.datetime64 | datetime) and time != time:  # the missing times of numpy and pandas
+        raise InputError("times: NaT is no time")
+    try:
+        return from_value(time)
+    except ValueError:
+        expected = "expected a datetime, a date, a year or a text such as 2021-03-31"
+        raise InputError(f"times: {expected}, got {time!r}") from None

@@ -157,26 +157,29 @@ class TopicTracker:
         self._source.closed = checkpoint is not None and checkpoint.finished
         cut = self._run.engine()
         self._model, self._encoder, self._reader = TrackerModel(self._track), self._run.encoder(), self._run.encoder()
-        self._story_labels, self._first_offset = np.zeros(0, np.int64), 0
+        self._story_labels, self._order, self._first_offset = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
         batches = LocalBatches(self._source, self._source, cut, in_stories=self._keep_labels)
         self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches)
 
     def learn(
         self, texts: Sequence[str], times: Sequence[Time] | Time, ids: Sequence[str] | None = None
     ) -> TopicTracker:
-        """Read documents; a slice closes when the first document of a later one comes.
+        """Read documents in the order of their times; a slice closes when the first document of a later one comes.
+
+        Slices of a number of documents take them in the order in which they are given. Documents of a slice that an
+        earlier call has closed are counted in the open one, with a warning.
 
         Parameters
         ----------
         texts : sequence of str
-        times : one moment per text, or one for all; years may be plain numbers
+        times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
         ids : sequence of str, optional
             A repeated id is left out; by default every text is a new document.
 
         Raises
         ------
         InputError
-            If the tracker was finished, or times or ids are not one per text.
+            If the tracker was finished, a time is none, or times or ids are not one per text.
         """
         if self._source.closed:
             raise InputError("this tracker was finished; make a new one to read more")
@@ -185,9 +188,19 @@ class TopicTracker:
         times_of_texts = moments(times, len(texts))
         if ids is not None and len(ids) != len(texts):
             raise InputError(f"ids: expected one per text ({len(texts)}), got {len(ids)}")
+        counted = str(self._run.slices).isdecimal()
+        self._order = np.arange(len(texts)) if counted else np.argsort(times_of_texts, kind="stable")
         self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
-        self._source.add(texts, times_of_texts, ids)
+        self._source.add(texts, times_of_texts, ids, self._order)
+        position = self._engine.state.position
+        late = position.late
         self._engine.run(stop=lambda: self._source.empty)
+        if position.late > late:
+            warnings.warn(
+                f"{position.late - late:,} of {len(texts):,} documents belong to slices that were closed by earlier "
+                "calls; they were counted in the slice that was open. Learn documents in the order of their times",
+                stacklevel=2,
+            )
         return self
 
     def __repr__(self) -> str:
@@ -503,7 +516,7 @@ class TopicTracker:
         return made
 
     def _keep_labels(self, documents: Documents, stories: NDArray[np.int64]) -> None:
-        self._story_labels[documents.offset - self._first_offset] = stories
+        self._story_labels[self._order[documents.offset - self._first_offset]] = stories
 
     def _encoded(self, texts: Sequence[str]) -> tuple[TrackState, Rows, NDArray[np.bool_], NDArray[np.bool_]]:
         """Rows of texts in the columns in force, which of them have a direction, and which have words at all.

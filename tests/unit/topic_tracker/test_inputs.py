@@ -70,6 +70,45 @@ def test_other_documents_are_refused(rows: list[Any], message: str) -> None:
         TopicTracker().learn_many(rows)
 
 
+def test_rows_out_of_order_are_read_in_the_order_of_their_times() -> None:
+    rng = np.random.default_rng(3)
+    times = np.repeat([2001, 2002, 2003], 60)
+    mixed = rng.permutation(180)
+    texts = TEXTS * 3
+    ordered = sorted(mixed.tolist(), key=lambda row: int(times[row]))
+    wanted = TopicTracker(topics=3).learn([texts[row] for row in ordered], times[ordered].tolist())
+    tracker = TopicTracker(topics=3).learn([texts[row] for row in mixed], times[mixed].tolist())
+    np.testing.assert_equal(tracker.topics(), wanted.topics())
+    labels = dict(zip(ordered, wanted.story_labels.tolist(), strict=True))
+    assert tracker.story_labels.tolist() == [labels[row] for row in mixed.tolist()]
+
+
+def test_slices_of_a_number_of_documents_take_them_as_they_come() -> None:
+    tracker = TopicTracker(topics=3, slices="60").learn(TEXTS * 2, [2002] * 60 + [2001] * 60)
+    again = TopicTracker(topics=3, slices="60").learn(TEXTS * 2, 2001)
+    np.testing.assert_equal(tracker.topics(), again.topics())
+
+
+def test_documents_of_slices_that_earlier_calls_closed_are_told() -> None:
+    tracker = TopicTracker(topics=3).learn(TEXTS, 2001).learn(TEXTS, 2002)
+    with pytest.warns(UserWarning, match="40 of 60 documents belong to slices that were closed by earlier calls"):
+        tracker.learn(TEXTS, [2001] * 40 + [2002] * 20)
+
+
+@pytest.mark.parametrize("time", ["2002", "2002-01", "2002-01-01", "2002-01-01T12:00:00+01:00", " 2002-01-01 "])
+def test_texts_are_times(time: str) -> None:
+    wanted = TopicTracker(topics=3).learn(TEXTS, 2002).learn(TEXTS[:1], 2003)
+    for given in (time, [time] * 60):
+        found = TopicTracker(topics=3).learn(TEXTS, given).learn(TEXTS[:1], "2003")
+        np.testing.assert_equal(found.topics(), wanted.topics())
+
+
+@pytest.mark.parametrize("time", ["yesterday", "", None, True, float("nan")])
+def test_what_is_no_time_is_refused(time: Any) -> None:
+    with pytest.raises(InputError, match="times: expected a datetime, a date, a year or a text"):
+        TopicTracker().learn(["a ship"], [time])
+
+
 # --- probabilities
 
 
