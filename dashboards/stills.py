@@ -24,7 +24,7 @@ from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError, MissingExtra
-from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.queries import Reader, Reading
 
 Format = Literal["svg", "pdf", "png"]
 
@@ -86,7 +86,8 @@ def write_still(
     word: str | None = None,
     date: str | None = None,
     other: str | None = None,
-    filtered: bool = False,
+    reading: Reading = "smoothed",
+    filtered: bool | None = None,
     then: bool | None = None,
 ) -> int:
     """Write one view of a run file as a picture and return its size in bytes.
@@ -106,23 +107,24 @@ def write_still(
         What the view is about; views of one topic take the one the page opens with.
     date, other : str, optional
         Names of slices.
-    filtered : bool
-        Draw filtered topics, not smoothed ones.
-    then : bool
-        Deprecated: the former name of ``filtered``.
+    reading : {"filtered", "smoothed"}
+        As known when each slice closed, or using later documents too.
+    filtered, then : bool
+        Deprecated: former names of ``reading="filtered"``.
 
     Raises
     ------
     InputError, MissingExtra
         See `still`; InputError too for a date that the run file does not have.
     """
-    if then is not None:
-        warnings.warn("then=... is deprecated, use filtered=...", DeprecationWarning, stacklevel=2)
-        filtered = then
+    for name, given in (("filtered", filtered), ("then", then)):
+        if given is not None:
+            warnings.warn(f"{name}=... is deprecated, use reading=...", DeprecationWarning, stacklevel=2)
+            reading = "filtered" if given else "smoothed"
     what = current_name(what)
     form, millimetres = format_of(target, kind), parse_width(width)
     rows = CachedRows(Reader(Path(run_file)))
-    history = history_of(rows, "filtered" if filtered else "smoothed")
+    history = history_of(rows, reading)
     if topic is None and what not in _WHOLE:
         topic = initial_topic(judged(rows, history))
     chosen = Selection(

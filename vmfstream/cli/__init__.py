@@ -10,6 +10,7 @@ import typer
 from vmfstream import __version__
 from vmfstream.cli import follow, look, papers, report, snapshot
 from vmfstream.cli.grouped_help import GroupedHelp
+from vmfstream.cli.options import FORMER_NAMES
 from vmfstream.errors import VmfstreamError
 
 app = typer.Typer(
@@ -20,7 +21,10 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "token_normalize_func": lambda name: FORMER_NAMES.get(name, name),
+    },
 )
 
 

@@ -16,6 +16,7 @@ import typer
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
     from vmfstream.engine.loop import engine as loop
@@ -51,6 +52,8 @@ class Stop:
         self.code = INTERRUPTED if number == signal.SIGINT else 0
 
 
+_UNWRAPPED = 100_000  # characters of a line that is never broken
+
 WRONG_INPUT = 3
 """Exit code of a finished run with more late or rejected documents than it was told to take."""
 
@@ -74,6 +77,7 @@ def conclude(
     page: Path | None,
     stop: Stop,
     *,
+    topics: int,
     stay: Callable[[], None] | None = None,
     late: float = 1.0,
     rejected: float = 1.0,
@@ -85,14 +89,15 @@ def conclude(
     engine, run_file : the run that ended, and where it was written
     page : HTML file to write, None for none
     stop : whether a signal ended the run
+    topics : most topics that were asked for
     stay : called at last if the run was not interrupted; waits as long as a page is served
     late, rejected : shares of late documents and rejected messages, above which a finished run exits with code 3
     """
     how = "finished" if engine.finished else "interrupted; the same command goes on from here"
     typer.echo(f"{how}: {engine.documents:,} documents, {engine.rejected:,} rejected, {engine.epoch:,} epochs")
     typer.echo(f"run file: {run_file.resolve()}")
-    if engine.finished and not engine.state.model.begun:
-        typer.echo("no topics: too few documents share words")
+    if engine.finished:
+        typer.echo(_topics_found(len(engine.state.model.ids), topics, engine.documents))
     wrong = list(_wrong_input(run_file, late, rejected)) if engine.epoch else []
     if page is not None and engine.epoch:
         write_page(run_file, page)
@@ -104,6 +109,15 @@ def conclude(
         stay()
     if wrong:
         raise typer.Exit(WRONG_INPUT)
+
+
+def _topics_found(found: int, most: int, documents: int) -> str:
+    """Say how many topics there are at the end of a run, and why if their number was bounded by the documents."""
+    if not found:
+        return "no topics: too few documents share words"
+    if documents < 2 * most:  # a first fit has at most half as many
+        return f"topics: {found:,}; {documents:,} documents are too few for {most:,}, each of which needs at least two"
+    return f"topics: {found:,} of at most {most:,}"
 
 
 def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iterator[str]:
@@ -171,7 +185,7 @@ def dashboard_if(wanted: bool, run_file: Path, port: int, leave: bool) -> Iterat
 @contextmanager
 def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
     """Show a bar of finished fits on a terminal, nothing elsewhere."""
-    with _bar() as bar:
+    with _bar(timed=True) as bar:
         task = bar.add_task(title, note="")
 
         def observe(name: str, done: int, total: int) -> None:
@@ -186,7 +200,7 @@ def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, S
     stop = Stop()
     previous = signal.signal(signal.SIGINT, stop.ask), signal.signal(signal.SIGTERM, stop.ask)
     try:
-        with _bar() as bar:
+        with _bar(timed=total is not None) as bar:
             task = bar.add_task(title, total=total, note="")
 
             def observe(now: loop.Progress) -> None:
@@ -199,12 +213,36 @@ def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, S
         signal.signal(signal.SIGTERM, previous[1])
 
 
-def _bar() -> Progress:
-    """Return a bar with room for a note, shown on terminals only."""
+def table_console() -> Console:
+    """Return where to print tables: as wide as the terminal, or with lines of any length into a file or a pipe."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console()
+    return console if console.is_terminal else Console(width=_UNWRAPPED)
+
+
+def _bar(*, timed: bool) -> Progress:
+    """Return a bar with room for a note, ``timed`` with an estimate of the time left; shown on terminals only."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     parts = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}")
-    columns = SpinnerColumn(), *parts, TimeElapsedColumn()
-    return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    left = (TimeRemainingColumn(), TextColumn("left")) if timed else ()
+    return Progress(
+        SpinnerColumn(),
+        *parts,
+        TimeElapsedColumn(),
+        *left,
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )

@@ -31,6 +31,7 @@ from vmfstream.cli.options import (
     MaxLate,
     MaxRejected,
     Out,
+    PageTitle,
     Port,
     RefitBudget,
     Renamed,
@@ -45,8 +46,7 @@ from vmfstream.cli.options import (
     Threads,
     TimeField,
     TimeFormat,
-    Title,
-    TitleField,
+    TitleColumn,
     Topics,
     VectorField,
     Verbose,
@@ -88,7 +88,7 @@ def demo(
         result = replay_planted(RunFile(run_file), topics=topics, seed=seed, observe=observe, stop=stop)
     found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"
     typer.echo(f"known truth recovered: {found}, {result.documents:,} documents labelled as they came")
-    conclude(result.engine, run_file, page, stop)
+    conclude(result.engine, run_file, page, stop, topics=topics)
 
 
 def replay(
@@ -118,12 +118,12 @@ def replay(
     time: TimeField = None,
     text: TextField = None,
     id: IdField = None,
-    title_field: TitleField = None,
+    title_column: TitleColumn = None,
     time_format: TimeFormat = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     embed: Embed = "",
-    title: Title = None,
+    page_title: PageTitle = None,
     stories: StoriesOption = True,
     story_days: StoryDays = 0.0,
     sample: Sample = 20_000,
@@ -156,10 +156,10 @@ def replay(
     run_file = run_file_of(out, corpus)
     if not evaluate:
         check_outputs(run_file, html)
-    named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_field, "time_format": time_format}
+    named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
     opened = open_replay(corpus, **named, **file_options(slices, encoding, delimiter))
     settings = settings_of(
-        title=title or opened.title,
+        title=page_title or opened.title,
         source=corpus,
         licence=opened.licence,
         topics=topics,
@@ -193,7 +193,7 @@ def replay(
         if evaluate:
             typer.echo(comparison.render())
         else:
-            conclude(engine, run_file, html, stop, stay=stay, rejected=max_rejected)
+            conclude(engine, run_file, html, stop, topics=topics, stay=stay, rejected=max_rejected)
 
 
 def run(
@@ -230,14 +230,14 @@ def run(
     time: TimeField = None,
     text: TextField = None,
     id: IdField = None,
-    title_field: TitleField = None,
+    title_column: TitleColumn = None,
     time_format: TimeFormat = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     vector: VectorField = None,
     dimension: Dimension = 0,
     embed: Embed = "",
-    title: Title = None,
+    page_title: PageTitle = None,
     stories: StoriesOption = True,
     story_days: StoryDays = 0.0,
     sample: Sample = 20_000,
@@ -338,7 +338,7 @@ def run(
         id=id,
         time=time,
         text=text,
-        title=title_field,
+        title=title_column,
         vector=vector,
         dimension=dimension if vector else None,
         unit="offset" if topic else "line",
@@ -348,7 +348,7 @@ def run(
         with closing(open_source(source, **reading)) as again:
             look_at(codec, again.poll(ROWS, 0.0), opened.name)
     settings = settings_of(
-        title=title or opened.name,
+        title=page_title or opened.name,
         source=source,
         topics=topics,
         slices=slices or "day",
@@ -389,7 +389,7 @@ def run(
                 executor=pool,
                 renamed=renamed,
             )
-        conclude(engine, run_file, html, stop, stay=stay, late=max_late, rejected=max_rejected)
+        conclude(engine, run_file, html, stop, topics=topics, stay=stay, late=max_late, rejected=max_rejected)
 
 
 def publish(
@@ -413,7 +413,7 @@ def publish(
     time: TimeField = None,
     text: TextField = None,
     id: IdField = None,
-    title_field: TitleField = None,
+    title_column: TitleColumn = None,
     time_format: TimeFormat = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -439,7 +439,7 @@ def publish(
         raise InputError(f"expected one topic to write to, got {topic}")
     if compression is not None and compression not in COMPRESSIONS:
         raise InputError(f"--compression must be one of {', '.join(COMPRESSIONS)}, got {compression}")
-    named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_field, "time_format": time_format}
+    named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
     opened = open_replay(corpus, **named, **file_options(None, encoding, delimiter))
     how: dict[str, Any] = {"rate": rate, "partitions": partitions, "compression": compression}
     with closing(opened.source), progress(opened.title) as (_, stop):

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vmfstream.cli.console import start_logging, write_page
-from vmfstream.cli.options import Config, Host, IdField, Port, RunFileArgument, TextField, TimeField
+from vmfstream.cli.console import start_logging, table_console, write_page
+from vmfstream.cli.options import Config, Host, IdField, Port, ReadingOption, RunFileArgument, TextField, TimeField
 from vmfstream.errors import InputError
 
 
@@ -72,10 +72,10 @@ def export(
     other: Annotated[
         str | None, typer.Option("--other", help="Slice to compare with; by default the topic's first.")
     ] = None,
+    reading: ReadingOption = "smoothed",
     filtered: Annotated[
-        bool, typer.Option("--filtered", help="Draw topics as known when each slice closed, instead of smoothed ones.")
+        bool, typer.Option("--filtered", "--then", hidden=True, help="Former names of --reading filtered.")
     ] = False,
-    then: Annotated[bool, typer.Option("--then", hidden=True, help="The former name of --filtered.")] = False,
     format: Annotated[
         str | None, typer.Option("--format", help="Format of the picture: svg, pdf or png; by default by its name.")
     ] = None,
@@ -105,7 +105,7 @@ def export(
         word=word,
         date=date,
         other=other,
-        filtered=filtered or then,
+        reading="filtered" if filtered else reading,
     )
     typer.echo(f"{still}: {target.resolve()} ({size / 1e3:.0f} kB)")
 
@@ -114,10 +114,10 @@ def show(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show the words of this topic over time.")] = None,
     words: Annotated[int, typer.Option(min=1, max=60, help="Number of words per topic.")] = 8,
+    reading: ReadingOption = "filtered",
     smoothed: Annotated[
-        bool, typer.Option("--smoothed", help="Show smoothed topics, which use documents of later slices too.")
+        bool, typer.Option("--smoothed", "--hindsight", hidden=True, help="Former names of --reading smoothed.")
     ] = False,
-    hindsight: Annotated[bool, typer.Option("--hindsight", hidden=True, help="The former name of --smoothed.")] = False,
     stories: Annotated[
         bool, typer.Option("--stories", help="Show stories: those with documents in the newest slice first.")
     ] = False,
@@ -129,15 +129,15 @@ def show(
     \b
     vmfstream show run.duckdb --words 4
     vmfstream show run.duckdb --stories --top 10
-    vmfstream show run.duckdb --topic 8 --smoothed
+    vmfstream show run.duckdb --topic 8 --reading smoothed
     vmfstream show run.duckdb --json
     """
     from vmfstream.cli.topic_table import newest_stories, newest_topics, one_topic
 
-    smoothed = smoothed or hindsight
+    smoothed = smoothed or reading == "smoothed"
     if stories:
         if smoothed or topic is not None:
-            raise InputError("--stories shows all stories as they are known now; leave --topic and --smoothed out")
+            raise InputError("--stories shows all stories as they are known now; leave --topic and --reading out")
         return _print(newest_stories(run_file, words, top), as_json, "there are no stories")
     rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
     _print(rows, as_json, "no slice is closed yet")
@@ -219,7 +219,6 @@ def _print(rows: list[dict[str, Any]], as_json: bool, nothing: str) -> None:
         for row in rows:
             typer.echo(json.dumps(row, ensure_ascii=False))
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -228,7 +227,7 @@ def _print(rows: list[dict[str, Any]], as_json: bool, nothing: str) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
-    Console().print(table)
+    table_console().print(table)
 
 
 def _cell(value: Any) -> str:

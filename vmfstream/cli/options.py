@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,6 +24,17 @@ CorpusArgument = Annotated[
         "of texts.",
     ),
 ]
+
+ReadingOption = Annotated[
+    Literal["filtered", "smoothed"],
+    typer.Option(
+        "--reading",
+        help="Topics as known when each slice closed (filtered), or using documents of later slices too (smoothed).",
+    ),
+]
+
+FORMER_NAMES = {"title-field": "title-column", "title": "page-title"}
+"""Options that were called otherwise, understood for one version."""
 
 # --- input
 
@@ -52,10 +63,10 @@ IdField = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-TitleField = Annotated[
+TitleColumn = Annotated[
     str | None,
     typer.Option(
-        "--title-field",
+        "--title-column",
         help="Field or column that holds the document's title, shown on the page.",
         rich_help_panel=INPUT,
     ),
@@ -254,7 +265,9 @@ Html = Annotated[
     Path | None,
     typer.Option("--html", help="HTML file to write the page to when the run ends.", rich_help_panel=OUTPUT),
 ]
-Title = Annotated[str | None, typer.Option(help="Title of the stream on the page.", rich_help_panel=OUTPUT)]
+PageTitle = Annotated[
+    str | None, typer.Option("--page-title", help="Title of the stream on the page.", rich_help_panel=OUTPUT)
+]
 Host = Annotated[
     str,
     typer.Option(help="Address to serve the dashboard at; 0.0.0.0 lets other machines see it.", rich_help_panel=OUTPUT),

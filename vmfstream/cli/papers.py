@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from vmfstream import __version__
-from vmfstream.cli.console import INTERRUPTED, fits
+from vmfstream.cli.console import INTERRUPTED, fits, table_console
 
 
 def reproduce(
@@ -42,8 +42,6 @@ def reproduce(
     vmfstream reproduce banerjee table5 figure2 --restarts 3 --html banerjee.html
     vmfstream reproduce sra --html sra.html
     """
-    from rich.console import Console
-
     from vmfstream.folders import cache_folder
     from vmfstream.replay.papers.catalogue import Effort, find_paper, recompute
     from vmfstream.replay.papers.console import print_shown
@@ -52,7 +50,7 @@ def reproduce(
 
     chosen = find_paper(paper)
     kept = cache or cache_folder() / "reproduce"
-    console = Console()
+    console = table_console()
     shown = []
     terminated = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,9 +44,13 @@ def snapshot(
         if not quiet:
             matched = int((one.topic[one.level == one.level.max()] >= 0).sum())
             leaves = int((one.level == one.level.max()).sum())
+            # the run has no topics from before its newest slice, or only one slice
+            scored = "not scored: no topics before it"
+            if not math.isnan(one.predicted):
+                scored = f"{one.predicted:.2f} (live {one.live:.2f})"
             typer.echo(
-                f"{one.kind:<9}{one.documents:>7,} documents, bound {one.bound:.2f}, next slice {one.predicted:.2f} "
-                f"(live {one.live:.2f}), {matched} of {leaves} topics are live ones"
+                f"{one.kind:<9}{one.documents:>7,} documents, bound {one.bound:.2f}, next slice {scored}, "
+                f"{matched} of {leaves} topics are live ones"
             )
 
 

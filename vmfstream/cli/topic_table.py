@@ -89,7 +89,7 @@ def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]
 def _open(run_file: Path, smoothed: bool) -> tuple[Reader, Reading]:
     reader = Reader(run_file)
     if smoothed and not reader.has_smoothed():
-        raise InputError(f"{run_file}: no slice has been smoothed yet; leave --smoothed out")
+        raise InputError(f"{run_file}: no slice has been smoothed yet; leave --reading smoothed out")
     return reader, "smoothed" if smoothed else "filtered"
 
 

@@ -28,7 +28,7 @@ def test_a_run_writes_a_run_file_that_show_reads(run: Run, good: Path, tmp_path:
     found = {frozenset(row["words"][:3]) for row in rows}
     assert all(any(words <= set(s.split()) for s in SUBJECTS) for words in found)
     topic = rows[0]["topic"]
-    code, out, _ = run("show", run_file, "--topic", topic, "--smoothed")
+    code, out, _ = run("show", run_file, "--topic", topic, "--reading", "smoothed")
     assert code == 0
     assert "2004" in out
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.system.cli.given import COMMAND, Run, count, write
-from vmfstream.cli.console import write_page
+from tests.system.cli.given import COMMAND, Run, count, lines, write
+from vmfstream.cli.console import progress, write_page
+from vmfstream.dashboards.looks import texts
+from vmfstream.engine.loop.settings import Progress
 
 
 def test_help_teaches(run: Run) -> None:
@@ -62,7 +65,7 @@ def test_stories_are_shown(run: Run, good: Path, run_file: Path, tmp_path: Path)
     assert rows[0]["title"].startswith("Report ")
     assert len(run("show", run_file, "--stories", "--top", 1, "--json")[1].splitlines()) == 1
     code, _, err = run("show", run_file, "--stories", "--topic", 1)
-    assert (code, "leave --topic and --smoothed out" in err) == (1, True)
+    assert (code, "leave --topic and --reading out" in err) == (1, True)
     plain = tmp_path / "plain.duckdb"
     assert run("run", good, *COMMAND, "--no-stories", "--out", plain)[0] == 0
     assert "there are no stories" in run("show", plain, "--stories")[1]
@@ -101,6 +104,75 @@ def test_snapshots_of_a_run_file(run: Run, run_file: Path) -> None:
     assert [line.split()[0] for line in out.splitlines()] == ["flat", "tree"]
     assert all("90 documents" in line and "3 of 3 topics are live ones" in line for line in out.splitlines())
     assert count(run_file, "snapshot") == 2
+
+
+def test_a_snapshot_without_a_slice_to_compare_by_says_so(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    assert run("run", write(tmp_path / "in.jsonl", lines(30)), "--slices", "year", "-k", 90, "--out", path)[0] == 0
+    code, out, _ = run("snapshot", path, "--kind", "flat")
+    assert (code, "next slice not scored: no topics before it" in out) == (0, True)
+    assert "nan" not in out
+
+
+def test_one_option_chooses_the_reading(run: Run, run_file: Path, tmp_path: Path) -> None:
+    shown = {name: run("show", run_file, "--topic", 0, "--reading", name)[1] for name in ("filtered", "smoothed")}
+    assert shown["filtered"] == run("show", run_file, "--topic", 0)[1] != shown["smoothed"]
+    for former in ("--smoothed", "--hindsight"):
+        assert run("show", run_file, "--topic", 0, former)[1] == shown["smoothed"]
+    code, _, err = run("show", run_file, "--reading", "later")
+    assert (code, "'filtered', 'smoothed'" in err) == (2, True)
+    for options in ((), ("--reading", "smoothed"), ("--reading", "filtered"), ("--filtered",), ("--then",)):
+        picture, wanted = (
+            tmp_path / "words.svg",
+            "smoothed" if options in ((), ("--reading", "smoothed")) else "filtered",
+        )
+        assert run("export", run_file, picture, "--still", "words", "--topic", 0, *options)[0] == 0
+        assert [name for name in shown if texts.PAGE[name] in picture.read_text()] == [wanted]
+
+
+def test_tables_are_as_wide_as_the_terminal_and_unwrapped_elsewhere(
+    run: Run, run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = run("show", run_file, "--words", 8)[1].splitlines()
+    assert len(rows) == 4
+    assert max(map(len, rows)) > 60
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    rows = run("show", run_file, "--words", 8)[1].splitlines()
+    assert len(rows) > 4
+
+
+def test_a_run_tells_how_many_topics_there_are(run: Run, good: Path, tmp_path: Path) -> None:
+    out = run("run", good, *COMMAND, "--out", tmp_path / "a.duckdb")[1]
+    assert "topics: 3 of at most 3\n" in out
+    out = run("run", good, "--slices", "year", "-k", 1000, "--out", tmp_path / "b.duckdb")[1]
+    assert re.search(r"topics: \d+; 120 documents are too few for 1,000, each of which needs at least two", out)
+
+
+def test_former_names_of_options_are_understood(run: Run, good: Path, tmp_path: Path) -> None:
+    for names in (("--page-title", "--title-column"), ("--title", "--title-field")):
+        path = tmp_path / f"{names[0]}.duckdb"
+        assert run("run", good, *COMMAND, "--out", path, names[0], "Reports", names[1], "id")[0] == 0
+        assert "Reports" in run("doctor", path)[1]
+        rows = [json.loads(line) for line in run("show", path, "--stories", "--json")[1].splitlines()]
+        assert all(row["title"].startswith("d") for row in rows)
+    for command in ("run", "replay"):
+        said = run(command, "--help")[1].split()
+        assert {"--page-title", "--title-column"} <= set(said)
+        assert not {"--title", "--title-field"} & set(said)
+
+
+@pytest.mark.parametrize("total", [600, None])
+def test_the_time_left_is_estimated_where_the_total_is_known(
+    total: int | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", "150")
+    with progress("reports", total) as (observe, _):
+        observe(Progress(1, "2001", 300, 0, 0.0, False))
+    said = capsys.readouterr().err
+    assert "300/" in said
+    assert (" left" in said) == (total is not None)
 
 
 def test_snapshots_beside_a_run(run: Run, good: Path, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_files_have_the_size_that_was_asked_for(tmp_path: Path) -> None:
     run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
     made = {kind: tmp_path / f"words.{kind}" for kind in ("svg", "pdf", "png")}
     for path in made.values():
-        assert write_still(run_file, path, "words", width="85mm", topic=2, filtered=True) == path.stat().st_size
+        assert write_still(run_file, path, "words", width="85mm", topic=2, reading="filtered") == path.stat().st_size
     svg = made["svg"].read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     assert 'width="85.00mm"' in svg[:300]
