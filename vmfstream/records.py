@@ -369,10 +369,12 @@ class Representative:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Novel:
-    """The most novel documents of a slice, parallel lists, most novel first.
+    """The first stories of a slice and then its most novel other documents, parallel lists.
 
-    ``novelty`` is the number of nats by which a new topic explains a document better on arrival than all known topics;
-    ``topic`` is the number of the topic that it was assigned to.
+    A first story is the first document of a story that got its third document in this slice; that of the largest story
+    comes first, the other documents by ``novelty``. That is the number of nats by which a new topic explains a document
+    better on arrival than all known topics, 0 while there are none. ``topic`` is the number of the topic that it was
+    assigned to, of first stories that of their story; -1 for none.
     """
 
     rank: NDArray[np.int64]

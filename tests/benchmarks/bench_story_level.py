@@ -41,7 +41,9 @@ def seconds(documents: list[Document]) -> dict[str, float]:
         batch = documents[low : low + BATCH]
         counts = encoder.count(batch)
         marks = [time.process_time()]
-        given = StoryDocuments(counts, KeptDocuments.of(Documents.of(batch)), np.full(len(batch), -1))
+        given = StoryDocuments(
+            counts, KeptDocuments.of(Documents.of(batch)), np.full(len(batch), -1), np.zeros(len(batch))
+        )
         marks.append(time.process_time())
         level.learn(given, index)
         marks.append(time.process_time())

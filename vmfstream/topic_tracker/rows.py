@@ -44,9 +44,15 @@ def rows_of_events(commits: Sequence[Commit]) -> list[dict[str, Any]]:
 
 
 def rows_of_novel_documents(commits: Sequence[Commit]) -> list[dict[str, Any]]:
-    """Return one row per novel document, by slice, most novel first."""
+    """Return one row per novel document, by slice and rank."""
     return [
-        {"slice": report.slice.label, "id": id, "title": title, "novelty": float(novelty), "topic": int(topic)}
+        {
+            "slice": report.slice.label,
+            "id": id,
+            "title": title,
+            "novelty": float(novelty),
+            "topic": int(topic) if topic >= 0 else None,
+        }
         for report in closed_slices(commits)
         if (most := report.novel) is not None
         for id, title, novelty, topic in zip(most.id, most.title, most.novelty, most.topic, strict=True)

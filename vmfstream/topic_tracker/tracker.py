@@ -447,9 +447,11 @@ class TopicTracker:
         return rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents)
 
     def novel(self) -> list[dict[str, Any]]:
-        """Return the documents of each closed slice that were most novel on arrival: slice, id, title, novelty, topic.
+        """Return the first stories of each closed slice, then its most novel other documents, at most 20.
 
-        ``novelty`` is as of `TopicTracker.novelty`, ``topic`` the topic that the document was assigned to.
+        A first story is the first document of a story that got its third document in this slice. Keys: slice, id,
+        title, ``novelty`` on arrival as of `TopicTracker.novelty` (0 while there were no topics), and ``topic``, the
+        topic that the document was assigned to (of a first story that of its story; None without one).
         """
         return rows_of_novel_documents(self._store.commits)
 

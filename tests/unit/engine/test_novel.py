@@ -13,10 +13,13 @@ from tests.unit.engine.documents import closed, document, engine, run, years
 from vmfstream import TopicTracker
 from vmfstream.bayes import tempering
 from vmfstream.bayes.factors.credible_regions import angular_radius, share_intervals
+from vmfstream.engine.loop.document_buffer import KeptDocument
 from vmfstream.engine.loop.sample import MostNovel
+from vmfstream.engine.loop.story_book import StoryBook
 from vmfstream.records import Document
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
+from vmfstream.stories.settings import StorySettings
 
 STRANGE = [{"id": f"new{i}", "time": 2003, "title": "Flood", "text": "harbour comet wheat crane"} for i in range(3)]
 
@@ -70,6 +73,45 @@ def test_none_are_kept_if_none_are_wanted() -> None:
     most = MostNovel(0)
     most.add(some(5), np.arange(5.0), np.arange(5), np.ones(5, bool))
     assert most.close() is None
+
+
+ODD = [{"id": f"o{i}", "time": 2003, "title": f"Odd {i}", "text": f"o{i}x strange{i} harbour wheat"} for i in range(9)]
+FLOOD = [
+    {"id": f"flood{i}", "time": 2003, "title": f"Flood {i}", "text": "flood river levee rain harbour"} for i in range(6)
+]
+
+
+def test_a_story_that_begins_is_found_among_odd_documents(tmp_path: Path) -> None:
+    usual = [document(i, 2001 + i // 60) for i in range(150)]
+    mixed = [*usual[120:130], *ODD[:5], *FLOOD[:2], *ODD[5:], *usual[130:], *FLOOD[2:]]
+    engine([*usual[:120], *mixed], RunFile(tmp_path / "run.duckdb"), novel_documents=4, stories=StorySettings()).run()
+    frame = Reader(tmp_path / "run.duckdb").novel()
+    here = frame.slice == 2003
+    assert frame.id[here][0] == "flood0"
+    assert set(frame.id[here][1:]) <= {row["id"] for row in ODD + FLOOD}
+    assert frame.rank[here].tolist() == [1, 2, 3, 4]
+    assert frame.id[frame.slice == 2001][0] == "d0"
+
+
+def test_an_older_state_of_stories_continues_with_the_earliest_documents_it_knows() -> None:
+    book = StoryBook()
+    book.open(np.array([4, 9]), 0)
+    kept = [KeptDocument(f"d{i}", f"Report {i}", 1000 - i) for i in range(3)]
+    nothing = np.full(3, -1)
+    book.add(np.array([1, 1, 0]), nothing, np.ones(3, np.float32), np.array([3.0, 2.0, 1.0]), kept, 0)
+    book.add(np.array([1]), nothing[:1], np.ones(1, np.float32), np.array([7.0]), [kept[2]], 0)
+    book.shown[:] = [False, True]
+    assert [one.id for one in book.opener] == ["d2", "d0"]
+    assert book.novelty.tolist() == [1.0, 3.0]
+    arrays = book.arrays()
+    assert StoryBook.from_arrays(arrays).opener.tolist() == book.opener.tolist()
+    old = {name: array for name, array in arrays.items() if name != "listed" and name[:6] not in ("opener", "novelt")}
+    assert len(old) < len(arrays) - 2
+    again = StoryBook.from_arrays(old)
+    assert [one.id for one in again.opener] == ["d2", "d2"]  # the earliest
+    assert again.listed.tolist() == [False, True]
+    again.merge(0, 1)
+    assert again.opener[1].id == "d2"
 
 
 def test_first_stories_are_in_the_run_file(tmp_path: Path) -> None:

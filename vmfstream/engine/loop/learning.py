@@ -97,15 +97,15 @@ def learn_batch(
     kept = KeptDocuments.of(documents[:keep])
     of_kept = counts if keep >= len(documents) else counts.take(slice(0, keep))
 
-    def for_stories(topics: NDArray[np.int64]) -> StoryDocuments | None:
-        if not isinstance(encoder, WordCounting):
+    def for_stories(topics: NDArray[np.int64], novelty: NDArray[np.float64]) -> StoryDocuments | None:
+        if not stories or not isinstance(encoder, WordCounting):
             return None
         known = kept if len(kept) == len(documents) else KeptDocuments.of(documents)
-        return StoryDocuments(encoder.word_counts(counts), known, topics)
+        return StoryDocuments(encoder.word_counts(counts), known, topics, novelty)
 
     if score is None:
-        unknown = np.full(len(documents), -1)
-        return BatchResult(kept, of_kept, [*sample], most, stories=for_stories(unknown) if stories else None)
+        unknown = for_stories(np.full(len(documents), -1), np.zeros(len(documents)))
+        return BatchResult(kept, of_kept, [*sample], most, stories=unknown)
     with timed("words"):
         rows = encoder.encode(counts)
     with timed("scoring"):
@@ -124,5 +124,5 @@ def learn_batch(
         loglik=float(scores.loglik[scored].sum()),
         words=words,
         oov=oov,
-        stories=for_stories(scores.topic) if stories else None,
+        stories=for_stories(scores.topic, np.where(scored, scores.novelty, 0.0)),
     )

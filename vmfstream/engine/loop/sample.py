@@ -259,20 +259,26 @@ class MostNovel:
         best = np.argsort(-novelties, kind="stable")[: self.most]
         self._novelty, self._topic, self._kept = novelties[best], topics[best], [kept[i] for i in best.tolist()]
 
-    def close(self) -> Novel | None:
-        """End the slice; return its most novel documents, or None if nothing was scored."""
-        if not self._kept:
-            return None
-        found = Novel(
-            rank=np.arange(1, len(self._kept) + 1),
-            id=[one.id for one in self._kept],
-            title=[one.title for one in self._kept],
-            time=times_of(self._kept).tolist(),
-            novelty=self._novelty,
-            topic=self._topic,
-        )
+    def close(self, first: Sequence[tuple[KeptDocument, float, int]] = ()) -> Novel | None:
+        """End the slice; return its first stories and then its most novel documents, or None if there are none.
+
+        ``first`` has the first stories with their novelty and parent topics.
+        """
+        own = list(zip(self._kept, self._novelty.tolist(), self._topic.tolist(), strict=True))
         self._clear()
-        return found
+        known = {one.id for one, _, _ in first}
+        rows = [*first, *(row for row in own if row[0].id not in known)][: self.most]
+        if not rows:
+            return None
+        kept = [one for one, _, _ in rows]
+        return Novel(
+            rank=np.arange(1, len(rows) + 1),
+            id=[one.id for one in kept],
+            title=[one.title for one in kept],
+            time=times_of(kept).tolist(),
+            novelty=np.array([value for _, value, _ in rows]),
+            topic=np.array([topic for _, _, topic in rows], np.int64),
+        )
 
     def arrays(self) -> Arrays:
         """Return what changes with every epoch."""

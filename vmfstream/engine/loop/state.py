@@ -147,12 +147,13 @@ class EngineState:
             for hook in self._hooks:
                 hook.before_end(index, documents)
         summary = self.model.end_slice(index, self._regrown, last=last)
+        first = []
         if self.stories is not None:
-            self.stories.end_slice(index, [] if summary is None else summary.events)
+            first = self.stories.end_slice(index, [] if summary is None else summary.events)
         parts = self.buffer.open
         kept = self.buffer.end_slice(index, self.encoder, self.model.window if self.model.begun else None)
         self.sampler.close(index)
-        novel = self.novel.close()
+        novel = self.novel.close(first)
         self.position.slice, self.position.in_slice = index + 1, 0
         described = self.settings.slices.slice(index)
         if summary is None:

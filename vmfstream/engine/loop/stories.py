@@ -44,23 +44,26 @@ _DAY = 86_400e6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoryDocuments:
-    """N documents for the stories: their words, what is remembered of them, and their topics on arrival, -1 for none.
+    """N documents for the stories: their words, what is remembered of them, their topics and novelty on arrival.
 
-    ``counts`` (N rows) are those of an encoder, ``topics`` (N,).
+    ``counts`` (N rows) are those of an encoder, ``topics`` (N,) is -1 for none, ``novelty`` (N,) in nats 0 then.
     """
 
     counts: Counts
     kept: KeptDocuments
     topics: NDArray[np.int64]
+    novelty: NDArray[np.float64]
 
     def merged(self, later: StoryDocuments) -> StoryDocuments:
         """Put later documents behind these."""
         counts = Counts.concat([self.counts, later.counts])
-        return StoryDocuments(counts, self.kept + later.kept, np.concatenate([self.topics, later.topics]))
+        topics = np.concatenate([self.topics, later.topics])
+        novelty = np.concatenate([self.novelty, later.novelty])
+        return StoryDocuments(counts, self.kept + later.kept, topics, novelty)
 
     def remap(self, terms: NDArray[np.integer] | None) -> StoryDocuments:
         """Follow a renumbering of the terms."""
-        return StoryDocuments(self.counts.remap(terms), self.kept, self.topics)
+        return StoryDocuments(self.counts.remap(terms), self.kept, self.topics, self.novelty)
 
 
 class StoryLevel:
@@ -98,7 +101,8 @@ class StoryLevel:
             step = max(1, min(step, int(settings.retire_after * settings.half_life)))
         for low in range(0, len(counts), step):
             some = slice(low, min(low + step, len(counts)))
-            labels[some] = self._learn(mixture, rows[some], documents.kept[some], documents.topics[some], index)
+            topics, novelty = documents.topics[some], documents.novelty[some]
+            labels[some] = self._learn(mixture, rows[some], documents.kept[some], topics, novelty, index)
         return labels
 
     def _learn(
@@ -107,6 +111,7 @@ class StoryLevel:
         rows: csr_array,
         kept: Sequence[KeptDocument],
         topics: NDArray[np.int64],
+        novelty: NDArray[np.float64],
         index: int,
     ) -> NDArray[np.int64]:
         book, known = self._book, mixture.next_id
@@ -116,7 +121,7 @@ class StoryLevel:
         places = np.where(learnt.labels >= 0, np.searchsorted(book.ids, learnt.labels), -1)
         words = np.diff(rows.indptr)
         scores = learnt.cosines * (words / (words + _FEW_WORDS)).astype(np.float32)
-        book.add(places, topics, scores, kept, index)
+        book.add(places, topics, scores, novelty, kept, index)
         self._documents_now += int(np.count_nonzero(places >= 0))
         fresh = np.flatnonzero(~book.shown & (book.size >= LEAST_DOCUMENTS))
         book.shown[fresh] = True
@@ -142,10 +147,13 @@ class StoryLevel:
             self._ended.append(self._rows(book.taken(places[shown]), words, ended=True))
         book.drop(places)
 
-    def end_slice(self, index: int, events: Sequence[Event]) -> None:
+    def end_slice(self, index: int, events: Sequence[Event]) -> list[tuple[KeptDocument, float, int]]:
         """End slice ``index``: tell which stories grew; parents follow topics that were merged, as ``events`` say.
 
         Slices without documents are left out: a story is compared with the last slice that had some.
+
+        Returns the first stories: of each story that got its rows in this slice the first document, its novelty on
+        arrival, and the parent topic; the largest story first.
         """
         book = self._book
         for event in events:
@@ -153,8 +161,13 @@ class StoryLevel:
                 own = book.topic == event.topic
                 book.topic[own] = event.other
                 book.changed |= own
+        fresh = np.flatnonzero(book.shown & ~book.listed)
+        fresh = fresh[np.argsort(-book.size[fresh], kind="stable")]
+        book.listed[fresh] = True
+        opened = book.opener[fresh], book.novelty[fresh], book.topic[fresh]
+        first = list(zip(*(column.tolist() for column in opened), strict=True))
         if not self._documents_now:
-            return
+            return first
         moving = (book.now > 0) | (book.before > 0)
         book.trend = growth(book.now, book.before, self._documents_now, self._documents_before)
         book.bursting &= book.trend >= CALM_SCORE
@@ -164,6 +177,7 @@ class StoryLevel:
         book.changed |= moving
         book.before, book.now = book.now, np.zeros_like(book.now)
         self._documents_before, self._documents_now = self._documents_now, 0
+        return first
 
     def remap(self, terms: NDArray[np.int32] | None) -> None:
         """Follow a renumbering of the vocabulary's terms, old to new, -1 for those that are gone."""

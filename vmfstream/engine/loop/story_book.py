@@ -32,6 +32,10 @@ CALM_SCORE = 2.0
 """A story whose score is below this has no burst any more."""
 
 
+_KEPT = ("documents", "opener")
+"""Columns of documents."""
+
+
 def _ints() -> NDArray[np.int64]:
     return np.zeros(0, np.int64)
 
@@ -54,10 +58,13 @@ class StoryBook:
     now, before : its documents in the open slice and in the one before.
     trend : how it grew, see `growth`.
     shown : whether it has rows in the run file.
+    listed : whether its first document was reported as a first story.
     bursting : whether its burst goes on.
     changed : whether its rows have to be written anew.
     score : (S, KEPT) scores of its best documents with its mean direction when they came, highest first; -1 for none.
     documents : (S, KEPT) these documents, None where there is none.
+    opener : its first document, None before it.
+    novelty : how novel that was when it came, in nats; 0 if there were no topics.
     """
 
     ids: NDArray[np.int64] = field(default_factory=_ints)
@@ -72,10 +79,13 @@ class StoryBook:
     before: NDArray[np.int64] = field(default_factory=_ints)
     trend: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     shown: NDArray[np.bool_] = field(default_factory=_marks)
+    listed: NDArray[np.bool_] = field(default_factory=_marks)
     bursting: NDArray[np.bool_] = field(default_factory=_marks)
     changed: NDArray[np.bool_] = field(default_factory=_marks)
     score: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, KEPT), np.float32))
     documents: NDArray[np.object_] = field(default_factory=lambda: np.zeros((0, KEPT), np.object_))
+    opener: NDArray[np.object_] = field(default_factory=lambda: np.zeros(0, np.object_))
+    novelty: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -91,6 +101,7 @@ class StoryBook:
             "topic": -1,
             "score": -1.0,
             "documents": None,
+            "opener": None,
         }
         for column in fields(self):
             old = getattr(self, column.name)
@@ -116,6 +127,7 @@ class StoryBook:
         places: NDArray[np.int64],
         topics: NDArray[np.int64],
         scores: NDArray[np.float32],
+        novelty: NDArray[np.float64],
         documents: Sequence[KeptDocument],
         index: int,
     ) -> None:
@@ -126,10 +138,15 @@ class StoryBook:
         places : (N,) the story of each as its place here, -1 for none.
         topics : (N,) the topic of each on arrival, -1 for none.
         scores : (N,) how representative each is of its story, >= 0; for stories of few documents it counts less.
+        novelty : (N,) in nats, 0 while there are no topics.
         documents : what is remembered of them.
         index : the open slice.
         """
         times = times_of(documents).view(np.int64)
+        if len(self) and not self.size.all():
+            for place, at in zip(*(part.tolist() for part in np.unique(places, return_index=True)), strict=True):
+                if place >= 0 and not self.size[place]:
+                    self.opener[place], self.novelty[place] = documents[at], novelty[at]
         source = np.tile(np.arange(KEPT), (len(self), 1))
         _add_documents(
             places, topics, scores, times, index, self.size, self.first, self.last, self.last_slice, self.topic,
@@ -142,6 +159,9 @@ class StoryBook:
     def merge(self, place: int, other: int) -> None:
         """Let the story at place ``other`` have the documents of the one at ``place`` too, which stays as it is."""
         pair = [other, place]
+        if self.opener[place].time < self.opener[other].time:
+            self.opener[other], self.novelty[other] = self.opener[place], self.novelty[place]
+        self.listed[other] |= self.listed[place]
         for counts in (self.size, self.now, self.before):
             counts[other] += counts[place]
         for earliest in (self.first, self.first_slice):
@@ -162,26 +182,40 @@ class StoryBook:
 
     def arrays(self) -> Arrays:
         """Return the flat arrays that `from_arrays` takes."""
-        arrays: Arrays = {c.name: getattr(self, c.name) for c in fields(self) if c.name != "documents"}
-        kept: list[KeptDocument] = [one for one in self.documents.reshape(-1).tolist() if one is not None]
-        arrays |= arrays_of_texts("document.ids", [one.id for one in kept])
-        arrays |= arrays_of_texts("document.titles", [one.title for one in kept])
-        return arrays | {"document.times": times_of(kept)}
+        arrays: Arrays = {c.name: getattr(self, c.name) for c in fields(self) if c.name not in _KEPT}
+        best = [one for one in self.documents.reshape(-1).tolist() if one is not None]
+        for name, kept in (("document", best), ("opener", self.opener.tolist())):
+            arrays |= arrays_of_texts(f"{name}.ids", [one.id for one in kept])
+            arrays |= arrays_of_texts(f"{name}.titles", [one.title for one in kept])
+            arrays[f"{name}.times"] = times_of(kept)
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> StoryBook:
-        """Rebuild what `arrays` returned."""
-        book = cls(**{c.name: arrays[c.name].copy() for c in fields(cls) if c.name != "documents"})
-        ids, titles = (texts_of_arrays(arrays, f"document.{name}") for name in ("ids", "titles"))
+        """Rebuild what `arrays` returned. In older ones the earliest kept document stands for the first."""
+        arrays = {"listed": arrays["shown"], "novelty": np.zeros(len(arrays["ids"])), **arrays}
+        book = cls(**{c.name: arrays[c.name].copy() for c in fields(cls) if c.name not in _KEPT})
         documents = np.full(book.score.size, None, np.object_)
-        for at, one in zip(
-            np.flatnonzero(book.score.reshape(-1) >= 0.0),
-            kept_documents(ids, titles, arrays["document.times"]),
-            strict=True,
-        ):
-            documents[at] = one
+        documents[book.score.reshape(-1) >= 0.0] = _column(_documents(arrays, "document"))
         book.documents = documents.reshape(book.score.shape)
+        if "opener.times" in arrays:
+            book.opener = _column(_documents(arrays, "opener"))
+        else:
+            known = [[one for one in row if one is not None] for row in book.documents.tolist()]
+            book.opener = _column([min(row, key=lambda one: one.time) for row in known])
         return book
+
+
+def _documents(arrays: Arrays, name: str) -> list[KeptDocument]:
+    ids, titles = (texts_of_arrays(arrays, f"{name}.{part}") for part in ("ids", "titles"))
+    return kept_documents(ids, titles, arrays[f"{name}.times"])
+
+
+def _column(documents: Sequence[KeptDocument]) -> NDArray[np.object_]:
+    column = np.empty(len(documents), np.object_)
+    for at, one in enumerate(documents):  # an assignment of all would make a table of them
+        column[at] = one
+    return column
 
 
 def growth(
