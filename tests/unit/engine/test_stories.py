@@ -287,7 +287,9 @@ def book(stories: int = 2) -> StoryBook:
 
 def added(made: StoryBook, places: list[int], topics: list[int]) -> None:
     n = len(places)
-    made.add(np.array(places), np.array(topics), np.full(n, 0.5, np.float32), [kept(i) for i in range(n)], 8)
+    made.add(
+        np.array(places), np.array(topics), np.full(n, 0.5, np.float32), np.zeros(n), [kept(i) for i in range(n)], 8
+    )
 
 
 def test_the_book_counts_documents_and_keeps_the_best() -> None:
@@ -295,7 +297,8 @@ def test_the_book_counts_documents_and_keeps_the_best() -> None:
     rng = np.random.default_rng(1)
     places, scores = rng.integers(-1, 2, 50), rng.random(50).astype(np.float32)
     for part in (slice(0, 20), slice(20, 50)):
-        made.add(places[part], np.full(len(places[part]), -1), scores[part], [kept(i) for i in range(50)[part]], 8)
+        none, documents = np.full(len(places[part]), -1), [kept(i) for i in range(50)[part]]
+        made.add(places[part], none, scores[part], np.zeros(len(none)), documents, 8)
     for story in (0, 1):
         own = np.flatnonzero(places == story)
         assert made.size[story] == made.now[story] == len(own)
@@ -314,7 +317,7 @@ def test_a_merged_story_leaves_its_documents_to_the_other() -> None:
     rng = np.random.default_rng(4)
     places, topics, scores = rng.integers(0, 2, 60), rng.integers(-1, 3, 60), rng.random(60).astype(np.float32)
     made = book()
-    made.add(places, topics, scores, [kept(i) for i in range(60)], 8)
+    made.add(places, topics, scores, np.zeros(60), [kept(i) for i in range(60)], 8)
     made.before[:] = 7, 9
     parts = made.taken(np.arange(2))
     made.merge(1, 0)
