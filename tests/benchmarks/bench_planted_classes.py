@@ -8,10 +8,11 @@ one with planted documents, null for never in three; "within two slices" is a de
 
 ``--quiet`` plants nothing, so that every birth from ``--start`` on is false. ``--crises`` follows the posts of
 CrisisLexT26 by days and prints for each crisis the documents until the first of the story that got most of them, and
-the days until the first of such a topic.
+the days until the first of such a topic. ``--first RUN_FILE`` takes what ``vmfstream replay crisislex`` wrote and tells
+of how many crises one of the first ten posts is in its table `novel`.
 
     python tests/benchmarks/bench_planted_classes.py [--classes crude trade] [--planted 12 48] [--seeds 0 1 2]
-        [--start 8] [--quiet] [--crises]
+        [--start 8] [--quiet] [--crises] [--first crisislex.duckdb]
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from vmfstream.records import Document
 from vmfstream.replay.corpora import get
 from vmfstream.replay.sorted_source import CorpusSource
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.queries import Reader
 
 PER_SLICE, AFTER, ENOUGH = 400, 3, 5
 
@@ -160,6 +162,19 @@ def crises() -> list[dict[str, Any]]:
     return lines
 
 
+def first_stories(run_file: Path, posts: int = 10) -> dict[str, int]:
+    import duckdb
+
+    listed = Reader(run_file).novel().id.tolist()
+    file = need_data(get("crisislex").file)
+    query: Any = duckdb.sql(f"SELECT label, id::varchar FROM '{file}' WHERE related ORDER BY timestamp, id")
+    first: dict[str, list[str]] = {}
+    for label, id in query.fetchall():
+        first.setdefault(label, []).append(id)
+    told = sum(not set(listed).isdisjoint(ids[:posts]) for ids in first.values())
+    return {"rows": len(listed), "crises": len(first), "told": told}
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     arguments.add_argument("--classes", nargs="+", default=["crude", "trade", "money-fx", "interest", "acq"])
@@ -168,7 +183,11 @@ def main() -> None:
     arguments.add_argument("--start", type=int, default=8)
     arguments.add_argument("--quiet", action="store_true")
     arguments.add_argument("--crises", action="store_true")
+    arguments.add_argument("--first", type=Path)
     asked = arguments.parse_args()
+    if asked.first:
+        print(json.dumps(first_stories(asked.first)))
+        return
     if asked.crises:
         for line in crises():
             print(json.dumps(line), flush=True)
