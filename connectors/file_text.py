@@ -51,7 +51,7 @@ def encoding_of(head: bytes) -> str:
 
 
 def utf8_chunks(path: Path, encoding: str | None, *, western: bool = True) -> Iterator[bytes]:
-    """Yield the bytes of a file, unpacked and in UTF-8, without a mark.
+    """Yield the bytes of the file at ``path``, unpacked and in UTF-8, without a mark.
 
     ``encoding`` None tells it by the file, which is not taken for Windows-1252 without ``western``. Raises
     UnicodeDecodeError at bytes that the encoding does not have, except in UTF-8, which is left as it is.

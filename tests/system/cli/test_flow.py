@@ -94,11 +94,11 @@ def test_few_documents(run: Run, tmp_path: Path, rows: int, topics: int) -> None
     assert code == 0, err
 
 
-def test_an_empty_file_is_no_error(run: Run, tmp_path: Path) -> None:
+def test_an_empty_file_is_refused_before_there_is_a_run_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_bytes(b"")
-    code, out, _ = run("run", tmp_path / "empty.jsonl", "--out", tmp_path / "run.duckdb")
-    assert code == 0
-    assert "0 documents" in out
+    code, _, err = run("run", tmp_path / "empty.jsonl", "--out", tmp_path / "run.duckdb")
+    assert (code, "empty.jsonl: expected documents, found none" in err) == (1, True)
+    assert not (tmp_path / "run.duckdb").exists()
 
 
 def test_gzip_is_read(run: Run, good: Path, tmp_path: Path) -> None:
