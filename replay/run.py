@@ -111,7 +111,13 @@ def replay_planted(
         found.append(topics)
 
     settings = RunSettings(
-        title="Planted newswire", source=PLANTED, licence="made by vmfstream", topics=topics, slices="month", seed=seed
+        title="Planted newswire",
+        source=PLANTED,
+        licence="made by vmfstream",
+        topics=topics,
+        slices="month",
+        seed=seed,
+        documents="all",
     )
     engine = follow(source, FieldCodec(meta=("truth",)), store, settings, observe=observe, stop=stop, assigned=compare)
     labels = np.concatenate([np.zeros(0, np.int64), *found])

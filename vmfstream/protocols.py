@@ -136,12 +136,14 @@ class Scores(NamedTuple):
 
     ``loglik`` (N,) are log-densities in nats relative to the uniform density; ``topic`` (N,) the ids of the most
     probable topics, -1 for documents without a direction; ``novelty`` (N,) the nats by which a topic without documents
-    explains a document better than all known ones, 0 for documents without a direction.
+    explains a document better than all known ones, 0 for documents without a direction. ``probability`` (N,) are the
+    calibrated probabilities of the topics, 0 for documents without a direction.
     """
 
     loglik: NDArray[np.float64]
     topic: NDArray[np.int64]
     novelty: NDArray[np.float64]
+    probability: NDArray[np.float32]
 
 
 class TopicView(Protocol):

@@ -484,6 +484,33 @@ class StoryRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class DocumentRows:
+    """What N documents got on arrival, parallel columns, in the order in which they were learnt.
+
+    ``time`` (N,) is in microseconds since 1970. ``topic`` (N,) are ids, -1 for documents without a direction and those
+    that came before the first topics; ``probability`` (N,) is the calibrated probability of the topic and ``novelty``
+    (N,) the nats by which a topic without documents explains the document better than all known ones, both NaN
+    without a topic. ``story`` (N,) are ids of stories, -1 for none.
+    """
+
+    id: Sequence[str]
+    time: NDArray[np.int64]
+    topic: NDArray[np.int64]
+    probability: NDArray[np.float32]
+    story: NDArray[np.int64]
+    novelty: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentRows]) -> DocumentRows:
+        """Put the rows of one or more parts behind each other."""
+        ids = [id for part in parts for id in part.id]
+        return cls(ids, *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)[1:]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class EpochReport:
     """One epoch: what was read and how well it was predicted.
 
@@ -564,7 +591,8 @@ class Commit:
     is ``position``, the next offset of every part. ``closed`` are slices that ended, ``smoothed`` those that have their
     smoothed topics now, ``rejected`` messages that are no documents, ``sampled`` what changed in the sample;
     ``finished`` tells that the source has ended. ``seconds`` went since the commit before, by stage, see
-    `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories.
+    `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories. ``documents`` are
+    those of the epoch, None where they are not kept.
     """
 
     epoch: EpochReport
@@ -579,6 +607,7 @@ class Commit:
     seconds: Mapping[str, float] = field(default_factory=dict)
     stories: StoryRows | None = None
     story_events: Sequence[StoryEvent] = ()
+    documents: DocumentRows | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -84,7 +84,13 @@ def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool =
         vars(writing)["SHARE"] = 10**9
     store = Killed(Path(path), epoch, moment, together=together) if moment else RunFile(path)
     settings = RunSettings(
-        topics=6, slices="month", threads=1, window=400, epoch_documents=EPOCH_DOCUMENTS, living_topics=True
+        topics=6,
+        slices="month",
+        threads=1,
+        window=400,
+        epoch_documents=EPOCH_DOCUMENTS,
+        living_topics=True,
+        documents="all",
     )
     follow(PlantedSource(PlantedStream(slices=12, documents_per_slice=90)), FieldCodec(), store, settings)
 
@@ -140,6 +146,7 @@ def test_two_runs_are_equal(undisturbed: tuple[Path, int, float], tmp_path: Path
 def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: Path, moment: str) -> None:
     whole, epochs, _ = undisturbed
     assert epochs >= 14
+    assert len(rows(whole)["document"]) == sum(n for _, _, _, n, *_ in rows(whole)["epoch"]) > 1000
     path = tmp_path / "run.duckdb"
     for epoch in range(1, epochs + 1):
         child = process(path, epoch, moment)

@@ -25,6 +25,7 @@ from vmfstream.cli.options import (
     Exit,
     Html,
     IdField,
+    KeptDocuments,
     Kinds,
     Language,
     LivingTopics,
@@ -97,6 +98,7 @@ def replay(
     slices: SlicesOption = None,
     topics: Topics = 30,
     living_topics: LivingTopics = True,
+    documents: KeptDocuments = "all",
     html: Html = None,
     evaluate: Annotated[
         bool,
@@ -177,6 +179,7 @@ def replay(
         embed=embed,
         stories=stories,
         story_days=story_days,
+        documents=documents,
         sample=sample,
     )
     with closing(opened.source), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
@@ -209,6 +212,7 @@ def run(
     slices: SlicesOption = None,
     topics: Topics = 30,
     living_topics: LivingTopics = True,
+    documents: KeptDocuments = "none",
     html: Html = None,
     seed: Seed = 0,
     window: Window = 0,
@@ -366,6 +370,7 @@ def run(
         embed=embed,
         stories=stories,
         story_days=story_days,
+        documents=documents,
         sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import sys
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -141,6 +143,45 @@ def show(
         return _print(newest_stories(run_file, words, top), as_json, "there are no stories")
     rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
     _print(rows, as_json, "no slice is closed yet")
+
+
+def documents(
+    run_file: RunFileArgument,
+    topic: Annotated[int | None, typer.Option("--topic", "-t", help="Only documents that got this topic.")] = None,
+    story: Annotated[
+        int | None, typer.Option("--story", help="Only documents of this story and of those merged into it.")
+    ] = None,
+    slice: Annotated[str | None, typer.Option("--slice", help="Only documents of this slice, such as 2021-03.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only documents of this date, such as 2013-11-04, and later.")
+    ] = None,
+    format: Annotated[
+        str, typer.Option("--format", help="table: the newest first; csv or jsonl: all, in the order of arrival.")
+    ] = "table",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of documents; by default 30 in a table.")
+    ] = None,
+) -> None:
+    """List documents with topic, calibrated probability, story and novelty as they were told on arrival.
+
+    \b
+    vmfstream documents run.duckdb --topic 7
+    vmfstream documents run.duckdb --story 12 --since 2013-11-04
+    vmfstream documents run.duckdb --format csv > documents.csv
+    """
+    from vmfstream.cli.document_table import COLUMNS, documents_of
+
+    if format not in ("table", "csv", "jsonl"):
+        raise InputError(f"--format: expected table, csv or jsonl, got {format!r}")
+    table = format == "table"
+    most = 30 if table and limit is None else limit
+    rows = documents_of(run_file, topic=topic, story=story, slice=slice, since=since, newest=table, limit=most)
+    if format == "csv":
+        writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return
+    _print(rows, format == "jsonl", "there are no such documents")
 
 
 def corpora(

@@ -235,6 +235,14 @@ Out = Annotated[
         show_default=False,
     ),
 ]
+KeptDocuments = Annotated[
+    str,
+    typer.Option(
+        "--documents",
+        help="Of which documents the run file keeps topic, probability, story and novelty on arrival: all or none.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 MaxRejected = Annotated[
     float,
     typer.Option(

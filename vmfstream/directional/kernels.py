@@ -76,6 +76,8 @@ class Pass(NamedTuple):
     """(n, TOP) the topics of the largest r, in falling order; -1 where there is none."""
     weight: NDArray[np.float32]
     """(n, TOP) their r. A row sums to 1 unless more than TOP topics are active."""
+    sure: NDArray[np.float32]
+    """(n,) probability of the label under softmax(beta L); 0 for a document without words."""
 
 
 def padded(k: int) -> int:
@@ -214,6 +216,7 @@ def posterior_accumulate(
     threads: int = 1,
     threshold: float = 1e-3,
     mass: NDArray[np.float64] | None = None,
+    beta: float = 1.0,
     into: NDArray[Any] | None = None,
 ) -> Pass:
     """Return every document's posterior and the sums it contributes to: E-step and M-step's sums in one pass.
@@ -228,13 +231,16 @@ def posterior_accumulate(
     mass : ndarray, shape (n,), optional
         What each document weighs in ``s``, ``nk`` and ``q``, where its responsibilities are multiplied by it; 1 by
         default.
+    beta : float
+        Inverse temperature of ``sure``, above 0; all else is that of 1.
     into : ndarray, shape (d, kp), optional
         C-contiguous, of the dtype of ``x``: what ``s`` is added to, and returned as ``s``. A new matrix by default.
 
     Raises
     ------
     ValueError
-        If shapes or dtypes do not match, the threshold is outside [0, 1], or there are more than 32767 topics.
+        If shapes or dtypes do not match, the threshold is outside [0, 1], beta is not above 0, or there are more than
+        32767 topics.
 
     Notes
     -----
@@ -245,6 +251,8 @@ def posterior_accumulate(
     polynomial = _polynomial(m, coef, centre, scale, k)
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold: expected a responsibility in [0, 1], got {threshold}")
+    if not beta > 0:
+        raise ValueError(f"beta: expected a number above 0, got {beta}")
     if k > np.iinfo(np.int16).max:
         raise ValueError(f"k: expected at most {np.iinfo(np.int16).max} topics, got {k}")
     if into is not None and into.shape != m.shape:
@@ -252,13 +260,14 @@ def posterior_accumulate(
     if into is not None:
         _check_topics("into", into, x)
     if isinstance(x, ChunkedMatrix):
-        found: Pass = x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, mass=mass)
+        found: Pass = x.posterior_accumulate(m, coef, centre, scale, k, threads, threshold, beta, mass=mass)
         return found._replace(s=_added(found.s, into))
     n, kp = x.shape[0], m.shape[1]
     mass = np.ones(n) if mass is None else np.asarray(mass, np.float64)
     if mass.shape != (n,):
         raise ValueError(f"mass: expected one value for each of {n} documents, got the shape {mass.shape}")
-    row = (np.zeros(n), np.full(n, -1, np.int32), np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
+    top = (np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
+    row = (np.zeros(n), np.full(n, -1, np.int32), *top, np.zeros(n, np.float32))
     if isinstance(x, csr_array):
         nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
 
@@ -268,7 +277,7 @@ def posterior_accumulate(
             _run(
                 pass_chunk,
                 _parts(block.stop - block.start, threads),
-                *(*rows, m, *polynomial, threshold, *lists, *outputs),
+                *(*rows, m, *polynomial, threshold, float(beta), *lists, *outputs),
                 own=list(zip(nk, q, strict=True)),
             )
 
@@ -276,7 +285,8 @@ def posterior_accumulate(
         return Pass(_summed(x, s, threads, score), nk.sum(axis=0), q.sum(axis=0), *row)
     resp = np.zeros((n, kp), m.dtype)
     nk, q = np.zeros((1, kp)), np.zeros((1, kp))
-    pass_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, resp, nk[0], q[0], mass, *row)
+    sums = resp, nk[0], q[0], mass
+    pass_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, threshold, float(beta), *sums, *row)
     return Pass(_added(np.ascontiguousarray(x.T @ resp), into), nk[0], q[0], *row)
 
 

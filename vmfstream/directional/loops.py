@@ -6,7 +6,8 @@ finished products with the rows, of which ``empty`` (N,) tells those without dir
 ``centre``) ``slope``, both (kp,), with the coefficients ``coef`` (order + 1, kp); the k-th row belongs to the power k.
 ``resp`` (N, kp) are responsibilities, of which those below ``threshold`` are dropped; ``mass`` (N,) are weights of
 rows. Written are ``loglik`` (N,) in nats, ``label`` (N,), the sums ``nk`` and ``q`` (kp,) of responsibilities and of
-their squares, and the `TOP` largest responsibilities of every row: ``top`` and ``weight`` (N, TOP).
+their squares, the `TOP` largest responsibilities of every row: ``top`` and ``weight`` (N, TOP), and the probability
+``sure`` (N,) of its label under the inverse temperature ``beta``.
 
 Responsibilities that are not zero are also listed, as topics ``topic`` and values ``share``: those of row i stand from
 ``begin[i, 0]`` to ``begin[i, 1]``, where ``begin`` is (N, 2). ``cuts`` (P - 1,) divide the words into P ranges; the
@@ -100,6 +101,21 @@ def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, fl
     for a in range(count):
         r[active[a]] /= total
     return count, label, best + math.log(total)
+
+
+@njit(cache=True)
+def _sure(score: Any, best: float, beta: float, r: Any, label: int) -> float:
+    """Probability of the label under softmax(beta score); ``r`` are the responsibilities, which are those of 1."""
+    if label < 0:
+        return 0.0
+    if beta == 1.0:
+        return float(r[label])
+    total = 0.0
+    for t in range(len(score)):
+        behind = beta * (score[t] - best)
+        if behind > _NEGLIGIBLE:
+            total += math.exp(behind)
+    return 1.0 / total
 
 
 @njit(cache=True)
@@ -240,6 +256,7 @@ def pass_chunk(
     centre: Any,
     slope: Any,
     threshold: float,
+    beta: float,
     begin: Any,
     topic: Any,
     share: Any,
@@ -250,6 +267,7 @@ def pass_chunk(
     label: Any,
     top: Any,
     weight: Any,
+    sure: Any,
 ) -> None:
     """Score documents and list their responsibilities: those of i from ``begin[i, 0]`` to ``begin[i, 1]``.
 
@@ -269,6 +287,7 @@ def pass_chunk(
                 continue
             best = _score(dots[i - first], coef, centre, slope, score)
             count, label[i], loglik[i] = _softmax(score, best, r, active)
+            sure[i] = _sure(score, best, beta, r, label[i])
             count = _truncate(r, active, count, label[i], threshold)
             _tally(r, active, count, mass[i], nk, q, i, top, weight)
             for a in range(count):
@@ -287,6 +306,7 @@ def pass_of_dots(
     centre: Any,
     slope: Any,
     threshold: float,
+    beta: float,
     resp: Any,
     nk: Any,
     q: Any,
@@ -295,6 +315,7 @@ def pass_of_dots(
     label: Any,
     top: Any,
     weight: Any,
+    sure: Any,
 ) -> None:
     """Do as `pass_chunk` from finished dot products, and write the responsibilities as a matrix."""
     score, r, active = _scratch(coef.shape[1])
@@ -303,6 +324,7 @@ def pass_of_dots(
             continue
         best = _score(dots[i], coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
+        sure[i] = _sure(score, best, beta, r, label[i])
         count = _truncate(r, active, count, label[i], threshold)
         _tally(r, active, count, mass[i], nk, q, i, top, weight)
         for a in range(count):

@@ -5,6 +5,7 @@ What encoders and models are made of is imported when they are built: a thread r
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, fields, replace
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from vmfstream.engine.loop.local_batches import Assigned
     from vmfstream.engine.observers.evaluation import Comparison
     from vmfstream.text.encoders import Encoder
+
+
+KEPT_DOCUMENTS = ("all", "none")
+"""Of which documents a run file keeps what they got on arrival."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class RunSettings:
     stories : whether stories are followed beside the topics, where documents have texts.
     story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
         instead.
+    documents : ``all`` if the run file keeps what every document got, or ``none``.
     model : one of `vmfstream.engine.models.MODELS`.
     rules : settings of the tracker that have no name here, by default those of the program.
     """
@@ -85,6 +91,7 @@ class RunSettings:
     sample: int = 20_000
     stories: bool = True
     story_days: float = 0.0
+    documents: str = "none"
     model: str = "topics"
     rules: TrackerSettings = field(default_factory=TrackerSettings)
 
@@ -101,6 +108,8 @@ class RunSettings:
         ):
             if getattr(self, name) < least:
                 raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}")
+        if self.documents not in KEPT_DOCUMENTS:
+            raise InputError(f"documents: expected {' or '.join(KEPT_DOCUMENTS)}, got {self.documents!r}")
         Slicing.parse(self.slices)
 
     def as_text(self) -> dict[str, str]:
@@ -198,6 +207,7 @@ class RunSettings:
             seed=self.seed,
             ahead=ahead,
             stories=self._stories() if self.stories else None,
+            documents=self.documents == "all",
         )
 
 
@@ -210,6 +220,8 @@ AHEAD = 2**25
 
 _MOST_STORIES = 10_000
 """Living stories where time is counted in days: how many documents come in 8 half-lives is not known."""
+
+log = logging.getLogger(__name__)
 
 _MAY_DIFFER = {"title", "licence", "source", "rules"}
 _RULE = "rule."
@@ -230,6 +242,9 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
         Where the wanted settings, or rules that are wanted other than the program's, would change its meaning.
     """
     old = RunSettings.from_text(stored)
+    if "documents" not in stored and wanted.documents == "all":
+        log.warning("this run file was begun by a version that kept no documents; it goes on without them")
+        wanted = replace(wanted, documents=old.documents)
     if not renamed and wanted.source and old.source and source_name(wanted.source) != source_name(old.source):
         raise InputError(
             f"this run file follows {source_name(old.source)} and cannot go on with {source_name(wanted.source)}; "
@@ -331,7 +346,7 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
     from vmfstream.engine.observers.evaluation import Comparison, Evaluator
     from vmfstream.runfile.memory import MemoryStore
 
-    cut = replace(settings, sample=0, stories=False).engine()
+    cut = replace(settings, sample=0, stories=False, documents="none").engine()
     encoder, model = settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)
     Engine(source, encoder, model, MemoryStore(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)

@@ -59,6 +59,7 @@ class CountSlicedStream:
         return StepInfo(
             np.concatenate([np.zeros(0), *(info.loglik for info in infos)]),
             np.concatenate([np.zeros(0, np.int32), *(info.label for info in infos)]),
+            np.concatenate([np.zeros(0, np.float32), *(info.probability for info in infos)]),
         )
 
     def _read(self, part: Rows) -> StepInfo:
@@ -71,9 +72,11 @@ class CountSlicedStream:
         elif np.any(rows.data if isinstance(rows, csr_array) else rows):
             self.state = tracker.init(self.settings, [], 0, rows)
             resp, loglik = memberships(self.state, rows, self.settings)
-            info = StepInfo(loglik, np.where(resp.any(axis=1), resp.argmax(axis=1), -1).astype(np.int32))
+            label = np.where(resp.any(axis=1), resp.argmax(axis=1), -1).astype(np.int32)
+            info = StepInfo(loglik, label, resp.max(axis=1))
         else:
-            return StepInfo(np.zeros(rows_of(rows)), np.full(rows_of(rows), -1, np.int32))
+            n = rows_of(rows)
+            return StepInfo(np.zeros(n), np.full(n, -1, np.int32), np.zeros(n, np.float32))
         self._keep(part)
         return info
 

@@ -52,7 +52,7 @@ class PartialSums:
 
 
 class Scored(NamedTuple):
-    """Documents one by one: log-densities and strongest topics of all, memberships (M, kp) of the first."""
+    """Documents one by one: what `StepInfo` has of all, memberships (M, kp) of the first."""
 
     info: StepInfo
     resp: Matrix
@@ -73,20 +73,23 @@ def slice_progress(
     return state, SliceProgress(words, state.open.s[words], weight, *rest)
 
 
-def partial_sums(x: Rows, base: Matrix, so_far: SliceProgress, keep: int, threads: int) -> tuple[PartialSums, Scored]:
+def partial_sums(
+    x: Rows, base: Matrix, so_far: SliceProgress, keep: int, threads: int, temperature: float = 1.0
+) -> tuple[PartialSums, Scored]:
     """Score documents under the prediction and what the slice has gathered, and sum them up.
 
     ``x`` are unit rows (N, D), ``base`` (D, kp) is the prediction, ``so_far`` is from `slice_progress`. Memberships are
     returned of the first ``keep`` documents; ``threads`` share the rows.
+    Only the probabilities of the labels depend on the ``temperature``.
     """
     narrow = narrowed(x)
     f, _ = learn(base[narrow.words], _rows(so_far, narrow.words), so_far.weight)
     now = Belief(f, so_far.gamma, so_far.kappa, so_far.log_weights, so_far.lowest_cosine)
-    out = gather(narrow.x, now, threads=threads, keep=keep, poly=so_far.poly)
+    out = gather(narrow.x, now, threads=threads, keep=keep, poly=so_far.poly, beta=1.0 / temperature)
     scored = out.label >= 0
     loglik = float(out.loglik[scored].sum())
     sums = PartialSums(narrow.words, out.s, out.n, rows_of(x), int(np.count_nonzero(scored)), loglik)
-    return sums, Scored(StepInfo(out.loglik, out.label), out.resp)
+    return sums, Scored(StepInfo(out.loglik, out.label, out.probability), out.resp)
 
 
 def added(a: PartialSums, b: PartialSums) -> PartialSums:

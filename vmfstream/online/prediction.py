@@ -23,6 +23,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from vmfstream.bayes.predictive import topic_densities
+from vmfstream.bayes.tempering import tempered
 from vmfstream.directional import kernels
 from vmfstream.directional.bessel import ell
 from vmfstream.directional.kernels import accumulate, posterior_accumulate
@@ -54,6 +55,7 @@ class Belief(NamedTuple):
 class Gathered(NamedTuple):
     """A batch as scored: sums ``s`` (D, kp), ``n`` (kp,), ``loglik``, ``label`` (N,), memberships of the first rows.
 
+    ``probability`` (N,) is that of the label under the inverse temperature asked for, 0 without direction.
     Rows of ``resp`` (keep, kp) sum to one, or to zero without direction; they keep the strongest topics only, the sums
     also those beyond. The label of a document without direction is -1 and its log-density 0.
     """
@@ -63,6 +65,7 @@ class Gathered(NamedTuple):
     resp: Matrix
     loglik: Vector
     label: NDArray[np.int32]
+    probability: NDArray[np.float32]
 
 
 class ScorePolynomial(NamedTuple):
@@ -93,7 +96,7 @@ def posterior(
     """
     poly = score_polynomial(belief) if poly is None else poly
     if poly.error > TOLERANCE:
-        return _exact(x, belief)
+        return _exact(x, belief)[:3]
     out = kernels.posterior(x, belief.f, poly.coef, poly.centre, poly.scale, len(belief.gamma), threads=threads)
     return out.resp, out.loglik, out.label
 
@@ -106,21 +109,25 @@ def gather(
     keep: int | None = None,
     into: Matrix | None = None,
     poly: ScorePolynomial | None = None,
+    beta: float = 1.0,
 ) -> Gathered:
     """Score documents as `score` does and sum them by their memberships, in one pass over the non-zeros.
 
     Memberships are returned for the first ``keep`` documents, or all. The sums are added to ``into``, if it is given.
     With the ``poly`` of a belief, ``x`` and the belief's vectors may be without the words that no document has.
+    Probabilities of labels are those of softmax(``beta`` scores).
     """
     poly = score_polynomial(belief) if poly is None else poly
     if poly.error > TOLERANCE:
-        resp, loglik, label = _exact(x, belief)
+        resp, loglik, label, sure = _exact(x, belief, beta)
         s = accumulate(x, resp, threads=threads)
         s = s if into is None else np.add(into, s, out=into)
-        return Gathered(s, resp.sum(axis=0, dtype=np.float64), resp[:keep], loglik, label)
+        return Gathered(s, resp.sum(axis=0, dtype=np.float64), resp[:keep], loglik, label, sure)
     k, kp = len(belief.gamma), belief.f.shape[1]
-    out = posterior_accumulate(x, belief.f, poly.coef, poly.centre, poly.scale, k, threads=threads, into=into)
-    return Gathered(out.s, out.nk, _memberships(out.top[:keep], out.weight[:keep], kp), out.loglik, out.label)
+    scores = poly.coef, poly.centre, poly.scale, k
+    out = posterior_accumulate(x, belief.f, *scores, threads=threads, into=into, beta=beta)
+    resp = _memberships(out.top[:keep], out.weight[:keep], kp)
+    return Gathered(out.s, out.nk, resp, out.loglik, out.label, out.sure)
 
 
 def lowest_cosine(parts: Sequence[Rows]) -> float:
@@ -206,16 +213,17 @@ def _joint(d: float, gamma: float, kappa: float, lowest: float, u: float) -> flo
     return ell(d, math.sqrt(max(gamma * gamma + kappa * kappa + 2.0 * gamma * kappa * cosine, 0.0)))
 
 
-def _exact(x: Rows, belief: Belief) -> tuple[Matrix, Vector, NDArray[np.int32]]:
-    """Memberships (N, kp), log-density and strongest topic without approximation: N K Bessel functions."""
+def _exact(x: Rows, belief: Belief, beta: float = 1.0) -> tuple[Matrix, Vector, NDArray[np.int32], NDArray[np.float32]]:
+    """Memberships (N, kp), log-density, strongest topic and its probability under ``beta``: N K Bessel functions."""
     scores = topic_densities(x, belief.f, belief.gamma, belief.kappa) + belief.log_weights
     label = scores.argmax(axis=1).astype(np.int32)
+    sure = tempered(scores, beta).max(axis=1).astype(np.float32)
     loglik = softmax_rows(scores, np.ones(len(belief.gamma)), np.zeros(len(belief.gamma)), 1.0)
     resp = np.zeros((len(scores), belief.f.shape[1]), np.float32)
     resp[:, : len(belief.gamma)] = scores
     blank = ~directed(x)
-    resp[blank], loglik[blank], label[blank] = 0.0, 0.0, -1
-    return resp, loglik, label
+    resp[blank], loglik[blank], label[blank], sure[blank] = 0.0, 0.0, -1, 0.0
+    return resp, loglik, label, sure
 
 
 @njit(cache=True)

@@ -21,11 +21,12 @@ class StepInfo(NamedTuple):
     """Scores of one batch before it was learnt.
 
     ``loglik`` (N,) are log-densities in nats relative to the uniform density, ``label`` (N,) the columns of the
-    strongest topics; 0 and -1 for documents without direction.
+    strongest topics, ``probability`` (N,) the probabilities of these; 0, -1 and 0 for documents without direction.
     """
 
     loglik: Vector
     label: NDArray[np.int32]
+    probability: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

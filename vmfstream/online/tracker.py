@@ -86,26 +86,28 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
     return read_only(state)
 
 
-def step(state: TrackState, x: Rows, settings: TrackerSettings, *, donate: bool = False) -> tuple[TrackState, StepInfo]:
+def step(
+    state: TrackState, x: Rows, settings: TrackerSettings, *, donate: bool = False, temperature: float = 1.0
+) -> tuple[TrackState, StepInfo]:
     """Score a batch ``x`` of unit rows (N, D) under the current belief, then add it to the open slice of ``state``.
 
     Makes one pass over the non-zeros; ``settings`` are those of `init`. With ``donate`` the buffers of the given state
     are given away and reused: nothing of the size of the vocabulary is copied, and the given state must not be used
     afterwards (its open slice and belief raise RuntimeError). Without, two matrices of that size are copied. The belief
     of a state from donated steps may lack the last fifth of the slice's documents where batches hold most words; see
-    `vmfstream.online.belief_update.refreshed`.
+    `vmfstream.online.belief_update.refreshed`. Only the probabilities of the labels depend on the ``temperature``.
     """
     if rows_of(x) == 0:
-        return state, StepInfo(np.zeros(0), np.zeros(0, np.int32))
+        return state, StepInfo(np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.float32))
     given, state = state, replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     room = max(settings.slice_limit - state.open.kept_documents, 0)
     belief = current_belief(state, settings)
     if donate:
         _give_away(given)
     s = state.open.s if donate else copied(state.open.s)
-    out = gather(x, belief, threads=settings.threads, keep=room, into=s)
+    out = gather(x, belief, threads=settings.threads, keep=room, into=s, beta=1.0 / temperature)
     opened = state.open.extended(s, state.open.n + out.n, rows_of(x), x[:room] if room else x, out.resp)
-    info = StepInfo(out.loglik, out.label)
+    info = StepInfo(out.loglik, out.label, out.probability)
     if not donate:
         return read_only(refreshed(replace(state, open=opened))), info
     words = few_words(x) if state.in_belief == state.open.documents else None

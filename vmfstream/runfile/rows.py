@@ -80,6 +80,17 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "reason": as_texts(rejection.reason for rejection in commit.rejected),
             "excerpt": as_texts(rejection.excerpt for rejection in commit.rejected),
         }
+    if commit.documents is not None:
+        rows = commit.documents
+        tables["document"] = {
+            "id": as_texts(rows.id),
+            "time": rows.time.view("datetime64[us]"),
+            "slice": np.full(len(rows), report.slice.index),
+            "topic": rows.topic,
+            "probability": rows.probability,
+            "story": rows.story,
+            "novelty": rows.novelty,
+        }
     if commit.stories is not None:
         tables |= _stories(commit.stories)
     if commit.story_events:
@@ -232,12 +243,12 @@ def _floats(values: Sequence[float]) -> NDArray[np.float64]:
 
 def as_texts(values: Iterable[str]) -> NDArray[np.object_]:
     """Return texts as a column; lone surrogates become question marks."""
-    return np.array([_encodable(str(value)) for value in values], dtype=np.object_)
-
-
-def _encodable(text: str) -> str:
-    # half a surrogate pair, which JSON can express and UTF-8 cannot, becomes a question mark
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    texts = list(map(str, values))
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can express and UTF-8 cannot
+        texts = [text.encode("utf-8", "replace").decode() for text in texts]
+    return np.array(texts, dtype=np.object_)
 
 
 def _times(values: Sequence[datetime | None]) -> NDArray[np.datetime64]:

@@ -167,6 +167,15 @@ def add_story_lineage(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table story_event add column evidence double")
 
 
+def add_documents(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep what every document got on arrival."""
+    connection.execute("""
+        create table document(
+            id varchar not null, time timestamp not null, slice integer not null, topic integer not null,
+            probability float, story bigint not null, novelty float);
+    """)
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -180,6 +189,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_stages,
     add_stories,
     add_story_lineage,
+    add_documents,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

@@ -124,6 +124,7 @@ def follow_by_workers(path: str, url: str, until: Position, address: str | None,
         "threads": 1,
         "window": 300,
         "epoch_documents": 2000,
+        "documents": "all",
     } | settings
     store = RunFile(path)
     with executor_of(address, 0) as executor:

@@ -96,6 +96,24 @@ def test_pass(k: int, dtype: type, sparse: bool, threads: int) -> None:
     np.testing.assert_allclose(resp[row, found.top[used]], found.weight[used], rtol=1e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("beta", [1.0, 0.3, 4.0])
+@every
+def test_probabilities_of_labels(k: int, dtype: type, sparse: bool, threads: int, beta: float) -> None:
+    case = Case(k, dtype, sparse=sparse)
+    found = kernels.posterior_accumulate(*case.arguments, threads=threads, beta=beta)
+    x, m, coef, *rest = case.arguments
+    expected = oracles.posterior(x, m, beta * coef, *rest).resp.max(axis=1)
+    np.testing.assert_allclose(found.sure, expected, rtol=1e-3 if dtype is np.float32 else 1e-6)
+    plain = kernels.posterior_accumulate(*case.arguments, threads=threads)
+    for name in ("s", "nk", "q", "loglik", "label", "top", "weight"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
+
+
+def test_an_inverse_temperature_is_above_zero() -> None:
+    with pytest.raises(ValueError, match="beta: expected a number above 0, got 0"):
+        kernels.posterior_accumulate(*Case(3).arguments, beta=0.0)
+
+
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("degree", [0, 2, 5])
 def test_scores_are_polynomials(degree: int, sparse: bool) -> None:

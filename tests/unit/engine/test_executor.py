@@ -27,6 +27,8 @@ from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import VectorEncoder
 
+KEPT: dict[str, Any] = {"epoch_documents": 400, "sample": 200, "documents": True}
+
 
 class Many(InProcess):
     """As many workers as one likes, who hand over copies as processes do."""
@@ -78,18 +80,19 @@ def stream(parts: int = 3) -> Parts:
 
 @pytest.fixture(scope="module")
 def undisturbed() -> MemoryStore:
-    return run(stream(), epoch_documents=400, sample=200)
+    return run(stream(), **KEPT)
 
 
 def test_any_number_of_workers_gives_the_same_run_file(undisturbed: MemoryStore) -> None:
     assert len(closed(undisturbed)) == 4
+    assert sum(len(one.documents or ()) for one in undisturbed.commits) == 1800
     for workers in (2, 5):
-        assert committed(run(stream(), Many(workers), epoch_documents=400, sample=200)) == committed(undisturbed)
+        assert committed(run(stream(), Many(workers), **KEPT)) == committed(undisturbed)
 
 
 def test_lost_workers_leave_no_trace(undisturbed: MemoryStore) -> None:
     weak = Weak({1, 3, 4, 8, 9, 12, 18, 19, 20, 29, 31})
-    assert committed(run(stream(), weak, epoch_documents=400, sample=200)) == committed(undisturbed)
+    assert committed(run(stream(), weak, **KEPT)) == committed(undisturbed)
     assert weak.turns > 50
 
 
@@ -117,7 +120,7 @@ def test_a_run_that_is_stopped_at_any_commit_goes_on_as_if_nothing_had_been(undi
 
     store, engine = Stopped(), None
     for _ in range(len(undisturbed.commits)):
-        engine = ranged(stream(), store, Many(2), epoch_documents=400, sample=200)
+        engine = ranged(stream(), store, Many(2), **KEPT)
         with pytest.raises(KeyboardInterrupt):
             engine.run()
     assert committed(store) == committed(undisturbed)

@@ -10,6 +10,7 @@ import numpy as np
 from vmfstream.records import (
     Arrays,
     Commit,
+    DocumentRows,
     EpochReport,
     Event,
     Rejected,
@@ -123,6 +124,13 @@ def stories(*sizes: tuple[int, int], mark: str = "w") -> StoryRows:
         words=[[(f"{mark}{story}", 0.5) for _ in range(story)] for story, _ in sizes],
         documents=[[(f"id{story}", f"{mark} title", 7, 0.5) for _ in range(story)] for story, _ in sizes],
     )
+
+
+def documents(*ids: str) -> DocumentRows:
+    """Documents whose numbers follow from their places; the first has neither topic nor story."""
+    at = np.arange(len(ids)) - 1
+    numbers = np.where(at < 0, np.nan, at / 8).astype(np.float32)
+    return DocumentRows(ids, at + 60_000_000, at, numbers, at, -numbers)
 
 
 def smoothed(index: int, topics: Sequence[int] = (3, 7), mark: str = "s") -> SmoothedSlice:

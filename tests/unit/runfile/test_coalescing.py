@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.unit.runfile.processes import snapshot
-from tests.unit.runfile.records import commit, smoothed, state, stories
+from tests.unit.runfile.records import commit, documents, smoothed, state, stories
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Sampled, StoryEvent
 from vmfstream.runfile.memory import MemoryStore
@@ -29,8 +29,10 @@ def epochs() -> list[Commit]:
     """Epochs of three slices: smoothed topics are renewed, the sample thinned, and some end no slice."""
     within: dict[str, Any] = {"closed": (), "slice_state": None}
     return [
-        commit(0, sampled=sampled(0, [5, 1, 9]), stories=stories((1, 3), (2, 4)), **within),
-        commit(1, sampled=sampled(0, [2, 8]), smoothed=[smoothed(0, mark="first")]),
+        commit(
+            0, sampled=sampled(0, [5, 1, 9]), stories=stories((1, 3), (2, 4)), documents=documents("a", "b"), **within
+        ),
+        commit(1, sampled=sampled(0, [2, 8]), documents=documents("c"), smoothed=[smoothed(0, mark="first")]),
         commit(2, sampled=sampled(1, [4, 3], {0: 5}), smoothed=[smoothed(0, mark="second"), smoothed(1)]),
         commit(3, sampled=sampled(2, [7]), stories=stories((2, 9), (3, 3), mark="n"), **within),
         commit(
@@ -40,7 +42,7 @@ def epochs() -> list[Commit]:
             story_events=[StoryEvent("burst", 1, 3, 5), StoryEvent("merged", 2, 3, 4, 1, 7.5)],
         ),
         commit(5, sampled=sampled(2, [6], {0: 2, 1: 3}), smoothed=[smoothed(1, mark="third")]),
-        commit(6, **within),
+        commit(6, documents=documents("d"), **within),
     ]
 
 

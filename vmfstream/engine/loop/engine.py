@@ -19,7 +19,16 @@ from vmfstream.engine.loop.settings import Progress as Progress
 from vmfstream.engine.loop.state import EngineState, SliceHook
 from vmfstream.engine.loop.writing import Writer
 from vmfstream.protocols import Live, Model, Source, Store
-from vmfstream.records import Arrays, Checkpoint, Commit, EpochReport, Position, SliceReport, SmoothedSlice
+from vmfstream.records import (
+    Arrays,
+    Checkpoint,
+    Commit,
+    DocumentRows,
+    EpochReport,
+    Position,
+    SliceReport,
+    SmoothedSlice,
+)
 from vmfstream.stages import WRITING, StageClock, timed
 from vmfstream.text.encoders import Encoder
 
@@ -175,6 +184,7 @@ class Engine:
             seconds=self._clock.take(),
             stories=stories,
             story_events=story_events,
+            documents=DocumentRows.joined(epoch.rows) if epoch.rows else None,
         )
 
     def _closed(self, epoch: Epoch) -> tuple[list[SliceReport], list[SmoothedSlice]]:

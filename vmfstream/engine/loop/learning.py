@@ -14,7 +14,7 @@ from vmfstream.engine.loop.sample import Candidates, MostNovel, Packed, Sampling
 from vmfstream.engine.loop.stories import StoryDocuments
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Scores
-from vmfstream.records import Documents
+from vmfstream.records import DocumentRows, Documents
 from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder, WordCounting
 
@@ -36,6 +36,7 @@ class BatchResult:
     loglik : sum of the log-densities of the former, before they were learnt.
     words, oov : words counted, and those of them that have no column.
     stories : the documents for the stories, None if there are none.
+    rows : what the documents got, stories aside; None if that is not wanted.
     """
 
     kept: KeptDocuments
@@ -49,6 +50,7 @@ class BatchResult:
     words: int = 0
     oov: int = 0
     stories: StoryDocuments | None = None
+    rows: DocumentRows | None = None
 
     def merged(self, later: BatchResult, encoder: CountStorage) -> BatchResult:
         """Join with the result of later documents; the counts of both are those of ``encoder``."""
@@ -67,6 +69,7 @@ class BatchResult:
             words=self.words + later.words,
             oov=self.oov + later.oov,
             stories=None if self.stories is None or later.stories is None else self.stories.merged(later.stories),
+            rows=None if self.rows is None or later.rows is None else DocumentRows.joined([self.rows, later.rows]),
         )
 
 
@@ -78,6 +81,7 @@ def learn_batch(
     sampling: Sampling,
     novel: int,
     stories: bool = False,
+    rows: bool = False,
 ) -> BatchResult:
     """Count, encode and score a batch.
 
@@ -89,6 +93,7 @@ def learn_batch(
     sampling : which documents may join the sample.
     novel : most documents that are reported as novel.
     stories : whether the documents are wanted for stories.
+    rows : whether it is wanted what every document got.
     """
     with timed("words"):
         counts = encoder.count(documents)
@@ -105,11 +110,18 @@ def learn_batch(
 
     if score is None:
         unknown = for_stories(np.full(len(documents), -1), np.zeros(len(documents)))
-        return BatchResult(kept, of_kept, [*sample], most, stories=unknown)
+        return BatchResult(
+            kept,
+            of_kept,
+            [*sample],
+            most,
+            stories=unknown,
+            rows=_rows(documents, None) if rows else None,
+        )
     with timed("words"):
-        rows = encoder.encode(counts)
+        x = encoder.encode(counts)
     with timed("scoring"):
-        scores, sums = score(rows, keep)
+        scores, sums = score(x, keep)
     scored = scores.topic >= 0
     most.add(documents, scores.novelty, scores.topic, scored)
     oov, words = encoder.out_of_vocabulary(counts)
@@ -125,4 +137,18 @@ def learn_batch(
         words=words,
         oov=oov,
         stories=for_stories(scores.topic, np.where(scored, scores.novelty, 0.0)),
+        rows=_rows(documents, scores) if rows else None,
     )
+
+
+def _rows(documents: Documents, scores: Scores | None) -> DocumentRows:
+    """Return what documents got, None before the model has begun, without their stories."""
+    n = len(documents)
+    none, nothing = np.full(n, -1), np.full(n, np.nan, np.float32)
+    if scores is None:
+        return DocumentRows(documents.id, documents.time, none, nothing, none, nothing)
+    scored = scores.topic >= 0
+    probability, novelty = (
+        np.where(scored, column, np.nan).astype(np.float32) for column in (scores.probability, scores.novelty)
+    )
+    return DocumentRows(documents.id, documents.time, scores.topic, probability, none, novelty)

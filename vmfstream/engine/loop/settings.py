@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vmfstream.engine.loop.slices import Slicing
-from vmfstream.records import Rejected
+from vmfstream.records import DocumentRows, Rejected
 from vmfstream.stories.settings import StorySettings
 
 
@@ -28,6 +28,7 @@ class EngineSettings:
     sample : most documents of the sample that snapshots are made of; 0 keeps none.
     seed : of the sample.
     stories : those of the stories; None follows none. Streams of vectors without texts have none.
+    documents : whether the run file keeps what every document got.
     ahead : bytes of messages that are read and decoded while earlier ones are learnt, and an epoch is written while the
         next one is learnt; 0 does one thing after the other. The run file is the same.
     """
@@ -47,6 +48,7 @@ class EngineSettings:
     seed: int = 0
     ahead: int = 0
     stories: StorySettings | None = None
+    documents: bool = False
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Epoch:
 
     ``over`` tells that it takes no more, because a document of a later slice came (``next_slice``), the source ended
     (``end``), the user stopped the run (``stopped``), or the linger time passed (``quiet``). ``begun`` tells that the
-    model began in the middle of a slice.
+    model began in the middle of a slice. ``rows`` are what the documents got, batch by batch, where that is kept.
     """
 
     documents: int = 0
@@ -74,6 +76,7 @@ class Epoch:
     stopped: bool = False
     quiet: bool = False
     over: bool = False
+    rows: list[DocumentRows] = field(default_factory=list)
 
     @property
     def messages(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -121,6 +121,8 @@ class EngineState:
         if self.stories is not None and result.stories is not None:
             with timed("stories"):
                 labels = self.stories.learn(result.stories, self.position.slice or 0)
+        if result.rows is not None:
+            epoch.rows.append(result.rows if labels is None else replace(result.rows, story=labels))
         self.buffer.add(result.kept, result.counts)
         for some in result.samples:
             self.sampler.add(some)

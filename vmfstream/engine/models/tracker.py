@@ -41,11 +41,13 @@ class TrackerModel:
     Attributes
     ----------
     state : TrackState, or None before the first fit
+    temperature : that of the probabilities on arrival: fitted at the newest slice end that could tell it, first 1
     """
 
     def __init__(self, settings: TrackerSettings) -> None:
         self.settings = settings
         self.state: TrackState | None = None
+        self.temperature = 1.0
 
     @property
     def begun(self) -> bool:
@@ -87,7 +89,7 @@ class TrackerModel:
         """Score a batch under the current belief, then add it to the open slice."""
         from vmfstream.online import tracker
 
-        self.state, info = tracker.step(self._known(), x, self.settings, donate=donate)
+        self.state, info = tracker.step(self._known(), x, self.settings, donate=donate, temperature=self.temperature)
         return _scores(x, info, self.state.ids, self.state.anchor, self.state.kappa)
 
     def end_epoch(self) -> None:
@@ -124,11 +126,14 @@ class TrackerModel:
         return None if result is None else self._summary(state, result)
 
     def _summary(self, state: TrackState, result: SliceResult) -> SliceSummary:
+        temperature = arrival_temperature(result)
+        if np.isfinite(temperature):
+            self.temperature = temperature
         return SliceSummary(
             predicted=result.predicted,
             persistence=self.settings.persistences[state.leader],
             warm_up=state.warm_up,
-            temperature=arrival_temperature(result),
+            temperature=temperature,
             topics=result.filtered,
             smoothed=result.smoothed,
             resp=result.resp,
@@ -152,7 +157,10 @@ class TrackerModel:
         """Return the state as arrays, none before the first fit."""
         from vmfstream.online.serialization import to_arrays
 
-        return ({}, {}) if self.state is None else to_arrays(self.state)
+        if self.state is None:
+            return {}, {}
+        open_part, slice_part = to_arrays(self.state)
+        return open_part, slice_part | {"temperature": np.array([self.temperature])}
 
     def restore(self, open_part: Arrays, slice_part: Arrays, window: Sequence[Rows], rows: Rows) -> None:
         """Continue from arrays; without those of a state it has not begun."""
@@ -160,11 +168,13 @@ class TrackerModel:
 
         begun = "n" in slice_part
         self.state = from_arrays(open_part, slice_part, window, rows, self.settings) if begun else None
+        if "temperature" in slice_part:  # run files of before documents were kept have none
+            self.temperature = float(slice_part["temperature"][0])
 
     def prediction(self) -> TopicPrediction:
         """Return what workers need during a slice."""
         state = self._known()
-        return TopicPrediction(state.base, state.anchor, state.ids, self.settings.threads)
+        return TopicPrediction(state.base, state.anchor, state.ids, self.settings.threads, self.temperature)
 
     def gathered(self, lowest_cosine: float) -> SliceProgress:
         """Return the sums of the open slice and what scoring needs besides."""
@@ -201,18 +211,19 @@ class TopicSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicPrediction:
-    """What stays the same during a slice: the prediction (D, kp), the anchor (D,), the topics' ids (K,)."""
+    """What stays the same in a slice: the prediction (D, kp), the anchor (D,), ids (K,) of topics, the temperature."""
 
     base: Matrix
     anchor: Matrix
     ids: NDArray[np.int64]
     threads: int
+    temperature: float
 
     def score(self, x: Rows, so_far: SliceProgress, keep: int) -> tuple[Scores, TopicSums]:
         """Score documents under the belief at the begin of an epoch, and sum them."""
         from vmfstream.online.partial_sums import partial_sums
 
-        words, scored = partial_sums(x, self.base, so_far, keep, self.threads)
+        words, scored = partial_sums(x, self.base, so_far, keep, self.threads, self.temperature)
         return _scores(x, scored.info, self.ids, self.anchor, so_far.kappa), TopicSums(words, scored.resp)
 
 
@@ -220,7 +231,7 @@ def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kap
     from vmfstream.online.reading import novelty_of
 
     topic = np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)
-    return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info))
+    return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info), info.probability)
 
 
 def arrival_temperature(result: SliceResult) -> float:

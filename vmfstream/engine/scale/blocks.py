@@ -80,6 +80,7 @@ class SliceTask:
     prediction : scores documents; None before the model has begun, when documents are only counted.
     novel : most novel documents of a block to return.
     stories : whether the documents themselves are to be returned, for the stories, which the driver follows.
+    rows : whether it is to be returned what every document got.
     """
 
     slicing: Slicing
@@ -89,6 +90,7 @@ class SliceTask:
     prediction: Prediction | None
     novel: int
     stories: bool = False
+    rows: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +165,8 @@ def learn_block(
             )
         documents, refused = separated(one.documents, decided.decision, task.slicing, task.slice)
         rejected += refused
-        results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, task.stories))
+        wanted = {"stories": task.stories, "rows": task.rows}
+        results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, **wanted))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])
     return BlockResult(packed, encoder.tally(task.encoder_state), rejected)

@@ -238,6 +238,7 @@ class RangedBatches:
             prediction=_distributed(state.model).prediction() if state.model.begun else None,
             novel=self._settings.novel_documents,
             stories=state.stories is not None,
+            rows=self._settings.documents,
         )
 
     def _admitted(self, seen: Sequence[RangeSummary], state: EngineState, epoch: Epoch) -> list[RangeDecision]:

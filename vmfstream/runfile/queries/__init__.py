@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, kept
-from vmfstream.runfile.queries.documents import Documents, NovelFrame, RejectedFrame, Rejections, RepresentativeFrame
+from vmfstream.runfile.queries.documents import (
+    DocumentFrame,
+    Documents,
+    NovelFrame,
+    RejectedFrame,
+    Rejections,
+    RepresentativeFrame,
+)
 from vmfstream.runfile.queries.progress import Counts, EpochFrame, Newest, OpenSlice, Progress, RunStatus
 from vmfstream.runfile.queries.snapshots import SnapshotFrame, Snapshots, SnapshotTopicFrame, SnapshotWordFrame
 from vmfstream.runfile.queries.stories import (
@@ -41,6 +48,7 @@ __all__ = [
     "Bools",
     "ClosedSlice",
     "Counts",
+    "DocumentFrame",
     "EpochFrame",
     "EventFrame",
     "Floats",

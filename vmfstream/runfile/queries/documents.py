@@ -1,10 +1,25 @@
-"""Queries of single documents: representative and novel ones, and rejected messages."""
+"""Queries of single documents: all as they were labelled, representative and novel ones, and rejected messages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 
-from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times
+from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times, unmasked
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentFrame:
+    """Documents as they were labelled on arrival, see `vmfstream.records.DocumentRows`, with the numbers of slices."""
+
+    id: Texts
+    time: Times
+    slice: Ints
+    topic: Ints
+    probability: Floats
+    story: Ints
+    novelty: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +78,43 @@ class Rejections:
 
 class Documents(RunFileQueries):
     """Queries of single documents."""
+
+    def documents(
+        self,
+        *,
+        topic: int | None = None,
+        story: int | None = None,
+        slice: int | None = None,
+        since: datetime | None = None,
+        newest: bool = False,
+        limit: int | None = None,
+    ) -> DocumentFrame:
+        """Return documents as they were labelled on arrival, in the order in which they were learnt.
+
+        Parameters
+        ----------
+        topic : that of the documents.
+        story : theirs, or the one that theirs was merged into.
+        slice : number of the slice with which they were learnt.
+        since : earliest time of a document, without a time zone in UTC.
+        newest : the last ones first.
+        limit : most documents.
+        """
+        merged = """
+            with recursive part(story) as (
+                select $2::bigint union
+                select event.story from story_event event join part on event.other = part.story
+                where event.kind = 'merged')
+            select story from part"""
+        query = f"""
+            from document where ($1 is null or topic = $1) and ($2 is null or story in ({merged}))
+                and ($3 is null or slice = $3) and ($4 is null or time >= $4)
+            order by rowid {"desc" if newest else ""} limit $5"""
+        return self._frame(DocumentFrame, query, [topic, story, slice, since, limit])
+
+    def labels_of_documents(self, kind: Literal["topic", "story"]) -> Ints:
+        """Return the different topics, or stories, that documents got on arrival."""
+        return unmasked(self._columns(f"select distinct {kind} from document where {kind} >= 0 order by 1", ())[0])
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
         """Return the most representative documents, of all topics or of one."""

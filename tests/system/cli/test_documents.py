@@ -1,0 +1,91 @@
+"""The command that lists documents as they were labelled on arrival."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.system.cli.given import COMMAND, Run, lines, write
+
+
+@pytest.fixture
+def replayed(run: Run, good: Path, tmp_path: Path) -> Path:
+    """Return the run file of a replay, one of whose texts has no words and whose story 1 was merged into 0."""
+    write(good, [*lines(), {"id": "\x1b[31mred", "time": "2004", "text": "...", "title": "Nothing"}])
+    path = tmp_path / "replayed.duckdb"
+    assert run("replay", good, *COMMAND, "--out", path)[0] == 0
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("insert into story_event values (2003, 9, 'merged', 1, 40, 0, 8.5)")
+    return path
+
+
+def asked(run: Run, *given: object) -> list[dict[str, object]]:
+    code, out, err = run("documents", *given, "--format", "jsonl")
+    assert code == 0, err
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_documents_come_in_the_order_in_which_they_were_learnt(run: Run, replayed: Path) -> None:
+    rows = asked(run, replayed)
+    assert [row["id"] for row in rows] == [*(f"d{i}" for i in range(120)), "\x1b[31mred"]
+    first, known, blank = rows[0], rows[60], rows[-1]
+    assert first == first | {"time": "2001-01-01T00:00:00", "slice": "2001", "topic": None, "probability": None}
+    assert known["topic"] in (0, 1, 2)
+    assert 0.5 < float(str(known["probability"])) <= 1.0
+    assert float(str(known["novelty"])) < 0.0
+    assert blank == blank | {"topic": None, "story": None, "novelty": None}
+    assert [row["story"] for row in rows[:4]] == [0, 1, 2, 0]
+
+
+def test_documents_are_chosen_by_topic_story_slice_and_date(run: Run, replayed: Path) -> None:
+    rows = asked(run, replayed)
+    topic = rows[60]["topic"]
+    assert asked(run, replayed, "--topic", topic) == [row for row in rows if row["topic"] == topic]
+    assert asked(run, replayed, "--story", 2) == [row for row in rows if row["story"] == 2]
+    assert asked(run, replayed, "--story", 0) == [row for row in rows if row["story"] in (0, 1)]
+    assert asked(run, replayed, "--slice", "2002") == rows[30:60]
+    assert asked(run, replayed, "--since", "2003-01-01", "--limit", 7) == rows[60:67]
+
+
+def test_the_table_has_the_newest_first_and_csv_has_all(run: Run, replayed: Path) -> None:
+    code, out, _ = run("documents", replayed)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("d")] == [
+        f"d{i}" for i in range(119, 90, -1)
+    ]
+    assert "\x1b" not in out
+    code, out, _ = run("documents", replayed, "--format", "csv")
+    assert code == 0
+    table = list(csv.DictReader(out.splitlines()))
+    assert [row["id"] for row in table] == [row["id"] for row in asked(run, replayed)]
+    assert (table[0]["topic"], table[-1]["story"]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--topic", 77), "no document got the topic 77 on arrival; there are: 0, 1, 2"),
+        (("--story", 77), "no document got the story 77 on arrival; there are: 0, 1, 2"),
+        (("--slice", "1999"), "there is no slice '1999'; there are: from 2001 to 2004"),
+        (("--since", "tomorrow"), "--since: expected a date, such as 2013-11-04, got 'tomorrow'"),
+        (("--format", "xml"), "--format: expected table, csv or jsonl, got 'xml'"),
+    ],
+)
+def test_what_there_is_not_is_told(run: Run, replayed: Path, given: tuple[object, ...], says: str) -> None:
+    code, _, err = run("documents", replayed, *given)
+    assert code == 1
+    assert says in err
+
+
+def test_a_run_file_without_them_says_how_to_get_them(run: Run, run_file: Path, good: Path, tmp_path: Path) -> None:
+    code, _, err = run("documents", run_file)
+    assert code == 1
+    assert "does not keep its documents" in err
+    assert "write a new run file with --documents all" in err
+    path = tmp_path / "kept.duckdb"
+    assert run("run", good, *COMMAND, "--documents", "all", "--out", path)[0] == 0
+    assert len(asked(run, path)) == 120
