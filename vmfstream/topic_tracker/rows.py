@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.records import Commit, SliceReport, StoryRows, TopicRows
+from vmfstream.records import Commit, DocumentRows, SliceReport, StoryRows, TopicRows
 from vmfstream.runfile.queries import trend_word
 
 _EVENT_FIELDS = ("kind", "topic", "other", "value", "evidence", "chance")
@@ -57,6 +57,24 @@ def rows_of_novel_documents(commits: Sequence[Commit]) -> list[dict[str, Any]]:
         if (most := report.novel) is not None
         for id, title, novelty, topic in zip(most.id, most.title, most.novelty, most.topic, strict=True)
     ]
+
+
+def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
+    """Return what documents got on arrival, in order, as columns."""
+    parts = [(one.epoch.slice.label, one.documents) for one in commits if one.documents is not None]
+    whole, real = np.zeros(0, np.int64), np.zeros(0, np.float32)
+    nothing = DocumentRows([], whole, whole, real, whole, real)
+    rows = DocumentRows.joined([nothing, *(part for _, part in parts)])
+    labels = np.array([label for label, _ in parts], np.object_)
+    return {
+        "id": np.array(rows.id, np.object_),
+        "time": rows.time.view("datetime64[us]"),
+        "slice": np.repeat(labels, [len(part) for _, part in parts]),
+        "topic": rows.topic,
+        "probability": rows.probability,
+        "story": rows.story,
+        "novelty": rows.novelty,
+    }
 
 
 def rows_of_stories(

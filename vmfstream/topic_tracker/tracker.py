@@ -29,6 +29,7 @@ from vmfstream.runfile.memory import MemoryStore
 from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
 from vmfstream.topic_tracker.rows import (
     closed_slices,
+    columns_of_documents,
     rows_of_events,
     rows_of_novel_documents,
     rows_of_stories,
@@ -48,6 +49,7 @@ _DOMAINS: dict[str, Domain] = {
     "refit_budget": Number(0.0, closed="both"),
     "stories": Flag(),
     "story_days": Number(0.0),
+    "documents": Flag(),
 }
 
 
@@ -77,6 +79,8 @@ class TopicTracker:
     story_days : float
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
+    documents : bool
+        Keep what every document got on arrival, see `documents`: about 100 bytes each.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.
 
@@ -115,6 +119,7 @@ class TopicTracker:
         refit_budget: float = math.inf,
         stories: bool = True,
         story_days: float = 0.0,
+        documents: bool = True,
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:
@@ -130,6 +135,7 @@ class TopicTracker:
             "refit_budget": refit_budget,
             "stories": stories,
             "story_days": story_days,
+            "documents": documents,
         }
         _check(self._given)
         self._run = RunSettings(
@@ -144,13 +150,14 @@ class TopicTracker:
             sample=0,
             stories=stories,
             story_days=story_days,
+            documents="all" if documents else "none",
         )
         self._begin(MemoryStore())
 
     def _begin(self, store: MemoryStore) -> None:
         """Follow texts into a store, from where it stands, under the rules that it was begun with."""
         stored = RunSettings.from_text(store.settings(self._run.as_text()))
-        self._run = replace(self._run, rules=stored.rules)
+        self._run = replace(self._run, rules=stored.rules, documents=stored.documents)
         self._track = self._run.tracker()
         self._store, checkpoint = store, store.resume()
         self._source = ManualSource(0 if checkpoint is None else checkpoint.position.get(PART, 0))
@@ -446,6 +453,32 @@ class TopicTracker:
         label = self._run.engine().slices.slice
         return rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents)
 
+    def documents(self) -> dict[str, NDArray[Any]]:
+        """Return what every document got on arrival, as columns, in the order in which they were learnt.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            ``id``, ``time`` (UTC), ``slice`` (label of the slice with which it was learnt), ``topic`` (-1 for none, as
+            before the first topics), ``probability`` (of the topic, calibrated by the temperature of the slice before),
+            ``story`` (-1 for none) and ``novelty`` (as of `novelty`); the numbers are NaN without a topic.
+
+        Raises
+        ------
+        InputError
+            If the tracker was made with ``documents=False``, or saved by a version that kept none.
+
+        Examples
+        --------
+        >>> tracker = TopicTracker(topics=2, slices="year").learn(["cat fur paw", "ship sea harbour"] * 9, 2001)
+        >>> columns = tracker.learn(["sea ship"], 2002, ["new"]).documents()
+        >>> columns["id"][-1], columns["slice"][-1], columns["story"][[1, -1]].tolist()
+        ('new', '2002', [1, 1])
+        """
+        if self._run.documents != "all":
+            raise InputError("this tracker keeps no documents; make one with documents=True")
+        return columns_of_documents(self._store.commits)
+
     def novel(self) -> list[dict[str, Any]]:
         """Return the first stories of each closed slice, then its most novel other documents, at most 20.
 
@@ -513,6 +546,7 @@ class TopicTracker:
             refit_budget=run.refit_budget,
             stories=run.stories,
             story_days=run.story_days,
+            documents=run.documents == "all",
         )
         made._begin(store)
         return made

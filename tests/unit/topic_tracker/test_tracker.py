@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -223,3 +224,33 @@ def test_words_that_are_kept() -> None:
         tracker.learn(texts[:20] + TEXTS[20:], 2001).finish()
         words = {word for row in tracker.topics(words=60) for word, _ in row["words"]}
         assert ("the" in words) == there
+
+
+# --- what every document got
+
+
+def test_documents_are_columns_that_survive_saving(tmp_path: Path) -> None:
+    texts = ["cat fur paw claw", "ship sea harbour port"] * 20
+    tracker = TopicTracker(topics=2, slices="year")
+    assert {name: len(column) for name, column in tracker.documents().items()} == dict.fromkeys(
+        ("id", "time", "slice", "topic", "probability", "story", "novelty"), 0
+    )
+    tracker.learn(texts, 2001, [f"a{i}" for i in range(40)]).learn(texts, 2002, [f"b{i}" for i in range(40)])
+    found = tracker.documents()
+    assert found["id"].tolist() == [f"{name}{i}" for name in "ab" for i in range(40)]
+    assert found["slice"].tolist() == ["2001"] * 40 + ["2002"] * 40
+    assert found["time"][[0, 79]].astype("datetime64[Y]").astype(str).tolist() == ["2001", "2002"]
+    assert found["topic"][:40].tolist() == [-1] * 40
+    assert sorted({*found["topic"][40:].tolist()}) == [0, 1]
+    assert found["story"][40:].tolist() == tracker.story_labels.tolist()
+    tracker.save(tmp_path / "tracker.duckdb")
+    for other in (TopicTracker.load(tmp_path / "tracker.duckdb"), pickle.loads(pickle.dumps(tracker))):
+        for name, column in other.documents().items():
+            np.testing.assert_array_equal(column, found[name])
+    assert len(TopicTracker.load(tmp_path / "tracker.duckdb").learn(texts, 2003).documents()["id"]) == 120
+
+
+def test_a_tracker_without_documents_says_so() -> None:
+    tracker = TopicTracker(topics=2, documents=False).learn(["cat fur", "ship sea"] * 9, 2001)
+    with pytest.raises(InputError, match="keeps no documents; make one with documents=True"):
+        tracker.documents()
