@@ -27,6 +27,7 @@ COMMANDS = (
     "dashboard",
     "export",
     "show",
+    "documents",
     "report",
     "snapshot",
     "corpora",

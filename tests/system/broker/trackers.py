@@ -49,7 +49,7 @@ def follow_topic(path: str, url: str, until: Position | None, settings: dict[str
     from vmfstream.runfile.writer import RunFile
 
     given: dict[str, Any] = {"topics": 3, "slices": "5000", "threads": 1, "window": 300, "epoch_documents": 1000}
-    given |= settings
+    given |= {"documents": "all"} | settings
     linger = given.pop("linger", None)
     source = open_source(url, **given.pop("source", {}))
     end = None if until is None else sum(until.values())
