@@ -80,7 +80,8 @@ class TopicTracker:
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
     documents : bool
-        Keep what every document got on arrival, see `documents`: about 100 bytes each.
+        Keep what every document got on arrival, see `documents`. That takes some 100 bytes of memory each, however many
+        there are; without, memory does not grow with the stream.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.
 
@@ -119,7 +120,7 @@ class TopicTracker:
         refit_budget: float = math.inf,
         stories: bool = True,
         story_days: float = 0.0,
-        documents: bool = True,
+        documents: bool = False,
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:
@@ -466,11 +467,12 @@ class TopicTracker:
         Raises
         ------
         InputError
-            If the tracker was made with ``documents=False``, or saved by a version that kept none.
+            If the tracker was not made with ``documents=True``, or saved by a version that kept none.
 
         Examples
         --------
-        >>> tracker = TopicTracker(topics=2, slices="year").learn(["cat fur paw", "ship sea harbour"] * 9, 2001)
+        >>> tracker = TopicTracker(topics=2, slices="year", documents=True)
+        >>> _ = tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001)
         >>> columns = tracker.learn(["sea ship"], 2002, ["new"]).documents()
         >>> columns["id"][-1], columns["slice"][-1], columns["story"][[1, -1]].tolist()
         ('new', '2002', [1, 1])

@@ -231,7 +231,7 @@ def test_words_that_are_kept() -> None:
 
 def test_documents_are_columns_that_survive_saving(tmp_path: Path) -> None:
     texts = ["cat fur paw claw", "ship sea harbour port"] * 20
-    tracker = TopicTracker(topics=2, slices="year")
+    tracker = TopicTracker(topics=2, slices="year", documents=True)
     assert {name: len(column) for name, column in tracker.documents().items()} == dict.fromkeys(
         ("id", "time", "slice", "topic", "probability", "story", "novelty"), 0
     )
@@ -251,6 +251,6 @@ def test_documents_are_columns_that_survive_saving(tmp_path: Path) -> None:
 
 
 def test_a_tracker_without_documents_says_so() -> None:
-    tracker = TopicTracker(topics=2, documents=False).learn(["cat fur", "ship sea"] * 9, 2001)
+    tracker = TopicTracker(topics=2).learn(["cat fur", "ship sea"] * 9, 2001)
     with pytest.raises(InputError, match="keeps no documents; make one with documents=True"):
         tracker.documents()
