@@ -117,6 +117,8 @@ def _topics_found(found: int, most: int, documents: int) -> str:
         return "no topics: too few documents share words"
     if documents < 2 * most:  # a first fit has at most half as many
         return f"topics: {found:,}; {documents:,} documents are too few for {most:,}, each of which needs at least two"
+    if found > most:  # dormant ones keep their numbers
+        return f"topics: {found:,}, of which at most {most:,} are active"
     return f"topics: {found:,} of at most {most:,}"
 
 

@@ -1,0 +1,32 @@
+"""What a run says at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from vmfstream.cli.console import conclude
+
+
+@pytest.mark.parametrize(
+    ("found", "documents", "said"),
+    [
+        (3, 900, "topics: 3 of at most 16"),
+        (18, 900, "topics: 18, of which at most 16 are active"),
+        (9, 20, "topics: 9; 20 documents are too few for 16, each of which needs at least two"),
+        (0, 20, "no topics: too few documents share words"),
+    ],
+)
+def test_the_number_of_topics_is_told(
+    capsys: pytest.CaptureFixture[str], found: int, documents: int, said: str
+) -> None:
+    model = SimpleNamespace(ids=list(range(found)))
+    engine: Any = SimpleNamespace(
+        finished=True, documents=documents, rejected=0, epoch=0, state=SimpleNamespace(model=model)
+    )
+    stop: Any = None
+    conclude(engine, Path("run.duckdb"), None, stop, topics=16)
+    assert capsys.readouterr().out.splitlines()[-1] == said
