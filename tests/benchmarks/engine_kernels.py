@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from tests.benchmarks.engine_passes import FITTED, Clock, Pass, fitted
 from vmfstream.directional import kernels, loops
 from vmfstream.directional import simd as lanes
-from vmfstream.online.belief_update import current_belief
+from vmfstream.online.belief import current_belief
 
 
 def bare(first: csr_array, batches: list[csr_array], k: int, threads: int) -> Pass:

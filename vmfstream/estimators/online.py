@@ -17,7 +17,7 @@ from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of, occupied_first, renumbered
 from vmfstream.estimators.features import NamedFeatures, finite_numbers
 from vmfstream.estimators.parameters import Domain, Either, Nothing, Number, Whole
-from vmfstream.online.belief_update import up_to_date
+from vmfstream.online.belief import up_to_date
 from vmfstream.online.count_sliced import CountSlicedStream
 from vmfstream.online.state import TrackerSettings, TrackState
 

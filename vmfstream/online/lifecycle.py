@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import pdtr
 
 from vmfstream.mixtures.columns import directed
+from vmfstream.online.belief import Belief, score
 from vmfstream.online.births import Group, ScoredDocuments, find_groups, new_topic_log_density
 from vmfstream.online.drift import with_arrival_gains
 from vmfstream.online.mergers import merge_pair, most_likely_pair
-from vmfstream.online.prediction import Belief, score
 from vmfstream.online.settings import DormancySettings, TrackerSettings
 from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector
 from vmfstream.online.topic_pairs import TopicPairs

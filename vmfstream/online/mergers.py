@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering
-from vmfstream.online.belief_update import belief_of
-from vmfstream.online.prediction import score
+from vmfstream.online.belief import belief_of, score
 from vmfstream.online.state import TrackerSettings, TrackState, Vector
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_topics_merged

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.bayes.temporal.word_sums import narrowed
-from vmfstream.online.belief_update import current_belief, refreshed
-from vmfstream.online.prediction import Belief, ScorePolynomial, gather, score_polynomial
+from vmfstream.online.belief import Belief, ScorePolynomial, current_belief, gather, refreshed, score_polynomial
 from vmfstream.online.results import StepInfo
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Vector, read_only, rows_of
 

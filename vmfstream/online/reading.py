@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from vmfstream.bayes.predictive import topic_densities
 from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.online import filtering
-from vmfstream.online.belief_update import current_belief, predicted_belief, up_to_date
+from vmfstream.online.belief import current_belief, lowest_cosine, posterior, predicted_belief, score, up_to_date
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.hindsight import as_it_was, begun
-from vmfstream.online.prediction import lowest_cosine, posterior, score
 from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from vmfstream.directional.kernels import dots
 from vmfstream.mixtures.columns import column_norms
+from vmfstream.online.belief import Belief
 from vmfstream.online.drift import drift_angles
-from vmfstream.online.prediction import Belief
 from vmfstream.online.state import Matrix, Rows, TrackState, Vector
 from vmfstream.records import Event
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vmfstream.online.belief_update import with_prediction
+from vmfstream.online.belief import with_prediction
 from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.state import Arrays, Lifecycle, OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, rows_of
 

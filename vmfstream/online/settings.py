@@ -1,7 +1,7 @@
 """Everything that decides what a tracker finds, with units: what a user chooses, and the rules that it is judged by.
 
 Bounds on memory (`vmfstream.online.slice_end.WINDOW_BYTES`) and numerical tolerances
-(`vmfstream.online.prediction.TOLERANCE`) are no rules and stay where they are used.
+(`vmfstream.online.belief.TOLERANCE`) are no rules and stay where they are used.
 """
 
 from __future__ import annotations

@@ -14,13 +14,22 @@ from vmfstream.bayes.factors.directions import expected_cosines
 from vmfstream.bayes.temporal.word_sums import SliceSums, narrowed
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import filtering, lifecycle
-from vmfstream.online.belief_update import belief_of, predicted_belief, refreshed, up_to_date, with_prediction
+from vmfstream.online.belief import (
+    TOLERANCE,
+    belief_of,
+    lowest_cosine,
+    posterior,
+    predicted_belief,
+    refreshed,
+    score_polynomial,
+    up_to_date,
+    with_prediction,
+)
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
 from vmfstream.online.hindsight import as_it_was, begun, with_holders, without_oldest
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
-from vmfstream.online.prediction import TOLERANCE, lowest_cosine, posterior, score_polynomial
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
 from vmfstream.online.state import (

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from vmfstream.directional.kernels import accumulate, copied, padded
 from vmfstream.online import lifecycle
-from vmfstream.online.belief_update import current_belief, few_words, refreshed, update, with_prediction
+from vmfstream.online.belief import current_belief, few_words, gather, lowest_cosine, refreshed, update, with_prediction
 from vmfstream.online.filtering import counts
-from vmfstream.online.prediction import gather, lowest_cosine
 from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.results import SliceResult as SliceResult
 from vmfstream.online.results import StepInfo as StepInfo
@@ -95,7 +94,7 @@ def step(
     are given away and reused: nothing of the size of the vocabulary is copied, and the given state must not be used
     afterwards (its open slice and belief raise RuntimeError). Without, two matrices of that size are copied. The belief
     of a state from donated steps may lack the last fifth of the slice's documents where batches hold most words; see
-    `vmfstream.online.belief_update.refreshed`. Only the probabilities of the labels depend on the ``temperature``.
+    `vmfstream.online.belief.refreshed`. Only the probabilities of the labels depend on the ``temperature``.
     """
     if rows_of(x) == 0:
         return state, StepInfo(np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.float32))

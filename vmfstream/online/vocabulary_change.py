@@ -14,7 +14,7 @@ from vmfstream.directional.bessel import bessel_ratio, inv_bessel_ratio
 from vmfstream.directional.kernels import accumulate, zeros
 from vmfstream.mixtures.columns import column_norms, directed
 from vmfstream.online import filtering
-from vmfstream.online.belief_update import with_prediction
+from vmfstream.online.belief import with_prediction
 from vmfstream.online.filtering import counts
 from vmfstream.online.state import (
     Lifecycle,

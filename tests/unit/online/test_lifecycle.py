@@ -19,9 +19,8 @@ from tests.unit.online.streams import LIVING, PLAIN, Story, assert_same, begun, 
 from tests.unit.online.test_state import through_a_file
 from vmfstream.directional.bessel import log_partition
 from vmfstream.online import lifecycle, mergers, slice_end, tracker
-from vmfstream.online.belief_update import with_prediction
+from vmfstream.online.belief import Belief, score, with_prediction
 from vmfstream.online.births import new_topic_log_density
-from vmfstream.online.prediction import Belief, score
 from vmfstream.online.reading import novelty
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, columns_of

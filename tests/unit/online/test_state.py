@@ -11,7 +11,7 @@ import pytest
 from tests.unit.online.streams import LIVING, PLAIN, assert_same, begun, drifting, empty, learn, sparse, texts
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import tracker
-from vmfstream.online.belief_update import refreshed
+from vmfstream.online.belief import refreshed
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.slice_end import close, judge
 from vmfstream.online.state import Arrays, Rows, TrackerSettings, TrackState, rows_of, stack

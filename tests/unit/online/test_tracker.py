@@ -34,7 +34,7 @@ from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.online import filtering, tracker
-from vmfstream.online.belief_update import up_to_date
+from vmfstream.online.belief import up_to_date
 from vmfstream.online.reading import (
     current,
     memberships,

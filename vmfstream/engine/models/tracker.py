@@ -95,7 +95,7 @@ class TrackerModel:
     def end_epoch(self) -> None:
         """Make the belief anew from the sums, as it is made when a state is restored."""
         if self.state is not None:
-            from vmfstream.online.belief_update import refreshed
+            from vmfstream.online.belief import refreshed
 
             self.state = refreshed(self.state)
 

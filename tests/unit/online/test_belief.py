@@ -12,8 +12,8 @@ from vmfstream.bayes.predictive import predictive, topic_densities
 from vmfstream.bayes.temporal.chain import next_slice_density
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import accumulate
-from vmfstream.online import prediction
-from vmfstream.online.prediction import TOLERANCE, Belief, gather, score, score_polynomial
+from vmfstream.online import belief as beliefs
+from vmfstream.online.belief import TOLERANCE, Belief, gather, score, score_polynomial
 
 COSINES = np.array([1e-4, 0.01, 0.1, 0.3, 0.5, 0.8, 0.95, 0.999, 0.9999])
 
@@ -122,7 +122,7 @@ def test_sums_do_not_depend_on_how_a_slice_is_cut(kappa: float, kind: str, monke
     x = texts(slices=1)[0] if kind == "csr" else texts(slices=1)[0].toarray()
     b = belief(300, kappa, np.array([50.0, kappa, 300.0]), 0.0)
     for tolerance in (TOLERANCE, -1.0):  # by polynomials, and by the exact densities
-        monkeypatch.setattr(prediction, "TOLERANCE", tolerance)
+        monkeypatch.setattr(beliefs, "TOLERANCE", tolerance)
         whole = gather(x, b, threads=2)
         parts = [gather(x[low : low + 7], b, threads=2) for low in range(0, 40, 7)]
         assert np.concatenate([p.label for p in parts]).tolist() == whole.label.tolist()
@@ -152,7 +152,7 @@ def test_rows_without_direction_count_nowhere(monkeypatch: pytest.MonkeyPatch) -
     x[[3, 5]] = 0.0
     b = belief(300, 30.0, np.array([50.0, 70.0, 60.0]), 0.0)
     for tolerance in (TOLERANCE, -1.0):
-        monkeypatch.setattr(prediction, "TOLERANCE", tolerance)
+        monkeypatch.setattr(beliefs, "TOLERANCE", tolerance)
         for rows in (x, sparse(x)):
             out = gather(rows, b, threads=2)
             assert np.flatnonzero(out.label < 0).tolist() == [3, 5]
