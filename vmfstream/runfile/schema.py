@@ -6,7 +6,8 @@ Only small tables carry an index. Rows of an epoch or a slice are kept unique by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -193,6 +194,9 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
+FINGERPRINT = "c64cfe66e69c17df"
+"""That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
+
 
 def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Bring the file to the program's format, each missing step in one transaction with its record.
@@ -277,6 +281,45 @@ def stored_format(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
             "update vmfstream to open it"
         )
     return stored
+
+
+def verify(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Refuse a file of the program's format whose tables are not those that the migrations make.
+
+    A run file may come from somebody else: a view or a column of another kind in place of a table would be read as if a
+    run had written it. Tables beside the expected ones are no matter.
+
+    Raises
+    ------
+    InputError
+        If a table is missing, is a view, or has other columns.
+    """
+    found = _columns(connection)
+    if fingerprint(found) == FINGERPRINT:
+        return
+    with duckdb.connect() as fresh:
+        for migrate in MIGRATIONS:
+            migrate(fresh)
+        expected = _columns(fresh)
+    for table in sorted({name for name, _, _ in expected}):
+        wanted, there = ([f"{column} {kind}" for name, column, kind in of if name == table] for of in (expected, found))
+        if not there:
+            raise InputError(f"{path} is no run file as vmfstream writes it: {table} is missing, or not a table")
+        if set(wanted) != set(there):
+            differing = ", ".join(sorted(set(wanted) ^ set(there)))
+            raise InputError(f"{path} is no run file as vmfstream writes it: the table {table} differs in {differing}")
+
+
+def fingerprint(columns: Sequence[tuple[str, str, str]]) -> str:
+    """Return a short digest of (table, column, type) of all columns, in any order."""
+    return hashlib.sha256(repr(sorted(columns)).encode()).hexdigest()[:16]
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
+    """Return (table, column, type) of all columns of tables, not of views."""
+    return connection.execute("""
+        select table_name, column_name, data_type from duckdb_columns() columns semi join duckdb_tables() tables
+        using (table_oid) where not columns.internal and table_name not in ('meta', 'migration')""").fetchall()
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:

@@ -8,7 +8,7 @@ import duckdb
 
 from vmfstream.errors import FormatVersion, InputError, StoreLocked
 from vmfstream.runfile.connection import connected, explain
-from vmfstream.runfile.schema import MIGRATIONS, prepare, stored_format
+from vmfstream.runfile.schema import MIGRATIONS, prepare, stored_format, verify
 
 
 def upgrade(path: Path, timeout: float) -> None:
@@ -24,7 +24,7 @@ def upgrade(path: Path, timeout: float) -> None:
     Raises
     ------
     InputError
-        If there is no run file at ``path``.
+        If there is no run file at ``path``, or its tables are not those of its format.
     FormatVersion
         If the format is newer than the program's, or older and the file cannot be written.
     StoreLocked
@@ -32,12 +32,14 @@ def upgrade(path: Path, timeout: float) -> None:
     """
     with connected(path, read_only=True, timeout=timeout) as connection:
         stored = stored_format(connection, path)
-    if stored == len(MIGRATIONS):
-        return
+        if stored == len(MIGRATIONS):
+            verify(connection, path)
+            return
     older = f"the run file {path} has format {stored}, this program reads format {len(MIGRATIONS)}"
     try:
         with connected(path, read_only=False, timeout=timeout) as connection:
             prepare(connection, path)
+            verify(connection, path)
     except StoreLocked as error:
         raise StoreLocked(f"{older} and cannot bring it up to date now: {error}") from error
     except (InputError, OSError, duckdb.Error) as error:

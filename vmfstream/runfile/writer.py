@@ -16,7 +16,7 @@ from vmfstream.runfile.arrays import pack, unpack
 from vmfstream.runfile.coalescing import coalesce
 from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.rows import Frame, check_order
-from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare
+from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify
 from vmfstream.stages import ELAPSED, WRITING
 
 _logger = logging.getLogger(__name__)
@@ -55,6 +55,7 @@ class RunFile:
         with connected(self.path, read_only=False, timeout=timeout) as connection:
             try:
                 prepare(connection, self.path)
+                verify(connection, self.path)
             except duckdb.Error as error:
                 raise InputError(f"cannot write the run file {self.path}: {explain(error)}") from error
 

@@ -1,0 +1,93 @@
+"""Run files of strangers: what they hold is data, and nothing in them reaches other files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.unit.runfile.records import commit
+from vmfstream.errors import InputError
+from vmfstream.runfile import schema
+from vmfstream.runfile.connection import connected
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.snapshots import read_stored
+from vmfstream.runfile.writer import RunFile
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    run_file.commit(commit(0))
+    return run_file.path
+
+
+def altered(path: Path, *statements: str) -> Path:
+    with duckdb.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
+def test_the_fingerprint_is_that_of_the_migrations() -> None:
+    with duckdb.connect() as connection:
+        for migrate in schema.MIGRATIONS:
+            migrate(connection)
+        assert schema.fingerprint(schema._columns(connection)) == schema.FINGERPRINT
+
+
+@pytest.mark.parametrize("opened", [Reader, RunFile, read_stored])
+def test_a_view_in_place_of_a_table_is_refused(path: Path, opened: type[Reader]) -> None:
+    secret = path.with_name("secret.txt")
+    secret.write_text("secret")
+    altered(
+        path,
+        "drop table representative",
+        f"create view representative as select 0 as slice, 0 as topic, 1 as rank, content as id, content as title, "
+        f"null::timestamp as time, 1.0 as score from read_text('{secret}')",
+    )
+    with pytest.raises(InputError, match="representative is missing, or not a table"):
+        opened(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("drop table word", "word is missing"),
+        ("alter table word alter weight type varchar", "the table word differs in weight DOUBLE, weight VARCHAR"),
+        ("alter table word add column other integer", "the table word differs in other INTEGER"),
+        ("alter table story drop trend", "the table story differs in trend DOUBLE"),
+    ],
+)
+def test_other_tables_are_refused(path: Path, statement: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Reader(altered(path, statement))
+
+
+def test_tables_beside_the_expected_ones_are_no_matter(path: Path) -> None:
+    altered(path, "create table notes(text varchar)", "create view newest as select max(epoch) from epoch")
+    assert Reader(path).newest().epoch == 0
+    RunFile(path).commit(commit(1))
+    assert Reader(path).newest().epoch == 1
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from read_text('{other}')",
+        "copy (select 1) to '{other}.csv'",
+        "attach '{other}.duckdb'",
+        "install httpfs",
+        "load httpfs",
+        "set enable_external_access = true",
+        "reset lock_configuration",
+    ],
+)
+def test_a_connection_reaches_no_other_file(path: Path, statement: str, read_only: bool) -> None:
+    other = path.with_name("other.txt")
+    other.write_text("text")
+    with connected(path, read_only=read_only, timeout=1.0) as connection, pytest.raises(duckdb.Error):
+        connection.execute(statement.format(other=other)).fetchall()
+    assert sorted(one.name for one in path.parent.iterdir()) == ["other.txt", "run.duckdb"]
