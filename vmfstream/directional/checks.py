@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
@@ -92,6 +93,7 @@ def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
 
     Raises ValueError unless the rows are unit vectors of dimension ``d``.
     """
+    check_sparse("x", x)
     rows: Any = csr_array(x) if issparse(x) else np.asarray(x, dtype=np.float64)
     if rows.ndim not in (1, 2) or (d is not None and rows.shape[-1] != d):
         wanted = "d" if d is None else d
@@ -120,3 +122,66 @@ def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> V
     if not weights.any():
         raise ValueError(f"{name}: expected a positive weight, got only zeros")
     return weights
+
+
+def check_sparse(name: str, x: Any) -> None:
+    """Refuse a compressed sparse matrix whose indices lie outside of it: compiled code would read foreign memory.
+
+    Parameters
+    ----------
+    name : what the matrix is called in the message.
+    x : any matrix; only sparse ones in compressed rows, columns or blocks are looked at.
+
+    Raises
+    ------
+    ValueError
+        If an index is negative or too large, or bounds of rows decrease or lie beyond the values.
+
+    Examples
+    --------
+    >>> x = csr_array(np.eye(3))
+    >>> x.indices[1] = 7
+    >>> check_sparse("X", x)
+    Traceback (most recent call last):
+        ...
+    ValueError: X: expected indices from 0 to 2, got 7 at entry 1 of the sparse matrix
+    """
+    if not issparse(x) or x.format not in ("csr", "csc", "bsr"):
+        return
+    rows, columns = x.shape[-2] if x.ndim > 1 else 1, x.shape[-1]
+    if x.format == "bsr":
+        rows, columns = rows // x.blocksize[0], columns // x.blocksize[1]
+    size, limit = (columns, rows) if x.format == "csc" else (rows, columns)
+    bounds, indices = x.indptr, x.indices
+    entries = min(len(indices), len(x.data))
+    falls = np.flatnonzero(np.diff(bounds) < 0)
+    if falls.size:
+        at = int(falls[0])
+        raise ValueError(
+            f"{name}: expected bounds of a sparse matrix that never fall, got {bounds[at + 1]} after {bounds[at]} "
+            f"at place {at + 1}"
+        )
+    if len(bounds) != size + 1 or bounds[0] != 0 or bounds[-1] > entries:
+        raise ValueError(
+            f"{name}: expected {size + 1} bounds of a sparse matrix, from 0 to at most {entries}, "
+            f"got {len(bounds)} from {bounds[0]} to {bounds[-1]}"
+        )
+    wrong = _outside(indices[: bounds[-1]], limit)
+    if wrong < bounds[-1]:
+        raise ValueError(
+            f"{name}: expected indices from 0 to {limit - 1}, got {indices[wrong]} at entry {wrong} of the sparse "
+            "matrix"
+        )
+
+
+@njit(cache=True)
+def _outside(indices: NDArray[Any], limit: int) -> int:
+    """Return the place of the first index that is not from 0 to ``limit`` - 1, or how many indices there are."""
+    wrong = 0
+    for j in range(indices.size):  # without a branch: far faster
+        wrong += (indices[j] < 0) | (indices[j] >= limit)
+    if wrong:
+        for j in range(indices.size):
+            if indices[j] < 0 or indices[j] >= limit:
+                return j
+    return int(indices.size)

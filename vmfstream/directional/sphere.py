@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from vmfstream.arrays import Rows
+from vmfstream.directional.checks import check_sparse
 from vmfstream.directional.params import ChunkedMatrix
 
 SAME = {"float32": 1e-6, "float64": 1e-12}
@@ -43,7 +44,7 @@ def unit_rows(x: Any, *, copy: bool = True) -> tuple[Rows, NDArray[np.bool_]]:
     Raises
     ------
     ValueError
-        If a value is not finite, or ``x`` does not have two dimensions.
+        If a value is not finite, ``x`` does not have two dimensions, or its indices lie outside of it.
 
     Notes
     -----
@@ -61,6 +62,8 @@ def unit_rows(x: Any, *, copy: bool = True) -> tuple[Rows, NDArray[np.bool_]]:
         x = np.asarray(x)
     if x.ndim != 2:
         raise ValueError(f"x: expected documents by words, two dimensions, got the shape {x.shape}")
+    if copy:  # else the caller knows where the rows come from
+        check_sparse("x", x)
     dtype = x.dtype if x.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     rows: Any = csr_array(x, dtype=dtype) if issparse(x) else np.asarray(x, dtype=dtype, order="C")
     empty = np.zeros(rows.shape[0], np.bool_)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from vmfstream.directional.checks import check_sparse
+
 
 def gathered(X: Any, offsets: ArrayLike | None, counts: Any) -> tuple[Any, csr_array]:
     """Return all vectors in one matrix (V, D), and how often each document holds each of them, (N, V).
@@ -59,6 +61,7 @@ def _cut(offsets: NDArray[Any], rows: int) -> csr_array:
 
 
 def _counted(counts: Any, rows: int) -> csr_array:
+    check_sparse("counts", counts)
     bags = csr_array(counts if issparse(counts) else np.asarray(counts), dtype=np.float64, copy=True)
     if bags.ndim != 2 or bags.shape[1] != rows:
         raise ValueError(f"counts: expected a column for each of {rows} vectors, got the shape {bags.shape}")

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vmfstream.arrays import Rows
 from vmfstream.directional.bessel import log_c_uniform
-from vmfstream.directional.checks import checked_weights
+from vmfstream.directional.checks import check_sparse, checked_weights
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import ChunkedMatrix, Mixture
 from vmfstream.directional.sphere import unit_rows
@@ -101,6 +101,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _validated(self, X: Any, *, reset: bool = True, **wanted: Any) -> Any:
         """Check a matrix as scikit-learn does; of rows in parts only the number of columns is looked at."""
         if not isinstance(X, ChunkedMatrix):
+            check_sparse("X", X)
             return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **wanted)
         if reset:
             self.n_features_in_ = X.shape[1]

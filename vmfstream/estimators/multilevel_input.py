@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from vmfstream.arrays import Rows, Vector
 from vmfstream.bayes.multilevel.content import Content, vector_content, word_content
 from vmfstream.bayes.multilevel.prediction import Bags
+from vmfstream.directional.checks import check_sparse
 from vmfstream.directional.sphere import unit_rows
 
 
@@ -30,6 +31,7 @@ def law(name: str, given: Any) -> tuple[float, float]:
 
 def counts(name: str, given: Any) -> csr_array:
     """Read whole numbers of at least 0, dense or sparse."""
+    check_sparse(name, given)
     if not issparse(given):
         given = numbers(name, given)
     rows = csr_array(given, dtype=np.float64, copy=True)
@@ -44,6 +46,7 @@ def counts(name: str, given: Any) -> csr_array:
 
 def numbers(name: str, given: Any) -> Vector:
     """Read a vector or matrix of numbers as a matrix."""
+    check_sparse(name, given)
     given = given.toarray() if issparse(given) else given
     try:
         values = np.asarray(given, np.float64)

@@ -1,0 +1,99 @@
+"""Sparse matrices whose parts do not fit together: a clear error before compiled code sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import bsr_array, csc_array, csr_array
+
+import vmfstream
+from vmfstream.directional.checks import check_sparse
+
+ESTIMATORS: dict[str, Callable[[], Any]] = {
+    "VMFMixture": lambda: vmfstream.VMFMixture(3, n_init=1),
+    "SphericalKMeans": lambda: vmfstream.SphericalKMeans(3),
+    "FrequencySensitiveKMeans": lambda: vmfstream.FrequencySensitiveKMeans(3),
+    "BayesianVMFMixture": lambda: vmfstream.BayesianVMFMixture(3),
+    "DirichletProcessVMFMixture": lambda: vmfstream.DirichletProcessVMFMixture(3),
+    "HierarchicalVMFMixture": vmfstream.HierarchicalVMFMixture,
+    "OnlineVMFMixture": lambda: vmfstream.OnlineVMFMixture(3),
+    "StoryMixture": vmfstream.StoryMixture,
+    "TemporalVMFMixture": lambda: vmfstream.TemporalVMFMixture(3),
+    "WatsonMixture": lambda: vmfstream.WatsonMixture(3),
+    "DiametricalKMeans": lambda: vmfstream.DiametricalKMeans(3),
+    "DirichletVMFAdmixture": lambda: vmfstream.DirichletVMFAdmixture(3),
+    "MultilevelClustering": lambda: vmfstream.MultilevelClustering(),
+}
+
+
+def rows(n: int = 40, d: int = 20) -> csr_array:
+    rng = np.random.default_rng(0)
+    return csr_array(np.where(rng.random((n, d)) < 0.3, rng.integers(1, 5, (n, d)), 0).astype(np.float64))
+
+
+def damaged(kind: str) -> csr_array:
+    x = rows()
+    match kind:
+        case "high":
+            x.indices[5] = 10**8
+        case "negative":
+            x.indices[5] = -3
+        case "beyond":
+            x.indptr[-1] = x.nnz + 1000
+        case "falling":
+            x.indptr[7] = x.indptr[6] - 3
+    return x
+
+
+MESSAGES = {
+    "high": r"expected indices from 0 to 19, got 100000000 at entry 5",
+    "negative": r"expected indices from 0 to 19, got -3 at entry 5",
+    "beyond": r"expected 41 bounds of a sparse matrix, from 0 to at most \d+, got 41 from 0 to \d+",
+    "falling": r"expected bounds of a sparse matrix that never fall, got \d+ after \d+ at place 7",
+}
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_fit_refuses_them(name: str, kind: str) -> None:
+    with pytest.raises(ValueError, match=MESSAGES[kind]):
+        ESTIMATORS[name]().fit(damaged(kind))
+
+
+def test_no_estimator_is_left_out() -> None:
+    fitted = {name for name in vmfstream.__all__ if hasattr(getattr(vmfstream, name), "fit")}
+    assert fitted - {"VonMisesFisher", "Watson"} == set(ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", ["VMFMixture", "OnlineVMFMixture", "StoryMixture", "TemporalVMFMixture"])
+def test_predict_and_partial_fit_refuse_them(name: str) -> None:
+    model = ESTIMATORS[name]().fit(rows(300))
+    for method in ("predict", "partial_fit"):
+        if hasattr(model, method):
+            with pytest.raises(ValueError, match=MESSAGES["high"]):
+                getattr(model, method)(damaged("high"))
+    assert (model.predict(rows(300)) >= -1).all()
+
+
+@pytest.mark.parametrize("distribution", [vmfstream.VonMisesFisher, vmfstream.Watson])
+def test_distributions_refuse_them(distribution: Any) -> None:
+    with pytest.raises(ValueError, match=MESSAGES["high"]):
+        distribution.fit(damaged("high"))
+
+
+@pytest.mark.parametrize("make", [csr_array, csc_array, lambda x: bsr_array(x, blocksize=(2, 4))])
+def test_what_is_whole_passes_in_every_format(make: Callable[[csr_array], Any]) -> None:
+    whole = make(rows())
+    check_sparse("X", whole)
+    whole.indices[0] = 10**6
+    with pytest.raises(ValueError, match="got 1000000 at entry 0"):
+        check_sparse("X", whole)
+
+
+def test_room_behind_the_values_is_no_damage() -> None:
+    x = rows()
+    roomy = csr_array((np.append(x.data, 0.0), np.append(x.indices, -1), x.indptr), shape=x.shape)
+    check_sparse("X", roomy)
