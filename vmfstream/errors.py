@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+import re
+
+_SCHEME = r"[A-Za-z][\w+.-]+:[/\\]*"
+_SECRETS = (
+    (re.compile(rf"(?![^\s@'\"]*\*@)({_SCHEME})?[^\s@'\"/\\]*:[^\s@'\"]*@"), r"\1***@"),
+    (re.compile(rf"({_SCHEME}(?<=[/\\])(?:[^\s/'\"]*,)?[^\s/,:'\"\[]*):(?!\d+(?:[,/'\"\s]|$))[^\s/,'\"]+"), r"\1:***"),
+    (re.compile(rf"({_SCHEME}(?<=[/\\])[^\s?#'\"]*)[?#][^\s'\"]*"), r"\1?***"),
+)
+"""Where secrets stand in an address: users with passwords, ports that are no numbers, queries and fragments."""
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with ``***`` for whatever stands in its addresses where a secret may stand, also in mistyped ones.
+
+    Examples
+    --------
+    >>> without_secrets("cannot read kafka:/me:secret@host/topic?password=secret")
+    'cannot read kafka:/***@host/topic?***'
+    >>> without_secrets("no answer from kafka://host:9092/topic")
+    'no answer from kafka://host:9092/topic'
+    """
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text
+
 
 class VmfstreamError(Exception):
-    """Base of all errors that vmfstream raises on purpose."""
+    """Base of all errors that vmfstream raises on purpose; addresses in messages are shown without secrets."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(without_secrets(one) if isinstance(one, str) else one for one in args))
 
 
 class InputError(VmfstreamError):

@@ -150,7 +150,8 @@ def _server(name: str, url: str) -> str:
     if not colon or name.endswith("]"):
         return f"{name}:9092"
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise InputError(f"{port!r} is no port in {url}")
+        given = repr(port) if port.isdecimal() else "something else"  # which may be a password
+        raise InputError(f"expected a port from 1 to 65535 after {host or 'a host'}, got {given}, in {url}")
     return name
 
 

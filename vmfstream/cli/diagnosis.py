@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmfstream.errors import VmfstreamError
+from vmfstream.errors import VmfstreamError, without_secrets
 
 if TYPE_CHECKING:
     from vmfstream.runfile.queries import Rejections
@@ -60,7 +60,7 @@ def _run_file(path: Path) -> Iterator[Check]:
         meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
         counts, labels, sizes = reader.counts(), reader.slice_labels(), reader.sizes()
     except VmfstreamError as error:
-        yield Check(str(path), str(error), False)
+        yield Check(without_secrets(str(path)), str(error), False)
         return
     state = "finished" if newest.finished else "can be continued"
     yield Check(str(path), f"{meta.get('title', '?')}, written by version {meta.get('version', '?')}, {state}")
