@@ -18,6 +18,7 @@ from vmfstream.connectors.codecs import SURPLUS
 from vmfstream.connectors.file_text import checked_encoding, delimiter_of, utf8_chunks
 from vmfstream.connectors.lines import MAX_LINE_BYTES, Line, LineSplitter
 from vmfstream.errors import InputError
+from vmfstream.folders import printable
 from vmfstream.records import Message, Position
 
 _ROWS = 1024  # Parquet rows read at once
@@ -79,7 +80,7 @@ class FileSource:
             raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
         if max_line_bytes < 1:
             raise InputError(f"max_line_bytes must be at least 1, got {max_line_bytes}")
-        self.part = os.fsencode(self.path.name).decode("utf-8", "replace")
+        self.part = printable(self.path.name)
         self.max_line_bytes = max_line_bytes
         self.delimiter = delimiter or ("\t" if self.format == "tsv" else None)
         self.encoding = None if encoding is None else checked_encoding(encoding)

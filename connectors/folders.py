@@ -12,6 +12,7 @@ from typing import Any
 from vmfstream.connectors.files import ENDINGS, FileSource
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError
+from vmfstream.folders import printable
 from vmfstream.records import Message, Position
 
 _DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
@@ -54,15 +55,15 @@ class FolderSource:
         self._max_bytes = max_line_bytes
         self._texts = files if plain[0] else []
         self._dated = all(_DATE.search(file.name) for file in self._texts)
-        self._part, self._next = self.path.resolve().name, 0
+        self._part, self._next = self.name, 0
         self._files = [] if plain[0] else [FileSource(file, max_line_bytes=max_line_bytes, **options) for file in files]
         for source in self._files:
-            source.part = source.path.relative_to(self.path).as_posix()
+            source.part = printable(source.path.relative_to(self.path).as_posix())
 
     @property
     def name(self) -> str:
         """The folder's name."""
-        return self.path.resolve().name
+        return printable(self.path.resolve().name)
 
     @property
     def total(self) -> int | None:
@@ -98,7 +99,7 @@ class FolderSource:
 
     def _text(self, at: int) -> Message:
         file = self._texts[at]
-        name = file.relative_to(self.path).as_posix()
+        name = printable(file.relative_to(self.path).as_posix())
         time = _date_of(file.name) if self._dated else datetime.fromtimestamp(file.stat().st_mtime, UTC)
         size = file.stat().st_size
         try:

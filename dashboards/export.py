@@ -18,6 +18,7 @@ from vmfstream.dashboards.rows.initial_selection import initial_measure
 from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows, readings_of
 from vmfstream.dashboards.view import Measure
 from vmfstream.errors import InputError
+from vmfstream.folders import write_file
 from vmfstream.runfile.queries import Reader
 
 REFUSED_MB = 25.0
@@ -54,7 +55,7 @@ def export_page(
     Raises
     ------
     InputError
-        If the run file cannot be read, or the page would be larger than 25 MB.
+        If the run file cannot be read, the page would be larger than 25 MB, or it cannot be written.
     ValueError
         If ``max_mb`` is not positive.
 
@@ -63,10 +64,7 @@ def export_page(
     The same run file gives the same bytes.
     """
     text, report = build_page(Reader(Path(log_path)), max_mb=max_mb)
-    target = Path(out_path)
-    draft = target.with_name(target.name + ".part")
-    draft.write_text(text, encoding="utf-8", newline="\n")
-    draft.replace(target)
+    write_file(Path(out_path), text)
     return report
 
 

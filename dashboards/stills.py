@@ -24,6 +24,7 @@ from vmfstream.dashboards.rows.run_rows import CachedRows, RunRows
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.errors import InputError, MissingExtra
+from vmfstream.folders import write_file
 from vmfstream.runfile.queries import Reader, Reading
 
 Format = Literal["svg", "pdf", "png"]
@@ -136,7 +137,7 @@ def write_still(
         measure=initial_measure(history),
     )
     made = still(rows, what, chosen, form, millimetres)
-    target.write_bytes(made)
+    write_file(target, made)
     return len(made)
 
 

@@ -14,6 +14,7 @@ from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.engine.loop.settings import Observer
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
+from vmfstream.folders import printable
 from vmfstream.protocols import Codec, Source, Store
 from vmfstream.records import Document
 from vmfstream.replay.corpora import corpora, get
@@ -79,7 +80,7 @@ def open_replay(
     if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
         codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)
         source = SortedFileSource(path, codec=codec, **options)
-        return Replay(source, FieldCodec(), path.stem, "", "year")
+        return Replay(source, FieldCodec(), printable(path.stem), "", "year")
     corpus = get(name)
     return Replay(CorpusSource(corpus), FieldCodec(), corpus.title, corpus.licence, corpus.slices, corpus.stop_words)
 

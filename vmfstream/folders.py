@@ -1,4 +1,4 @@
-"""Folders that data is read from, and the one that computed and fetched files are kept in."""
+"""Folders that data is read from, the one that computed and fetched files are kept in, and files and their names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 
 from vmfstream.errors import InputError
-
-__all__ = ["cache_folder", "data_folders", "find_data", "need_data"]
 
 
 def data_folders() -> tuple[Path, ...]:
@@ -44,4 +42,34 @@ def cache_folder() -> Path:
 
 def source_name(source: str) -> str:
     """Return what stays of a source when it is moved: the name of a file, the topics of a Kafka URL."""
-    return source.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition("\\")[2]
+    return printable(source.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition("\\")[2])
+
+
+def write_file(target: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all: the one that was there stays until the new one is complete.
+
+    Parameters
+    ----------
+    target : Path
+    content : str or bytes
+        A text is written as UTF-8 with line feeds.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, for want of room, right or folder.
+    """
+    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        try:
+            draft.write_bytes(content if isinstance(content, bytes) else content.encode())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def printable(name: str) -> str:
+    """Return the name of a file as text; a replacement character stands for bytes that are none."""
+    return os.fsencode(name).decode("utf-8", "replace")

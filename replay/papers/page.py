@@ -8,6 +8,7 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
+from vmfstream.folders import write_file
 from vmfstream.replay.papers.shown import Image, Images, Panel, Series, Shown, Table
 
 COLOURS = ("#0b6fb8", "#d1495b", "#2a8c57", "#8a5fbf", "#b8740b", "#4c7a89", "#a0527a", "#6b6b6b")
@@ -75,9 +76,7 @@ def write_page(path: Path, title: str, about: str, shown: Sequence[Shown]) -> No
         How the numbers were made, one sentence.
     shown : sequence of Shown
     """
-    draft = path.with_name(path.name + ".part")
-    draft.write_text(build_page(title, about, shown), encoding="utf-8", newline="\n")
-    draft.replace(path)
+    write_file(path, build_page(title, about, shown))
 
 
 def build_page(title: str, about: str, shown: Sequence[Shown]) -> str:

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 import vmfstream
-from vmfstream.folders import need_data
+from vmfstream.folders import need_data, write_file
 
 Result: TypeAlias = dict[str, Any]
 """Numbers, strings and lists of them by name, as JSON keeps them."""
@@ -147,9 +147,7 @@ class Workers:
 
     def _keep(self, key: str, result: Result) -> None:
         self.cache.mkdir(parents=True, exist_ok=True)
-        draft = self.cache / f"{key}.{os.getpid()}.part"
-        draft.write_text(json.dumps(result), encoding="utf-8")
-        draft.replace(self.cache / f"{key}.json")
+        write_file(self.cache / f"{key}.json", json.dumps(result))
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:

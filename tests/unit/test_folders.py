@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from vmfstream import folders
+from vmfstream.connectors import open_source
+from vmfstream.errors import InputError
 
 
 def test_data_is_in_the_named_folder_then_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +29,43 @@ def test_without_a_name_nothing_near_the_program_is_looked_at(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path / "work")
     assert folders.data_folders() == (folders.cache_folder(),)
     assert folders.find_data("rows.csv") is None
+
+
+@pytest.mark.parametrize("content", ["text \u00e4\n", b"bytes"])
+def test_a_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | bytes
+) -> None:
+    target = tmp_path / "page.html"
+    folders.write_file(target, content)
+    assert target.read_bytes() == (content if isinstance(content, bytes) else content.encode())
+
+    def half(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[:2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", half)
+    with pytest.raises(InputError, match=r"cannot write .*page\.html: No space left on device"):
+        folders.write_file(target, content)
+    assert target.read_bytes() == (content if isinstance(content, bytes) else content.encode())
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_says_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file or directory"):
+        folders.write_file(tmp_path / "none" / "page.html", "text")
+    with pytest.raises(InputError, match="Is a directory"):
+        folders.write_file(tmp_path, "text")
+
+
+def test_names_that_are_no_utf8_are_read_and_shown(tmp_path: Path) -> None:
+    named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/of\xff"))
+    named.mkdir()
+    file = Path(os.fsdecode(os.fsencode(named) + b"/x\xff.csv"))
+    file.write_text("text\nhello world\n")
+    for source, shown in ((open_source(file), "x\ufffd.csv"), (open_source(named), "of\ufffd")):
+        assert source.name == shown
+        assert folders.source_name(str(file)) == "x\ufffd.csv"
+        (message,) = source.poll(10, 0.0)
+        assert message.part == "x\ufffd.csv"
+        source.close()

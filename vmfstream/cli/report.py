@@ -12,6 +12,7 @@ import typer
 
 from vmfstream.cli.options import RunFileArgument
 from vmfstream.errors import InputError
+from vmfstream.folders import write_file
 
 if TYPE_CHECKING:
     from vmfstream.runfile.queries import Reader, SliceFrame, StoryFrame
@@ -48,10 +49,7 @@ def report(
         typer.echo(as_markdown(made), nl=False)
         return
     text = as_html(made) if out.suffix == ".html" else as_markdown(made)
-    try:
-        out.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}") from error
+    write_file(out, text)
     typer.echo(f"report: {out.resolve()}")
 
 
