@@ -87,7 +87,8 @@ class KafkaSource:
         self._missing: dict[str, float] = {}
         self._last_warning = LastWarning()
         with explain_errors(self.address, self._options):
-            self._consumer = open_consumer(self.address, self._options, group_id=group)
+            age = int(_DISCOVERY_INTERVAL * 1000)  # the client would ask for new partitions every five minutes
+            self._consumer = open_consumer(self.address, self._options, group_id=group, metadata_max_age_ms=age)
         try:
             self._discover()
         except BaseException:

@@ -62,8 +62,9 @@ def test_a_million_documents_need_no_more_memory_than_the_first(tmp_path: Path) 
     out = subprocess.run(command, check=True, capture_output=True, text=True, env=ONE_ARENA).stdout
     figures = json.loads(out.splitlines()[-1])
     resident = figures["resident"]
-    early = max(mb for documents, mb in resident if EARLY <= documents < EARLY + 100_000)
-    late = max(mb for documents, mb in resident if documents >= DOCUMENTS - 100_000)
+    # the least: what waits to be written comes and goes with the load of the machine, what is kept stays
+    early = min(mb for documents, mb in resident if EARLY <= documents < EARLY + 100_000)
+    late = min(mb for documents, mb in resident if documents >= DOCUMENTS - 100_000)
     size = (tmp_path / "run.duckdb").stat().st_size / 1e6
     print(
         f"\n{figures['documents']:,} documents, {figures['documents'] / figures['seconds']:,.0f} documents/s "

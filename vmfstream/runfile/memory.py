@@ -86,9 +86,5 @@ class MemoryStore:
         self._closed = True
 
 
-MemoryStore = MemoryStore
-"""The former name, importable for one version."""
-
-
 def _copied(arrays: Arrays) -> Arrays:
     return {name: array.copy() for name, array in arrays.items()}
