@@ -61,6 +61,11 @@ def from_arrays(
     settings : those that the state was made with.
     """
     kp = len(slice_part["n"])
+    _check_rows(open_part, slice_part, window, kept)
+    if len(slice_part["scores"]) != len(settings.persistences):
+        raise ValueError(f"expected {len(settings.persistences)} persistences, got {len(slice_part['scores'])}")
+    if (slice_part["window.index"] >= slice_part["slice"][0]).any():
+        raise ValueError(f"expected slices before {slice_part['slice'][0]}, got {slice_part['window.index'].max()}")
     splits = np.cumsum(slice_part["window.sizes"])[:-1]
     resps = np.split(slice_part["window.resp"], splits) if len(slice_part["window.sizes"]) else []
     past = tuple(slice_part[f"past.{j}"] for j in range(len(settings.persistences)) if f"past.{j}" in slice_part)
@@ -98,6 +103,21 @@ def from_arrays(
         refits=_refits(slice_part),
     )
     return with_prediction(state, settings)
+
+
+def _check_rows(open_part: Arrays, slice_part: Arrays, window: Sequence[Rows], kept: Rows) -> None:
+    """Raise ValueError if topics or rows are not as many as the arrays say, which compiled code relies on."""
+    sizes, topics = slice_part["window.sizes"].tolist(), len(slice_part["ids"])
+    if [rows_of(x) for x in window] != sizes:
+        raise ValueError(f"expected slices of {sizes} documents, got {[rows_of(x) for x in window]}")
+    if len(open_part["open.resp"]) not in (0, rows_of(kept)):
+        raise ValueError(f"expected {rows_of(kept)} kept documents, got memberships of {len(open_part['open.resp'])}")
+    if not 0 < topics <= len(slice_part["n"]):
+        raise ValueError(f"expected 1 to {len(slice_part['n'])} topics, got {topics}")
+    if len(open_part["open.s"]) not in (0, len(slice_part["anchor"])):
+        raise ValueError(f"expected sums over {len(slice_part['anchor'])} words, got {len(open_part['open.s'])}")
+    if not slice_part["counters"][1] < len(slice_part["scores"]):
+        raise ValueError(f"expected one of {len(slice_part['scores'])} persistences, got {slice_part['counters'][1]}")
 
 
 def _refits(slice_part: Arrays) -> RefitSchedule:

@@ -302,8 +302,15 @@ class SequentialMixture:
         """Return the mixture whose state was stored; it goes on as if it had never been stored, to the last bit.
 
         In states of before documents had grains of their own, all documents weigh what the grain then in force says.
+
+        Raises
+        ------
+        ValueError
+            If stories hold columns that there are not.
         """
         columns, timed = arrays["form"].tolist()
+        if len(arrays.get("indices", ())) and not arrays["indices"].max() < columns:
+            raise ValueError(f"expected words below {columns}, got {arrays['indices'].max()}")
         mixture = cls(settings, columns, dense="indptr" not in arrays)
         mixture._timed = None if timed < 0 else bool(timed)
         stories = len(arrays["ids"])

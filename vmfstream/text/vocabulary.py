@@ -336,7 +336,11 @@ class Vocabulary:
         self._pending = np.array(arrays["pending"], dtype=np.int32)
         met = arrays.get("first_slice", np.full(len(self._df), _ALWAYS))  # states of earlier versions lack it
         self._first_slice = np.array(met, dtype=np.int64)
+        if (self._df > self.documents).any() or (self._pending > self._pending_documents).any():
+            raise ValueError("expected words in at most as many documents as there were")
         self._columns = np.array(arrays["columns"], dtype=np.int32)
+        if not self._columns.max(initial=-1) < len(met) <= len(self._df):
+            raise ValueError(f"expected a first slice for each of up to {len(self._df)} words, got {len(met)}")
         self._forms.refill(np.array(arrays["form_starts"]), np.array(arrays["form_pool"]))
         if self._stem is not None:
             self._terms.refill(np.array(arrays["term_starts"]), np.array(arrays["term_pool"]))

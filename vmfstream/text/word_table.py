@@ -216,9 +216,16 @@ class WordTable:
         self.refill(*self.take(ids))
 
     def refill(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> None:
-        """Replace the content by the words ``pool[starts[i] : starts[i + 1]]``, numbered by ``i``."""
+        """Replace the content by the words ``pool[starts[i] : starts[i + 1]]``, numbered by ``i``.
+
+        Raises
+        ------
+        ValueError
+            If a word is there twice, or there are more than the table may hold.
+        """
         self.words = _allocate(starts.size - 1, pool.size, self.limit)
-        self.extend(starts, pool)
+        if not np.array_equal(self.extend(starts, pool), np.arange(starts.size - 1)):
+            raise ValueError(f"expected at most {self.limit} words, each once")
 
     def extend(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Do as :meth:`add` with the words ``pool[starts[i] : starts[i + 1]]``."""

@@ -14,6 +14,7 @@ from vmfstream.engine.loop.admission import Admission, RecentIds
 from vmfstream.engine.loop.document_buffer import DocumentBuffer, KeptDocument, times_of
 from vmfstream.engine.loop.learning import BatchResult
 from vmfstream.engine.loop.sample import MostNovel, Sampler
+from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.stories import StoryLevel
 from vmfstream.protocols import Distributed, Model, Regrown, SliceSummary, TopicView
@@ -205,12 +206,24 @@ class EngineState:
         return open_part | of_epoch, slice_part
 
     def restore(self, open_part: Arrays, slice_part: Arrays, offsets: Mapping[str, int]) -> None:
-        """Continue from ``open_part`` and ``slice_part``, what `arrays` returned, and from ``offsets`` by part."""
+        """Continue from ``open_part`` and ``slice_part``, what `arrays` returned, and from ``offsets`` by part.
+
+        Raises
+        ------
+        InputError
+            If they are damaged, or were made with other settings.
+        """
+        with checked_state(open_part, slice_part):
+            self._restore(open_part, slice_part, offsets)
+
+    def _restore(self, open_part: Arrays, slice_part: Arrays, offsets: Mapping[str, int]) -> None:
         position = self.position
         index, position.in_slice, self._announced, position.documents, position.rejected = (
             int(v) for v in open_part["engine.counters"]
         )
         position.slice = None if index == _NO_SLICE else index
+        if position.slice is not None:
+            self.settings.slices.slice(position.slice)  # raises ValueError for one that is in no calendar
         position.offsets.update(offsets)
         position.recent.restore(open_part["engine.recent"])
         self.sampler.restore(open_part, slice_part)

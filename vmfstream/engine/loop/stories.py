@@ -233,9 +233,15 @@ class StoryLevel:
 
         self._settings = StorySettings.from_numbers(arrays["settings"])
         self._documents_now, self._documents_before = arrays["documents"].tolist()
+        if arrays["mixture.form"][1] not in (-1, self._settings.days):
+            raise ValueError("expected times of stories as the settings say")
         mixture = SequentialMixture.from_arrays(self._settings, part("mixture."))
         self._made = mixture, RunningTfidf.from_arrays(part("weights."))
         self._book = StoryBook.from_arrays(part("book."))
+        if not np.array_equal(self._book.ids, np.sort(mixture.living().ids)):
+            raise ValueError("expected the same stories in the mixture and in the book")
+        if len(self._made[1].document_frequency) > mixture.columns:
+            raise ValueError(f"expected frequencies of at most {mixture.columns} words")
 
     def _parts(self) -> tuple[SequentialMixture, RunningTfidf]:
         """Return the mixture and the weights of words; made when the first document comes."""

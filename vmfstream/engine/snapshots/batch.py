@@ -30,6 +30,7 @@ from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.bayes.temporal.smoother import fit_smoother
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.directional.kernels import accumulate, padded
+from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.state import restore_model
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
@@ -136,7 +137,8 @@ def gather(stored: Stored) -> Material:
             continue
         encoder, track = settings.encoder(), settings.tracker()
         model = TrackerModel(track)
-        restore_model(encoder, model, *states)
+        with checked_state(*states):
+            restore_model(encoder, model, *states)
         state = model.state
         index = np.unique(stored.slice)
         if state is None or not (index < state.slice).any():

@@ -1,0 +1,186 @@
+"""Saved states that are damaged or a stranger's: a clear error, never a crash or a run with wrong numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vmfstream.engine.loop.saved_state import checked_state
+from vmfstream.errors import InputError
+from vmfstream.records import Arrays
+
+ROOT = Path(__file__).resolve().parents[3]
+
+ALTERED = """
+import faulthandler, json, random, resource, sys
+from dataclasses import replace
+import numpy as np
+from vmfstream.connectors.codecs import FieldCodec
+from vmfstream.connectors.memory import MemorySource
+from vmfstream.engine.run import RunSettings, follow
+from vmfstream.errors import VmfstreamError
+from vmfstream.runfile.memory import MemoryStore
+
+faulthandler.enable()
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # a size that a state claims must not take the machine
+GROUPS = ["apple pear plum fig melon", "car road truck bus train", "sun rain wind storm snow"]
+rng = random.Random(1)
+vectors, stem, share = json.loads(sys.argv[1])
+
+
+def item(i):
+    group = rng.randrange(3)
+    text = " ".join(rng.choice(GROUPS[group].split()) for _ in range(6)) + f" w{rng.randrange(50)}s"
+    values = [rng.gauss(1.0 if j == group else 0.0, 0.2) for j in range(8)]
+    return {"id": f"d{i}", "title": f"t{i}", "text": text, "time": f"2020-{1 + i // 60:02d}-03", "vector": values}
+
+
+items = [item(i) for i in range(420)]
+given = {"dimension": 8, "named": vectors == "named"} if vectors else {"stem": stem or ""}
+settings = RunSettings(topics=3, slices="month", threads=1, sample=50, **given)
+fields = {"vector": "vector", "dimension": 8} if vectors else {}
+
+
+def go_on(store, upto):
+    return follow(MemorySource(items[:upto]), FieldCodec(**fields), store, settings, ahead=0)
+
+
+whole = MemoryStore()
+go_on(whole, 330)
+saved = whole.resume()
+
+
+def alterations(array):
+    yield "dropped", None
+    yield "shorter", array[:-1]
+    yield "longer", np.concatenate([array, array[-1:]]) if array.size else np.zeros((3, *array.shape[1:]), array.dtype)
+    yield "flat", array.reshape(-1, 1)
+    yield "texts", np.full(array.shape, "x")
+    if not array.size:
+        return
+    if array.dtype.kind == "f":
+        yield "integers", array.astype(np.int64, casting="unsafe")
+        for value in (np.nan, np.inf, -1e30):
+            other = array.copy()
+            other.flat[array.size // 2] = value
+            yield str(value), other
+    elif array.dtype.kind in "iu":
+        yield "fractions", array.astype(np.float64)
+        bounds = np.iinfo(array.dtype)
+        for value in (bounds.max, bounds.min, -7, 10**6):
+            other = array.copy()
+            other.flat[array.size // 2] = np.array(value).astype(array.dtype)
+            yield str(value), other
+        yield "falling", array[::-1].copy()
+
+
+class Altered(MemoryStore):
+    def resume(self):
+        return self.checkpoint
+
+
+unaltered = Altered()
+unaltered.checkpoint = replace(saved, finished=False)
+unaltered.commits, unaltered._settings = whole.commits[-1:], whole.settings({})
+go_on(unaltered, 420)  # what follows says something only if this goes on
+
+outcome = {"refused": 0, "went on": [], "failed": []}
+turns = random.Random(2)
+with np.errstate(all="ignore"):
+    for part in ("open_state", "slice_state"):
+        for name, array in getattr(saved, part).items():
+            for how, other in alterations(array):
+                if turns.random() >= share:
+                    continue
+                print(part, name, how, flush=True)
+                arrays = {k: a.copy() for k, a in getattr(saved, part).items()}
+                arrays[name] = other
+                if other is None:
+                    del arrays[name]
+                store = Altered()
+                store.checkpoint = replace(saved, finished=False, **{part: arrays})
+                store.commits, store._settings = whole.commits[-1:], whole.settings({})
+                try:
+                    go_on(store, 420)
+                except VmfstreamError as error:
+                    outcome["refused"] += 1
+                except Exception as error:
+                    outcome["failed"].append(f"{name} {how}: {type(error).__name__}: {error}")
+                else:
+                    outcome["went on"].append(f"{name} {how}")
+print(json.dumps(outcome))
+"""
+
+
+def altered(vectors: str | None, stem: str | None, share: float) -> tuple[int, list[str]]:
+    """Continue runs whose saved state was altered in one array; return how many were refused, and which went on."""
+    command = [sys.executable, "-W", "ignore", "-c", ALTERED, json.dumps([vectors, stem, share])]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env=os.environ | {"NUMBA_NUM_THREADS": "1"}
+    )
+    last = (done.stdout.splitlines() or [""])[-1]
+    assert done.returncode == 0, f"{last}: {done.stderr[-3000:]}"
+    outcome = json.loads(last)
+    assert outcome["failed"] == []
+    return outcome["refused"], outcome["went on"]
+
+
+def test_an_altered_state_never_ends_the_interpreter() -> None:
+    refused, went_on = altered(None, None, 0.06)
+    assert refused > 0.6 * (refused + len(went_on))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("vectors", "stem"), [(None, None), (None, "english"), ("values", None), ("named", None)])
+def test_no_altered_state_of_any_kind_ends_the_interpreter(vectors: str | None, stem: str | None) -> None:
+    refused, went_on = altered(vectors, stem, 0.2)
+    assert refused > 0.6 * (refused + len(went_on))
+
+
+def state() -> Arrays:
+    return {
+        "encoder.df": np.array([1, 2, 3]),
+        "encoder.columns": np.array([0, 2], np.int32),
+        "encoder.form_starts": np.array([0, 1, 2, 3]),
+        "encoder.form_pool": np.frombuffer(b"abc", np.uint8),
+        "held.slices": np.array([5]),
+        "held.0.indptr": np.array([0, 1, 3]),
+        "held.0.terms": np.array([0, 1, 2], np.int32),
+        "held.0.counts": np.array([1, 1, 1], np.uint16),
+        "held.0.tokens": np.array([1, 2], np.int32),
+        "anchor": np.array([1.0, 2.0], np.float32),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "says"),
+    [
+        ("held.0.terms", [0, 1, 3], r"held\.0\.terms: expected less than 3, got 3"),
+        ("held.0.terms", [0, -1, 2], r"held\.0\.terms: expected at least 0, got -1"),
+        ("held.0.indptr", [0, 4, 3], r"held\.0\.indptr: expected numbers that rise from 0 to 3, got 0 to 3"),
+        ("held.0.tokens", [1], r"held\.0\.tokens: expected a size of 2, got the shape \(1,\)"),
+        ("encoder.columns", [0.0, 2.0], r"encoder\.columns: expected values of kind i, got float64"),
+        ("anchor", [1.0, np.nan], "anchor: expected finite numbers, got others"),
+        ("anchor", [1.0], r"anchor: expected a size of 2, got the shape \(1,\)"),
+    ],
+)
+def test_errors_name_the_array(name: str, array: list[float], says: str) -> None:
+    with checked_state(state()):
+        pass
+    with (
+        pytest.raises(InputError, match=f"the saved state is damaged: {says}"),
+        checked_state(state() | {name: np.array(array)}),
+    ):
+        pass
+
+
+def test_what_reading_finds_is_an_error_of_the_state() -> None:
+    for error, says in ((KeyError("ids"), "'ids' is missing"), (ValueError("odd"), "odd"), (MemoryError(), "Memory")):
+        with pytest.raises(InputError, match=f"the saved state is damaged: {says}"), checked_state(state()):
+            raise error

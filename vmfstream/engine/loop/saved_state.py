@@ -1,0 +1,324 @@
+"""Check the arrays of a saved state before anything is made of them: a run file may be damaged, or a stranger's.
+
+Compiled code reads arrays by the indices in others, so each array must have the type, the shape and the range that the
+others imply; else it would read foreign memory, or a run would go on with wrong numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.errors import InputError
+from vmfstream.records import Arrays
+
+_MOST = 2**31
+"""No topic has such a number: tables by number are made."""
+
+_MANY = 2**53
+"""More documents than can be counted."""
+
+_LONG = 1e15
+"""Longer than a sum of unit rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an array must be.
+
+    Attributes
+    ----------
+    kinds : kinds of its dtype, as of `numpy.dtype.kind`.
+    shape : sizes: a number, or a name, which stands for the same size everywhere, with ``+1`` for one more; ``*`` for
+        any.
+    low, high : smallest value, and the value that all must be below, a number or the name of a size; None for none.
+        Numbers with a point must be finite.
+    rising : values never fall, from 0 to the size of this name.
+    lengths : values add up to the size of this name.
+    """
+
+    kinds: str
+    shape: tuple[int | str, ...]
+    low: float | None = None
+    high: int | str | None = None
+    rising: str | None = None
+    lengths: str | None = None
+
+
+def _texts(name: str, number: str) -> dict[str, Rule]:
+    """Return the rules of texts that are stored as bytes and lengths."""
+    return {
+        name: Rule("u", (f"{name}.bytes",)),
+        f"{name}.lengths": Rule("i", (number,), low=0, lengths=f"{name}.bytes"),
+    }
+
+
+def _counts(name: str, rows: str, terms: str) -> dict[str, Rule]:
+    """Return the rules of counts of words."""
+    return {
+        f"{name}indptr": Rule("i", (f"{rows}+1",), rising=f"{name}entries"),
+        f"{name}terms": Rule("i", (f"{name}entries",), low=0, high=terms),
+        f"{name}counts": Rule("u", (f"{name}entries",)),
+        f"{name}tokens": Rule("i", (rows,), low=0),
+    }
+
+
+def _vocabulary(name: str, *, stemmed: bool) -> dict[str, Rule]:
+    """Return the rules of a vocabulary; without stems forms are terms."""
+    terms, forms = f"{name}terms", f"{name}forms" if stemmed else f"{name}terms"
+    rules = {
+        f"{name}documents": Rule("i", (2,), low=0, high=_MANY),
+        f"{name}df": Rule("i", (terms,), low=0),
+        f"{name}recent": Rule("f", (terms,), low=0.0),
+        f"{name}pending": Rule("i", (terms,), low=0),
+        f"{name}first_slice": Rule("i", ("*",)),
+        f"{name}columns": Rule("i", ("dimension" if name == "encoder." else "*",), low=0, high=terms),
+        f"{name}form_starts": Rule("i", (f"{forms}+1",), rising=f"{name}letters"),
+        f"{name}form_pool": Rule("u", (f"{name}letters",)),
+    }
+    if stemmed:
+        rules |= {
+            f"{name}term_starts": Rule("i", (f"{terms}+1",), rising=f"{name}stems"),
+            f"{name}term_pool": Rule("u", (f"{name}stems",)),
+            f"{name}form_term": Rule("i", (forms,), low=-1, high=terms),
+            f"{name}form_df": Rule("i", (forms,), low=0),
+            f"{name}shown": Rule("i", ("*",), low=-1, high=forms),
+        }
+    return rules
+
+
+def _documents(name: str, rows: str, encoder: str) -> dict[str, Rule]:
+    """Return the rules of kept documents: counts of words, or vectors, or both."""
+    return {
+        **_counts(name, rows, f"{encoder}terms"),
+        f"{name}values": Rule("f", (rows, "dimension")),
+        **_counts(f"{name}words.", rows, f"{encoder}words.terms"),
+    }
+
+
+def _sample(name: str) -> dict[str, Rule]:
+    rows, entries = f"{name}.rows", f"{name}.entries"
+    return {
+        f"{name}.gain": Rule("f", (rows,), low=-np.inf),
+        **{f"{name}.{column}": Rule("i", (rows,)) for column in ("slice", "row", "topic")},
+        f"{name}.key": Rule("f", (rows,)),
+        f"{name}.half": Rule("b", (rows,)),
+        f"{name}.x": Rule("f", (rows, "dimension"), low=-1.5),
+        f"{name}.x.data": Rule("f", (entries,), low=-1.5),
+        f"{name}.x.indices": Rule("i", (entries,), low=0, high="dimension"),
+        f"{name}.x.indptr": Rule("i", (f"{rows}+1",), rising=entries),
+    }
+
+
+_BOOK = "stories.book."
+
+_STORIES: Mapping[str, Rule] = {
+    "stories.documents": Rule("i", (2,), low=0),
+    "stories.mixture.ids": Rule("i", ("stories",), low=0),
+    "stories.mixture.size": Rule("i", ("stories",), low=1),
+    **{f"stories.mixture.{name}": Rule("f", ("stories",), low=-np.inf) for name in ("square", "first", "last")},
+    "stories.mixture.indptr": Rule("i", ("stories+1",), rising="stories.entries"),
+    "stories.mixture.values": Rule("f", ("stories.entries",), low=-np.inf),
+    "stories.mixture.clock": Rule("f", (2,), low=-np.inf),
+    "stories.mixture.counters": Rule("i", (2,), low=0),
+    "stories.mixture.form": Rule("i", (2,), low=-1),
+    "stories.mixture.grains": Rule("f", (2,), low=0.0),
+    "stories.weights.df": Rule("i", ("*",), low=0),
+    "stories.weights.documents": Rule("i", (1,), low=0, high=_MANY),
+    **{
+        f"{_BOOK}{name}": Rule("i", ("stories",))
+        for name in ("ids", "size", "first", "last", "first_slice", "last_slice", "topic", "votes", "now", "before")
+    },
+    **{f"{_BOOK}{name}": Rule("f", ("stories",), low=-np.inf) for name in ("trend", "novelty")},
+    **{f"{_BOOK}{name}": Rule("b", ("stories",)) for name in ("shown", "listed", "bursting", "changed")},
+    f"{_BOOK}score": Rule("f", ("stories", "*"), low=-1.0),
+    f"{_BOOK}document.times": Rule("M", ("best",)),
+    f"{_BOOK}opener.times": Rule("M", ("stories",)),
+    **_texts(f"{_BOOK}document.ids", "best"),
+    **_texts(f"{_BOOK}document.titles", "best"),
+    **_texts(f"{_BOOK}opener.ids", "stories"),
+    **_texts(f"{_BOOK}opener.titles", "stories"),
+}
+
+_TRACKER: Mapping[str, Rule] = {
+    "open.s": Rule("f", ("*", "columns"), low=-np.inf),
+    "open.n": Rule("f", ("columns",), low=-1e-3),
+    "open.documents": Rule("i", (2,), low=0),
+    "open.resp": Rule("f", ("*", "columns"), low=0.0),
+    "slice": Rule("i", (1,), low=-_MOST, high=_MOST),
+    "anchor": Rule("f", ("dimension",), low=-_LONG),
+    "scalars": Rule("f", (2,), low=-1.0),
+    "ids": Rule("i", ("topics",), low=0, high=_MOST),
+    "counters": Rule("i", (2,), low=0, high=_MOST),
+    "n": Rule("f", ("columns",), low=-1e-3),
+    "n_past": Rule("f", ("columns",), low=-1e-3),
+    "scores": Rule("f", ("persistences",), low=-np.inf),
+    "refits": Rule("i", ("*",)),
+    "smoothed_speed": Rule("f", ("columns",)),
+    "window.index": Rule("i", ("window",)),
+    "window.sizes": Rule("i", ("window",), low=0, lengths="window.rows"),
+    "window.resp": Rule("f", ("window.rows", "columns"), low=0.0),
+    "past.{}": Rule("f", ("dimension", "columns"), low=-np.inf),
+    "temperature": Rule("f", (1,), low=0.0),
+    **{f"life.{name}": Rule("f", ("topics",), low=-np.inf) for name in ("usual", "weight", "height")},
+    **{f"life.{name}": Rule("i", ("topics",)) for name in ("asleep", "watched", "alive")},
+    "life.heard": Rule("f", ("heard",), low=-np.inf),
+    "life.heard_slice": Rule("i", ("heard",)),
+    "life.heard_topic": Rule("i", ("heard",), low=-1, high=_MOST),
+    "life.calm": Rule("i", (1,)),
+    "life.tallied": Rule("i", ("tallied",)),
+    "life.tally": Rule("f", ("tallied", "topics"), low=0.0),
+    "life.holder": Rule("i", ("*",), low=-1, high=_MOST),
+    **_sample("life.recent"),
+    **_sample("life.control"),
+}
+
+
+def _terms(arrays: Arrays) -> str:
+    """Return the name of the number of terms that stories are made of."""
+    return "encoder.words.terms" if "encoder.words.df" in arrays else "encoder.terms"
+
+
+def rules_of(arrays: Arrays) -> dict[str, Rule]:
+    """Return the rules of the arrays of a saved state; some depend on what there is."""
+    return {
+        "engine.counters": Rule("i", (5,), low=-(2**62)),
+        "engine.recent": Rule("u", ("*",)),
+        "encoder.dim": Rule("i", (1,), low=2),
+        **_vocabulary("encoder.", stemmed="encoder.form_term" in arrays),
+        **_vocabulary("encoder.words.", stemmed="encoder.words.form_term" in arrays),
+        **_documents("open.", "open.rows", "encoder."),
+        "open.times": Rule("M", ("open.rows",)),
+        **_texts("open.ids", "open.rows"),
+        **_texts("open.titles", "open.rows"),
+        "held.slices": Rule("i", ("held",)),
+        **_documents("held.{}.", "held.{}.rows", "encoder."),
+        "sample.open": Rule("u", ("*",)),
+        "sample.slices": Rule("i", ("*", 2)),
+        "sample.keys": Rule("u", ("*",)),
+        "sample.room": Rule("i", (1,), low=0),
+        "novel.novelty": Rule("f", ("novel",)),
+        "novel.topic": Rule("i", ("novel",)),
+        "novel.times": Rule("M", ("novel",)),
+        **_texts("novel.ids", "novel"),
+        **_texts("novel.titles", "novel"),
+        "stories.mixture.indices": Rule("i", ("stories.entries",), low=0, high=_terms(arrays)),
+        **_STORIES,
+        **_TRACKER,
+    }
+
+
+@contextmanager
+def checked_state(*parts: Arrays) -> Iterator[None]:
+    """Check the parts of a saved state, then let the body read them.
+
+    Arrays that no rule names are not looked at.
+
+    Raises
+    ------
+    InputError
+        If an array has another type, shape or range than the rest implies, or the body finds it damaged.
+    """
+    arrays = {name: array for part in parts for name, array in part.items()}
+    _Check(arrays).all()
+    try:
+        yield
+    except KeyError as error:
+        raise InputError(f"the saved state is damaged: {error} is missing") from error
+    except (ValueError, IndexError, TypeError, OverflowError, MemoryError) as error:
+        raise InputError(f"the saved state is damaged: {str(error) or type(error).__name__}") from error
+
+
+class _Check:
+    """Checks arrays against their rules; sizes are learnt from the shapes of those that come first."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        rules = rules_of(arrays)
+        self._rules = {name: rule for name in arrays if (rule := _rule_for(name, rules)) is not None}
+        self._sizes: dict[str, int] = {}
+
+    def all(self) -> None:
+        for name, rule in self._rules.items():
+            self._check_shape(name, rule, self._arrays[name])
+        for name, rule in self._rules.items():
+            self._check_values(name, rule, self._arrays[name])
+        form, terms = self._arrays.get("stories.mixture.form"), self._sizes.get(_terms(self._arrays), 0)
+        if form is not None and form[0] > max(terms, 1):
+            raise _damaged("stories.mixture.form", f"at most {terms} words", form[0])
+        for name in self._rules:
+            bounds = self._arrays.get(f"{name.removesuffix('terms')}indptr")
+            if name.endswith(".terms") and bounds is not None:
+                _check_distinct(name, self._arrays[name], bounds)
+
+    def _check_shape(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
+        if array.dtype.kind not in rule.kinds:
+            raise _damaged(name, f"values of kind {rule.kinds}", array.dtype)
+        if array.ndim != len(rule.shape):
+            raise _damaged(name, f"{len(rule.shape)} dimensions", f"the shape {array.shape}")
+        for size, wanted in zip(array.shape, rule.shape, strict=True):
+            if wanted == "*":
+                continue
+            if isinstance(wanted, str):
+                more = wanted.endswith("+1")
+                known = self._sizes.setdefault(wanted.removesuffix("+1"), size - more)
+                wanted = known + more
+            if size != wanted or size < 0:
+                raise _damaged(name, f"a size of {wanted}", f"the shape {array.shape}")
+
+    def _check_values(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
+        if rule.rising is not None:
+            end = self._sizes.get(rule.rising, 0)
+            if array[0] != 0 or array[-1] != end or (np.diff(array) < 0).any():
+                raise _damaged(name, f"numbers that rise from 0 to {end}", f"{array[0]} to {array[-1]}")
+        if rule.lengths is not None and int(array.sum(dtype=np.int64)) != (end := self._sizes.get(rule.lengths, 0)):
+            raise _damaged(name, f"lengths of {end} in total", int(array.sum(dtype=np.int64)))
+        if not array.size:
+            return
+        if rule.low is not None:
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise _damaged(name, "finite numbers", "others")
+            if (least := array.min()) < rule.low:
+                raise _damaged(name, f"at least {rule.low:g}", least)
+        if rule.high is not None:
+            limit = self._sizes.get(rule.high, 0) if isinstance(rule.high, str) else rule.high
+            if (most := array.max()) >= limit:
+                raise _damaged(name, f"less than {limit}", most)
+
+
+def _check_distinct(name: str, terms: NDArray[Any], bounds: NDArray[Any]) -> None:
+    """Check that each document has each of its terms once."""
+    if len(terms):
+        rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        keys = np.sort(rows * (int(terms.max()) + 1) + terms)
+        if (keys[1:] == keys[:-1]).any():
+            raise _damaged(name, "each term of a document once", "one twice")
+
+
+def _rule_for(name: str, rules: Mapping[str, Rule]) -> Rule | None:
+    """Return the rule of an array; one of a series, such as ``held.3.terms``, has the series' rule with its number."""
+    found = rules.get(name)
+    if found is not None:
+        return found
+    number = re.search(r"(?<=\.)\d+(?=\.|$)", name)
+    if number is None:
+        return None
+    series = rules.get(f"{name[: number.start()]}{{}}{name[number.end() :]}")
+    if series is None:
+        return None
+
+    def own(size: Any) -> Any:
+        return size.replace("{}", number[0]) if isinstance(size, str) else size
+
+    shape = tuple(own(size) for size in series.shape)
+    return Rule(series.kinds, shape, series.low, own(series.high), own(series.rising), own(series.lengths))
+
+
+def _damaged(name: str, expected: str, got: object) -> InputError:
+    return InputError(f"the saved state is damaged: {name}: expected {expected}, got {got}")
