@@ -136,13 +136,14 @@ class Scores(NamedTuple):
 
     ``loglik`` (N,) are log-densities in nats relative to the uniform density; ``topic`` (N,) the ids of the most
     probable topics, -1 for documents without a direction; ``novelty`` (N,) the nats by which a topic without documents
-    explains a document better than all known ones, 0 for documents without a direction. ``probability`` (N,) are the
-    calibrated probabilities of the topics, 0 for documents without a direction.
+    explains a document better than all known ones, 0 for documents without a direction. ``second`` (N,) are the ids of
+    the second topics, -1 for none; ``probability`` (N, 2) are the calibrated probabilities of both, 0 without a topic.
     """
 
     loglik: NDArray[np.float64]
     topic: NDArray[np.int64]
     novelty: NDArray[np.float64]
+    second: NDArray[np.int64]
     probability: NDArray[np.float32]
 
 
@@ -190,6 +191,13 @@ class TopicView(Protocol):
         ...
 
 
+class DocumentTopics(NamedTuple):
+    """The topics of the kept documents of a ``slice``: ids (N,), in the order of learning, -1 for none."""
+
+    slice: int
+    topic: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceSummary:
     """What a model says of a slice when it has ended.
@@ -206,6 +214,7 @@ class SliceSummary:
     resp : (N, >= K) memberships of its kept documents.
     cosine : (N, K) cosines of these documents with the topics' means.
     events : what happened to topics.
+    labelled : the topics of the documents of slices that left the window, which do not change any more.
     """
 
     predicted: float
@@ -217,6 +226,7 @@ class SliceSummary:
     resp: NDArray[np.float32]
     cosine: NDArray[np.float32]
     events: Sequence[Event]
+    labelled: Sequence[DocumentTopics] = ()
 
 
 class Regrown(NamedTuple):
@@ -298,6 +308,10 @@ class Model(Protocol):
 
     def smoothed(self) -> Sequence[TopicView]:
         """Return the topics of the slices in the window, given all documents, oldest first."""
+        ...
+
+    def labels(self) -> Sequence[DocumentTopics]:
+        """Return the topics of the documents of the slices in the window, and of the kept ones of the open slice."""
         ...
 
     def arrays(self) -> tuple[Arrays, Arrays]:

@@ -490,7 +490,9 @@ class DocumentRows:
     ``time`` (N,) is in microseconds since 1970. ``topic`` (N,) are ids, -1 for documents without a direction and those
     that came before the first topics; ``probability`` (N,) is the calibrated probability of the topic and ``novelty``
     (N,) the nats by which a topic without documents explains the document better than all known ones, both NaN
-    without a topic. ``story`` (N,) are ids of stories, -1 for none.
+    without a topic. ``story`` (N,) are ids of stories, -1 for none. ``second`` (N,) and ``second_probability`` (N,) are
+    the same of the second topic, -1 and NaN where there is none. ``number`` (N,) counts the documents of the run from
+    0. ``text`` are beginnings of the texts, None where they are not kept.
     """
 
     id: Sequence[str]
@@ -499,6 +501,10 @@ class DocumentRows:
     probability: NDArray[np.float32]
     story: NDArray[np.int64]
     novelty: NDArray[np.float32]
+    second: NDArray[np.int64]
+    second_probability: NDArray[np.float32]
+    number: NDArray[np.int64]
+    text: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.id)
@@ -507,7 +513,31 @@ class DocumentRows:
     def joined(cls, parts: Sequence[DocumentRows]) -> DocumentRows:
         """Put the rows of one or more parts behind each other."""
         ids = [id for part in parts for id in part.id]
-        return cls(ids, *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)[1:]))
+        text = None if any(part.text is None for part in parts) else [one for part in parts for one in part.text or ()]
+        columns = (np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)[1:-1])
+        return cls(ids, *columns, text)
+
+    def newest_per_topic(self, most: int) -> DocumentRows:
+        """Return the last ``most`` rows of each topic, in their order."""
+        order = np.argsort(self.topic[::-1], kind="stable")
+        own = self.topic[::-1][order]
+        place = np.arange(len(own)) - np.searchsorted(own, own)
+        rows = np.sort(len(own) - 1 - order[place < most])
+        columns = (getattr(self, f.name)[rows] for f in fields(self)[1:-1])
+        text = None if self.text is None else [self.text[i] for i in rows.tolist()]
+        return DocumentRows([self.id[i] for i in rows.tolist()], *columns, text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothedDocuments:
+    """What documents were labelled later, given documents that came after them.
+
+    ``first`` is the number of the first one; ``topic`` (N,) are the ids of the topics of this and the next ones, -1 for
+    none. Later rows of the same documents replace them.
+    """
+
+    first: int
+    topic: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -592,7 +622,8 @@ class Commit:
     smoothed topics now, ``rejected`` messages that are no documents, ``sampled`` what changed in the sample;
     ``finished`` tells that the source has ended. ``seconds`` went since the commit before, by stage, see
     `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories. ``documents`` are
-    those of the epoch, None where they are not kept.
+    those of the epoch, None where they are not kept; of each topic and slice only the newest ``documents_per_topic``
+    stay, all if it is 0. ``relabelled`` are documents that have their smoothed labels now.
     """
 
     epoch: EpochReport
@@ -608,6 +639,8 @@ class Commit:
     stories: StoryRows | None = None
     story_events: Sequence[StoryEvent] = ()
     documents: DocumentRows | None = None
+    documents_per_topic: int = 0
+    relabelled: Sequence[SmoothedDocuments] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,72 +9,106 @@ from typing import Any, Literal
 import numpy as np
 
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.queries import DocumentChoice, Reader, Reading
 
-COLUMNS = ("id", "time", "slice", "topic", "probability", "story", "novelty")
-"""The keys of a row."""
+COLUMNS = (
+    "id",
+    "time",
+    "slice",
+    "topic",
+    "probability",
+    "second",
+    "second_probability",
+    "story",
+    "novelty",
+    "smoothed_topic",
+)
+"""The keys of a row; where texts are kept ``text`` too."""
 
 
-def documents_of(
+def chosen(
     run_file: Path,
     *,
     topic: int | None = None,
     story: int | None = None,
     slice: str | None = None,
     since: str | None = None,
-    newest: bool = False,
-    limit: int | None = None,
-) -> list[dict[str, Any]]:
-    """Return one row per document as it was labelled on arrival, in the order in which they were learnt.
+    until: str | None = None,
+    search: str = "",
+    reading: Reading = "smoothed",
+) -> tuple[Reader, DocumentChoice]:
+    """Open a run file, and check what is wanted of its documents.
 
     Parameters
     ----------
     run_file : Path
     topic, story : ids that the documents got; documents of a story that was merged belong to the one that goes on.
     slice : label of the slice with which they were learnt.
-    since : earliest time, a date in ISO form, as short as a year.
-    newest : the last ones first.
-    limit : most rows.
+    since, until : earliest and latest date, in ISO form, as short as a year; ``until`` counts with all of it.
+    search : words that are in the id or the text.
+    reading : of the topic.
 
     Raises
     ------
     InputError
-        If the run file keeps no documents, none got the topic or the story, there is no such slice, or ``since`` is no
-        date.
+        If the run file keeps no documents, none got the topic or the story, there is no such slice, or a date is none.
     """
     reader = Reader(run_file)
-    if reader.meta().get("documents") != "all":
+    if reader.meta().get("documents", "none") == "none":
         raise InputError(
             f"{run_file} does not keep its documents: it was begun without them, or by an earlier version; "
             "write a new run file with --documents all"
         )
     _check(reader, "topic", topic)
     _check(reader, "story", story)
+    index = None if slice is None else _slice_of(slice, reader.slice_labels(), run_file)
+    moments = (
+        (None if since is None else _moment("--since", since, 0)),
+        (None if until is None else _moment("--until", until, 1)),
+    )
+    return reader, DocumentChoice(topic, story, index, *moments, search, reading)
+
+
+def rows_of(
+    reader: Reader, choice: DocumentChoice, *, newest: bool = False, limit: int | None = None
+) -> list[dict[str, Any]]:
+    """Return one row per document with its labels, in the order in which they were learnt.
+
+    Parameters
+    ----------
+    reader, choice : as of `chosen`.
+    newest : the last ones first.
+    limit : most rows.
+    """
     labels = reader.slice_labels()
-    index = None if slice is None else _slice_of(slice, labels, run_file)
-    moment = None if since is None else _moment(since)
-    found = reader.documents(topic=topic, story=story, slice=index, since=moment, newest=newest, limit=limit)
+    found = reader.documents(choice, newest=newest, limit=limit)
     times = np.datetime_as_string(found.time, "s").tolist()
-    probability, novelty = (np.round(column, 4).tolist() for column in (found.probability, found.novelty))
-    return [
-        {
-            "id": found.id[i],
-            "time": times[i],
-            "slice": labels[int(found.slice[i])],
-            "topic": int(found.topic[i]) if found.topic[i] >= 0 else None,
-            "probability": probability[i] if found.topic[i] >= 0 else None,
-            "story": int(found.story[i]) if found.story[i] >= 0 else None,
-            "novelty": novelty[i] if found.topic[i] >= 0 else None,
-        }
-        for i in range(len(found.id))
+    rows = [
+        {"id": id, "time": time, "slice": labels[slice]}
+        for id, time, slice in zip(found.id.tolist(), times, found.slice.tolist(), strict=True)
     ]
+    for name in COLUMNS[3:]:
+        column = getattr(found, name)
+        missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
+        values = np.round(column, 4).tolist()
+        for row, value, none in zip(rows, values, missing.tolist(), strict=True):
+            row[name] = None if none else value
+    if keeps_text(reader):
+        for row, text in zip(rows, found.text.tolist(), strict=True):
+            row["text"] = text
+    return rows
+
+
+def keeps_text(reader: Reader) -> bool:
+    """Tell whether a run file keeps texts."""
+    return reader.meta().get("keep_text") == "True"
 
 
 def _check(reader: Reader, kind: Literal["topic", "story"], wanted: int | None) -> None:
     if wanted is None or wanted in (known := reader.labels_of_documents(kind).tolist()):
         return
     some = ", ".join(map(str, known[:30])) + (", ..." if len(known) > 30 else "")
-    raise InputError(f"{reader.path}: no document got the {kind} {wanted} on arrival; there are: {some or 'none'}")
+    raise InputError(f"{reader.path}: no document got the {kind} {wanted}; there are: {some or 'none'}")
 
 
 def _slice_of(label: str, labels: dict[int, str], run_file: Path) -> int:
@@ -85,8 +119,11 @@ def _slice_of(label: str, labels: dict[int, str], run_file: Path) -> int:
     return named[0]
 
 
-def _moment(since: str) -> datetime:
+def _moment(option: str, given: str, later: int) -> datetime:
+    """Return when a date begins, or so many of its units ``later``."""
     try:
-        return datetime.fromisoformat(str(np.datetime64(since if since[:1].isdigit() else "no date", "us")))
+        return datetime.fromisoformat(
+            str((np.datetime64(given if given[:1].isdigit() else "no date") + later).astype("datetime64[us]"))
+        )
     except ValueError as error:
-        raise InputError(f"--since: expected a date, such as 2013-11-04, got {since!r}") from error
+        raise InputError(f"{option}: expected a date, such as 2013-11-04, got {given!r}") from error

@@ -25,6 +25,7 @@ from vmfstream.cli.options import (
     Exit,
     Html,
     IdField,
+    KeepText,
     KeptDocuments,
     Kinds,
     Language,
@@ -99,6 +100,7 @@ def replay(
     topics: Topics = 30,
     living_topics: LivingTopics = True,
     documents: KeptDocuments = "all",
+    keep_text: KeepText = False,
     html: Html = None,
     evaluate: Annotated[
         bool,
@@ -180,6 +182,7 @@ def replay(
         stories=stories,
         story_days=story_days,
         documents=documents,
+        keep_text=keep_text,
         sample=sample,
     )
     with closing(opened.source), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
@@ -213,6 +216,7 @@ def run(
     topics: Topics = 30,
     living_topics: LivingTopics = True,
     documents: KeptDocuments = "none",
+    keep_text: KeepText = False,
     html: Html = None,
     seed: Seed = 0,
     window: Window = 0,
@@ -371,6 +375,7 @@ def run(
         stories=stories,
         story_days=story_days,
         documents=documents,
+        keep_text=keep_text,
         sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}

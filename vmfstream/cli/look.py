@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -155,33 +156,70 @@ def documents(
     since: Annotated[
         str | None, typer.Option("--since", help="Only documents of this date, such as 2013-11-04, and later.")
     ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", help="Only documents of this date, such as 2013-11, and earlier.")
+    ] = None,
+    search: Annotated[
+        str, typer.Option("--search", help="Only documents with all these words in the id, or in the text if kept.")
+    ] = "",
+    reading: ReadingOption = "smoothed",
     format: Annotated[
-        str, typer.Option("--format", help="table: the newest first; csv or jsonl: all, in the order of arrival.")
+        str,
+        typer.Option("--format", help="table: the newest first; csv, jsonl or parquet: all, in the order of arrival."),
     ] = "table",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write csv, jsonl or parquet to; an existing one is replaced.")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of documents; by default 30 in a table.")
     ] = None,
 ) -> None:
-    """List documents with topic, calibrated probability, story and novelty as they were told on arrival.
+    """List documents with their labels: topics, calibrated probabilities, story and novelty as told on arrival.
+
+    smoothed_topic is the topic that a document has after the later ones of the window; --topic goes by it where there
+    is one, with --reading filtered by the topic on arrival.
 
     \b
     vmfstream documents run.duckdb --topic 7
     vmfstream documents run.duckdb --story 12 --since 2013-11-04
+    vmfstream documents run.duckdb --search "harbour strike" --until 2013
     vmfstream documents run.duckdb --format csv > documents.csv
+    vmfstream documents run.duckdb --format parquet --out documents.parquet
     """
-    from vmfstream.cli.document_table import COLUMNS, documents_of
+    from vmfstream.cli.document_table import COLUMNS, chosen, keeps_text, rows_of
 
-    if format not in ("table", "csv", "jsonl"):
-        raise InputError(f"--format: expected table, csv or jsonl, got {format!r}")
+    if format not in ("table", "csv", "jsonl", "parquet"):
+        raise InputError(f"--format: expected table, csv, jsonl or parquet, got {format!r}")
+    if out is None and format == "parquet":
+        raise InputError("--format parquet: expected the file to write: --out documents.parquet")
+    if out is not None and format == "table":
+        raise InputError("--out: expected --format csv, jsonl or parquet with it, got table")
+    if reading not in ("filtered", "smoothed"):
+        raise InputError(f"--reading: expected filtered or smoothed, got {reading!r}")
+    reader, choice = chosen(
+        run_file,
+        topic=topic,
+        story=story,
+        slice=slice,
+        since=since,
+        until=until,
+        search=search,
+        reading="filtered" if reading == "filtered" else "smoothed",
+    )
     table = format == "table"
-    most = 30 if table and limit is None else limit
-    rows = documents_of(run_file, topic=topic, story=story, slice=slice, since=since, newest=table, limit=most)
-    if format == "csv":
-        writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+    if format == "parquet" and out is not None:
+        return typer.echo(f"{out.resolve()}: {reader.write_documents(choice, out, limit=limit):,} documents")
+    rows = rows_of(reader, choice, newest=table, limit=30 if table and limit is None else limit)
+    if table:
+        return _print([{name: row[name] for name in COLUMNS} for row in rows], False, "there are no such documents")
+    with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
+        if format == "jsonl":
+            target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            return
+        names = [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS
+        writer = csv.DictWriter(target, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        return
-    _print(rows, format == "jsonl", "there are no such documents")
 
 
 def corpora(

@@ -239,7 +239,16 @@ KeptDocuments = Annotated[
     str,
     typer.Option(
         "--documents",
-        help="Of which documents the run file keeps topic, probability, story and novelty on arrival: all or none.",
+        help="Of which documents the run file keeps topics, probabilities, story and novelty: all, none, or a number: "
+        "so many of each topic and slice, the newest.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+KeepText = Annotated[
+    bool,
+    typer.Option(
+        "--keep-text",
+        help="Keep the first 2,000 characters of the text with each of these documents, for search and the page.",
         rich_help_panel=OUTPUT,
     ),
 ]

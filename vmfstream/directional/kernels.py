@@ -76,8 +76,10 @@ class Pass(NamedTuple):
     """(n, TOP) the topics of the largest r, in falling order; -1 where there is none."""
     weight: NDArray[np.float32]
     """(n, TOP) their r. A row sums to 1 unless more than TOP topics are active."""
+    second: NDArray[np.int32]
+    """(n,) the topic of the second score; -1 for a document without words, or where there is one topic."""
     sure: NDArray[np.float32]
-    """(n,) probability of the label under softmax(beta L); 0 for a document without words."""
+    """(n, 2) probabilities of label and second under softmax(beta L); 0 for a document without words."""
 
 
 def padded(k: int) -> int:
@@ -267,7 +269,7 @@ def posterior_accumulate(
     if mass.shape != (n,):
         raise ValueError(f"mass: expected one value for each of {n} documents, got the shape {mass.shape}")
     top = (np.full((n, TOP), -1, np.int16), np.zeros((n, TOP), np.float32))
-    row = (np.zeros(n), np.full(n, -1, np.int32), *top, np.zeros(n, np.float32))
+    row = (np.zeros(n), np.full(n, -1, np.int32), *top, np.full(n, -1, np.int32), np.zeros((n, 2), np.float32))
     if isinstance(x, csr_array):
         nk, q = np.zeros((threads, kp)), np.zeros((threads, kp))
 

@@ -6,8 +6,9 @@ finished products with the rows, of which ``empty`` (N,) tells those without dir
 ``centre``) ``slope``, both (kp,), with the coefficients ``coef`` (order + 1, kp); the k-th row belongs to the power k.
 ``resp`` (N, kp) are responsibilities, of which those below ``threshold`` are dropped; ``mass`` (N,) are weights of
 rows. Written are ``loglik`` (N,) in nats, ``label`` (N,), the sums ``nk`` and ``q`` (kp,) of responsibilities and of
-their squares, the `TOP` largest responsibilities of every row: ``top`` and ``weight`` (N, TOP), and the probability
-``sure`` (N,) of its label under the inverse temperature ``beta``.
+their squares, the `TOP` largest responsibilities of every row: ``top`` and ``weight`` (N, TOP), the topic ``second``
+(N,) of its second score, and the probabilities ``sure`` (N, 2) of label and second under the inverse temperature
+``beta``.
 
 Responsibilities that are not zero are also listed, as topics ``topic`` and values ``share``: those of row i stand from
 ``begin[i, 0]`` to ``begin[i, 1]``, where ``begin`` is (N, 2). ``cuts`` (P - 1,) divide the words into P ranges; the
@@ -104,18 +105,23 @@ def _softmax(score: Any, best: float, r: Any, active: Any) -> tuple[int, int, fl
 
 
 @njit(cache=True)
-def _sure(score: Any, best: float, beta: float, r: Any, label: int) -> float:
-    """Probability of the label under softmax(beta score); ``r`` are the responsibilities, which are those of 1."""
+def _two(score: Any, best: float, beta: float, label: int, sure: Any) -> int:
+    """Write the two largest probabilities under softmax(beta score) to ``sure`` (2,); return the topic of the second.
+
+    -1 where there is none.
+    """
     if label < 0:
-        return 0.0
-    if beta == 1.0:
-        return float(r[label])
-    total = 0.0
+        return -1
+    second, runner, total = -1, -math.inf, 0.0
     for t in range(len(score)):
-        behind = beta * (score[t] - best)
-        if behind > _NEGLIGIBLE:
-            total += math.exp(behind)
-    return 1.0 / total
+        behind = score[t] - best
+        if behind > runner and t != label:
+            second, runner = t, behind
+        if beta * behind > _NEGLIGIBLE:
+            total += math.exp(beta * behind)
+    sure[0] = 1.0 / total
+    sure[1] = math.exp(beta * runner) / total
+    return second
 
 
 @njit(cache=True)
@@ -267,6 +273,7 @@ def pass_chunk(
     label: Any,
     top: Any,
     weight: Any,
+    second: Any,
     sure: Any,
 ) -> None:
     """Score documents and list their responsibilities: those of i from ``begin[i, 0]`` to ``begin[i, 1]``.
@@ -287,7 +294,7 @@ def pass_chunk(
                 continue
             best = _score(dots[i - first], coef, centre, slope, score)
             count, label[i], loglik[i] = _softmax(score, best, r, active)
-            sure[i] = _sure(score, best, beta, r, label[i])
+            second[i] = _two(score, best, beta, label[i], sure[i])
             count = _truncate(r, active, count, label[i], threshold)
             _tally(r, active, count, mass[i], nk, q, i, top, weight)
             for a in range(count):
@@ -315,6 +322,7 @@ def pass_of_dots(
     label: Any,
     top: Any,
     weight: Any,
+    second: Any,
     sure: Any,
 ) -> None:
     """Do as `pass_chunk` from finished dot products, and write the responsibilities as a matrix."""
@@ -324,7 +332,7 @@ def pass_of_dots(
             continue
         best = _score(dots[i], coef, centre, slope, score)
         count, label[i], loglik[i] = _softmax(score, best, r, active)
-        sure[i] = _sure(score, best, beta, r, label[i])
+        second[i] = _two(score, best, beta, label[i], sure[i])
         count = _truncate(r, active, count, label[i], threshold)
         _tally(r, active, count, mass[i], nk, q, i, top, weight)
         for a in range(count):

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from vmfstream.text.encoders import Encoder
 
 
-KEPT_DOCUMENTS = ("all", "none")
-"""Of which documents a run file keeps what they got on arrival."""
+TEXT_CHARACTERS = 2_000
+"""Characters of a text that a run file keeps with its document, if it keeps texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ class RunSettings:
     stories : whether stories are followed beside the topics, where documents have texts.
     story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
         instead.
-    documents : ``all`` if the run file keeps what every document got, or ``none``.
+    documents : of which documents the run file keeps what they got: ``all``, ``none``, or a number: so many of each
+        topic and slice, the newest.
+    keep_text : whether it keeps the first 2,000 characters of their texts too.
     model : one of `vmfstream.engine.models.MODELS`.
     rules : settings of the tracker that have no name here, by default those of the program.
     """
@@ -92,6 +94,7 @@ class RunSettings:
     stories: bool = True
     story_days: float = 0.0
     documents: str = "none"
+    keep_text: bool = False
     model: str = "topics"
     rules: TrackerSettings = field(default_factory=TrackerSettings)
 
@@ -108,8 +111,10 @@ class RunSettings:
         ):
             if getattr(self, name) < least:
                 raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}")
-        if self.documents not in KEPT_DOCUMENTS:
-            raise InputError(f"documents: expected {' or '.join(KEPT_DOCUMENTS)}, got {self.documents!r}")
+        if self.documents not in ("all", "none") and not (self.documents.isdecimal() and int(self.documents)):
+            raise InputError(f"documents: expected all, none or a number above 0, got {self.documents!r}")
+        if self.keep_text and self.documents == "none":
+            raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
         Slicing.parse(self.slices)
 
     def as_text(self) -> dict[str, str]:
@@ -207,7 +212,9 @@ class RunSettings:
             seed=self.seed,
             ahead=ahead,
             stories=self._stories() if self.stories else None,
-            documents=self.documents == "all",
+            documents=self.documents != "none",
+            documents_per_topic=int(self.documents) if self.documents.isdecimal() else 0,
+            text=TEXT_CHARACTERS if self.keep_text else 0,
         )
 
 
@@ -242,9 +249,9 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
         Where the wanted settings, or rules that are wanted other than the program's, would change its meaning.
     """
     old = RunSettings.from_text(stored)
-    if "documents" not in stored and wanted.documents == "all":
+    if "documents" not in stored and wanted.documents != "none":
         log.warning("this run file was begun by a version that kept no documents; it goes on without them")
-        wanted = replace(wanted, documents=old.documents)
+        wanted = replace(wanted, documents=old.documents, keep_text=old.keep_text)
     if not renamed and wanted.source and old.source and source_name(wanted.source) != source_name(old.source):
         raise InputError(
             f"this run file follows {source_name(old.source)} and cannot go on with {source_name(wanted.source)}; "
@@ -346,7 +353,7 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
     from vmfstream.engine.observers.evaluation import Comparison, Evaluator
     from vmfstream.runfile.memory import MemoryStore
 
-    cut = replace(settings, sample=0, stories=False, documents="none").engine()
+    cut = replace(settings, sample=0, stories=False, documents="none", keep_text=False).engine()
     encoder, model = settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)
     Engine(source, encoder, model, MemoryStore(), cut, LocalBatches(source, codec, cut), [evaluator]).run(observe)

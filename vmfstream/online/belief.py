@@ -63,7 +63,8 @@ class Belief(NamedTuple):
 class Gathered(NamedTuple):
     """A batch as scored: sums ``s`` (D, kp), ``n`` (kp,), ``loglik``, ``label`` (N,), memberships of the first rows.
 
-    ``probability`` (N,) is that of the label under the inverse temperature asked for, 0 without direction.
+    ``second`` (N,) are the second topics, -1 for none; ``probability`` (N, 2) are those of label and second under the
+    inverse temperature asked for, 0 without direction.
     Rows of ``resp`` (keep, kp) sum to one, or to zero without direction; they keep the strongest topics only, the sums
     also those beyond. The label of a document without direction is -1 and its log-density 0.
     """
@@ -73,6 +74,7 @@ class Gathered(NamedTuple):
     resp: Matrix
     loglik: Vector
     label: NDArray[np.int32]
+    second: NDArray[np.int32]
     probability: NDArray[np.float32]
 
 
@@ -195,19 +197,19 @@ def gather(
 
     Memberships are returned for the first ``keep`` documents, or all. The sums are added to ``into``, if it is given.
     With the ``poly`` of a belief, ``x`` and the belief's vectors may be without the words that no document has.
-    Probabilities of labels are those of softmax(``beta`` scores).
+    Probabilities are those of softmax(``beta`` scores).
     """
     poly = score_polynomial(belief) if poly is None else poly
     if poly.error > TOLERANCE:
-        resp, loglik, label, sure = _exact(x, belief, beta)
+        resp, loglik, label, second, sure = _exact(x, belief, beta)
         s = accumulate(x, resp, threads=threads)
         s = s if into is None else np.add(into, s, out=into)
-        return Gathered(s, resp.sum(axis=0, dtype=np.float64), resp[:keep], loglik, label, sure)
+        return Gathered(s, resp.sum(axis=0, dtype=np.float64), resp[:keep], loglik, label, second, sure)
     k, kp = len(belief.gamma), belief.f.shape[1]
     scores = poly.coef, poly.centre, poly.scale, k
     out = posterior_accumulate(x, belief.f, *scores, threads=threads, into=into, beta=beta)
     resp = _memberships(out.top[:keep], out.weight[:keep], kp)
-    return Gathered(out.s, out.nk, resp, out.loglik, out.label, out.sure)
+    return Gathered(out.s, out.nk, resp, out.loglik, out.label, out.second, out.sure)
 
 
 def lowest_cosine(parts: Sequence[Rows]) -> float:
@@ -293,17 +295,29 @@ def _joint(d: float, gamma: float, kappa: float, lowest: float, u: float) -> flo
     return ell(d, math.sqrt(max(gamma * gamma + kappa * kappa + 2.0 * gamma * kappa * cosine, 0.0)))
 
 
-def _exact(x: Rows, belief: Belief, beta: float = 1.0) -> tuple[Matrix, Vector, NDArray[np.int32], NDArray[np.float32]]:
-    """Memberships (N, kp), log-density, strongest topic and its probability under ``beta``: N K Bessel functions."""
+def _exact(
+    x: Rows, belief: Belief, beta: float = 1.0
+) -> tuple[Matrix, Vector, NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+    """Return memberships, log-densities, the two strongest topics, their probabilities: N K Bessel functions.
+
+    Documents ``x``, ``belief`` and ``beta`` are those of `gather`, and so is what is returned.
+    """
     scores = topic_densities(x, belief.f, belief.gamma, belief.kappa) + belief.log_weights
     label = scores.argmax(axis=1).astype(np.int32)
-    sure = tempered(scores, beta).max(axis=1).astype(np.float32)
+    rows, second = np.arange(len(scores)), np.full(len(scores), -1, np.int32)
+    probability, sure = tempered(scores, beta), np.zeros((len(scores), 2), np.float32)
+    sure[:, 0] = probability[rows, label]
+    if scores.shape[1] > 1:
+        others = scores.copy()
+        others[rows, label] = -np.inf
+        second = others.argmax(axis=1).astype(np.int32)
+        sure[:, 1] = probability[rows, second]
     loglik = softmax_rows(scores, np.ones(len(belief.gamma)), np.zeros(len(belief.gamma)), 1.0)
     resp = np.zeros((len(scores), belief.f.shape[1]), np.float32)
     resp[:, : len(belief.gamma)] = scores
     blank = ~directed(x)
-    resp[blank], loglik[blank], label[blank], sure[blank] = 0.0, 0.0, -1, 0.0
-    return resp, loglik, label, sure
+    resp[blank], loglik[blank], label[blank], second[blank], sure[blank] = 0.0, 0.0, -1, -1, 0.0
+    return resp, loglik, label, second, sure
 
 
 @njit(cache=True)

@@ -56,11 +56,8 @@ class CountSlicedStream:
             infos.append(self._read(part))
             if self.state is not None and self.state.open.documents >= self._most(self.state):
                 self.state = self._ended(self.state)
-        return StepInfo(
-            np.concatenate([np.zeros(0), *(info.loglik for info in infos)]),
-            np.concatenate([np.zeros(0, np.int32), *(info.label for info in infos)]),
-            np.concatenate([np.zeros(0, np.float32), *(info.probability for info in infos)]),
-        )
+        parts = zip(StepInfo.nothing(0), *infos, strict=True)
+        return StepInfo(*(np.concatenate(column) for column in parts))
 
     def _read(self, part: Rows) -> StepInfo:
         """Score and add rows that fit into the open slice."""
@@ -73,10 +70,11 @@ class CountSlicedStream:
             self.state = tracker.init(self.settings, [], 0, rows)
             resp, loglik = memberships(self.state, rows, self.settings)
             label = np.where(resp.any(axis=1), resp.argmax(axis=1), -1).astype(np.int32)
-            info = StepInfo(loglik, label, resp.max(axis=1))
+            none = np.full(rows_of(rows), -1, np.int32)
+            probability = np.stack([resp.max(axis=1), np.zeros(rows_of(rows), np.float32)], axis=1)
+            info = StepInfo(loglik, label, none, probability)
         else:
-            n = rows_of(rows)
-            return StepInfo(np.zeros(n), np.full(n, -1, np.int32), np.zeros(n, np.float32))
+            return StepInfo.nothing(rows_of(rows))
         self._keep(part)
         return info
 

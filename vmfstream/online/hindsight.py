@@ -18,6 +18,7 @@ from vmfstream.mixtures.columns import directed
 from vmfstream.online.results import TopicView
 from vmfstream.online.state import NEVER, Lifecycle, Matrix, TrackState, Vector, WindowSlice, rows_of
 from vmfstream.online.topic_slots import rearranged
+from vmfstream.protocols import DocumentTopics
 
 HALF_A_DOCUMENT = 0.5
 """Documents without which a topic is not shown in a smoothed slice."""
@@ -85,6 +86,11 @@ def as_it_was(state: TrackState) -> Window:
             w = WindowSlice(w.index, w.x, resp)
         window.append(w)
     return Window(replace(shown, window=tuple(window)), until)
+
+
+def labels(shown: TrackState, w: WindowSlice) -> DocumentTopics:
+    """Return the topics of the documents of a slice of a window, that of `as_it_was`."""
+    return DocumentTopics(w.index, np.where(w.resp.any(axis=1), _strongest(shown, w.resp), -1))
 
 
 def begun(past: Window, view: TopicView, so_far: Vector) -> TopicView:

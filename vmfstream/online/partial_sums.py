@@ -88,7 +88,7 @@ def partial_sums(
     scored = out.label >= 0
     loglik = float(out.loglik[scored].sum())
     sums = PartialSums(narrow.words, out.s, out.n, rows_of(x), int(np.count_nonzero(scored)), loglik)
-    return sums, Scored(StepInfo(out.loglik, out.label, out.probability), out.resp)
+    return sums, Scored(StepInfo(out.loglik, out.label, out.second, out.probability), out.resp)
 
 
 def added(a: PartialSums, b: PartialSums) -> PartialSums:

@@ -12,9 +12,10 @@ from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.online import filtering
 from vmfstream.online.belief import current_belief, lowest_cosine, posterior, predicted_belief, score, up_to_date
 from vmfstream.online.births import new_topic_log_density
-from vmfstream.online.hindsight import as_it_was, begun
+from vmfstream.online.hindsight import as_it_was, begun, labels
 from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState
+from vmfstream.protocols import DocumentTopics
 
 
 def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[Matrix, NDArray[np.float64]]:
@@ -75,6 +76,18 @@ def current(state: TrackState) -> TopicView:
     return topic_view(
         state, state.slice, None if filtering.is_first_slice(state) else state.base, state.f, state.open.n
     )
+
+
+def document_topics(state: TrackState) -> list[DocumentTopics]:
+    """Return the topics of the documents of the window's slices, oldest first, and of the kept ones of the open one."""
+    shown = as_it_was(state).state
+    found = [labels(shown, w) for w in shown.window]
+    kept = [resp for _, resp in state.open.kept]
+    if kept:
+        resp = np.concatenate(kept)
+        topic = np.where(resp.any(axis=1), state.ids[resp[:, : state.k].argmax(axis=1)], -1)
+        found.append(DocumentTopics(state.slice, topic))
+    return found
 
 
 def newest_filtered(state: TrackState, settings: TrackerSettings) -> tuple[TopicView, Matrix]:

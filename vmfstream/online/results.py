@@ -14,6 +14,7 @@ from vmfstream.mixtures.columns import column_norms
 from vmfstream.online.belief import Belief
 from vmfstream.online.drift import drift_angles
 from vmfstream.online.state import Matrix, Rows, TrackState, Vector
+from vmfstream.protocols import DocumentTopics
 from vmfstream.records import Event
 
 
@@ -21,12 +22,20 @@ class StepInfo(NamedTuple):
     """Scores of one batch before it was learnt.
 
     ``loglik`` (N,) are log-densities in nats relative to the uniform density, ``label`` (N,) the columns of the
-    strongest topics, ``probability`` (N,) the probabilities of these; 0, -1 and 0 for documents without direction.
+    strongest topics, ``second`` (N,) those of the second ones, ``probability`` (N, 2) the probabilities of both; 0, -1,
+    -1 and 0 for documents without direction. The second is -1 too where there is one topic only.
     """
 
     loglik: Vector
     label: NDArray[np.int32]
+    second: NDArray[np.int32]
     probability: NDArray[np.float32]
+
+    @classmethod
+    def nothing(cls, n: int) -> StepInfo:
+        """Return the scores of ``n`` documents without direction."""
+        none = np.full(n, -1, np.int32)
+        return cls(np.zeros(n), none, none, np.zeros((n, 2), np.float32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +88,7 @@ class SliceResult:
     events : births, splits, mergers, dormancy and alarms.
     whole : whether all of its documents were kept, and so entered the window.
     prediction : how its kept documents were predicted; None if nothing was.
+    labelled : the topics of the documents of slices that left the window.
     """
 
     predicted: float
@@ -89,6 +99,7 @@ class SliceResult:
     events: Sequence[Event] = ()
     whole: bool = True
     prediction: Prediction | None = None
+    labelled: Sequence[DocumentTopics] = ()
 
 
 def topic_view(state: TrackState, index: int, before: Matrix | None, f: Matrix, n: Vector) -> TopicView:

@@ -27,7 +27,7 @@ from vmfstream.online.belief import (
 )
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
-from vmfstream.online.hindsight import as_it_was, begun, with_holders, without_oldest
+from vmfstream.online.hindsight import as_it_was, begun, labels, with_holders, without_oldest
 from vmfstream.online.matching import with_refit
 from vmfstream.online.mergers import with_mergers
 from vmfstream.online.reading import predictive_log_likelihood
@@ -44,6 +44,7 @@ from vmfstream.online.state import (
 from vmfstream.online.takeovers import with_takeovers
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.window import refit, topics_for
+from vmfstream.protocols import DocumentTopics
 from vmfstream.records import Event
 
 WINDOW_BYTES = 2**30
@@ -151,14 +152,14 @@ def close(
             state = lifecycle.with_arrivals(state, x, belief, settings)
     kappa = _concentration(up_to_date(state), settings)
     state = replace(state, kappa=kappa, refits=learnt)
-    smoothed: list[TopicView] = []
+    smoothed, labelled = list[TopicView](), list[DocumentTopics]()
     filtered: TopicView | None = None
     alarms: list[Event] = []
     pairs = TopicPairs(settings)
     if whole:
         state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)))
         while _overfull(state, settings):
-            state = _commit_oldest(state, settings, smoothed if viewed else None)
+            state = _commit_oldest(state, settings, (smoothed, labelled) if viewed else None)
         state, events = lifecycle.with_births(state, settings, pairs)
         if ending.n.any() and not ending.fitted:
             state, ended = _refitted(state, settings)
@@ -180,7 +181,7 @@ def close(
             state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
     else:
         while state.window:
-            state = _commit_oldest(state, settings, smoothed if viewed else None)
+            state = _commit_oldest(state, settings, (smoothed, labelled) if viewed else None)
         sums = SliceSums.whole(ending.s)
         if viewed:
             before, h, _ = filtering.run(state, [sums], state.leader, settings)
@@ -200,7 +201,7 @@ def close(
     if filtered is None:
         return state, None
     cosine = mean_cosines(x, filtered)
-    return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction)
+    return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction, labelled)
 
 
 def _settled(state: TrackState) -> TrackState:
@@ -250,19 +251,25 @@ def _most_slices(state: TrackState, settings: TrackerSettings) -> int:
     return max(4, min(settings.fitting.most_slices, WINDOW_BYTES // (4 * state.base.nbytes)))
 
 
-def _commit_oldest(state: TrackState, settings: TrackerSettings, smoothed: list[TopicView] | None) -> TrackState:
-    """Move the oldest slice of the window into the past; its topics become final and are added to ``smoothed``."""
+def _commit_oldest(
+    state: TrackState, settings: TrackerSettings, final: tuple[list[TopicView], list[DocumentTopics]] | None
+) -> TrackState:
+    """Move the oldest slice of the window into the past.
+
+    Its topics and those of its documents become ``final`` and are added there; ``settings`` are those of the run.
+    """
     stats, first = statistics(state), state.window[0]
     n = counts((first,), state.kp)
     angle = np.full(state.kp, np.nan)
-    if smoothed is not None:
+    if final is not None:
         window = as_it_was(state)
         shown = window.state
         beliefs = filtering.smoothed_oldest(shown, statistics(shown), settings)
         then = counts(shown.window[:1], shown.kp)
-        final = topic_view(shown, first.index, None, beliefs[0], then)
-        final = replace(final, drift_angle=shown.smoothed_drift_angle[: shown.k])
-        smoothed.append(begun(window, final, shown.n_past + then))
+        view = topic_view(shown, first.index, None, beliefs[0], then)
+        view = replace(view, drift_angle=shown.smoothed_drift_angle[: shown.k])
+        final[0].append(begun(window, view, shown.n_past + then))
+        final[1].append(labels(shown, shown.window[0]))
         if len(beliefs) > 1:
             turned = topic_view(shown, first.index + 1, beliefs[0], beliefs[1], then).drift_angle
             angle[: state.k] = turned[: state.k]

@@ -97,7 +97,7 @@ def step(
     `vmfstream.online.belief.refreshed`. Only the probabilities of the labels depend on the ``temperature``.
     """
     if rows_of(x) == 0:
-        return state, StepInfo(np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.float32))
+        return state, StepInfo.nothing(0)
     given, state = state, replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
     room = max(settings.slice_limit - state.open.kept_documents, 0)
     belief = current_belief(state, settings)
@@ -106,7 +106,7 @@ def step(
     s = state.open.s if donate else copied(state.open.s)
     out = gather(x, belief, threads=settings.threads, keep=room, into=s, beta=1.0 / temperature)
     opened = state.open.extended(s, state.open.n + out.n, rows_of(x), x[:room] if room else x, out.resp)
-    info = StepInfo(out.loglik, out.label, out.probability)
+    info = StepInfo(out.loglik, out.label, out.second, out.probability)
     if not donate:
         return read_only(refreshed(replace(state, open=opened))), info
     words = few_words(x) if state.in_belief == state.open.documents else None

@@ -18,7 +18,8 @@ class CoalescedWrite:
 
     Smoothed rows of the slices ``renewed`` and rows of the ``stories`` are deleted before new rows are added. In the
     slices of ``cut`` only sampled documents with keys up to the given largest one stay. ``seconds`` are added to those
-    of each stage.
+    of each stage. The later labels of ``documents``, from a number to before another, are deleted before others are
+    added; of each topic and slice ``documents_per_topic`` documents stay, all if it is 0.
     """
 
     tables: Mapping[str, Frame]
@@ -27,6 +28,8 @@ class CoalescedWrite:
     position: Position
     seconds: Mapping[str, float]
     stories: Sequence[int]
+    documents: Sequence[tuple[int, int]]
+    documents_per_topic: int
 
 
 def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
@@ -48,6 +51,8 @@ def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
         {part: offset for one in commits for part, offset in one.position.items()},
         _summed(commits),
         sorted({story for one in commits if one.stories is not None for story in one.stories.story.tolist()}),
+        sorted({(view.first, view.first + len(view.topic)) for one in commits for view in one.relabelled}),
+        max(one.documents_per_topic for one in commits),
     )
 
 
@@ -69,8 +74,8 @@ def _start_times(commits: Sequence[Commit]) -> list[datetime]:
 
 
 def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
-    """Leave out the smoothed slices and stories that a later epoch replaces, and sampled documents that it drops."""
-    renewed: set[int] = set()
+    """Leave out smoothed slices, labels and stories that a later epoch replaces, and what it drops of the sample."""
+    renewed, relabelled = set[int](), set[int]()
     known = np.zeros(0, np.int64)
     cut: dict[int, int] = {}
     found = []
@@ -80,7 +85,13 @@ def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
         if one.stories is not None:
             stories = one.stories.taken(np.flatnonzero(~np.isin(one.stories.story, known)))
             known = np.union1d(known, one.stories.story)
-        found.append(replace(one, smoothed=smoothed, sampled=_without_dropped(one.sampled, cut), stories=stories))
+        documents = []
+        for labels in reversed(one.relabelled):
+            if labels.first not in relabelled:
+                documents.insert(0, labels)
+                relabelled.add(labels.first)
+        sampled = _without_dropped(one.sampled, cut)
+        found.append(replace(one, smoothed=smoothed, sampled=sampled, stories=stories, relabelled=documents))
         renewed |= {view.slice for view in one.smoothed}
         _lower_limits(cut, one.sampled)
     return found[::-1]

@@ -84,5 +84,9 @@ def from_json(value: Any, arrays: Arrays) -> Any:
     parts = {field: from_json(part, arrays) for field, part in value.items() if field != "@record"}
     if "temper" in parts:  # was the inverse
         parts["temper"] = 1.0 / parts["temper"]
+    if name == "DocumentRows" and "second" not in parts:  # earlier versions had no second topics
+        n = len(parts["id"])
+        parts |= {"second": np.full(n, -1), "second_probability": np.full(n, np.nan, np.float32)}
+        parts |= {"number": np.full(n, -1)}
     names = _OLD_FIELDS.get(name, {})
     return _KINDS[name](**{names.get(field, field): part for field, part in parts.items()})

@@ -90,6 +90,17 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "probability": rows.probability,
             "story": rows.story,
             "novelty": rows.novelty,
+            "number": rows.number,
+            "second": rows.second,
+            "second_probability": rows.second_probability,
+        }
+        if rows.text is not None:
+            tables["document"]["text"] = as_texts(rows.text)
+    if commit.relabelled:
+        parts = [(one.first, one.topic) for one in commit.relabelled]
+        tables["document_smoothed"] = {
+            "number": _joined([np.arange(first, first + len(topic)) for first, topic in parts]),
+            "topic": _joined([topic for _, topic in parts]),
         }
     if commit.stories is not None:
         tables |= _stories(commit.stories)

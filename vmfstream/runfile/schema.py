@@ -177,6 +177,17 @@ def add_documents(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_smoothed_documents(connection: duckdb.DuckDBPyConnection) -> None:
+    """Number documents, keep their second topics and maybe their texts, and what they were labelled later.
+
+    Later labels have a table of their own: rows of large tables are not changed, but added.
+    """
+    for column in ("number bigint", "second integer default -1", "second_probability float", "text varchar"):
+        connection.execute(f"alter table document add column {column}")
+    connection.execute("update document set number = rowid")
+    connection.execute("create table document_smoothed(number bigint not null, topic integer not null)")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -191,6 +202,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_stories,
     add_story_lineage,
     add_documents,
+    add_smoothed_documents,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

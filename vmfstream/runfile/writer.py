@@ -13,7 +13,7 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays, Checkpoint, Commit
 from vmfstream.runfile.arrays import pack, unpack
-from vmfstream.runfile.coalescing import coalesce
+from vmfstream.runfile.coalescing import CoalescedWrite, coalesce
 from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.rows import Frame, check_order
 from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify
@@ -156,8 +156,10 @@ class RunFile:
                 _delete_smoothed(connection, combined.renewed)
                 _drop_sampled(connection, combined.cut)
                 _delete_stories(connection, combined.stories)
+                _delete_labels(connection, combined.documents)
                 for table, frame in combined.tables.items():
                     insert(connection, table, frame)
+                _drop_documents(connection, combined)
                 for part, offset in combined.position.items():
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
                 for kind, body in states:
@@ -211,6 +213,32 @@ def _delete_stories(connection: duckdb.DuckDBPyConnection, stories: Sequence[int
     if stories:
         for table in ("story", "story_word", "story_document"):
             connection.execute(f"delete from {table} where story in (select unnest(?::bigint[]))", [stories])
+
+
+def _delete_labels(connection: duckdb.DuckDBPyConnection, documents: Sequence[tuple[int, int]]) -> None:
+    """Delete the later labels of documents that get others, from a number to before another."""
+    for first, end in documents:
+        connection.execute("delete from document_smoothed where number >= ? and number < ?", [first, end])
+
+
+def _drop_documents(connection: duckdb.DuckDBPyConnection, combined: CoalescedWrite) -> None:
+    """Delete what a run does not keep of documents, if it keeps only the newest of each topic and slice."""
+    most, frame = combined.documents_per_topic, combined.tables.get("document")
+    if not most:
+        return
+    changed = [first for first, _ in combined.documents]
+    if frame is not None:
+        dropped = connection.execute(
+            "delete from document where number in (select number from document where slice in (select unnest($1)) "
+            "qualify row_number() over (partition by slice, topic order by number desc) > $2) returning number",
+            [np.unique(frame["slice"]).tolist(), most],
+        )
+        changed += dropped.fetchnumpy()["number"].tolist()
+    if changed:
+        connection.execute(
+            "delete from document_smoothed where number >= $1 and number not in (select number from document)",
+            [min(changed)],
+        )
 
 
 def _drop_sampled(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:

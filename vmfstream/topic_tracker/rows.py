@@ -60,11 +60,14 @@ def rows_of_novel_documents(commits: Sequence[Commit]) -> list[dict[str, Any]]:
 
 
 def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
-    """Return what documents got on arrival, in order, as columns."""
+    """Return what documents got on arrival and later, in order, as columns."""
     parts = [(one.epoch.slice.label, one.documents) for one in commits if one.documents is not None]
     whole, real = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    nothing = DocumentRows([], whole, whole, real, whole, real)
+    nothing = DocumentRows([], whole, whole, real, whole, real, whole, real, whole)
     rows = DocumentRows.joined([nothing, *(part for _, part in parts)])
+    smoothed = np.full(len(rows), -1)
+    for later in (labels for one in commits for labels in one.relabelled):
+        smoothed[later.first : later.first + len(later.topic)] = later.topic
     labels = np.array([label for label, _ in parts], np.object_)
     return {
         "id": np.array(rows.id, np.object_),
@@ -72,8 +75,11 @@ def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
         "slice": np.repeat(labels, [len(part) for _, part in parts]),
         "topic": rows.topic,
         "probability": rows.probability,
+        "second": rows.second,
+        "second_probability": rows.second_probability,
         "story": rows.story,
         "novelty": rows.novelty,
+        "smoothed_topic": smoothed,
     }
 
 

@@ -455,14 +455,18 @@ class TopicTracker:
         return rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents)
 
     def documents(self) -> dict[str, NDArray[Any]]:
-        """Return what every document got on arrival, as columns, in the order in which they were learnt.
+        """Return the labels of every document, as columns, in the order in which they were learnt.
 
         Returns
         -------
         dict of str to ndarray of shape (N,)
             ``id``, ``time`` (UTC), ``slice`` (label of the slice with which it was learnt), ``topic`` (-1 for none, as
             before the first topics), ``probability`` (of the topic, calibrated by the temperature of the slice before),
-            ``story`` (-1 for none) and ``novelty`` (as of `novelty`); the numbers are NaN without a topic.
+            ``second`` and ``second_probability`` (the same of the second topic), ``story`` (-1 for none) and
+            ``novelty`` (as of `novelty`), all as they were told on arrival; the numbers are NaN without a topic.
+            ``smoothed_topic`` is the topic given the documents of later slices, -1 where it is not known: it is told
+            when the slice has left the window of recent documents, at `finish`, and with the first topics for
+            documents that came before them.
 
         Raises
         ------

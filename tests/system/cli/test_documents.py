@@ -44,7 +44,12 @@ def test_documents_come_in_the_order_in_which_they_were_learnt(run: Run, replaye
 def test_documents_are_chosen_by_topic_story_slice_and_date(run: Run, replayed: Path) -> None:
     rows = asked(run, replayed)
     topic = rows[60]["topic"]
-    assert asked(run, replayed, "--topic", topic) == [row for row in rows if row["topic"] == topic]
+    assert rows[0]["smoothed_topic"] in (0, 1, 2)  # of before the first topics
+    assert {row["id"]: row["smoothed_topic"] for row in rows}["d60"] == topic
+    assert asked(run, replayed, "--topic", topic) == [row for row in rows if row["smoothed_topic"] == topic]
+    early = asked(run, replayed, "--topic", topic, "--reading", "filtered")
+    assert early == [row for row in rows if row["topic"] == topic]
+    assert asked(run, replayed, "--until", "2002") == rows[:60]
     assert asked(run, replayed, "--story", 2) == [row for row in rows if row["story"] == 2]
     assert asked(run, replayed, "--story", 0) == [row for row in rows if row["story"] in (0, 1)]
     assert asked(run, replayed, "--slice", "2002") == rows[30:60]
@@ -68,17 +73,44 @@ def test_the_table_has_the_newest_first_and_csv_has_all(run: Run, replayed: Path
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (("--topic", 77), "no document got the topic 77 on arrival; there are: 0, 1, 2"),
-        (("--story", 77), "no document got the story 77 on arrival; there are: 0, 1, 2"),
+        (("--topic", 77), "no document got the topic 77; there are: 0, 1, 2"),
+        (("--story", 77), "no document got the story 77; there are: 0, 1, 2"),
         (("--slice", "1999"), "there is no slice '1999'; there are: from 2001 to 2004"),
         (("--since", "tomorrow"), "--since: expected a date, such as 2013-11-04, got 'tomorrow'"),
-        (("--format", "xml"), "--format: expected table, csv or jsonl, got 'xml'"),
+        (("--until", "soon"), "--until: expected a date, such as 2013-11-04, got 'soon'"),
+        (("--format", "parquet"), "--format parquet: expected the file to write: --out documents.parquet"),
+        (("--out", "x.csv"), "--out: expected --format csv, jsonl or parquet with it, got table"),
+        (("--format", "parquet", "--out", "/nowhere/x.parquet"), "cannot write /nowhere/x.parquet"),
+        (("--format", "xml"), "--format: expected table, csv, jsonl or parquet, got 'xml'"),
     ],
 )
 def test_what_there_is_not_is_told(run: Run, replayed: Path, given: tuple[object, ...], says: str) -> None:
     code, _, err = run("documents", replayed, *given)
     assert code == 1
     assert says in err
+
+
+def test_parquet_holds_what_json_lines_hold(run: Run, good: Path, tmp_path: Path) -> None:
+    path, target = tmp_path / "texts.duckdb", tmp_path / "it's.parquet"
+    assert run("run", good, *COMMAND, "--documents", "20", "--keep-text", "--out", path)[0] == 0
+    code, out, err = run("documents", path, "--format", "parquet", "--out", target)
+    assert code == 0, err
+    rows = asked(run, path)
+    assert f"{len(rows)} documents" in out
+    with duckdb.connect() as connection:
+        found = connection.execute("select * from read_parquet(?)", [str(target)])
+        names = [column[0] for column in found.description or ()]
+        stored = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    same = ("id", "slice", "topic", "story", "smoothed_topic", "text")
+    assert [[row[name] for name in same] for row in stored] == [[row[name] for name in same] for row in rows]
+    assert all(row["text"] for row in rows)
+    word = str(rows[0]["text"]).split()[0]
+    assert [row["id"] for row in asked(run, path, "--search", word.upper())] == [
+        row["id"] for row in rows if word in str(row["text"])
+    ]
+    code, _, _ = run("documents", path, "--format", "csv", "--out", tmp_path / "documents.csv")
+    with (tmp_path / "documents.csv").open(newline="") as table:
+        assert [row["text"] for row in csv.DictReader(table)] == [row["text"] for row in rows]
 
 
 def test_a_run_file_without_them_says_how_to_get_them(run: Run, run_file: Path, good: Path, tmp_path: Path) -> None:

@@ -102,8 +102,15 @@ def test_probabilities_of_labels(k: int, dtype: type, sparse: bool, threads: int
     case = Case(k, dtype, sparse=sparse)
     found = kernels.posterior_accumulate(*case.arguments, threads=threads, beta=beta)
     x, m, coef, *rest = case.arguments
-    expected = oracles.posterior(x, m, beta * coef, *rest).resp.max(axis=1)
-    np.testing.assert_allclose(found.sure, expected, rtol=1e-3 if dtype is np.float32 else 1e-6)
+    resp = oracles.posterior(x, m, beta * coef, *rest).resp[:, :k]
+    expected = np.zeros((len(resp), 2))
+    expected[:, : min(k, 2)] = -np.sort(-resp, axis=1)[:, :2]
+    np.testing.assert_allclose(found.sure, expected, rtol=1e-3 if dtype is np.float32 else 1e-6, atol=1e-12)
+    known = np.flatnonzero((found.label >= 0) & (k > 1))
+    assert (found.second[known] != found.label[known]).all()
+    np.testing.assert_allclose(resp[known, found.second[known]], expected[known, 1], rtol=1e-3, atol=1e-12)
+    assert (found.second[found.label < 0] == -1).all()
+    assert k > 1 or (found.second == -1).all()
     plain = kernels.posterior_accumulate(*case.arguments, threads=threads)
     for name in ("s", "nk", "q", "loglik", "label", "top", "weight"):
         np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from vmfstream.connectors.memory import MemorySource
 from vmfstream.engine.models import tracker
 from vmfstream.engine.run import RunSettings, agree, follow
 from vmfstream.errors import InputError
-from vmfstream.records import DocumentRows
+from vmfstream.online.settings import TrackerSettings
+from vmfstream.records import DocumentRows, SmoothedDocuments
 from vmfstream.runfile import schema
 from vmfstream.runfile.memory import MemoryStore
-from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.queries import DocumentChoice, Reader
 from vmfstream.runfile.writer import RunFile
 
 SIZES = {2001: 40, 2002: 50, 2003: 60}
@@ -128,5 +130,132 @@ def test_a_run_keeps_to_what_it_began_with() -> None:
     begun = RunSettings(documents="none").as_text()
     with pytest.raises(InputError, match="begun with documents = 'none' and cannot be continued with 'all'"):
         agree(RunSettings(documents="all"), begun)
-    with pytest.raises(InputError, match="documents: expected all or none, got 'some'"):
+    with pytest.raises(InputError, match="documents: expected all, none or a number above 0, got 'some'"):
         RunSettings(documents="some")
+
+
+def later_topics(commits: Any) -> dict[int, int]:
+    """The later labels of documents by their numbers, as a store has them after all commits."""
+    return {
+        labels.first + i: topic
+        for one in commits
+        for labels in one.relabelled
+        for i, topic in enumerate(labels.topic.tolist())
+    }
+
+
+def test_documents_of_before_the_first_topics_get_theirs_with_them() -> None:
+    store = MemoryStore()
+    begun = engine(OneByOne(years(SIZES)), store, documents=True)
+    begun.run(stop=lambda: begun.documents > 60)
+    rows = all_rows(store)
+    assert rows.number.tolist() == list(range(len(rows)))
+    assert rows.topic[:40].tolist() == [-1] * 40
+    found = later_topics(store.commits)
+    assert sorted(found) == list(range(40))
+    topics = np.array([found[i] for i in range(40)])
+    assert [len(set(topics[subject::3].tolist())) for subject in range(3)] == [1, 1, 1]
+    assert len(set(topics[:3].tolist())) == 3
+
+
+def test_a_large_first_slice_gets_its_topics_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TrackerSettings, "slice_limit", 1000)
+    store = run(years({2001: 1700, 2002: 30}), documents=True, epoch_documents=200, batch_documents=100)
+    begins = next(i for i, one in enumerate(store.commits) if one.relabelled)
+    assert not any(one.closed for one in store.commits[: begins + 1])
+    rows, found = all_rows(store), later_topics(store.commits)
+    before = rows.topic < 0
+    assert 1000 <= before.sum() < 1700
+    assert set(np.flatnonzero(before).tolist()) <= found.keys()
+    assert all(found[i] >= 0 for i in np.flatnonzero(before).tolist())
+
+
+def test_smoothed_topics_come_once_when_a_slice_leaves_the_window() -> None:
+    sizes = dict.fromkeys(range(2001, 2013), 40)
+    store = MemoryStore()
+    begun = engine(years(sizes), store, window=100, documents=True)
+    begun.run(stop=lambda: begun.documents >= 400)
+    final = [(labels.first, len(labels.topic)) for one in store.commits[2:] for labels in one.relabelled]
+    assert final == [(40 * i, 40) for i in range(len(final))]
+    assert 5 <= len(final) <= 9
+    smoothed = {view.slice for one in store.commits for view in one.smoothed}
+    assert len(smoothed) == len(final)  # in the commit in which the topics of the slice became final
+    begun.run()
+    rows, found = all_rows(store), later_topics(store.commits)
+    assert sorted(found) == list(range(480))  # at the end of the stream also those of the window
+    assert np.mean([found[i] == topic for i, topic in enumerate(rows.topic.tolist()) if topic >= 0]) > 0.95
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_later_labels_replace_earlier_ones_in_the_run_file(tmp_path: Path, together: bool) -> None:
+    commits = [
+        commit(0, documents=documents("a", "b"), relabelled=[SmoothedDocuments(0, np.array([5]))]),
+        commit(1, relabelled=[SmoothedDocuments(0, np.array([7, 8]))]),
+    ]
+    run_file = RunFile(tmp_path / "run.duckdb")
+    for some in [commits] if together else [[one] for one in commits]:
+        run_file.commit(*some)
+    found = Reader(run_file.path).documents(DocumentChoice())
+    assert found.smoothed_topic.tolist() == [7, 8]
+    assert Reader(run_file.path).documents(DocumentChoice(topic=8)).id.tolist() == ["b"]
+    assert Reader(run_file.path).documents(DocumentChoice(topic=0, reading="filtered")).id.tolist() == ["b"]
+
+
+def test_second_topics_are_others_and_less_probable() -> None:
+    rows = all_rows(run(years(SIZES), documents=True))
+    known = rows.topic >= 0
+    assert (rows.second[~known] == -1).all()
+    assert np.isnan(rows.second_probability[~known]).all()
+    assert ((rows.second[known] >= 0) & (rows.second[known] != rows.topic[known])).all()
+    assert (rows.second_probability[known] <= rows.probability[known]).all()
+
+
+def test_of_each_topic_and_slice_the_newest_are_kept(tmp_path: Path) -> None:
+    def followed(name: str, kept: str, **more: Any) -> Path:
+        path = tmp_path / name
+        settings = RunSettings(topics=3, documents=kept, window=100, epoch_documents=17, threads=1, **more)
+        sizes = dict.fromkeys(range(2001, 2009), 40)
+        follow(MemorySource(years(sizes)), FieldCodec(), RunFile(path), settings)
+        return path
+
+    whole = Reader(followed("all.duckdb", "all", keep_text=True)).documents(DocumentChoice())
+    few = Reader(followed("few.duckdb", "4", keep_text=True)).documents(DocumentChoice())
+    place = {id: i for i, id in enumerate(whole.id.tolist())}
+    at = np.array([place[id] for id in few.id.tolist()])
+    for name in ("time", "slice", "topic", "story", "second", "smoothed_topic", "text"):
+        np.testing.assert_array_equal(getattr(few, name), getattr(whole, name)[at])
+    expected = [
+        i
+        for i in range(len(whole.id))
+        if np.count_nonzero((whole.slice[i:] == whole.slice[i]) & (whole.topic[i:] == whole.topic[i])) <= 4
+    ]
+    assert at.tolist() == expected
+    assert (few.smoothed_topic >= 0).all()
+    assert whole.text[0] == years({2001: 1})[0]["text"]  # type: ignore[call-overload]
+    with duckdb.connect(tmp_path / "few.duckdb", read_only=True) as connection:
+        assert connection.execute("select count(*) from document_smoothed").fetchall() == [(len(few.id),)]
+
+
+def test_texts_are_cut() -> None:
+    rows = all_rows(run([document(i, 2001) | {"text": "word " * 1000} for i in range(5)], documents=True, text=2000))
+    assert {len(text) for text in rows.text or ()} == {2000}
+    with pytest.raises(InputError, match="texts are kept with documents"):
+        RunSettings(keep_text=True)
+
+
+def test_documents_are_searched_by_words_and_dates(tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    settings = RunSettings(topics=3, documents="all", keep_text=True, threads=1)
+    items = [*years(SIZES), {"id": "It's 100%_\\", "time": 2003, "text": "Robert'); drop table document; --"}]
+    follow(MemorySource(items), FieldCodec(), RunFile(path), settings)
+    reader = Reader(path)
+    found = reader.documents(DocumentChoice(search="SHIP harbour"), limit=5, skip=2)
+    assert len(found.id) == 5
+    assert all("ship" in text and "harbour" in text for text in found.text)
+    every = reader.documents(DocumentChoice(search="ship harbour")).id.tolist()
+    assert reader.count_documents(DocumentChoice(search="ship harbour")) == len(every)
+    assert found.id.tolist() == every[2:7]
+    for words in ("drop table", "100%_\\", "it's"):
+        assert reader.documents(DocumentChoice(search=words)).id.tolist() == ["It's 100%_\\"]
+    year = DocumentChoice(since=datetime(2002, 1, 1), until=datetime(2003, 1, 1))
+    assert reader.count_documents(year) == 50

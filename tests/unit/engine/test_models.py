@@ -24,7 +24,7 @@ from vmfstream.engine.scale.executor import InProcess
 from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.errors import InputError
 from vmfstream.online.state import Rows, TrackerSettings, rows_of
-from vmfstream.protocols import Distributed, Model, Regrow, Scores, SliceSummary, TopicView
+from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrow, Scores, SliceSummary, TopicView
 from vmfstream.records import Arrays, Document
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import VectorEncoder
@@ -63,7 +63,16 @@ class Axes:
     def learn(self, x: Rows, *, donate: bool) -> Scores:
         label = np.asarray(x).argmax(axis=1)
         self.n = self.n + np.bincount(label, minlength=DIMENSION)
-        return Scores(np.zeros(rows_of(x)), label, np.zeros(rows_of(x)), np.ones(rows_of(x), np.float32))
+        return Scores(
+            np.zeros(rows_of(x)),
+            label,
+            np.zeros(rows_of(x)),
+            np.full(rows_of(x), -1),
+            np.ones((rows_of(x), 2), np.float32),
+        )
+
+    def labels(self) -> list[DocumentTopics]:
+        return []
 
     def end_epoch(self) -> None:
         pass

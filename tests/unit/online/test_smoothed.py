@@ -41,7 +41,7 @@ def test_the_smoothed_window_is_the_smoother(mixture: TemporalVMFMixture) -> Non
         views = []
         for t in range(SLICES):
             state = replace(state, window=tuple(kept[t : t + mixture.lag + 1]))
-            state = slice_end._commit_oldest(state, LONG, views)
+            state = slice_end._commit_oldest(state, LONG, (views, []))
     assert [view.slice for view in views] == list(range(SLICES))
     for view, f in zip(views, fit.f, strict=True):
         assert np.abs(view.f[:, :3] - f[:, :3]).max() < 1e-5 * view.gamma.max()

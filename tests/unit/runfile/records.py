@@ -130,7 +130,7 @@ def documents(*ids: str) -> DocumentRows:
     """Documents whose numbers follow from their places; the first has neither topic nor story."""
     at = np.arange(len(ids)) - 1
     numbers = np.where(at < 0, np.nan, at / 8).astype(np.float32)
-    return DocumentRows(ids, at + 60_000_000, at, numbers, at, -numbers)
+    return DocumentRows(ids, at + 60_000_000, at, numbers, at, -numbers, at, numbers, np.arange(len(ids)))
 
 
 def smoothed(index: int, topics: Sequence[int] = (3, 7), mark: str = "s") -> SmoothedSlice:

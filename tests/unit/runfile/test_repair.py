@@ -19,10 +19,15 @@ HEADERS, BLOCK, PAGE = 3 * 4096, 2**14, 4096
 
 
 def directory(path: Path) -> list[int]:
-    """Where the blocks of a file's directory begin that have free places."""
+    """Where a page of free places begins in each block of a file's directory that has one."""
     with duckdb.connect(path, read_only=True) as connection:
-        blocks = connection.execute("select block_id from pragma_metadata_info() where free_blocks > 16").fetchall()
-    return [HEADERS + block * BLOCK for (block,) in blocks]
+        blocks = connection.execute("select block_id, free_list from pragma_metadata_info()").fetchall()
+    places = PAGE // (BLOCK // 64)
+    return [
+        HEADERS + block * BLOCK + (first + 1) * (BLOCK // 64)
+        for block, free in blocks
+        if (first := next((at for at in free if {*range(at, at + places)} <= {*free}), None)) is not None
+    ]
 
 
 def overwrite(path: Path, at: int, body: bytes) -> None:
@@ -49,7 +54,7 @@ def left(run_file: RunFile) -> Path:
 
 def tear(path: Path) -> None:
     """Leave a block of the directory as a killed process does: new in a place that nothing in force refers to."""
-    overwrite(path, directory(path)[0] + BLOCK - PAGE, b"new" * 1000)
+    overwrite(path, directory(path)[0], b"new" * 1000)
 
 
 def test_a_torn_block_is_repaired(run_file: RunFile, left: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -80,7 +85,7 @@ def test_while_a_run_goes_on_nothing_is_repaired(run_file: RunFile) -> None:
 
 
 def test_other_damage_is_reported_and_left_alone(run_file: RunFile, left: Path) -> None:
-    at = directory(run_file.path)[0]
+    at = HEADERS + (directory(run_file.path)[0] - HEADERS) // BLOCK * BLOCK
     overwrite(run_file.path, at + 8, bytes(BLOCK // 2))  # what is in force too
     found = run_file.path.read_bytes()
     with pytest.raises(InputError, match="does not match stored checksum"):

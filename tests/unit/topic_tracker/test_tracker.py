@@ -233,7 +233,11 @@ def test_documents_are_columns_that_survive_saving(tmp_path: Path) -> None:
     texts = ["cat fur paw claw", "ship sea harbour port"] * 20
     tracker = TopicTracker(topics=2, slices="year", documents=True)
     assert {name: len(column) for name, column in tracker.documents().items()} == dict.fromkeys(
-        ("id", "time", "slice", "topic", "probability", "story", "novelty"), 0
+        (
+            *("id", "time", "slice", "topic", "probability", "second", "second_probability"),
+            *("story", "novelty", "smoothed_topic"),
+        ),
+        0,
     )
     tracker.learn(texts, 2001, [f"a{i}" for i in range(40)]).learn(texts, 2002, [f"b{i}" for i in range(40)])
     found = tracker.documents()
@@ -242,6 +246,8 @@ def test_documents_are_columns_that_survive_saving(tmp_path: Path) -> None:
     assert found["time"][[0, 79]].astype("datetime64[Y]").astype(str).tolist() == ["2001", "2002"]
     assert found["topic"][:40].tolist() == [-1] * 40
     assert sorted({*found["topic"][40:].tolist()}) == [0, 1]
+    assert found["smoothed_topic"][:40].tolist() == found["topic"][40:].tolist()  # told with the first topics
+    assert (found["second"][40:] == 1 - found["topic"][40:]).all()
     assert found["story"][40:].tolist() == tracker.story_labels.tolist()
     tracker.save(tmp_path / "tracker.duckdb")
     for other in (TopicTracker.load(tmp_path / "tracker.duckdb"), pickle.loads(pickle.dumps(tracker))):

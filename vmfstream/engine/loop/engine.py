@@ -184,8 +184,17 @@ class Engine:
             seconds=self._clock.take(),
             stories=stories,
             story_events=story_events,
-            documents=DocumentRows.joined(epoch.rows) if epoch.rows else None,
+            documents=self._documents(epoch.rows),
+            documents_per_topic=state.settings.documents_per_topic,
+            relabelled=state.take_relabelled(),
         )
+
+    def _documents(self, rows: Sequence[DocumentRows]) -> DocumentRows | None:
+        """Put the rows of an epoch together, those that stay if not all do."""
+        if not rows:
+            return None
+        joined, most = DocumentRows.joined(rows), self._state.settings.documents_per_topic
+        return joined.newest_per_topic(most) if most else joined
 
     def _closed(self, epoch: Epoch) -> tuple[list[SliceReport], list[SmoothedSlice]]:
         """End the slices before the next document, or all at the end of the source."""
@@ -206,6 +215,7 @@ class Engine:
             if position.in_slice or not state.model.begun:
                 end_slice(last=True)
             smoothed += [SmoothedSlice(view.slice, state.rows(view)) for view in state.model.smoothed()]
+            state.label_window()
         return closed, smoothed
 
     def _commit(self, commit: Commit, epoch: Epoch, observe: Observer | None, stop: Callable[[], bool]) -> None:

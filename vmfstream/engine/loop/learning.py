@@ -14,7 +14,7 @@ from vmfstream.engine.loop.sample import Candidates, MostNovel, Packed, Sampling
 from vmfstream.engine.loop.stories import StoryDocuments
 from vmfstream.online.state import Rows
 from vmfstream.protocols import Scores
-from vmfstream.records import DocumentRows, Documents
+from vmfstream.records import DocumentRows, Documents, texts_of
 from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, CountStorage, DocumentEncoder, WordCounting
 
@@ -82,6 +82,7 @@ def learn_batch(
     novel: int,
     stories: bool = False,
     rows: bool = False,
+    text: int = 0,
 ) -> BatchResult:
     """Count, encode and score a batch.
 
@@ -94,6 +95,7 @@ def learn_batch(
     novel : most documents that are reported as novel.
     stories : whether the documents are wanted for stories.
     rows : whether it is wanted what every document got.
+    text : characters of the texts that are wanted with it.
     """
     with timed("words"):
         counts = encoder.count(documents)
@@ -116,7 +118,7 @@ def learn_batch(
             [*sample],
             most,
             stories=unknown,
-            rows=_rows(documents, None) if rows else None,
+            rows=_rows(documents, None, text) if rows else None,
         )
     with timed("words"):
         x = encoder.encode(counts)
@@ -137,18 +139,26 @@ def learn_batch(
         words=words,
         oov=oov,
         stories=for_stories(scores.topic, np.where(scored, scores.novelty, 0.0)),
-        rows=_rows(documents, scores) if rows else None,
+        rows=_rows(documents, scores, text) if rows else None,
     )
 
 
-def _rows(documents: Documents, scores: Scores | None) -> DocumentRows:
-    """Return what documents got, None before the model has begun, without their stories."""
+def _rows(documents: Documents, scores: Scores | None, text: int) -> DocumentRows:
+    """Return what documents got, without stories and numbers, with so many characters of their texts.
+
+    ``scores`` are None before the model has begun.
+    """
     n = len(documents)
     none, nothing = np.full(n, -1), np.full(n, np.nan, np.float32)
+    texts = [one[:text] for one in texts_of(documents)] if text else None
     if scores is None:
-        return DocumentRows(documents.id, documents.time, none, nothing, none, nothing)
+        return DocumentRows(documents.id, documents.time, none, nothing, none, nothing, none, nothing, none, texts)
     scored = scores.topic >= 0
-    probability, novelty = (
-        np.where(scored, column, np.nan).astype(np.float32) for column in (scores.probability, scores.novelty)
+    first, second = (
+        np.where(known, column, np.nan).astype(np.float32)
+        for known, column in zip((scored, scores.second >= 0), scores.probability.T, strict=True)
     )
-    return DocumentRows(documents.id, documents.time, scores.topic, probability, none, novelty)
+    novelty = np.where(scored, scores.novelty, np.nan).astype(np.float32)
+    return DocumentRows(
+        documents.id, documents.time, scores.topic, first, none, novelty, scores.second, second, none, texts
+    )

@@ -29,6 +29,8 @@ class EngineSettings:
     seed : of the sample.
     stories : those of the stories; None follows none. Streams of vectors without texts have none.
     documents : whether the run file keeps what every document got.
+    documents_per_topic : most of them that it keeps of each topic and slice, the newest; 0 keeps all.
+    text : characters of the texts that it keeps with them; 0 keeps no texts.
     ahead : bytes of messages that are read and decoded while earlier ones are learnt, and an epoch is written while the
         next one is learnt; 0 does one thing after the other. The run file is the same.
     """
@@ -49,6 +51,8 @@ class EngineSettings:
     ahead: int = 0
     stories: StorySettings | None = None
     documents: bool = False
+    documents_per_topic: int = 0
+    text: int = 0
 
 
 @dataclass(slots=True)

@@ -17,8 +17,18 @@ from vmfstream.engine.loop.sample import MostNovel, Sampler
 from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.stories import StoryLevel
-from vmfstream.protocols import Distributed, Model, Regrown, SliceSummary, TopicView
-from vmfstream.records import Arrays, Event, Rejected, Representative, Slice, SliceReport, SmoothedSlice, TopicRows
+from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrown, SliceSummary, TopicView
+from vmfstream.records import (
+    Arrays,
+    Event,
+    Rejected,
+    Representative,
+    Slice,
+    SliceReport,
+    SmoothedDocuments,
+    SmoothedSlice,
+    TopicRows,
+)
 from vmfstream.stages import timed
 from vmfstream.text.encoders import Counted, Encoder, Growth, TopicNaming, WordCounting
 
@@ -99,6 +109,7 @@ class EngineState:
         if settings.stories is not None and isinstance(encoder, WordCounting):
             self.stories = StoryLevel(settings.stories, encoder.vocabulary)
         self._hooks = hooks
+        self._relabelled: list[SmoothedDocuments] = []
         self._announced = 0
 
     @property
@@ -122,9 +133,12 @@ class EngineState:
         if self.stories is not None and result.stories is not None:
             with timed("stories"):
                 labels = self.stories.learn(result.stories, self.position.slice or 0)
+        n = result.scored + result.empty if self.model.begun else len(result.kept)
+        number = self.position.documents - n
         if result.rows is not None:
-            epoch.rows.append(result.rows if labels is None else replace(result.rows, story=labels))
-        self.buffer.add(result.kept, result.counts)
+            story = result.rows.story if labels is None else labels
+            epoch.rows.append(replace(result.rows, story=story, number=np.arange(number, number + n)))
+        self.buffer.add(result.kept, result.counts, number)
         for some in result.samples:
             self.sampler.add(some)
         self.novel.join(result.novel)
@@ -140,6 +154,7 @@ class EngineState:
             _, window, rows = self._regrown()
             if not self.model.begin(window, self.position.slice or 0, rows):
                 self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory
+            self._relabel(self.model.labels())
         return labels
 
     def end_slice(self, *, last: bool) -> tuple[SliceReport, list[SmoothedSlice]]:
@@ -149,11 +164,15 @@ class EngineState:
             documents = self.encoder.concat(self.buffer.open)
             for hook in self._hooks:
                 hook.before_end(index, documents)
+        begun = self.model.begun
         summary = self.model.end_slice(index, self._regrown, last=last)
         first = []
         if self.stories is not None:
             first = self.stories.end_slice(index, [] if summary is None else summary.events)
         parts = self.buffer.open
+        self.buffer.first[index] = self.buffer.open_first
+        if summary is not None:
+            self._relabel(summary.labelled if begun else self.model.labels())
         kept = self.buffer.end_slice(index, self.encoder, self.model.window if self.model.begun else None)
         self.sampler.close(index)
         novel = self.novel.close(first)
@@ -181,6 +200,25 @@ class EngineState:
             SmoothedSlice(view.slice, topics if view is summary.topics else self.rows(view))
             for view in summary.smoothed
         ]
+
+    def label_window(self) -> None:
+        """Give the documents of the window the topics that they have now, as at the end of a stream."""
+        self._relabel(self.model.labels())
+
+    def take_relabelled(self) -> list[SmoothedDocuments]:
+        """Return the documents that got later labels since the last call."""
+        taken, self._relabelled = self._relabelled, []
+        return taken
+
+    def _relabel(self, labels: Sequence[DocumentTopics]) -> None:
+        """Remember the topics of documents of closed slices and of the open one, if documents are kept."""
+        if not self.settings.documents:
+            return
+        for slice, topic in labels:
+            first = self.buffer.open_first if slice == self.position.slice else -1
+            first = self.buffer.first.get(slice, first)
+            if first >= 0 and len(topic):
+                self._relabelled.append(SmoothedDocuments(first, topic))
 
     def rows(self, view: TopicView) -> TopicRows:
         """Report the topics of a closed slice."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
-from vmfstream.protocols import Regrow, Scores, SliceSummary
+from vmfstream.protocols import DocumentTopics, Regrow, Scores, SliceSummary
 from vmfstream.records import Arrays
 from vmfstream.stages import timed
 
@@ -139,6 +139,7 @@ class TrackerModel:
             resp=result.resp,
             cosine=result.cosine,
             events=result.events,
+            labelled=result.labelled,
         )
 
     def describe(self) -> TopicView | None:
@@ -152,6 +153,12 @@ class TrackerModel:
         from vmfstream.online.reading import smoothed
 
         return [] if self.state is None else smoothed(self.state, self.settings)
+
+    def labels(self) -> Sequence[DocumentTopics]:
+        """Return the topics of the documents of the window, and of the kept ones of the open slice."""
+        from vmfstream.online.reading import document_topics
+
+        return [] if self.state is None else document_topics(self.state)
 
     def arrays(self) -> tuple[Arrays, Arrays]:
         """Return the state as arrays, none before the first fit."""
@@ -230,8 +237,8 @@ class TopicPrediction:
 def _scores(x: Rows, info: StepInfo, ids: NDArray[np.int64], anchor: Matrix, kappa: float) -> Scores:
     from vmfstream.online.reading import novelty_of
 
-    topic = np.where(info.label >= 0, ids[np.maximum(info.label, 0)], -1)
-    return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info), info.probability)
+    topic, second = (np.where(column >= 0, ids[np.maximum(column, 0)], -1) for column in (info.label, info.second))
+    return Scores(info.loglik, topic, novelty_of(x, anchor, kappa, info), second, info.probability)
 
 
 def arrival_temperature(result: SliceResult) -> float:

@@ -81,6 +81,7 @@ class SliceTask:
     novel : most novel documents of a block to return.
     stories : whether the documents themselves are to be returned, for the stories, which the driver follows.
     rows : whether it is to be returned what every document got.
+    text : characters of their texts that are returned too.
     """
 
     slicing: Slicing
@@ -91,6 +92,7 @@ class SliceTask:
     novel: int
     stories: bool = False
     rows: bool = False
+    text: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +167,7 @@ def learn_block(
             )
         documents, refused = separated(one.documents, decided.decision, task.slicing, task.slice)
         rejected += refused
-        wanted = {"stories": task.stories, "rows": task.rows}
+        wanted = {"stories": task.stories, "rows": task.rows, "text": task.text}
         results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, **wanted))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])

@@ -239,6 +239,7 @@ class RangedBatches:
             novel=self._settings.novel_documents,
             stories=state.stories is not None,
             rows=self._settings.documents,
+            text=self._settings.text,
         )
 
     def _admitted(self, seen: Sequence[RangeSummary], state: EngineState, epoch: Epoch) -> list[RangeDecision]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, kept
 from vmfstream.runfile.queries.documents import (
+    DocumentChoice,
     DocumentFrame,
     Documents,
     NovelFrame,
@@ -48,6 +49,7 @@ __all__ = [
     "Bools",
     "ClosedSlice",
     "Counts",
+    "DocumentChoice",
     "DocumentFrame",
     "EpochFrame",
     "EventFrame",

@@ -65,10 +65,14 @@ class RunFileQueries:
     def _query(
         self, query: str, parameters: Sequence[object], take: Callable[[duckdb.DuckDBPyConnection], Answer]
     ) -> Answer:
+        return self._connected(lambda connection: take(connection.execute(query, parameters)))
+
+    def _connected(self, work: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+        """Do something with the open file."""
         with connected(self.path, read_only=True, timeout=self.timeout) as connection:
             try:
                 check(connection, self.path)
-                return take(connection.execute(query, parameters))
+                return work(connection)
             except duckdb.Error as error:
                 raise InputError(f"cannot read the run file {self.path}: {explain(error)}") from error
 

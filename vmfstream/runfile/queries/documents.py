@@ -2,24 +2,86 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
+import duckdb
+
+from vmfstream.errors import InputError
+from vmfstream.runfile.connection import explain
 from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times, unmasked
+from vmfstream.runfile.queries.topics import Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentFrame:
-    """Documents as they were labelled on arrival, see `vmfstream.records.DocumentRows`, with the numbers of slices."""
+    """Documents as they were labelled, see `vmfstream.records.DocumentRows`, with the numbers of slices.
+
+    ``smoothed_topic`` is what documents of later slices made of the topic, -1 where it is not known; ``text`` is empty
+    where texts are not kept.
+    """
 
     id: Texts
     time: Times
     slice: Ints
     topic: Ints
     probability: Floats
+    second: Ints
+    second_probability: Floats
     story: Ints
     novelty: Floats
+    smoothed_topic: Ints
+    text: Texts
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChoice:
+    """Which documents are wanted.
+
+    Attributes
+    ----------
+    topic : that of the documents, by the ``reading``.
+    story : theirs, or the one that theirs was merged into.
+    slice : number of the slice with which they were learnt.
+    since, until : earliest time of a document, and the time that all are before, without a time zone in UTC.
+    search : words, separated by blanks, that all stand in the id or the text, whatever their case.
+    reading : ``filtered`` for topics on arrival, ``smoothed`` for those that were told later where there are any.
+    """
+
+    topic: int | None = None
+    story: int | None = None
+    slice: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    search: str = ""
+    reading: Reading = "smoothed"
+
+    def clause(self) -> tuple[str, list[object]]:
+        """Return what stands behind ``from`` in a query, with its parameters."""
+        labels = "coalesce(nullif(later.topic, -1), document.topic)" if self.reading == "smoothed" else "document.topic"
+        conditions: list[tuple[str, object]] = [
+            (f"{labels} = ?", self.topic),
+            (f"story in ({_MERGED})", self.story),
+            ("slice = ?", self.slice),
+            ("time >= ?", self.since),
+            ("time < ?", self.until),
+            *(("contains(lower(concat(id, ' ', text)), ?)", word) for word in self.search.lower().split()),
+        ]
+        given = [(sql, value) for sql, value in conditions if value is not None]
+        where = " and ".join(["true", *(sql for sql, _ in given)])
+        return f"document left join document_smoothed later using (number) where {where}", [v for _, v in given]
+
+
+_MERGED = """
+    with recursive part(story) as (
+        select ?::bigint union
+        select event.story from story_event event join part on event.other = part.story where event.kind = 'merged')
+    select story from part"""
+
+_LABELS = {"smoothed_topic": "later.topic", "topic": "document.topic", "text": "coalesce(text, '')"}
+"""Columns of `DocumentFrame` that have another name in the run file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,41 +142,66 @@ class Documents(RunFileQueries):
     """Queries of single documents."""
 
     def documents(
-        self,
-        *,
-        topic: int | None = None,
-        story: int | None = None,
-        slice: int | None = None,
-        since: datetime | None = None,
-        newest: bool = False,
-        limit: int | None = None,
+        self, choice: DocumentChoice, *, newest: bool = False, limit: int | None = None, skip: int = 0
     ) -> DocumentFrame:
-        """Return documents as they were labelled on arrival, in the order in which they were learnt.
+        """Return documents with their labels, in the order in which they were learnt.
 
         Parameters
         ----------
-        topic : that of the documents.
-        story : theirs, or the one that theirs was merged into.
-        slice : number of the slice with which they were learnt.
-        since : earliest time of a document, without a time zone in UTC.
+        choice : which ones.
         newest : the last ones first.
         limit : most documents.
+        skip : so many of the first ones are left out.
         """
-        merged = """
-            with recursive part(story) as (
-                select $2::bigint union
-                select event.story from story_event event join part on event.other = part.story
-                where event.kind = 'merged')
-            select story from part"""
-        query = f"""
-            from document where ($1 is null or topic = $1) and ($2 is null or story in ({merged}))
-                and ($3 is null or slice = $3) and ($4 is null or time >= $4)
-            order by rowid {"desc" if newest else ""} limit $5"""
-        return self._frame(DocumentFrame, query, [topic, story, slice, since, limit])
+        names = [field.name for field in fields(DocumentFrame)]
+        columns = ", ".join(f"{_LABELS.get(name, name)} as {name}" for name in names)
+        source, given = choice.clause()
+        order = f"order by number {'desc' if newest else ''} limit ? offset ?"
+        found = self._columns(f"select {columns} from {source} {order}", [*given, limit, skip])
+        return DocumentFrame(**{name: unmasked(column) for name, column in zip(names, found, strict=True)})
+
+    def write_documents(self, choice: DocumentChoice, path: Path, *, limit: int | None = None) -> int:
+        """Write documents with their labels to a Parquet file; return how many.
+
+        Parameters
+        ----------
+        choice : which ones.
+        path : the file; an existing one is replaced.
+        limit : most documents.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        columns = {field.name: _LABELS.get(field.name, f"document.{field.name}") for field in fields(DocumentFrame)}
+        columns |= {name: f"nullif({columns[name]}, -1)" for name in ("topic", "second", "story", "smoothed_topic")}
+        columns |= {"slice": "named.label", "text": "text"}
+        source, given = choice.clause()
+        names = "(select slice as number_of_slice, max(label) as label from epoch group by slice) named"
+        source = source.replace(" where ", f" left join {names} on slice = number_of_slice where ", 1)
+        selected = ", ".join(f"{sql} as {name}" for name, sql in columns.items())
+        target = str(path).replace("'", "''")
+        query = f"copy (select {selected} from {source} order by number limit ?) to '{target}' (format parquet)"
+
+        def write(connection: duckdb.DuckDBPyConnection) -> int:
+            try:
+                return int(connection.execute(query, [*given, limit]).fetchall()[0][0])
+            except duckdb.IOException as error:
+                raise InputError(f"cannot write {path}: {explain(error)}") from error
+
+        return self._connected(write)
+
+    def count_documents(self, choice: DocumentChoice) -> int:
+        """Return how many documents were chosen."""
+        source, given = choice.clause()
+        return int(self._columns(f"select count(*) from {source}", given)[0][0])
 
     def labels_of_documents(self, kind: Literal["topic", "story"]) -> Ints:
-        """Return the different topics, or stories, that documents got on arrival."""
-        return unmasked(self._columns(f"select distinct {kind} from document where {kind} >= 0 order by 1", ())[0])
+        """Return the different topics, or stories, that documents got, on arrival or later."""
+        later = "union select topic from document_smoothed" if kind == "topic" else ""
+        query = f"select distinct {kind} from (select {kind} from document {later}) where {kind} >= 0 order by 1"
+        return unmasked(self._columns(query, ())[0])
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
         """Return the most representative documents, of all topics or of one."""
