@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmfstream.dashboards.looks import texts
+from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.page.data import parts_of
 from vmfstream.dashboards.page.markup import NO_COASTS, page, waiting
 from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.dashboards.page.script import script
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, VmfstreamError
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -108,6 +109,7 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
         callback = ClientsideFunction("page", function)
         app.clientside_callback(callback, Input(store, "data"), prevent_initial_call=True)  # type: ignore[no-untyped-call]
     _serve_around(app.server, hosts)
+    _serve_documents(app.server, watch)
     return app
 
 
@@ -130,6 +132,23 @@ def _answer(watch: RunFileWatch, asked: dict[str, Any]) -> dict[str, Any]:
     state = watch.state(str(asked.get("stamp", "")))
     figures = {key: None if state is None else state.figure(key) for key in keys}
     return {"figures": figures, "id": asked.get("id")}
+
+
+def _serve_documents(server: Any, watch: RunFileWatch) -> None:
+    """Serve lists of documents, page by page."""
+    import flask
+
+    @server.route("/documents.json")
+    def documents() -> flask.Response:
+        asked = flask.request.args.to_dict()
+        state = watch.state(asked.get("stamp", ""))
+        if state is None:
+            return flask.Response("There is no closed slice yet.", 503, mimetype="text/plain")
+        try:
+            found = state.documents(asked)
+        except VmfstreamError as error:
+            return flask.Response(clean(str(error), 300), 400, mimetype="text/plain")
+        return flask.Response(found, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
 def _serve_around(server: Any, hosts: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC
 from typing import Any, TypeVar
@@ -17,8 +17,10 @@ from vmfstream.runfile.queries import (
     OLD_READINGS,
     SKETCH_SIZE,
     AngleFrame,
+    DocumentCountFrame,
     EpochFrame,
     EventFrame,
+    ListedFrame,
     Reading,
     Rejections,
     RepresentativeFrame,
@@ -181,6 +183,14 @@ class RowsInMemory(ABC):
         """Return the representative documents of stories."""
         frame = self.whole(StoryDocumentFrame)
         return kept(frame, frame.rank <= top)
+
+    def newest_listed(self, most: int, stories: Sequence[int]) -> ListedFrame:
+        """Return no documents: tables have only representative ones."""
+        return empty(ListedFrame)
+
+    def listed_counts(self) -> DocumentCountFrame:
+        """Return that there are no documents."""
+        return empty(DocumentCountFrame)
 
     def has_smoothed(self) -> bool:
         """Tell whether there are smoothed topics."""

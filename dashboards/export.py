@@ -45,8 +45,8 @@ def export_page(
     out_path : path of the page; an existing file is replaced
     max_mb : float
         Size in megabytes above which parts are left out, in this order: the river in the measure that is not
-        shown first, documents beyond two, figures of the words of small topics, words beyond twenty, figures of
-        all but the sixty largest topics.
+        shown first, lists of documents, representative ones beyond two, figures of the words of small topics, words
+        beyond twenty, figures of all but the sixty largest topics.
 
     Returns
     -------
@@ -92,6 +92,7 @@ def _plans(opening: Measure) -> list[PagePlan]:
     change: dict[str, Any]
     for change, what in (
         ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),
+        ({"listed": 0}, "lists of documents"),
         ({"documents": 2}, "representative documents beyond two"),
         ({"least_share": 0.005}, "figures of the words of topics that never reached 0.5 %"),
         ({"words": 20}, "words beyond the twenty strongest"),

@@ -1,14 +1,17 @@
-// The representative documents of the topic at the date, with their similarity to it.
+// The representative documents of the topic at the date, with their similarity to it, and a list of all.
 
 import { cellIndex, currentReading, documentsByTopic, messages, nearestActive, page } from "./data.js";
+import { keepsDocuments, showDocumentList } from "./documentlist.js";
 import { $, createElement } from "./dom.js";
 import { format } from "./format.js";
 import { state, views } from "./state.js";
 
-views.documents = { draw: drawDocuments, cursor: drawDocuments };
+views.documents = { wire: wireListed, draw: drawDocuments, cursor: drawDocuments };
+const listedDocuments = { scope: "date" };
 
 function drawDocuments() {
   if (state.topic === null) return;
+  drawListed();
   const slice = nearestActive(state.slice, state.topic);
   const box = $("#documents");
   const list = documentsByTopic.get(slice + "/" + state.topic) ?? [];
@@ -42,4 +45,25 @@ function drawDocuments() {
       return item;
     }),
   );
+}
+
+function drawListed() {
+  const box = $("#listed");
+  box.hidden = !keepsDocuments();
+  if (box.hidden) return;
+  box.querySelector("summary").textContent = format(messages.listTopic, { topic: state.topic });
+  for (const button of $("#listed-scope").children)
+    button.setAttribute("aria-pressed", String(button.dataset.value === listedDocuments.scope));
+  const slice = listedDocuments.scope === "date" ? nearestActive(state.slice, state.topic) : null;
+  if (box.open) showDocumentList(box.querySelector(".listed"), { slice, topic: state.topic, story: null });
+}
+
+function wireListed() {
+  $("#listed").addEventListener("toggle", drawListed);
+  $("#listed-scope").addEventListener("click", (event) => {
+    const value = event.target.closest("button")?.dataset.value;
+    if (!value) return;
+    listedDocuments.scope = value;
+    drawListed();
+  });
 }

@@ -1,6 +1,7 @@
 // Stories: those at the date, or all, each with its life, its parent topic and its documents.
 
 import { isActive, messages, nearestActive, page, sliceCount, topicName } from "./data.js";
+import { keepsDocuments, showDocumentList } from "./documentlist.js";
 import { $, createElement } from "./dom.js";
 import { format } from "./format.js";
 import { state, views } from "./state.js";
@@ -8,7 +9,7 @@ import { colourSwatch } from "./tooltip.js";
 
 const AT_ONCE = 20;
 const IN_TOPIC = 8;
-const storyList = { scope: "date", shown: AT_ONCE, open: new Set() };
+const storyList = { scope: "date", shown: AT_ONCE, open: new Set(), listed: new Set() };
 
 views.stories = {
   wire: wireStories,
@@ -92,8 +93,22 @@ function storyItem([story, title, size, first, last, topic, trend, words, docume
   );
   summary.append(createElement("span", words.join(" "), "muted about"), meta);
   box.append(summary, list);
+  if (keepsDocuments()) box.append(storyListed(story, size));
   item.append(box, storyParent(topic, last));
   return item;
+}
+
+function storyListed(story, size) {
+  const holder = createElement("div", undefined, "listed");
+  const button = createElement("button", messages.listStory, "quiet");
+  const show = () => showDocumentList(holder, { slice: null, topic: null, story, size });
+  button.type = "button";
+  button.onclick = () => {
+    storyList.listed.add(story);
+    show();
+  };
+  storyList.listed.has(story) ? show() : holder.append(button);
+  return holder;
 }
 
 const trendText = (trend) =>

@@ -16,6 +16,7 @@ TURN_LEFT = "rotate left"
 TURN_RIGHT = "rotate right"
 LINEAGE = "Lineage: births, splits, merges and ends"
 STORIES = "Stories"
+LISTED = "Documents"
 TOPIC_STORIES = "Stories of this topic"
 SEARCH = "Topics that use a word"
 TREE = "Hierarchy of topics"
@@ -80,6 +81,20 @@ PAGE: Mapping[str, str] = {
     "emptyAt": "{date}: no documents",
     "representativeAt": "Representative documents, {date}",
     "representativeNone": "No document of this topic was stored for {date}.",
+    "listTopic": "All documents of topic {topic}",
+    "listStory": "All documents of this story",
+    "listEvery": "{n} of {all}, the newest first.",
+    "listSome": "{n} of {all} are in this file, the newest {most} of each topic, date and story.",
+    "listFound": "{n} of {all} with these words, the newest first.",
+    "listFoundSome": "{n} with these words among those that are in this file.",
+    "listNone": "No document.",
+    "listMore": "{n} more",
+    "listWaits": "Looking for documents ...",
+    "listFailed": "The documents could not be read. Is the server still running?",
+    "listNoTexts": "The run keeps ids and no texts; with --keep-text they are shown and searched too.",
+    "listNewest": "The run keeps the newest {n} documents of each topic and date.",
+    "listFind": "Words in these documents",
+    "listProbability": "probability {p}",
     "score": "similarity {score}",
     "kept": "{n} of {all} stored: the most representative.",
     "speak": "{date}. {words}. {n} documents.",

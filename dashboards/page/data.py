@@ -13,6 +13,7 @@ from vmfstream.dashboards.looks import phrases, texts
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.looks.theme import Theme, config, repaint_table, template, theme
 from vmfstream.dashboards.page.compression import ArrayTable
+from vmfstream.dashboards.page.document_lists import listed_data
 from vmfstream.dashboards.page.drawings import PagePlan
 from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import NO_WORD, History, Ints, history_of, topics_of
@@ -51,6 +52,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "events": _events(rows, history),
         "former": dict(OLD_NAMES),
         "labels": list(history.labels),
+        "listed": listed_data(rows, history, plan.listed),
         "last": int(history.index[-1]) if history.index.size else -1,
         "measures": list(plan.measures),
         "many": many(rows),

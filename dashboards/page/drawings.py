@@ -22,6 +22,7 @@ class PagePlan:
 
     measures: tuple[Measure, ...] = ("documents", "share")
     documents: int = 5
+    listed: int = 10
     least_share: float = 0.0
     pictures: int = 1000
     words: int = 60

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from vmfstream.dashboards.looks import phrases
 from vmfstream.dashboards.looks.escape import clean, for_json
 from vmfstream.dashboards.page.compression import ArrayTable
 from vmfstream.dashboards.page.data import page_data
+from vmfstream.dashboards.page.document_lists import answer
 from vmfstream.dashboards.page.drawings import Drawings, PagePlan
-from vmfstream.dashboards.rows.run_rows import CachedRows
+from vmfstream.dashboards.rows.history import history_of
+from vmfstream.dashboards.rows.run_rows import CachedRows, readings_of
 from vmfstream.dashboards.rows.stable_layout import StableLayout
 from vmfstream.errors import FormatVersion, StoreLocked, VmfstreamError
 from vmfstream.runfile.queries import OpenSlice, Reader, RunStatus
@@ -46,7 +48,7 @@ class RunFileCopy:
         self._lock = threading.RLock()
         copy = Path(folder) / "run.duckdb"
         Reader(run_file, timeout=_COPY_PATIENCE).copy(copy)
-        reader = Reader(copy)
+        self.reader = reader = Reader(copy)
         self.stamp = stamp_of(reader.status())
         self.rows = CachedRows(reader, layout)
         self.drawings = Drawings(self.rows)
@@ -64,7 +66,7 @@ class RunFileCopy:
         with self._lock:
             if self._opening is None:
                 table = ArrayTable()
-                data = page_data(self.rows, self.plan(), table) | {"stamp": self.stamp}
+                data = page_data(self.rows, replace(self.plan(), listed=0), table) | {"stamp": self.stamp}
                 first = {key: table.with_references(self.drawings.figure(key)) for key in self._first(data["open"])}
                 self._opening = for_json(data | {"arrays": table.entries}), for_json(first)
             return self._opening
@@ -73,6 +75,12 @@ class RunFileCopy:
         reading, topic = opens["reading"], opens["topic"]
         rivers = [f"river/{reading}/{opens['measure']}/{width}" for width in ("wide", "phone")]
         return rivers + ([] if topic is None else [f"words/{reading}/{topic}/{form}" for form in ("ranks", "heatmap")])
+
+    def documents(self, asked: dict[str, str]) -> str:
+        """Return one page of a list of documents as JSON; raises what `document_lists.answer` raises."""
+        with self._lock:
+            history = history_of(self.rows, readings_of(self.rows)[0])
+        return for_json(answer(self.reader, history, asked))
 
     def figure(self, key: str) -> str | None:
         """Return one figure with its arrays as JSON; None if no view has a figure of this key.

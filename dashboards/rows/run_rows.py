@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from vmfstream.runfile.queries import (
     AngleFrame,
+    DocumentCountFrame,
     EpochFrame,
     EventFrame,
+    ListedFrame,
     Reading,
     Rejections,
     RepresentativeFrame,
@@ -91,6 +93,14 @@ class RunRows(Protocol):
         """Return the representative documents of stories."""
         ...
 
+    def newest_listed(self, most: int, stories: Sequence[int]) -> ListedFrame:
+        """Return the newest documents of each topic and slice, and of some stories."""
+        ...
+
+    def listed_counts(self) -> DocumentCountFrame:
+        """Return how many documents there are of each topic and slice."""
+        ...
+
     def snapshots(self) -> SnapshotFrame:
         """Return the batch fits of samples."""
         ...
@@ -141,6 +151,8 @@ class CachedRows:
     stories = _once(RunRows.stories)
     story_words = _once(RunRows.story_words)
     story_documents = _once(RunRows.story_documents)
+    newest_listed = _once(RunRows.newest_listed)
+    listed_counts = _once(RunRows.listed_counts)
     snapshots = _once(RunRows.snapshots)
     snapshot_topics = _once(RunRows.snapshot_topics)
     snapshot_words = _once(RunRows.snapshot_words)

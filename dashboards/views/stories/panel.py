@@ -75,6 +75,12 @@ def columns(rows: RunRows, history: History) -> dict[str, Any]:
     }
 
 
+def stories_of_page(rows: RunRows) -> list[int]:
+    """Return the numbers of the stories of a page."""
+    found: list[int] = _chosen(rows.stories()).story.tolist()
+    return found
+
+
 def _chosen(frame: StoryFrame) -> StoryFrame:
     """Return the stories of the page, largest first; ``frame`` has those of the newest slices first."""
     largest = np.lexsort((frame.story, -frame.size))

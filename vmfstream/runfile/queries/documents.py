@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -34,6 +35,32 @@ class DocumentFrame:
     novelty: Floats
     smoothed_topic: Ints
     text: Texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListedFrame:
+    """Documents as a page lists them: the topic by the latest label, the story that goes on where some were merged.
+
+    ``text`` is the beginning of the text, empty where texts are not kept.
+    """
+
+    number: Ints
+    id: Texts
+    time: Times
+    slice: Ints
+    topic: Ints
+    probability: Floats
+    story: Ints
+    text: Texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentCountFrame:
+    """How many documents a page could list of each topic and slice."""
+
+    slice: Ints
+    topic: Ints
+    n: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +106,23 @@ _MERGED = """
         select ?::bigint union
         select event.story from story_event event join part on event.other = part.story where event.kind = 'merged')
     select story from part"""
+
+LISTED_CHARACTERS = 240
+"""Characters of a text in lists of a page."""
+
+_LISTED = f"""
+    with recursive chain(story, last, depth) as (
+        select story, other, 1 from story_event where kind = 'merged'
+        union all
+        select chain.story, event.other, depth + 1 from chain
+            join story_event event on event.story = chain.last and event.kind = 'merged'),
+    goes_on as (select story, arg_max(last, depth) as last from chain group by story),
+    listed as (
+        select number, id, time, slice, coalesce(nullif(later.topic, -1), document.topic) as topic, probability,
+            coalesce(goes_on.last, document.story) as story, coalesce(left(text, {LISTED_CHARACTERS}), '') as text
+        from document left join document_smoothed later using (number)
+            left join goes_on on goes_on.story = document.story)"""
+"""The documents as columns of `ListedFrame`."""
 
 _LABELS = {"smoothed_topic": "later.topic", "topic": "document.topic", "text": "coalesce(text, '')"}
 """Columns of `DocumentFrame` that have another name in the run file."""
@@ -196,6 +240,41 @@ class Documents(RunFileQueries):
         """Return how many documents were chosen."""
         source, given = choice.clause()
         return int(self._columns(f"select count(*) from {source}", given)[0][0])
+
+    def listed(self, choice: DocumentChoice, *, limit: int, skip: int = 0) -> ListedFrame:
+        """Return documents for a list on a page, the newest first.
+
+        Parameters
+        ----------
+        choice : which ones.
+        limit : most documents.
+        skip : so many of the newest ones are left out.
+        """
+        source, given = choice.clause()
+        page = f"select number from {source} order by number desc limit ? offset ?"
+        return self._listed(f"where number in ({page}) order by number desc", [*given, limit, skip])
+
+    def newest_listed(self, most: int, stories: Sequence[int]) -> ListedFrame:
+        """Return the newest ``most`` documents of each topic and slice, and of some ``stories``, the newest first."""
+        places = (
+            "row_number() over (partition by topic, slice order by number desc) as of_topic, "
+            "row_number() over (partition by story order by number desc) as of_story"
+        )
+        rows = (
+            f"where number in (select number from (select number, topic, story, {places} from listed) "
+            "where (topic >= 0 and of_topic <= $1) or (of_story <= $1 and story in (select unnest($2::bigint[])))) "
+            "order by number desc"
+        )
+        return self._listed(rows, [most, list(stories)])
+
+    def listed_counts(self) -> DocumentCountFrame:
+        """Return how many documents there are of each topic and slice."""
+        query = f"{_LISTED} select slice, topic, count(*) as n from listed where topic >= 0 group by all order by all"
+        return DocumentCountFrame(*map(unmasked, self._columns(query, ())))
+
+    def _listed(self, rows: str, given: Sequence[object]) -> ListedFrame:
+        names = ", ".join(field.name for field in fields(ListedFrame))
+        return ListedFrame(*map(unmasked, self._columns(f"{_LISTED} select {names} from listed {rows}", given)))
 
     def labels_of_documents(self, kind: Literal["topic", "story"]) -> Ints:
         """Return the different topics, or stories, that documents got, on arrival or later."""
