@@ -491,8 +491,8 @@ class DocumentRows:
     that came before the first topics; ``probability`` (N,) is the calibrated probability of the topic and ``novelty``
     (N,) the nats by which a topic without documents explains the document better than all known ones, both NaN
     without a topic. ``story`` (N,) are ids of stories, -1 for none. ``second`` (N,) and ``second_probability`` (N,) are
-    the same of the second topic, -1 and NaN where there is none. ``number`` (N,) counts the documents of the run from
-    0. ``text`` are beginnings of the texts, None where they are not kept.
+    the same of the second topic, -1 and NaN where there is none. ``place`` (N,) is their
+    place in the slice, from 0. ``text`` are beginnings of the texts, None where they are not kept.
     """
 
     id: Sequence[str]
@@ -503,7 +503,7 @@ class DocumentRows:
     novelty: NDArray[np.float32]
     second: NDArray[np.int64]
     second_probability: NDArray[np.float32]
-    number: NDArray[np.int64]
+    place: NDArray[np.int64]
     text: Sequence[str] | None = None
 
     def __len__(self) -> int:
@@ -532,10 +532,11 @@ class DocumentRows:
 class SmoothedDocuments:
     """What documents were labelled later, given documents that came after them.
 
-    ``first`` is the number of the first one; ``topic`` (N,) are the ids of the topics of this and the next ones, -1 for
-    none. Later rows of the same documents replace them.
+    ``first`` is the place of the first one in the ``slice``; ``topic`` (N,) are the ids of the topics of this and the
+    next ones, -1 for none. Later labels of the slice replace them.
     """
 
+    slice: int
     first: int
     topic: NDArray[np.int64]
 

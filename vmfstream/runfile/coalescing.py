@@ -16,10 +16,10 @@ from vmfstream.runfile.rows import Frame, frames
 class CoalescedWrite:
     """The changes that one transaction makes to the tables.
 
-    Smoothed rows of the slices ``renewed`` and rows of the ``stories`` are deleted before new rows are added. In the
-    slices of ``cut`` only sampled documents with keys up to the given largest one stay. ``seconds`` are added to those
-    of each stage. The later labels of ``documents``, from a number to before another, are deleted before others are
-    added; of each topic and slice ``documents_per_topic`` documents stay, all if it is 0.
+    Smoothed rows of the slices ``renewed``, rows of the ``stories``, and later labels of documents of the slices
+    ``documents`` are deleted before new rows are added. In the slices of ``cut`` only sampled documents with keys up to
+    the given largest one stay; of each topic and slice ``documents_per_topic`` documents stay, all if it is 0.
+    ``seconds`` are added to those of each stage.
     """
 
     tables: Mapping[str, Frame]
@@ -28,7 +28,7 @@ class CoalescedWrite:
     position: Position
     seconds: Mapping[str, float]
     stories: Sequence[int]
-    documents: Sequence[tuple[int, int]]
+    documents: Sequence[int]
     documents_per_topic: int
 
 
@@ -51,7 +51,7 @@ def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
         {part: offset for one in commits for part, offset in one.position.items()},
         _summed(commits),
         sorted({story for one in commits if one.stories is not None for story in one.stories.story.tolist()}),
-        sorted({(view.first, view.first + len(view.topic)) for one in commits for view in one.relabelled}),
+        sorted({labels.slice for one in commits for labels in one.relabelled}),
         max(one.documents_per_topic for one in commits),
     )
 
@@ -87,9 +87,9 @@ def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
             known = np.union1d(known, one.stories.story)
         documents = []
         for labels in reversed(one.relabelled):
-            if labels.first not in relabelled:
+            if labels.slice not in relabelled:
                 documents.insert(0, labels)
-                relabelled.add(labels.first)
+                relabelled.add(labels.slice)
         sampled = _without_dropped(one.sampled, cut)
         found.append(replace(one, smoothed=smoothed, sampled=sampled, stories=stories, relabelled=documents))
         renewed |= {view.slice for view in one.smoothed}

@@ -87,6 +87,6 @@ def from_json(value: Any, arrays: Arrays) -> Any:
     if name == "DocumentRows" and "second" not in parts:  # earlier versions had no second topics
         n = len(parts["id"])
         parts |= {"second": np.full(n, -1), "second_probability": np.full(n, np.nan, np.float32)}
-        parts |= {"number": np.full(n, -1)}
+        parts |= {"place": np.full(n, -1)}
     names = _OLD_FIELDS.get(name, {})
     return _KINDS[name](**{names.get(field, field): part for field, part in parts.items()})

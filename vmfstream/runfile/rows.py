@@ -90,17 +90,18 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "probability": rows.probability,
             "story": rows.story,
             "novelty": rows.novelty,
-            "number": rows.number,
+            "place": rows.place,
             "second": rows.second,
             "second_probability": rows.second_probability,
         }
         if rows.text is not None:
             tables["document"]["text"] = as_texts(rows.text)
     if commit.relabelled:
-        parts = [(one.first, one.topic) for one in commit.relabelled]
+        parts = commit.relabelled
         tables["document_smoothed"] = {
-            "number": _joined([np.arange(first, first + len(topic)) for first, topic in parts]),
-            "topic": _joined([topic for _, topic in parts]),
+            "slice": np.repeat(_ints([one.slice for one in parts]), [len(one.topic) for one in parts]),
+            "place": _joined([np.arange(one.first, one.first + len(one.topic)) for one in parts]),
+            "topic": _joined([one.topic for one in parts]),
         }
     if commit.stories is not None:
         tables |= _stories(commit.stories)

@@ -178,14 +178,19 @@ def add_documents(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def add_smoothed_documents(connection: duckdb.DuckDBPyConnection) -> None:
-    """Number documents, keep their second topics and maybe their texts, and what they were labelled later.
+    """Give documents places in their slices and second topics, maybe texts, and what they were labelled later.
 
     Later labels have a table of their own: rows of large tables are not changed, but added.
     """
-    for column in ("number bigint", "second integer default -1", "second_probability float", "text varchar"):
+    for column in ("place uinteger", "second integer default -1", "second_probability float", "text varchar"):
         connection.execute(f"alter table document add column {column}")
-    connection.execute("update document set number = rowid")
-    connection.execute("create table document_smoothed(number bigint not null, topic integer not null)")
+    connection.execute("""
+        update document set place = found.place from (
+            select rowid as row, row_number() over (partition by slice order by rowid) - 1 as place from document) found
+        where document.rowid = found.row""")
+    connection.execute(
+        "create table document_smoothed(slice integer not null, place uinteger not null, topic integer not null)"
+    )
 
 
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (

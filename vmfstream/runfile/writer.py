@@ -215,10 +215,10 @@ def _delete_stories(connection: duckdb.DuckDBPyConnection, stories: Sequence[int
             connection.execute(f"delete from {table} where story in (select unnest(?::bigint[]))", [stories])
 
 
-def _delete_labels(connection: duckdb.DuckDBPyConnection, documents: Sequence[tuple[int, int]]) -> None:
-    """Delete the later labels of documents that get others, from a number to before another."""
-    for first, end in documents:
-        connection.execute("delete from document_smoothed where number >= ? and number < ?", [first, end])
+def _delete_labels(connection: duckdb.DuckDBPyConnection, slices: Sequence[int]) -> None:
+    """Delete the later labels of the documents of slices, which get others."""
+    if slices:
+        connection.execute("delete from document_smoothed where slice in (select unnest(?::integer[]))", [slices])
 
 
 def _drop_documents(connection: duckdb.DuckDBPyConnection, combined: CoalescedWrite) -> None:
@@ -226,19 +226,19 @@ def _drop_documents(connection: duckdb.DuckDBPyConnection, combined: CoalescedWr
     most, frame = combined.documents_per_topic, combined.tables.get("document")
     if not most:
         return
-    changed = [first for first, _ in combined.documents]
-    if frame is not None:
-        dropped = connection.execute(
-            "delete from document where number in (select number from document where slice in (select unnest($1)) "
-            "qualify row_number() over (partition by slice, topic order by number desc) > $2) returning number",
-            [np.unique(frame["slice"]).tolist(), most],
-        )
-        changed += dropped.fetchnumpy()["number"].tolist()
-    if changed:
-        connection.execute(
-            "delete from document_smoothed where number >= $1 and number not in (select number from document)",
-            [min(changed)],
-        )
+    slices = {*combined.documents, *(np.unique(frame["slice"]).tolist() if frame is not None else ())}
+    changed = [sorted(slices)]
+    connection.execute(
+        "delete from document where (slice, place) in (select (slice, place) from document "
+        "where slice in (select unnest($1::integer[])) "
+        "qualify row_number() over (partition by slice, topic order by place desc) > $2)",
+        [*changed, most],
+    )
+    connection.execute(
+        "delete from document_smoothed where slice in (select unnest($1::integer[])) and (slice, place) not in "
+        "(select (slice, place) from document where slice in (select unnest($1::integer[])))",
+        changed,
+    )
 
 
 def _drop_sampled(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:

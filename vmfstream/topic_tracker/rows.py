@@ -66,8 +66,14 @@ def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
     nothing = DocumentRows([], whole, whole, real, whole, real, whole, real, whole)
     rows = DocumentRows.joined([nothing, *(part for _, part in parts)])
     smoothed = np.full(len(rows), -1)
+    begins: dict[int, int] = {}
+    total = 0
+    for one in commits:
+        begins.setdefault(one.epoch.slice.index, total)
+        total += 0 if one.documents is None else len(one.documents)
     for later in (labels for one in commits for labels in one.relabelled):
-        smoothed[later.first : later.first + len(later.topic)] = later.topic
+        first = begins[later.slice] + later.first
+        smoothed[first : first + len(later.topic)] = later.topic
     labels = np.array([label for label, _ in parts], np.object_)
     return {
         "id": np.array(rows.id, np.object_),

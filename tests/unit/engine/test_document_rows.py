@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -135,9 +136,12 @@ def test_a_run_keeps_to_what_it_began_with() -> None:
 
 
 def later_topics(commits: Any) -> dict[int, int]:
-    """The later labels of documents by their numbers, as a store has them after all commits."""
+    """The later labels of documents by their places in the stream, as a store has them after all commits."""
+    begins: dict[int, int] = {}
+    for total, one in zip(accumulate((one.epoch.n for one in commits), initial=0), commits, strict=False):
+        begins.setdefault(one.epoch.slice.index, total)
     return {
-        labels.first + i: topic
+        begins[labels.slice] + labels.first + i: topic
         for one in commits
         for labels in one.relabelled
         for i, topic in enumerate(labels.topic.tolist())
@@ -149,7 +153,7 @@ def test_documents_of_before_the_first_topics_get_theirs_with_them() -> None:
     begun = engine(OneByOne(years(SIZES)), store, documents=True)
     begun.run(stop=lambda: begun.documents > 60)
     rows = all_rows(store)
-    assert rows.number.tolist() == list(range(len(rows)))
+    assert rows.place.tolist() == [*range(40), *range(len(rows) - 40)]
     assert rows.topic[:40].tolist() == [-1] * 40
     found = later_topics(store.commits)
     assert sorted(found) == list(range(40))
@@ -175,8 +179,10 @@ def test_smoothed_topics_come_once_when_a_slice_leaves_the_window() -> None:
     store = MemoryStore()
     begun = engine(years(sizes), store, window=100, documents=True)
     begun.run(stop=lambda: begun.documents >= 400)
-    final = [(labels.first, len(labels.topic)) for one in store.commits[2:] for labels in one.relabelled]
-    assert final == [(40 * i, 40) for i in range(len(final))]
+    final = [
+        (labels.slice - 2001, labels.first, len(labels.topic)) for one in store.commits[2:] for labels in one.relabelled
+    ]
+    assert final == [(i, 0, 40) for i in range(len(final))]
     assert 5 <= len(final) <= 9
     smoothed = {view.slice for one in store.commits for view in one.smoothed}
     assert len(smoothed) == len(final)  # in the commit in which the topics of the slice became final
@@ -189,8 +195,8 @@ def test_smoothed_topics_come_once_when_a_slice_leaves_the_window() -> None:
 @pytest.mark.parametrize("together", [False, True])
 def test_later_labels_replace_earlier_ones_in_the_run_file(tmp_path: Path, together: bool) -> None:
     commits = [
-        commit(0, documents=documents("a", "b"), relabelled=[SmoothedDocuments(0, np.array([5]))]),
-        commit(1, relabelled=[SmoothedDocuments(0, np.array([7, 8]))]),
+        commit(0, documents=documents("a", "b"), relabelled=[SmoothedDocuments(0, 0, np.array([5]))]),
+        commit(1, relabelled=[SmoothedDocuments(0, 0, np.array([7, 8]))]),
     ]
     run_file = RunFile(tmp_path / "run.duckdb")
     for some in [commits] if together else [[one] for one in commits]:
@@ -259,3 +265,16 @@ def test_documents_are_searched_by_words_and_dates(tmp_path: Path) -> None:
         assert reader.documents(DocumentChoice(search=words)).id.tolist() == ["It's 100%_\\"]
     year = DocumentChoice(since=datetime(2002, 1, 1), until=datetime(2003, 1, 1))
     assert reader.count_documents(year) == 50
+
+
+def test_the_places_of_documents_without_a_direction_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TrackerSettings, "slice_limit", 50)
+    blank = [{"id": f"blank{i}", "time": 2001, "text": "..."} for i in range(120)]
+    store = run([*blank, *years({2001: 90, 2002: 30})], documents=True, epoch_documents=40, batch_documents=10)
+    rows, found = all_rows(store), later_topics(store.commits)
+    before = [i for i, topic in enumerate(rows.topic.tolist()) if topic < 0 and not rows.id[i].startswith("blank")]
+    assert len(before) >= 30
+    assert all(found[i] >= 0 for i in before)
+    topics = np.array([found[i] for i in before])
+    subjects = np.array([int(rows.id[i][1:]) % 3 for i in before])
+    assert all(len(set(topics[subjects == subject].tolist())) == 1 for subject in range(3))

@@ -84,14 +84,12 @@ class DocumentBuffer:
 
     The model keeps the same documents as rows of the vocabulary in force; rows of the next one can only be made from
     counts, since words without a column are not in the rows. Which slices are in the window is the model's to say.
-    ``first`` has the numbers of the first kept documents of the closed slices, by slice, and ``open_first`` that of the
-    open one; -1 where they are not known.
+    ``first`` has the places in their slices of the first kept documents, by slice; 0 where they are not there.
     """
 
     window: list[tuple[int, Any]] = field(default_factory=list)
     open: list[Any] = field(default_factory=list)
     first: dict[int, int] = field(default_factory=dict)
-    open_first: int = -1
     _kept: list[KeptDocuments] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -110,10 +108,9 @@ class DocumentBuffer:
         """Documents of all slices."""
         return len(self) + sum(len(counts) for _, counts in self.window)
 
-    def add(self, kept: KeptDocuments, counts: Any, number: int) -> None:
-        """Keep documents of the open slice, the first of which has this ``number``; ``counts`` are theirs."""
+    def add(self, kept: KeptDocuments, counts: Any) -> None:
+        """Keep documents of the open slice."""
         if kept:
-            self.open_first = number if not len(self) else self.open_first
             self.open.append(counts)
             self._kept.append(kept)
 
@@ -125,11 +122,10 @@ class DocumentBuffer:
         """
         if window is None or index in window:
             self.window.append((index, encoder.concat(self.open)))
-            self.first[index] = self.open_first
         if window is not None:
             self.window = [one for one in self.window if one[0] in window]
-        self.first = {index: self.first.get(index, -1) for index, _ in self.window}
-        kept, self.open, self._kept, self.open_first = self.kept, [], [], -1
+        self.first = {index: self.first.get(index, 0) for index, _ in self.window}
+        kept, self.open, self._kept = self.kept, [], []
         return kept
 
     def remap(self, terms: NDArray[np.int32] | None) -> None:
@@ -147,14 +143,13 @@ class DocumentBuffer:
         """Return what changes with every epoch."""
         arrays = {f"open.{name}": a for name, a in encoder.concat(self.open).arrays().items()}
         arrays["open.times"] = times_of(self.kept)
-        arrays["open.first"] = np.array([self.open_first])
+        arrays["open.first"] = np.array([*self.first.items()], np.int64)
         arrays |= arrays_of_texts("open.ids", self.kept.ids)
         return arrays | arrays_of_texts("open.titles", self.kept.titles)
 
     def slice_arrays(self) -> Arrays:
         """Return what changes when a slice ends."""
         arrays = {"held.slices": np.array([index for index, _ in self.window], np.int64)}
-        arrays["held.first"] = np.array([self.first.get(index, -1) for index, _ in self.window], np.int64)
         for i, (_, counts) in enumerate(self.window):
             arrays |= {f"held.{i}.{name}": a for name, a in counts.arrays().items()}
         return arrays
@@ -168,9 +163,7 @@ class DocumentBuffer:
         buffer = cls()
         for i, index in enumerate(slice_part["held.slices"]):
             buffer.window.append((int(index), encoder.counts_from(_named(slice_part, f"held.{i}."))))
-        if "held.first" in slice_part:  # earlier versions did not number documents
-            buffer.first = dict(zip(slice_part["held.slices"].tolist(), slice_part["held.first"].tolist(), strict=True))
-            buffer.open_first = int(open_part["open.first"][0])
+        buffer.first = dict(open_part.get("open.first", np.zeros((0, 2), np.int64)).reshape(-1, 2).tolist())
         counts = encoder.counts_from(_named(open_part, "open."))
         buffer.open = [counts] if len(counts) else []
         ids, titles = (texts_of_arrays(open_part, f"open.{name}") for name in ("ids", "titles"))

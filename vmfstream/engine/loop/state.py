@@ -134,11 +134,11 @@ class EngineState:
             with timed("stories"):
                 labels = self.stories.learn(result.stories, self.position.slice or 0)
         n = result.scored + result.empty if self.model.begun else len(result.kept)
-        number = self.position.documents - n
+        place = self.position.in_slice - n
         if result.rows is not None:
             story = result.rows.story if labels is None else labels
-            epoch.rows.append(replace(result.rows, story=story, number=np.arange(number, number + n)))
-        self.buffer.add(result.kept, result.counts, number)
+            epoch.rows.append(replace(result.rows, story=story, place=np.arange(place, place + n)))
+        self.buffer.add(result.kept, result.counts)
         for some in result.samples:
             self.sampler.add(some)
         self.novel.join(result.novel)
@@ -154,6 +154,7 @@ class EngineState:
             _, window, rows = self._regrown()
             if not self.model.begin(window, self.position.slice or 0, rows):
                 self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory
+                self.buffer.first[self.position.slice or 0] = self.position.in_slice
             self._relabel(self.model.labels())
         return labels
 
@@ -170,7 +171,6 @@ class EngineState:
         if self.stories is not None:
             first = self.stories.end_slice(index, [] if summary is None else summary.events)
         parts = self.buffer.open
-        self.buffer.first[index] = self.buffer.open_first
         if summary is not None:
             self._relabel(summary.labelled if begun else self.model.labels())
         kept = self.buffer.end_slice(index, self.encoder, self.model.window if self.model.begun else None)
@@ -215,10 +215,8 @@ class EngineState:
         if not self.settings.documents:
             return
         for slice, topic in labels:
-            first = self.buffer.open_first if slice == self.position.slice else -1
-            first = self.buffer.first.get(slice, first)
-            if first >= 0 and len(topic):
-                self._relabelled.append(SmoothedDocuments(first, topic))
+            if len(topic):
+                self._relabelled.append(SmoothedDocuments(slice, self.buffer.first.get(slice, 0), topic))
 
     def rows(self, view: TopicView) -> TopicRows:
         """Report the topics of a closed slice."""
