@@ -12,13 +12,21 @@ import orjson
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.records import Document, Documents, Message, Messages, Rejected, messages_of, microseconds, moment_of
+from vmfstream.records import (
+    ID_NAMES,
+    TEXT_NAMES,
+    TIME_NAMES,
+    TITLE_NAMES,
+    Document,
+    Documents,
+    Message,
+    Messages,
+    Rejected,
+    messages_of,
+    microseconds,
+    moment_of,
+)
 from vmfstream.times import SECONDS, from_number, from_text, from_value, utc
-
-TIME_NAMES = ("time", "timestamp", "date", "published", "created_at", "year")
-TEXT_NAMES = ("text", "body", "content", "abstract", "summary", "message", "description")
-ID_NAMES = ("id", "_id", "doc_id", "key", "guid", "url")
-TITLE_NAMES = ("title", "headline", "subject", "name")
 
 MESSAGE_TIME = "@message"
 """Value of ``time`` that makes a codec use the time of the message instead of that of a field."""

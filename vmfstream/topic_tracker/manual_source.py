@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from datetime import date, datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,12 @@ class ManualSource:
         return self.closed and self.empty
 
     def add(
-        self, texts: Sequence[str], times: NDArray[np.int64], ids: Sequence[str] | None, order: NDArray[np.int64]
+        self,
+        texts: Sequence[str],
+        times: NDArray[np.int64],
+        ids: Sequence[str] | None,
+        order: NDArray[np.int64],
+        titles: Sequence[Any] | None = None,
     ) -> None:
         """Add documents to be read, one after the other.
 
@@ -56,6 +62,7 @@ class ManualSource:
         times : (N,), as of `moments`.
         ids : sequence of N str, or None: each has its number among all, in the order in which they were given.
         order : (N,), the places of the texts in the order in which they are to be read.
+        titles : sequence of N titles, or None: those of documents are the beginnings of their texts.
         """
         n = len(texts)
         if not n:
@@ -74,7 +81,10 @@ class ManualSource:
         places = order.tolist()
         refused = {read: rejected[at] for read, at in enumerate(places) if at in rejected} if rejected else {}
         texts_read, names_read = [known[at] for at in places], [names[at] for at in places]
-        self._waiting.append(Documents([PART] * n, offset, names_read, times[order], texts_read, rejected=refused))
+        meta = None if titles is None else [{"title": titles[at]} for at in places]
+        self._waiting.append(
+            Documents([PART] * n, offset, names_read, times[order], texts_read, meta, rejected=refused)
+        )
 
     def poll(self, limit: int, timeout: float) -> Sequence[Message]:
         """Return at most ``limit`` of the texts that wait."""

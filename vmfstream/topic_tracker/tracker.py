@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -36,8 +36,12 @@ from vmfstream.topic_tracker.rows import (
     rows_of_topics,
 )
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
+from vmfstream.topic_tracker.tables import Columns, RowList, documents_of
 
 _NOT_GIVEN: Any = object()
+
+_NO_TIME = "1970-01-01"
+"""Time of documents that need none, in slices of a number of documents."""
 
 
 _DOMAINS: dict[str, Domain] = {
@@ -170,7 +174,15 @@ class TopicTracker:
         self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches)
 
     def learn(
-        self, texts: Sequence[str], times: Sequence[Time] | Time, ids: Sequence[str] | None = None
+        self,
+        documents: Any,
+        times: Sequence[Time] | Time | None = None,
+        ids: Sequence[str] | None = None,
+        *,
+        text: str | None = None,
+        time: str | None = None,
+        id: str | None = None,
+        title: str | None = None,
     ) -> TopicTracker:
         """Read documents in the order of their times; a slice closes when the first document of a later one comes.
 
@@ -179,16 +191,54 @@ class TopicTracker:
 
         Parameters
         ----------
-        texts : sequence of str
+        documents : sequence of str, or a table
+            Texts, or a frame of pandas or polars, a table of Arrow or whatever has ``__arrow_c_stream__``, a data set
+            of Hugging Face, a mapping of columns, or an iterable of mappings.
         times : one moment per text, or one for all: datetimes, dates, ISO texts, or plain numbers of years
+            Of a table None: its column for the time counts. In slices of a number of documents none are needed there.
         ids : sequence of str, optional
-            A repeated id is left out; by default every text is a new document.
+            A repeated id is left out; by default every text is a new document, or the column for the id counts.
+        text, time, id, title : str, optional
+            Columns of a table. By default the first with a usual name, as in files: ``text``, ``body``, ``content``,
+            ``abstract``, ``summary``, ``message``, ``description``; ``time``, ``timestamp``, ``date``, ``published``,
+            ``created_at``, ``year``; ``id``, ``_id``, ``doc_id``, ``key``, ``guid``, ``url``; ``title``, ``headline``,
+            ``subject``, ``name``.
 
         Raises
         ------
         InputError
-            If the tracker was finished, a time is none, or times or ids are not one per text.
+            If the tracker was finished, a time is none, times or ids are not one per text, or a table has no column for
+            the text or the time.
+
+        Examples
+        --------
+        >>> tracker = TopicTracker(topics=2)
+        >>> tracker.learn({"body": ["cat fur paw", "ship sea harbour"] * 9, "year": [2001] * 18})
+        TopicTracker(topics=2, slices='year'): 18 documents, no closed slice yet
         """
+        names = {"text": text, "time": time, "id": id, "title": title}
+        if times is not None:
+            if named := [name for name, column in names.items() if column is not None]:
+                raise InputError(f"{', '.join(named)}: columns are named for a table, which is given without times")
+            return self._learn(documents, times, ids)
+        timed = not str(self._run.slices).isdecimal()
+        found = documents_of(documents, names, timed=timed)
+        known = found.id if ids is None else ids
+        return self._learn(
+            found.text if isinstance(found.text, list) else list(found.text),
+            _NO_TIME if found.time is None else found.time,
+            None if known is None else list(map(str, known)),
+            found.title,
+        )
+
+    def _learn(
+        self,
+        texts: Sequence[str],
+        times: Sequence[Time] | Time,
+        ids: Sequence[str] | None = None,
+        titles: Sequence[Any] | None = None,
+    ) -> TopicTracker:
+        """Read texts with their times; ``ids`` and ``titles`` are one per text or None."""
         if self._source.closed:
             raise InputError("this tracker was finished; make a new one to read more")
         if isinstance(texts, str):
@@ -199,7 +249,7 @@ class TopicTracker:
         counted = str(self._run.slices).isdecimal()
         self._order = np.arange(len(texts)) if counted else np.argsort(times_of_texts, kind="stable")
         self._story_labels, self._first_offset = np.full(len(texts), -1), self._source.added
-        self._source.add(texts, times_of_texts, ids, self._order)
+        self._source.add(texts, times_of_texts, ids, self._order, titles)
         position = self._engine.state.position
         late = position.late
         self._engine.run(stop=lambda: self._source.empty)
@@ -234,24 +284,9 @@ class TopicTracker:
             table = "<p>Learn documents of a later slice, or call finish(), to close the first one.</p>"
         return f"<p>{escape(repr(self))}</p>{table}"
 
-    def learn_many(self, documents: Iterable[Mapping[str, Any]] | Any) -> TopicTracker:
-        """Read documents that are mappings, or rows of a pandas DataFrame, with ``text``, ``time`` and maybe ``id``.
-
-        Raises
-        ------
-        InputError
-            If a document lacks its text or its time, or some have an id and others none; names the place.
-        """
-        rows = documents.to_dict("records") if hasattr(documents, "to_dict") else list(documents)
-        for i, row in enumerate(rows):
-            if not isinstance(row, Mapping) or not {"text", "time"} <= set(row):
-                found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
-                raise InputError(f"document {i}: expected a mapping with text and time, found {found or 'nothing'}")
-        named = sum("id" in row for row in rows)
-        if named not in (0, len(rows)):
-            raise InputError(f"documents: expected an id for all of {len(rows)} or for none, got {named}")
-        ids = [str(row["id"]) for row in rows] if named else None
-        return self.learn([row["text"] for row in rows], [row["time"] for row in rows], ids)
+    def learn_many(self, documents: Any) -> TopicTracker:
+        """Read a table of documents: the former name of `learn` without times."""
+        return self.learn(documents)
 
     @property
     def topic_ids(self) -> NDArray[np.int64]:
@@ -369,7 +404,7 @@ class TopicTracker:
         self._source.closed = True
         self._engine.run()
 
-    def topics(self, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None) -> list[dict[str, Any]]:
+    def topics(self, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None) -> RowList:
         """Return one row per topic and closed slice.
 
         Parameters
@@ -383,12 +418,13 @@ class TopicTracker:
 
         Returns
         -------
-        list of dict
+        RowList
+            A list of dicts, and a table: ``pandas.DataFrame(rows)``, ``polars.DataFrame(rows)``, ``rows.columns``.
             ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
             before), ``words`` (pairs of word and weight); ``share_low`` and ``share_high`` bound the share and
             ``radius`` (degrees) the direction, at 95 %. ``turned`` repeats ``drift_angle`` under its former name.
         """
-        return rows_of_topics(self._store.commits, smoothed=_smoothed(smoothed, hindsight), words=words)
+        return RowList(rows_of_topics(self._store.commits, smoothed=_smoothed(smoothed, hindsight), words=words))
 
     def trajectory(
         self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
@@ -422,7 +458,7 @@ class TopicTracker:
         """
         return self._story_labels.copy()
 
-    def stories(self, *, words: int = 10, documents: int = 3) -> list[dict[str, Any]]:
+    def stories(self, *, words: int = 10, documents: int = 3) -> RowList:
         """Return one row per story, those with the newest documents first; within a slice the largest first.
 
         Only stories of at least three documents have rows. Those that nobody joined for 2,400 documents, or
@@ -437,7 +473,8 @@ class TopicTracker:
 
         Returns
         -------
-        list of dict
+        RowList
+            A list of dicts, and a table as of `topics`:
             ``story``, ``title`` (of the most representative document), ``size`` (documents), ``words``, ``first`` and
             ``last`` (labels of the slices of its first and last document), ``trend`` (``rising``, ``steady``,
             ``falling`` or ``ended``), ``topic`` (the parent topic, None if there is none) and ``documents`` (id and
@@ -452,14 +489,16 @@ class TopicTracker:
         [('cat fur paw', 3), ('ship sea harbour', 3)]
         """
         label = self._run.engine().slices.slice
-        return rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents)
+        return RowList(rows_of_stories(self._store.commits, lambda index: label(index).label, words, documents))
 
-    def documents(self) -> dict[str, NDArray[Any]]:
+    def documents(self) -> Columns:
         """Return the labels of every document, as columns, in the order in which they were learnt.
 
         Returns
         -------
-        dict of str to ndarray of shape (N,)
+        Columns
+            A dict of str to ndarray of shape (N,), and a table: ``pandas.DataFrame(columns)``,
+            ``polars.DataFrame(columns)``, or whatever reads ``__arrow_c_stream__``.
             ``id``, ``time`` (UTC), ``slice`` (label of the slice with which it was learnt), ``topic`` (-1 for none, as
             before the first topics), ``probability`` (of the topic, calibrated by the temperature of the slice before),
             ``second`` and ``second_probability`` (the same of the second topic), ``story`` (-1 for none) and
@@ -483,7 +522,7 @@ class TopicTracker:
         """
         if self._run.documents != "all":
             raise InputError("this tracker keeps no documents; make one with documents=True")
-        return columns_of_documents(self._store.commits)
+        return Columns(columns_of_documents(self._store.commits))
 
     def novel(self) -> list[dict[str, Any]]:
         """Return the first stories of each closed slice, then its most novel other documents, at most 20.

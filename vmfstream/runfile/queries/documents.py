@@ -261,7 +261,8 @@ class Documents(RunFileQueries):
         )
         rows = (
             "where (slice, place) in (select (slice, place) from "
-            f"(select slice, place, topic, story, {places} from listed) where (topic >= 0 and of_topic <= $1) or (of_story <= $1 and story in (select unnest($2::bigint[])))) "
+            f"(select slice, place, topic, story, {places} from listed) where (topic >= 0 and of_topic <= $1) "
+            "or (of_story <= $1 and story in (select unnest($2::bigint[])))) "
             "order by slice desc, place desc"
         )
         return self._listed(rows, [most, list(stories)])

@@ -1,0 +1,162 @@
+"""Tables as input of a tracker, and what it tells as tables."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from vmfstream import TopicTracker
+from vmfstream.errors import InputError
+
+N = 40
+TEXTS = ["cat fur paw claw", "ship sea harbour port"] * (N // 2)
+TIMES = [datetime(2001 + i // 20, 3, 1 + i % 20) for i in range(N)]
+IDS = [f"doc {i}" for i in range(N)]
+TITLES = [f"Title {i}" for i in range(N)]
+COLUMNS: dict[str, Any] = {"headline": TITLES, "body": TEXTS, "doc_id": IDS, "published": TIMES, "other": [None] * N}
+
+
+class HuggingFace:
+    """Looks like ``datasets.Dataset``: names of columns, and columns by name."""
+
+    column_names = tuple(COLUMNS)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return list(COLUMNS[name])
+
+
+class Once:
+    """An Arrow stream that can be asked for once, as those of running queries."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect()
+        self.connection.register("given", pd.DataFrame(COLUMNS))
+        self.asked = 0
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        self.asked += 1
+        return self.connection.sql("select * from given").__arrow_c_stream__(requested_schema)
+
+
+def arrow() -> Any:
+    return pytest.importorskip("pyarrow").table(COLUMNS)
+
+
+def polars() -> Any:
+    return pytest.importorskip("polars").DataFrame(COLUMNS)
+
+
+def mappings() -> Any:
+    return ({name: column[i] for name, column in COLUMNS.items()} for i in range(N))
+
+
+def learnt(*given: Any, **named: Any) -> TopicTracker:
+    tracker = TopicTracker(topics=2, documents=True).learn(*given, **named)
+    tracker.finish()
+    return tracker
+
+
+def known(tracker: TopicTracker) -> str:
+    return repr([tracker.topics(), tracker.stories(), {k: v.tolist() for k, v in tracker.documents().items()}])
+
+
+@pytest.mark.parametrize(
+    "table", [lambda: COLUMNS, lambda: pd.DataFrame(COLUMNS), arrow, polars, Once, HuggingFace, mappings]
+)
+def test_tables_are_read_by_the_usual_names_of_columns(table: Callable[[], Any]) -> None:
+    found = learnt(table())
+    assert found.documents()["id"].tolist() == IDS
+    assert found.stories()[0]["title"].startswith("Title ")
+    assert known(found) == known(learnt(COLUMNS))
+    plain = learnt(TEXTS, TIMES, IDS)
+    assert repr(found.topics()) == repr(plain.topics())
+    assert found.rejected == []
+
+
+def test_columns_can_be_named() -> None:
+    frame = pd.DataFrame(COLUMNS | {"text": ["nothing"] * N, "time": [1999] * N})
+    found = learnt(frame, text="body", time="published", id="headline")
+    assert found.documents()["id"].tolist() == TITLES
+    assert repr(found.topics()) == repr(learnt(TEXTS, TIMES).topics())
+
+
+def test_slices_of_a_number_of_documents_need_no_time() -> None:
+    tracker = TopicTracker(topics=2, slices=20).learn({"text": TEXTS})
+    again = TopicTracker(topics=2, slices=20).learn(TEXTS, 1970)
+    assert repr(tracker.topics()) == repr(again.topics())
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "message"),
+    [
+        ({"words": ["a"], "year": [2001]}, {}, "text: expected a column 'text' or 'body' .*, found: words, year"),
+        ({"text": ["a"]}, {}, "time: expected a column 'time' or 'timestamp' .*, found: text"),
+        ({"text": ["a"], "year": [2001]}, {"id": "key"}, "id: expected a column 'key', found: text, year"),
+        ({"text": ["a", "b"], "year": [2001]}, {}, r"time: expected one value per text \(2\), got 1"),
+        ("a text", {}, "expected a table or texts with times, got one string"),
+        (5, {}, "expected a table or an iterable of mappings, got int"),
+        (["a", "b"], {}, "document 0: expected a mapping with text and time, found str"),
+    ],
+)
+def test_other_tables_are_refused(given: Any, named: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TopicTracker().learn(given, **named)
+
+
+def test_columns_are_not_named_beside_times() -> None:
+    with pytest.raises(InputError, match="text: columns are named for a table"):
+        TopicTracker().learn(["a"], 2001, text="body")
+
+
+def test_missing_texts_are_rejected_one_by_one() -> None:
+    frame = pd.DataFrame({"text": ["cat fur", None], "time": [2001, 2001]})
+    for table in (frame, Once, {"text": ["cat fur", None], "time": [2001, 2001]}):
+        if table is not Once:
+            assert [one.offset for one in TopicTracker().learn(table).rejected] == [1]
+    stream = duckdb.connect().sql("select * from (values ('cat fur', 2001), (null, 2001)) as given(text, year)")
+    assert [one.reason for one in TopicTracker().learn(stream).rejected] == ["text: expected a string, got NoneType"]
+
+
+def test_what_is_told_becomes_frames_and_arrow() -> None:
+    tracker = learnt(COLUMNS)
+    for rows in (tracker.topics(), tracker.stories()):
+        frame = rows.to_pandas()
+        assert frame.shape == (len(rows), len(rows[0]))
+        assert pd.DataFrame(rows).shape == frame.shape
+        assert frame["words"][0] == [word for word, _ in rows[0]["words"]]
+        assert duckdb_rows(rows)[0][0] == next(iter(rows[0].values()))
+        assert len(duckdb_rows(rows)) == len(rows)
+        assert repr(pickle.loads(pickle.dumps(rows))) == repr(rows)
+    documents = tracker.documents()
+    assert documents.to_pandas()["id"].tolist() == IDS
+    assert [row[0] for row in duckdb_rows(documents)] == IDS
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(documents).num_rows == N
+    assert pa.RecordBatchReader.from_stream(tracker.topics()).read_all()["topic"].to_pylist() == [
+        row["topic"] for row in tracker.topics()
+    ]
+    assert repr(learnt(documents.to_pandas().assign(text=TEXTS), id="id", text="text").topics()) == repr(
+        tracker.topics()
+    )
+
+
+def duckdb_rows(table: Any) -> list[Any]:
+    with duckdb.connect() as connection:
+        connection.register("told", pytest.importorskip("pyarrow").RecordBatchReader.from_stream(table))
+        return connection.execute("select * from told").fetchall()
+
+
+def test_a_tracker_without_rows_has_no_columns() -> None:
+    rows = TopicTracker().topics()
+    assert rows == []
+    assert rows.columns == {}
+    with pytest.raises(InputError, match="there are no rows yet"):
+        rows.__arrow_c_stream__()
+    assert np.array_equal(TopicTracker(documents=True).documents()["id"], np.zeros(0, object))

@@ -1,0 +1,191 @@
+"""Tables that a tracker takes and gives: frames, Arrow, data sets, mappings; columns and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmfstream.errors import InputError
+from vmfstream.records import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES
+
+
+class Columns(dict[str, NDArray[Any]]):
+    """Columns of one length by name, which become a table of pandas, polars or Arrow.
+
+    It is a dict of arrays, so that ``pandas.DataFrame(columns)`` and ``polars.DataFrame(columns)`` work, and an Arrow
+    stream (``__arrow_c_stream__``), which DuckDB, pyarrow and others read.
+
+    Examples
+    --------
+    >>> columns = Columns(id=np.array(["a", "b"], object), topic=np.array([3, 1]))
+    >>> columns.to_pandas()
+      id  topic
+    0  a      3
+    1  b      1
+    """
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame of pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import duckdb
+
+        if not self:
+            raise InputError("there are no rows yet, and so no columns")
+        connection = duckdb.connect()
+        connection.register("given", dict(self))
+        return connection.sql("select * from given").__arrow_c_stream__(requested_schema)
+
+
+class RowList(list[dict[str, Any]]):
+    """Rows as dicts with the same keys, which become a table of pandas, polars or Arrow.
+
+    It is a list of dicts, so that ``pandas.DataFrame(rows)`` and ``polars.DataFrame(rows)`` work; `columns` has the
+    same column by column.
+    """
+
+    @property
+    def columns(self) -> Columns:
+        """Columns by name; of pairs of words and weights, and of documents, only the words and the ids."""
+        found = Columns()
+        for name in self[0] if self else ():
+            values = [_plain(row[name]) for row in self]
+            numbers = all(isinstance(value, int | float) or value is None for value in values)
+            if numbers and any(isinstance(value, float) or value is None for value in values):
+                found[name] = np.array([np.nan if value is None else value for value in values], np.float64)
+            elif numbers:
+                found[name] = np.array(values, np.int64)
+            else:
+                found[name] = np.empty(len(values), np.object_)
+                found[name][:] = values
+        return found
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame of pandas."""
+        return self.columns.to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.columns.__arrow_c_stream__(requested_schema)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [one[0] if isinstance(one, tuple) else one["id"] if isinstance(one, dict) else one for one in value]
+    return value
+
+
+class Given(NamedTuple):
+    """What a table of documents holds: columns of one length, None for those that it has not."""
+
+    text: Sequence[Any]
+    time: Sequence[Any] | None
+    id: Sequence[Any] | None
+    title: Sequence[Any] | None
+
+
+def documents_of(table: Any, names: Mapping[str, str | None], *, timed: bool) -> Given:
+    """Find text, time, id and title in a table.
+
+    Parameters
+    ----------
+    table : a frame of pandas or polars, whatever has ``__arrow_c_stream__``, a data set of Hugging Face (or what else
+        has ``column_names`` and columns by name), a mapping of columns, or an iterable of mappings.
+    names : of the columns ``text``, ``time``, ``id`` and ``title``; where one is None the first of the usual names.
+    timed : whether a time is needed.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or has no column for the text or the time; says which columns there are.
+    """
+    columns = _columns(table, names, timed=timed)
+    usual = {"text": TEXT_NAMES, "time": TIME_NAMES, "id": ID_NAMES, "title": TITLE_NAMES}
+    found: dict[str, Sequence[Any] | None] = {}
+    for kind, others in usual.items():
+        wanted, named = (others, False) if names[kind] is None else ((str(names[kind]),), True)
+        name = next((one for one in wanted if one in columns), None)
+        needed = named or kind == "text" or (kind == "time" and timed)
+        if name is None and needed:
+            there = ", ".join(map(str, columns)) or "none"
+            raise InputError(f"{kind}: expected a column {' or '.join(map(repr, wanted))}, found: {there}")
+        found[kind] = None if name is None else columns[name]
+    given = Given(**found)  # type: ignore[arg-type]
+    for kind, column in given._asdict().items():
+        if column is not None and len(column) != len(given.text):
+            raise InputError(f"{kind}: expected one value per text ({len(given.text)}), got {len(column)}")
+    return given
+
+
+def _columns(table: Any, names: Mapping[str, str | None], *, timed: bool) -> Mapping[str, Sequence[Any]]:
+    """Return the columns of a table; arguments as of `documents_of`."""
+    if isinstance(table, str | bytes):
+        raise InputError("documents: expected a table or texts with times, got one string")
+    if isinstance(table, Mapping):
+        return {str(name): _listed(column) for name, column in table.items()}
+    if hasattr(table, "columns") and hasattr(table, "to_numpy"):  # a frame of pandas or polars
+        return {str(name): table[name].to_list() for name in table.columns}
+    if hasattr(table, "__arrow_c_stream__"):
+        return _arrow(table)
+    if hasattr(table, "column_names") and hasattr(table, "__getitem__"):
+        return {str(name): _listed(table[name]) for name in table.column_names}
+    if not isinstance(table, Iterable):
+        raise InputError(f"documents: expected a table or an iterable of mappings, got {type(table).__name__}")
+    return _turned(list(table), names, timed=timed)
+
+
+def _listed(column: Any) -> Sequence[Any]:
+    return column.to_list() if hasattr(column, "to_list") else list(column)
+
+
+class _Stream:
+    """Only the Arrow stream of a table: DuckDB would read tables of its own in another way."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def _arrow(table: Any) -> Mapping[str, Sequence[Any]]:
+    """Read an Arrow stream by DuckDB, which needs no other package."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.register("given", _Stream(table))
+        try:
+            found = connection.execute("select * from given").fetchnumpy()
+        except duckdb.Error as error:
+            raise InputError(f"documents: this Arrow table cannot be read: {error}") from error
+    return {
+        name: [None if hidden else value for value, hidden in zip(column.data, mask, strict=True)]
+        if isinstance(column, np.ma.MaskedArray) and (mask := np.ma.getmaskarray(column)).any()
+        else np.asarray(column)
+        for name, column in found.items()
+    }
+
+
+def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) -> Mapping[str, Sequence[Any]]:
+    """Return the columns of ``rows``, mappings that have text and time all; other arguments as of `documents_of`."""
+    first = rows[0] if rows else {}
+    keys = list(first) if isinstance(first, Mapping) else []
+    usual = (("text", TEXT_NAMES), ("time", TIME_NAMES))[: 2 if timed else 1]
+    needed = [name for kind, others in usual if (name := names[kind] or next((o for o in others if o in keys), kind))]
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping) or not all(name in row for name in needed):
+            found = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
+            raise InputError(
+                f"document {i}: expected a mapping with {' and '.join(needed)}, found {found or 'nothing'}"
+            )
+    ids = [key for key in ((names["id"],) if names["id"] else ID_NAMES) if any(key in row for row in rows)]
+    for key in ids[:1]:
+        named = sum(key in row for row in rows)
+        if named != len(rows):
+            raise InputError(f"documents: expected an id for all of {len(rows)} or for none, got {named}")
+    return {str(key): [row.get(key) for row in rows] for key in dict.fromkeys([*keys, *ids[:1]])}
