@@ -521,8 +521,8 @@ class DocumentRows:
         """Put the rows of one or more parts behind each other."""
         ids = [id for part in parts for id in part.id]
         text = None if any(part.text is None for part in parts) else [one for part in parts for one in part.text or ()]
-        columns = (np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)[1:-1])
-        return cls(ids, *columns, text)
+        columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)[1:-1]}
+        return cls(ids, **columns, text=text)
 
     def newest_per_topic(self, most: int) -> DocumentRows:
         """Return the last ``most`` rows of each topic, in their order."""
@@ -530,9 +530,9 @@ class DocumentRows:
         own = self.topic[::-1][order]
         place = np.arange(len(own)) - np.searchsorted(own, own)
         rows = np.sort(len(own) - 1 - order[place < most])
-        columns = (getattr(self, f.name)[rows] for f in fields(self)[1:-1])
+        columns = {f.name: getattr(self, f.name)[rows] for f in fields(self)[1:-1]}
         text = None if self.text is None else [self.text[i] for i in rows.tolist()]
-        return DocumentRows([self.id[i] for i in rows.tolist()], *columns, text)
+        return DocumentRows([self.id[i] for i in rows.tolist()], **columns, text=text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -74,7 +74,7 @@ class Killed(RunFile):
         vars(writer)["connected"] = connected
 
 
-def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool = False) -> None:
+def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool = False, documents: str = "all") -> None:
     """Run (or continue) a small planted stream into a log, in a process of its own; with ``together`` epochs wait."""
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.engine.run import RunSettings, follow
@@ -90,7 +90,8 @@ def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool =
         window=400,
         epoch_documents=EPOCH_DOCUMENTS,
         living_topics=True,
-        documents="all",
+        documents=documents,
+        keep_text=documents != "all",
     )
     follow(PlantedSource(PlantedStream(slices=12, documents_per_slice=90)), FieldCodec(), store, settings)
 
@@ -147,6 +148,9 @@ def test_killed_at_every_commit(undisturbed: tuple[Path, int, float], tmp_path: 
     whole, epochs, _ = undisturbed
     assert epochs >= 14
     assert len(rows(whole)["document"]) == sum(n for _, _, _, n, *_ in rows(whole)["epoch"]) > 1000
+    labelled = [place for *place, _ in rows(whole)["document_smoothed"]]
+    assert len(labelled) == len(rows(whole)["document"])
+    assert len({*map(tuple, labelled)}) == len(labelled)
     path = tmp_path / "run.duckdb"
     for epoch in range(1, epochs + 1):
         child = process(path, epoch, moment)
@@ -171,6 +175,22 @@ def test_killed_while_several_epochs_are_written(
     child = process(path, 0, "", True)
     child.join()
     assert child.exitcode == 0
+    equal(whole, path)
+
+
+def test_killed_while_the_newest_documents_of_topics_are_kept(tmp_path: Path) -> None:
+    whole, path = tmp_path / "whole.duckdb", tmp_path / "run.duckdb"
+    undisturbed = process(whole, 0, "", False, "5")
+    undisturbed.join()
+    for epoch, moment, together in ((3, "before", False), (6, "inside", True), (9, "after", False)):
+        child = process(path, epoch, moment, together, "5")
+        child.join()
+        assert child.exitcode in (-signal.SIGKILL, 0)
+    child = process(path, 0, "", False, "5")
+    child.join()
+    assert (undisturbed.exitcode, child.exitcode) == (0, 0)
+    assert 0 < len(rows(whole)["document"]) <= 5 * 12 * 40
+    assert len(rows(whole)["document"]) == len(rows(whole)["document_smoothed"])
     equal(whole, path)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from vmfstream.records import Commit, Position, Sampled
+from vmfstream.records import Commit, Position, Sampled, SmoothedDocuments
 from vmfstream.runfile.rows import Frame, frames
 
 
@@ -85,7 +85,7 @@ def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
         if one.stories is not None:
             stories = one.stories.taken(np.flatnonzero(~np.isin(one.stories.story, known)))
             known = np.union1d(known, one.stories.story)
-        documents = []
+        documents: list[SmoothedDocuments] = []
         for labels in reversed(one.relabelled):
             if labels.slice not in relabelled:
                 documents.insert(0, labels)

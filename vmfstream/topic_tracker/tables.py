@@ -163,12 +163,15 @@ def _arrow(table: Any) -> Mapping[str, Sequence[Any]]:
             found = connection.execute("select * from given").fetchnumpy()
         except duckdb.Error as error:
             raise InputError(f"documents: this Arrow table cannot be read: {error}") from error
-    return {
-        name: [None if hidden else value for value, hidden in zip(column.data, mask, strict=True)]
-        if isinstance(column, np.ma.MaskedArray) and (mask := np.ma.getmaskarray(column)).any()
-        else np.asarray(column)
-        for name, column in found.items()
-    }
+    return {name: _unmasked(column) for name, column in found.items()}
+
+
+def _unmasked(column: NDArray[Any]) -> Any:
+    """Return values as a sequence, None where there is none."""
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    hidden = np.ma.getmaskarray(column).tolist()
+    return [None if gone else value for value, gone in zip(column.data, hidden, strict=True)]
 
 
 def _turned(rows: list[Any], names: Mapping[str, str | None], *, timed: bool) -> Mapping[str, Sequence[Any]]:

@@ -428,7 +428,7 @@ class TopicTracker:
 
     def trajectory(
         self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> RowList:
         """Return the rows of one ``topic``, an id, oldest first; other arguments as in `topics`.
 
         Raises
@@ -437,7 +437,7 @@ class TopicTracker:
             If there is no such topic; names those that there are.
         """
         rows = self.topics(smoothed=_smoothed(smoothed, hindsight), words=words)
-        found = [row for row in rows if row["topic"] == topic]
+        found = RowList(row for row in rows if row["topic"] == topic)
         if not found:
             known = ", ".join(map(str, sorted({row["topic"] for row in rows}))) or "none yet"
             raise InputError(f"there is no topic {topic}; topics: {known}")

@@ -237,7 +237,7 @@ def test_of_each_topic_and_slice_the_newest_are_kept(tmp_path: Path) -> None:
     ]
     assert at.tolist() == expected
     assert (few.smoothed_topic >= 0).all()
-    assert whole.text[0] == years({2001: 1})[0]["text"]  # type: ignore[call-overload]
+    assert whole.text[0] == document(0, 2001)["text"]
     with duckdb.connect(tmp_path / "few.duckdb", read_only=True) as connection:
         assert connection.execute("select count(*) from document_smoothed").fetchall() == [(len(few.id),)]
 

@@ -180,7 +180,7 @@ def test_texts_without_ids_are_all_new() -> None:
 
 
 def test_something_that_is_no_text_is_left_out() -> None:
-    tracker = TopicTracker(topics=3).learn([*TEXTS, None, 7], 2001)  # type: ignore[list-item]
+    tracker = TopicTracker(topics=3).learn([*TEXTS, None, 7], 2001)
     tracker.finish()
     assert [r.reason for r in tracker.rejected] == [
         "text: expected a string, got NoneType",

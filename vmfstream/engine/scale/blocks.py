@@ -167,7 +167,7 @@ def learn_block(
             )
         documents, refused = separated(one.documents, decided.decision, task.slicing, task.slice)
         rejected += refused
-        wanted = {"stories": task.stories, "rows": task.rows, "text": task.text}
+        wanted: dict[str, Any] = {"stories": task.stories, "rows": task.rows, "text": task.text}
         results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, **wanted))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])
