@@ -155,10 +155,10 @@ def _rows(documents: Documents, scores: Scores | None, text: int) -> DocumentRow
         return DocumentRows(documents.id, documents.time, none, nothing, none, nothing, none, nothing, none, texts)
     scored = scores.topic >= 0
     first, second = (
-        np.where(known, column, np.nan).astype(np.float32)
+        np.where(known, np.round(column, 4), np.nan).astype(np.float32)  # fewer digits are compressed well
         for known, column in zip((scored, scores.second >= 0), scores.probability.T, strict=True)
     )
-    novelty = np.where(scored, scores.novelty, np.nan).astype(np.float32)
+    novelty = np.where(scored, np.round(scores.novelty, 2), np.nan).astype(np.float32)
     return DocumentRows(
         documents.id, documents.time, scores.topic, first, none, novelty, scores.second, second, none, texts
     )

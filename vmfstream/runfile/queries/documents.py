@@ -117,8 +117,8 @@ _LISTED = f"""
             join story_event event on event.story = chain.last and event.kind = 'merged'),
     goes_on as (select story, arg_max(last, depth) as last from chain group by story),
     listed as (
-        select place, id, time, slice, coalesce(nullif(later.topic, -1), document.topic) as topic, probability,
-            coalesce(goes_on.last, document.story) as story, coalesce(left(text, {LISTED_CHARACTERS}), '') as text
+        select document.rowid as row, id, time, slice, probability,
+            coalesce(nullif(later.topic, -1), document.topic) as topic, coalesce(goes_on.last, document.story) as story, coalesce(left(text, {LISTED_CHARACTERS}), '') as text
         from document left join document_smoothed later using (slice, place)
             left join goes_on on goes_on.story = document.story)"""
 """The documents as columns of `ListedFrame`."""
@@ -199,7 +199,7 @@ class Documents(RunFileQueries):
         names = [field.name for field in fields(DocumentFrame)]
         columns = ", ".join(f"{_LABELS.get(name, name)} as {name}" for name in names)
         source, given = choice.clause()
-        order = f"order by {'slice desc, place desc' if newest else 'slice, place'} limit ? offset ?"
+        order = f"order by document.rowid {'desc' if newest else ''} limit ? offset ?"
         found = self._columns(f"select {columns} from {source} {order}", [*given, limit, skip])
         return DocumentFrame(**{name: unmasked(column) for name, column in zip(names, found, strict=True)})
 
@@ -225,7 +225,7 @@ class Documents(RunFileQueries):
         source = source.replace(" where ", f" left join {names} on slice = number_of_slice where ", 1)
         selected = ", ".join(f"{sql} as {name}" for name, sql in columns.items())
         target = str(path).replace("'", "''")
-        query = f"copy (select {selected} from {source} order by slice, place limit ?) to '{target}' (format parquet)"
+        query = f"copy (select {selected} from {source} order by document.rowid limit ?) to '{target}' (format parquet)"
 
         def write(connection: duckdb.DuckDBPyConnection) -> int:
             try:
@@ -250,20 +250,20 @@ class Documents(RunFileQueries):
         skip : so many of the newest ones are left out.
         """
         source, given = choice.clause()
-        page = f"select (slice, place) from {source} order by slice desc, place desc limit ? offset ?"
-        return self._listed(f"where (slice, place) in ({page}) order by slice desc, place desc", [*given, limit, skip])
+        page = f"select document.rowid from {source} order by document.rowid desc limit ? offset ?"
+        rows = self._columns(page, [*given, limit, skip])[0].tolist()
+        return self._listed("where row in (select unnest(?::bigint[])) order by row desc", [rows])
 
     def newest_listed(self, most: int, stories: Sequence[int]) -> ListedFrame:
         """Return the newest ``most`` documents of each topic and slice, and of some ``stories``, the newest first."""
         places = (
-            "row_number() over (partition by topic, slice order by place desc) as of_topic, "
-            "row_number() over (partition by story order by slice desc, place desc) as of_story"
+            "row_number() over (partition by topic, slice order by row desc) as of_topic, "
+            "row_number() over (partition by story order by row desc) as of_story"
         )
         rows = (
-            "where (slice, place) in (select (slice, place) from "
-            f"(select slice, place, topic, story, {places} from listed) where (topic >= 0 and of_topic <= $1) "
-            "or (of_story <= $1 and story in (select unnest($2::bigint[])))) "
-            "order by slice desc, place desc"
+            f"where row in (select row from (select row, topic, story, {places} from listed) "
+            "where (topic >= 0 and of_topic <= $1) or (of_story <= $1 and story in (select unnest($2::bigint[])))) "
+            "order by row desc"
         )
         return self._listed(rows, [most, list(stories)])
 
