@@ -23,7 +23,7 @@ _EXCERPT = 240
 
 
 def listed_data(rows: RunRows, history: History, most: int) -> dict[str, Any]:
-    """Return the newest ``most`` documents of each topic and slice and of each story of a page: its ``rows``, ``history``.
+    """Return from ``rows`` the newest ``most`` documents of each topic and slice of a ``history``, and of each story.
 
     Also how many there are of each topic and slice, as rows of slice position, topic and number, and whether the run
     keeps documents and texts. For 0 there are no rows, for a page that asks a server.

@@ -118,7 +118,8 @@ _LISTED = f"""
     goes_on as (select story, arg_max(last, depth) as last from chain group by story),
     listed as (
         select document.rowid as row, id, time, slice, probability,
-            coalesce(nullif(later.topic, -1), document.topic) as topic, coalesce(goes_on.last, document.story) as story, coalesce(left(text, {LISTED_CHARACTERS}), '') as text
+            coalesce(nullif(later.topic, -1), document.topic) as topic,
+            coalesce(goes_on.last, document.story) as story, coalesce(left(text, {LISTED_CHARACTERS}), '') as text
         from document left join document_smoothed later using (slice, place)
             left join goes_on on goes_on.story = document.story)"""
 """The documents as columns of `ListedFrame`."""
