@@ -84,7 +84,7 @@ class TopicTracker:
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
     documents : bool
-        Keep what every document got on arrival, see `documents`. That takes some 100 bytes of memory each, however many
+        Keep what every document got on arrival, see `documents`. That takes some 130 bytes of memory each, however many
         there are; without, memory does not grow with the stream.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.

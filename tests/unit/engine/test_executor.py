@@ -27,7 +27,7 @@ from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import VectorEncoder
 
-KEPT: dict[str, Any] = {"epoch_documents": 400, "sample": 200, "documents": True}
+KEPT: dict[str, Any] = {"epoch_documents": 400, "sample": 200, "documents": True, "text": 12}
 
 
 class Many(InProcess):
@@ -86,6 +86,9 @@ def undisturbed() -> MemoryStore:
 def test_any_number_of_workers_gives_the_same_run_file(undisturbed: MemoryStore) -> None:
     assert len(closed(undisturbed)) == 4
     assert sum(len(one.documents or ()) for one in undisturbed.commits) == 1800
+    rows = [one.documents for one in undisturbed.commits if one.documents is not None]
+    assert {len(text) for part in rows for text in part.text or ()} == {12}
+    assert sum(len(labels.topic) for one in undisturbed.commits for labels in one.relabelled) >= 1800
     for workers in (2, 5):
         assert committed(run(stream(), Many(workers), **KEPT)) == committed(undisturbed)
 
