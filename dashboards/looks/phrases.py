@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from vmfstream.dashboards.looks.texts import PAGE
 
 _PERIODS = (
+    (re.compile(r"^\d+0s$"), "decade"),
     (re.compile(r"^\d{4}$"), "year"),
     (re.compile(r"^\d{4}\D?Q[1-4]$"), "quarter"),
     (re.compile(r"^\d{4}\D?W\d{1,2}$"), "week"),
@@ -102,7 +103,7 @@ def unlabelled(index: int) -> str:
 
 
 def period(labels: Sequence[str]) -> str:
-    """Return the calendar unit of the slices: year, quarter, week, month, day or step."""
+    """Return the calendar unit of the slices: decade, year, quarter, week, month, day or step."""
     for pattern, word in _PERIODS:
         if labels and all(pattern.match(label) for label in labels):
             return word

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmfstream.dashboards.looks.phrases import period
 from vmfstream.dashboards.rows.history import Floats, History
 from vmfstream.dashboards.rows.run_rows import RunRows, once
 
@@ -24,7 +23,7 @@ def judged(rows: RunRows, history: History) -> History:
 
 
 def _is_whole(rows: RunRows, history: History) -> bool:
-    counted = period(history.labels) == "step"
+    counted = bool(np.isnat(rows.slices().begins).all())
     reached = history.n.astype(np.float64) if counted else _reached(rows, history)
     known = reached[~np.isnan(reached)]
     if history.index.size < _LEAST_SLICES or known.size < _LEAST_SLICES or np.isnan(reached[-1]):

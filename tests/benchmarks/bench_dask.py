@@ -190,7 +190,7 @@ def begun(size: tuple[int, int], documents: int, executor: Any) -> tuple[RangedB
     encoder = full_encoder(dimension)
     source = Made(dimension, topics)
     cut, model = (
-        EngineSettings(Slicing("year"), epoch_documents=documents),
+        EngineSettings(Slicing.parse("year"), epoch_documents=documents),
         TrackerModel(TrackerSettings(topics, threads=1)),
     )
     state = EngineState(encoder, model, cut)

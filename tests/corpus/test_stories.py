@@ -73,7 +73,7 @@ def story_of(track: TrackerSettings, stream: PlantedStream = STREAM) -> Story:
         found.extend(topics.tolist())
 
     run_file = MemoryStore()
-    source, cut = PlantedSource(stream), EngineSettings(Slicing("month"))
+    source, cut = PlantedSource(stream), EngineSettings(Slicing.parse("month"))
     batches = LocalBatches(source, FieldCodec(meta=("truth",)), cut, keep)
     Engine(source, TextEncoder(), TrackerModel(track), run_file, cut, batches).run()
     closed = [report for commit in run_file.commits for report in commit.closed]
@@ -222,7 +222,7 @@ def spoken(
     sizes: list[int] = []
     run_file = MemoryStore()
     source, model = MemorySource(list(documents)), TrackerModel(track)
-    settings = EngineSettings(Slicing("year"), batch_documents=60)
+    settings = EngineSettings(Slicing.parse("year"), batch_documents=60)
     batches = LocalBatches(source, FieldCodec(), settings, lambda _, topics: found.extend(topics.tolist()))
     engine = Engine(source, TextEncoder(capacity=capacity), model, run_file, settings, batches)
     while not engine.finished:

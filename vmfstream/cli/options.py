@@ -108,8 +108,9 @@ SlicesOption = Annotated[
     typer.Option(
         "--slices",
         "-s",
-        help="Length of a slice, the step in which topics move: year, quarter, month, week, day, hour, or a number of "
-        "documents. By default that of the corpus, year for a replayed file, day for a source.",
+        help="Length of a slice, the step in which topics move: year, quarter, month, week, day, hour, minute, decade "
+        "or fortnight, some of them such as 15min, 6h or '2 weeks', or a number of documents. By default that of the "
+        "corpus, year for a replayed file, day for a source.",
         rich_help_panel=SLICES,
     ),
 ]
@@ -365,7 +366,10 @@ def run_file_of(out: Path | None, source: str) -> Path:
 
 def file_options(slices: str | None, encoding: str | None, delimiter: str | None) -> dict[str, Any]:
     """Return options of a file; in slices of a number of documents its rows need no time."""
-    given = {"encoding": encoding, "delimiter": delimiter, "numbered": (slices or "").isdecimal() or None}
+    from vmfstream.engine.loop.slices import Slicing
+
+    counted = slices is not None and bool(Slicing.parse(slices).documents)
+    given = {"encoding": encoding, "delimiter": delimiter, "numbered": counted or None}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -46,7 +46,7 @@ class RunSettings:
     source : where the documents come from.
     licence : what may be done with them.
     topics : maximum number of active topics; the number of topics if they are fixed.
-    slices : ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour`` or documents per slice.
+    slices : length of a slice, see `vmfstream.engine.loop.slices.Slicing.parse`.
     seed : of all random choices.
     threads : parts that a batch is split into.
     window : documents refitted together at the end of a slice, 0 for the default.
@@ -115,7 +115,7 @@ class RunSettings:
             raise InputError(f"documents: expected all, none or a number above 0, got {self.documents!r}")
         if self.keep_text and self.documents == "none":
             raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
-        Slicing.parse(self.slices)
+        object.__setattr__(self, "slices", str(Slicing.parse(self.slices)))  # one text for equal lengths
 
     def as_text(self) -> dict[str, str]:
         """Flatten for the run file: the source by its name, rules under names that begin with ``rule.``."""

@@ -65,7 +65,9 @@ class TopicTracker:
     topics : int
         Maximum number of active topics, at least 1.
     slices : str or int
-        Length of a slice: ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour``, or a number of documents.
+        Length of a slice: ``year``, ``quarter``, ``month``, ``week``, ``day``, ``hour``, ``minute``, ``decade``,
+        ``fortnight``, some of them such as ``15min``, ``6h`` or ``2 weeks``, or a number of documents. Slices of time
+        are cut in UTC and begin with the calendar: at midnight, on Monday, with the month or the year.
     seed : int
         Seed of all random choices.
     stop_words : str or None

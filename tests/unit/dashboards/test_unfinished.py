@@ -24,7 +24,8 @@ def counted(last: int) -> FakeRows:
     rows = gazette(slices=SLICES, topics=4, settling=0)
     labels = np.array([f"{500 * s + 1:,} to {500 * (s + 1):,}" for s in range(SLICES)], object)
     n = np.array([500] * (SLICES - 1) + [last])
-    return replace(rows, slice_frame=replace(rows.slice_frame, label=labels, n=n))
+    never = np.full(SLICES, np.datetime64("NaT", "us"))
+    return replace(rows, slice_frame=replace(rows.slice_frame, label=labels, n=n, begins=never, ends=never))
 
 
 def dated(reach: float) -> FakeRows:

@@ -20,7 +20,7 @@ from vmfstream.engine.loop.admission import (
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Document, Documents, Rejected
 
-YEAR, COUNTED = Slicing("year"), Slicing("documents", 10)
+YEAR, COUNTED = Slicing.parse("year"), Slicing("documents", 10)
 
 
 def one_by_one(

@@ -111,7 +111,7 @@ def axes(source: Sequence[Item], store: MemoryStore, found: list[int] | None = N
             found.extend(topics.tolist())
 
     model: Model = Axes()
-    read, cut = MemorySource(source), EngineSettings(Slicing("year"), epoch_documents=7)
+    read, cut = MemorySource(source), EngineSettings(Slicing.parse("year"), epoch_documents=7)
     batches = LocalBatches(read, FieldCodec(vector="v"), cut, assigned)
     return Engine(read, VectorEncoder(DIMENSION), model, store, cut, batches)
 
@@ -139,7 +139,7 @@ def test_another_model_goes_on_from_its_arrays(at: int) -> None:
 
 
 def test_a_model_that_cannot_be_shared_is_refused_by_workers() -> None:
-    source, cut = Parts({"a": items(9)}), EngineSettings(Slicing("year"))
+    source, cut = Parts({"a": items(9)}), EngineSettings(Slicing.parse("year"))
     encoder = VectorEncoder(DIMENSION)
     batches = RangedBatches(source, FieldCodec(vector="v"), cut, lambda: VectorEncoder(DIMENSION), InProcess())
     with pytest.raises(InputError, match="Axes learns in one process"):

@@ -66,7 +66,7 @@ def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
         ("refit_budget", -0.1),
         ("epoch_documents", 0),
         ("vocabulary", 1),
-        ("slices", "fortnight"),
+        ("slices", "century"),
     ],
 )
 def test_settings_have_a_domain(name: str, value: object) -> None:

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmfstream.engine.loop.slices import UNITS, Slicing
+from vmfstream.engine.loop.slices import Slicing
+from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 
+UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "decade", "15 minutes", "6 hours", "7 hours"]
+UNITS += ["2 weeks", "10 days", "5 years", "6 months", "300 years"]
 TICK = timedelta(microseconds=1)
 MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))
 
@@ -24,6 +27,7 @@ def test_a_slice_contains_its_documents(unit: str, time: datetime) -> None:
     assert slice_.ends is not None
     assert slice_.begins <= time < slice_.ends
     assert slicing.index(slice_.begins) == slice_.index
+    assert slicing.slice(slice_.index + 1).label != slice_.label or slice_.ends.year == 9999
     if slice_.ends.year < 9999:
         assert slicing.index(slice_.ends) == slice_.index + 1
         assert slicing.index(slice_.ends - TICK) == slice_.index
@@ -50,6 +54,16 @@ LABELS = [
     ("day", datetime(1969, 12, 31, 23, tzinfo=UTC), "1969-12-31", -1),
     ("hour", datetime(1969, 12, 31, 22, 59, tzinfo=UTC), "1969-12-31 22h", -2),
     ("hour", datetime(1970, 1, 1, 0, 59, tzinfo=UTC), "1970-01-01 00h", 0),
+    ("minute", datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC), "1969-12-31 23:59", -1),
+    ("15min", datetime(1970, 1, 1, 1, 29, tzinfo=UTC), "1970-01-01 01:15", 5),
+    ("6h", datetime(2020, 12, 31, 22, 40, tzinfo=UTC), "2020-12-31 18:00", 74_511),
+    ("36h", datetime(1970, 1, 3, tzinfo=UTC), "1970-01-02 12:00", 1),
+    ("3 days", datetime(1970, 1, 5, tzinfo=UTC), "1970-01-04 to 1970-01-06", 1),
+    ("fortnight", datetime(2021, 1, 3, tzinfo=UTC), "2020 W52 to 2020 W53", 1330),
+    ("6 months", datetime(2020, 7, 1, tzinfo=UTC), "2020-07 to 2020-12", 4041),
+    ("5 years", datetime(1999, 12, 31, tzinfo=UTC), "1995 to 1999", 399),
+    ("decade", datetime(1999, 12, 31, tzinfo=UTC), "1990s", 199),
+    ("decade", datetime(1, 1, 1, tzinfo=UTC), "0s", 0),
 ]
 
 
@@ -79,7 +93,58 @@ def test_text_round_trip(text: str) -> None:
     assert Slicing.parse(text.upper()) == Slicing.parse(text)
 
 
-@pytest.mark.parametrize("text", ["", "fortnight", "0", "-5", "1.5", "1e3", "²", "9" * 5000, "years"])
+@pytest.mark.parametrize(
+    ("text", "simplest"),
+    [
+        ("15min", "15 minutes"),
+        ("60 MIN", "hour"),
+        ("24h", "day"),
+        ("1d", "day"),
+        ("7 days", "week"),
+        ("168h", "week"),
+        ("fortnight", "2 weeks"),
+        ("2 fortnights", "4 weeks"),
+        ("2w", "2 weeks"),
+        ("3 months", "quarter"),
+        ("4q", "year"),
+        ("2y", "2 years"),
+        ("years", "year"),
+        ("10 years", "decade"),
+        ("2 decades", "20 years"),
+        ("500 documents", "500"),
+        ("0500", "500"),
+    ],
+)
+def test_equal_lengths_have_one_text(text: str, simplest: str) -> None:
+    assert str(Slicing.parse(text)) == simplest
+    assert Slicing.parse(simplest) == Slicing.parse(text)
+
+
+@pytest.mark.parametrize("text", ["15min", "6h", "12h", "day"])
+def test_what_divides_a_day_begins_at_midnight(text: str) -> None:
+    slicing, midnight = Slicing.parse(text), datetime(2021, 3, 14, tzinfo=UTC)
+    assert slicing.slice(slicing.index(midnight)).begins == midnight
+
+
+@pytest.mark.parametrize("text", ["week", "fortnight", "5 weeks", "14 days"])
+def test_weeks_begin_on_monday(text: str) -> None:
+    slicing = Slicing.parse(text)
+    begins = slicing.slice(slicing.index(datetime(2021, 3, 17, tzinfo=UTC))).begins
+    assert begins is not None
+    assert begins.weekday() == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "0", "-5", "1.5", "1e3", "²", "9" * 5000, "century", "5 m", "0 days", "min utes", "s", "document"),
+        *("999999999999 years", "1 2 days", "days 3", "d\u0430y"),
+    ],
+)
 def test_what_is_no_slicing_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="year, quarter, month, week, day, hour"):
+    with pytest.raises(InputError, match="year, quarter, month, week, day, hour, minute, decade or fortnight"):
         Slicing.parse(text)
+
+
+def test_settings_keep_one_text_for_equal_lengths() -> None:
+    assert RunSettings(slices="Fortnight").slices == RunSettings(slices="2 weeks").slices == "2 weeks"
