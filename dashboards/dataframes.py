@@ -21,6 +21,7 @@ from vmfstream.runfile.queries import (
     EpochFrame,
     EventFrame,
     ListedFrame,
+    QualityFrame,
     Reading,
     Rejections,
     RepresentativeFrame,
@@ -146,6 +147,10 @@ class RowsInMemory(ABC):
     def events(self) -> EventFrame:
         """Return the events of topics."""
         return self.whole(EventFrame)
+
+    def quality(self) -> QualityFrame:
+        """Return that nothing is known of coherence and diversity."""
+        return empty(QualityFrame)
 
     def epochs(self) -> EpochFrame:
         """Return the engine updates."""

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
 from scipy.special import entr, logsumexp
 from sklearn import metrics as sk
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
@@ -36,6 +37,9 @@ from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.takeovers import taken_over
+from vmfstream.text.coherence import coherence, cooccurrence
+from vmfstream.text.coherence import diversity as topic_diversity
+from vmfstream.text.counts import Counts
 
 __all__ = [
     "BCubed",
@@ -63,6 +67,8 @@ __all__ = [
     "purity",
     "rand_index",
     "takeover_rate",
+    "topic_coherence",
+    "topic_diversity",
     "v_measure",
 ]
 
@@ -391,3 +397,71 @@ def takeover_rate(topics: Sequence[Row[str, Any]], events: Sequence[Row[str, Any
         raise ValueError(f"words: expected at least 1, got {words}")
     taken, compared = taken_over(topics, events, words)
     return len(taken) / compared if compared else math.nan
+
+
+def topic_coherence(
+    topics: Sequence[Sequence[str]],
+    reference: Any,
+    vocabulary: Sequence[str],
+    *,
+    measure: Literal["npmi", "c_v"] = "c_v",
+) -> NDArray[np.float64]:
+    """Coherence of the words of K topics in a reference corpus [Röder, Both, Hinneburg 2015].
+
+    Parameters
+    ----------
+    topics : K sequences of str
+        The strongest words of each topic; 10 are usual.
+    reference : sparse array or matrix, or ndarray, shape (N, V)
+        Counts of words in documents, of which only counts as such whether they are above zero. As published, C_v
+        takes windows of 110 words for documents and NPMI windows of 10: rows may be these.
+    vocabulary : sequence of V different str
+        The words of the columns.
+    measure : {"npmi", "c_v"}
+        ``npmi`` is the mean normalised pointwise mutual information of pairs of words, from -1 to 1; ``c_v`` the
+        mean cosine of each word's NPMI with all words and the sum of these vectors, from about 0 to 1.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+        Words that are in no document are left out; NaN where fewer than two are left.
+
+    Raises
+    ------
+    ValueError
+        If columns and words are not equally many, a word has two columns or stands twice in a topic, or there is no
+        such measure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> together = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])
+    >>> words = ["ship", "sea", "cat", "paw"]
+    >>> topic_coherence([["ship", "sea"], ["cat", "paw"], ["sea", "cat"]], together, words, measure="npmi").round(2)
+    array([ 1.  ,  0.5 , -0.95])
+    """
+    counts = csr_array(reference)
+    counts.eliminate_zeros()
+    column = {word: at for at, word in enumerate(vocabulary)}
+    if not len(column) == len(vocabulary) == counts.shape[1]:
+        raise ValueError(
+            f"vocabulary: expected {counts.shape[1]} different words, one per column of the reference, "
+            f"got {len(vocabulary)}, {len(column)} of them different"
+        )
+    if measure not in ("npmi", "c_v"):
+        raise ValueError(f"measure: expected 'npmi' or 'c_v', got {measure!r}")
+    for k, topic in enumerate(topics):
+        if isinstance(topic, str) or len(set(topic)) != len(topic):
+            raise ValueError(f"topics[{k}]: expected a sequence of different words, got {topic!r}")
+    words = list(dict.fromkeys(word for topic in topics for word in topic))
+    place = {word: at for at, word in enumerate(words)}
+    n = counts.shape[0]
+    terms = Counts(
+        counts.indptr.astype(np.int64),
+        counts.indices.astype(np.int32),
+        np.ones(counts.nnz, np.uint16),
+        np.zeros(n, np.int32),
+    )
+    found = cooccurrence([terms], np.array([column.get(word, -1) for word in words], np.int64), counts.shape[1])
+    npmi, c_v = coherence([np.array([place[word] for word in topic], np.int64) for topic in topics], found)
+    return npmi if measure == "npmi" else c_v

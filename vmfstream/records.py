@@ -340,6 +340,9 @@ class TopicRows:
     whose cosines are nearly those of the means, whatever the vocabulary was when they were made.
 
     ``n`` are documents, of which a topic may have a part; ``words`` are the strongest of each topic with their weights.
+
+    ``npmi`` and ``c_v`` are the coherence of the ten strongest words of each topic in the documents of the window, and
+    ``diversity`` tells how few of them it shares with other topics, see `vmfstream.text.coherence`.
     """
 
     topic: NDArray[np.int64]
@@ -357,6 +360,9 @@ class TopicRows:
     radius: NDArray[np.float64] | None = None
     angles: NDArray[np.float64] | None = None
     sketches: NDArray[np.int8] | None = None
+    npmi: NDArray[np.float64] | None = None
+    c_v: NDArray[np.float64] | None = None
+    diversity: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -307,6 +307,8 @@ HEALTH_ROWS: Mapping[str, str] = {
     "surprise": "Misfit of new documents",
     "newWords": "Words outside the vocabulary",
     "living": "Active topics",
+    "coherence": "Coherence of words",
+    "diversity": "Different words of topics",
     "alarms": "Drift alarms",
     "refused": "Rejected and late",
     "lag": "Messages waiting",

@@ -12,6 +12,7 @@ from vmfstream.runfile.queries import (
     EpochFrame,
     EventFrame,
     ListedFrame,
+    QualityFrame,
     Reading,
     Rejections,
     RepresentativeFrame,
@@ -71,6 +72,10 @@ class RunRows(Protocol):
 
     def sketches(self, reading: Reading, topic: int | None = None) -> SketchFrame:
         """Return sketches of the means of topics."""
+        ...
+
+    def quality(self) -> QualityFrame:
+        """Return the coherence and the diversity of topics."""
         ...
 
     def epochs(self) -> EpochFrame:
@@ -146,6 +151,7 @@ class CachedRows:
     has_smoothed = _once(RunRows.has_smoothed)
     angles = _once(RunRows.angles)
     sketches = _once(RunRows.sketches)
+    quality = _once(RunRows.quality)
     epochs = _once(RunRows.epochs)
     rejections = _once(RunRows.rejections)
     stories = _once(RunRows.stories)

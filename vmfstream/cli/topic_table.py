@@ -10,6 +10,9 @@ import numpy as np
 from vmfstream.errors import InputError
 from vmfstream.runfile.queries import Reader, Reading, trend_word
 
+_QUALITY = ("npmi", "c_v", "diversity")
+_UNKNOWN: dict[str, float | None] = dict.fromkeys(_QUALITY)
+
 
 def newest_topics(run_file: Path, words: int, smoothed: bool) -> list[dict[str, Any]]:
     """Return one row per topic of the newest closed slice, largest first."""
@@ -21,12 +24,14 @@ def newest_topics(run_file: Path, words: int, smoothed: bool) -> list[dict[str, 
     label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))[newest]
     strongest = _words(reader, reading, words)
     here = np.flatnonzero(topics.slice == newest)
+    quality = _quality(reader)
     return [
         {
             "topic": int(topics.topic[i]),
             "slice": label,
             "documents": round(float(topics.n[i])),
             "share": round(float(topics.share[i]), 4),
+            **quality.get((newest, int(topics.topic[i])), _UNKNOWN),
             "words": strongest.get((newest, int(topics.topic[i])), []),
         }
         for i in here[np.argsort(-topics.n[here], kind="stable")]
@@ -49,11 +54,13 @@ def one_topic(run_file: Path, topic: int, words: int, smoothed: bool) -> list[di
         raise InputError(f"{run_file}: there is no topic {topic}; topics: {known}")
     label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))
     strongest = _words(reader, reading, words)
+    quality = _quality(reader)
     return [
         {
             "slice": label[int(topics.slice[i])],
             "documents": round(float(topics.n[i])),
             "drift_angle": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
+            **quality.get((int(topics.slice[i]), topic), _UNKNOWN),
             "words": strongest.get((int(topics.slice[i]), topic), []),
         }
         for i in here
@@ -91,6 +98,14 @@ def _open(run_file: Path, smoothed: bool) -> tuple[Reader, Reading]:
     if smoothed and not reader.has_smoothed():
         raise InputError(f"{run_file}: no slice has been smoothed yet; leave --reading smoothed out")
     return reader, "smoothed" if smoothed else "filtered"
+
+
+def _quality(reader: Reader) -> dict[tuple[int, int], dict[str, float | None]]:
+    """Return coherence and diversity by slice and topic, as known when the slice closed; None where unknown."""
+    frame = reader.quality()
+    columns = [[None if value != value else round(value, 3) for value in getattr(frame, name)] for name in _QUALITY]
+    rows = (dict(zip(_QUALITY, values, strict=True)) for values in zip(*columns, strict=True))
+    return dict(zip(zip(frame.slice.tolist(), frame.topic.tolist(), strict=True), rows, strict=True))
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:

@@ -17,6 +17,7 @@ Frame: TypeAlias = dict[str, NDArray[Any]]
 
 _NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "drift_angle", "drift_angle_error")
 _UNCERTAIN = ("share_low", "share_high", "radius")
+_QUALITY = ("npmi", "c_v", "diversity")
 
 
 def check_order(epoch: int, last: int | None, where: str) -> None:
@@ -200,7 +201,7 @@ def _reading(table: str, topics: Sequence[tuple[int, TopicRows]]) -> dict[str, F
     pairs = [(index, rows, np.triu_indices(len(rows.topic), 1)) for index, rows in topics if rows.angles is not None]
     sketched = [(index, rows.topic, rows.sketches) for index, rows in topics if rows.sketches is not None]
     return {
-        table: _topics("slice", topics),
+        table: _topics("slice", topics, (*_UNCERTAIN, *_QUALITY) if table == "filtered" else _UNCERTAIN),
         f"{table}_word": _words("slice", topics),
         f"{table}_angle": {
             "slice": np.repeat(_ints([index for index, _, _ in pairs]), [len(a) for _, _, (a, _) in pairs]),
@@ -216,12 +217,12 @@ def _reading(table: str, topics: Sequence[tuple[int, TopicRows]]) -> dict[str, F
     }
 
 
-def _topics(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:
+def _topics(key: str, topics: Sequence[tuple[int, TopicRows]], more: Sequence[str] = ()) -> Frame:
     frame: Frame = {
         key: np.repeat(_ints([index for index, _ in topics]), [len(rows.topic) for _, rows in topics]),
         "topic": _joined([rows.topic for _, rows in topics]),
     }
-    names = (*_NUMBERS, *_UNCERTAIN) if key == "slice" else _NUMBERS
+    names = (*_NUMBERS, *more)
     return frame | {name: _joined([_known(getattr(rows, name), rows) for _, rows in topics]) for name in names}
 
 

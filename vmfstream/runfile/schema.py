@@ -193,6 +193,12 @@ def add_smoothed_documents(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def add_quality(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep the coherence and the diversity of the words of topics."""
+    for column in ("npmi", "c_v", "diversity"):
+        connection.execute(f"alter table filtered add column {column} double")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -208,6 +214,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_story_lineage,
     add_documents,
     add_smoothed_documents,
+    add_quality,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

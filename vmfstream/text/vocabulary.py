@@ -232,6 +232,15 @@ class Vocabulary:
             next(shown) if column >= 0 else self._terms.word(term) for term, column in zip(terms, columns, strict=True)
         ]
 
+    def find(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """Return the terms of words as people are shown them, -1 for words that are none."""
+        forms = self._forms.find(words)
+        if self._stem is None:
+            return np.where(forms >= self._first, forms, -1)
+        terms = np.append(self._form_term, -1)[forms]  # of the form -1 too
+        # a column whose forms are forgotten is shown as its stem
+        return np.where(terms >= 0, terms, self._terms.find(words)).astype(np.int64)
+
     def keys(self) -> Iterator[bytes]:
         """Return what each column is known by in every vocabulary: its word, or the stem of its words, in UTF-8."""
         starts, pool = self._terms.take(self._columns.astype(np.int64))

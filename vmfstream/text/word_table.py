@@ -187,11 +187,13 @@ class WordTable:
 
     def add(self, words: Iterable[str]) -> NDArray[np.int64]:
         """Return the ids of ``words``, adding the new ones; -1 where the table is full."""
-        encoded = [word.encode("utf-8", "replace") for word in words]
-        pool = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        starts = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(word) for word in encoded], out=starts[1:])
-        return self.extend(starts, pool)
+        return self.extend(*_encoded(words))
+
+    def find(self, words: Iterable[str]) -> NDArray[np.int64]:
+        """Return the ids of ``words``, -1 for those that are not in the table."""
+        size = self.words.size[:1]
+        # as if the table were full, so that it takes no more words
+        return _ids(self.words._replace(size=np.concatenate([size, size])), *_encoded(words))
 
     def word(self, word_id: int) -> str:
         """Return word ``word_id``."""
@@ -230,9 +232,21 @@ class WordTable:
     def extend(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Do as :meth:`add` with the words ``pool[starts[i] : starts[i + 1]]``."""
         self.reserve(starts.size - 1, pool.size)
-        ids = np.empty(starts.size - 1, dtype=np.int64)
-        _add_all(*self.words, starts, pool, ids)
-        return ids
+        return _ids(self.words, starts, pool)
+
+
+def _encoded(words: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return words one after the other, as their starts and their bytes."""
+    encoded = [word.encode("utf-8", "replace") for word in words]
+    starts = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(word) for word in encoded], out=starts[1:])
+    return starts, np.frombuffer(b"".join(encoded), dtype=np.uint8)
+
+
+def _ids(table: Words, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
+    ids = np.empty(starts.size - 1, dtype=np.int64)
+    _add_all(*table, starts, pool, ids)
+    return ids
 
 
 def _allocate(words: int, pool_bytes: int, limit: int) -> Words:

@@ -13,6 +13,7 @@ from vmfstream.runfile.queries import trend_word
 
 _EVENT_FIELDS = ("kind", "topic", "other", "value", "evidence", "chance")
 _UNCERTAINTY_FIELDS = ("share_low", "share_high", "radius")
+_QUALITY_FIELDS = ("npmi", "c_v", "diversity")
 
 
 def closed_slices(commits: Sequence[Commit]) -> list[SliceReport]:
@@ -131,7 +132,7 @@ def _rows_of_slice(label: str, topics: TopicRows, words: int) -> list[dict[str, 
             "share": float(topics.share[i]),
             "drift_angle": float(topics.drift_angle[i]),
             "turned": float(topics.drift_angle[i]),  # the key of earlier versions
-            **{name: _at(getattr(topics, name), i) for name in _UNCERTAINTY_FIELDS},
+            **{name: _at(getattr(topics, name), i) for name in (*_UNCERTAINTY_FIELDS, *_QUALITY_FIELDS)},
             "words": list(topics.words[i][:words]),
         }
         for i in range(len(topics.topic))

@@ -424,7 +424,9 @@ class TopicTracker:
             A list of dicts, and a table: ``pandas.DataFrame(rows)``, ``polars.DataFrame(rows)``, ``rows.columns``.
             ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
             before), ``words`` (pairs of word and weight); ``share_low`` and ``share_high`` bound the share and
-            ``radius`` (degrees) the direction, at 95 %. ``turned`` repeats ``drift_angle`` under its former name.
+            ``radius`` (degrees) the direction, at 95 %. ``npmi`` and ``c_v`` are the coherence of the ten strongest
+            words in the recent documents, ``diversity`` tells how few of them it shares with other topics (all three
+            not for smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
         """
         return RowList(rows_of_topics(self._store.commits, smoothed=_smoothed(smoothed, hindsight), words=words))
 

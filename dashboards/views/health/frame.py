@@ -148,6 +148,8 @@ def _quantities(rows: RunRows, history: History) -> list[tuple[_Kind, Floats]]:
         (_Kind("surprise", "high", False, _signed), (median - predicted) / spread),
         (_Kind("newWords", "high", True, phrases.percent), _by_slice(epochs, history, epochs.oov_rate, epochs.n, True)),
         (_Kind("living", "none", False, count), history.alive().sum(axis=1).astype(np.float64)),
+        (_Kind("coherence", "low", False, lambda v: f"{v:.2f}"), _of_topics(rows, history, "npmi")),
+        (_Kind("diversity", "low", True, phrases.percent), _of_topics(rows, history, "diversity")),
         (_Kind("alarms", "high", True, count), alarms),
         (_Kind("refused", "high", True, count), refused),
         (_Kind("lag", "high", True, count), _last(epochs, history, np.where(epochs.lag < 0, np.nan, epochs.lag))),
@@ -197,6 +199,17 @@ def _by_slice(epochs: EpochFrame, history: History, values: Floats, weight: Any,
     there = np.bincount(s[known], minlength=slices) > 0
     whole: Floats = np.where(there & (of > 0), total / np.where(mean & (of > 0), of, 1.0), np.nan)
     return whole
+
+
+def _of_topics(rows: RunRows, history: History, name: str) -> Floats:
+    """Return the mean of a column of `vmfstream.runfile.queries.QualityFrame` over the topics of each slice."""
+    frame, slices = rows.quality(), history.index.size
+    values = getattr(frame, name)
+    s = frame.slice - (history.index[0] if slices else 0)
+    known = ~np.isnan(values) & (s >= 0) & (s < slices)
+    many = np.bincount(s[known], minlength=slices)
+    total = np.bincount(s[known], weights=values[known], minlength=slices)
+    return np.divide(total, many, out=np.full(slices, np.nan), where=many > 0)
 
 
 def _last(epochs: EpochFrame, history: History, values: Floats) -> Floats:

@@ -16,7 +16,7 @@ from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.health.frame import WARM_UP, HealthFrame, HealthRow, usual
 from vmfstream.dashboards.views.health.panel import columns
 from vmfstream.dashboards.views.health.view import HealthView
-from vmfstream.runfile.queries import EpochFrame, EventFrame, Rejections
+from vmfstream.runfile.queries import EpochFrame, EventFrame, QualityFrame, Rejections
 
 SLICES = 24
 KEPT = (
@@ -31,6 +31,14 @@ class Run(FakeRows):
 
     epoch_frame: EpochFrame | None = None
     refused: Rejections | None = None
+    npmi: float = 0.2
+
+    def quality(self) -> QualityFrame:
+        frame = self.topics("filtered")
+        wave = 0.01 * np.cos(frame.slice)
+        last = frame.slice == frame.slice.max()
+        npmi = np.where(last, self.npmi, 0.2 + wave)
+        return QualityFrame(frame.slice, frame.topic, frame.share, npmi, 0.5 + wave, 0.9 + wave)
 
     def epochs(self) -> EpochFrame:
         return self.epoch_frame or super().epochs()
@@ -115,6 +123,8 @@ def test_a_calm_run_has_nothing_unusual() -> None:
         "Misfit of new documents",
         "Words outside the vocabulary",
         "Active topics",
+        "Coherence of words",
+        "Different words of topics",
         "Drift alarms",
         "Rejected and late",
         "Messages waiting",
@@ -210,7 +220,17 @@ def test_the_verdict_tells_of_topics_that_were_taken_over() -> None:
 def test_what_the_run_file_does_not_know_is_named() -> None:
     frame = health(run(lag=[-1.0] * 2 * SLICES, oov_rate=[np.nan] * 2 * SLICES))
     assert frame.missing == ("Words outside the vocabulary", "Messages waiting")
-    assert len(frame.rows) == 6
+    assert len(frame.rows) == 8
+
+
+def test_coherence_that_falls_is_unusual() -> None:
+    assert row(replace(run(), npmi=0.05), "Coherence").unusual.tolist() == [False] * (SLICES - 1) + [True]
+    assert row(run(), "Coherence").shown[-1] == "0.20"
+    assert row(run(), "Different").usually == "90 %"
+
+
+def test_run_files_of_before_know_no_coherence() -> None:
+    assert {"Coherence of words", "Different words of topics"} <= set(health(gazette(slices=20, topics=3)).missing)
 
 
 def test_empty_slices_are_gaps_of_what_needs_documents() -> None:
@@ -229,7 +249,7 @@ def test_odd_values_are_red_dots_and_have_a_mark() -> None:
     assert "! 400" in {note.text for note in figure.layout.annotations}
     assert "usual 1,000" in {note.text for note in figure.layout.annotations}
     values = next(t for t in figure.data if t.name == "values")
-    assert ((np.array(values.y) >= 0) & (np.array(values.y) <= 8) | np.isnan(values.y)).all()
+    assert ((np.array(values.y) >= 0) & (np.array(values.y) <= 10) | np.isnan(values.y)).all()
     reported = columns(rows, history_of(rows, "filtered"))
     assert reported["rows"][0] == {
         "name": "Documents",

@@ -17,6 +17,7 @@ from vmfstream.engine.loop.sample import MostNovel, Sampler
 from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.stories import StoryLevel
+from vmfstream.engine.loop.word_quality import with_quality
 from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrown, SliceSummary, TopicView
 from vmfstream.records import (
     Arrays,
@@ -183,6 +184,8 @@ class EngineState:
             return SliceReport(described, n, nothing, nothing, True, self.encoder.dim, None, None), []
         self.encoder.observe_slice(index, summary.topics.ids, parts, summary.resp)
         topics = self.rows(summary.topics)
+        if isinstance(self.encoder, WordCounting):
+            topics = with_quality(topics, self.encoder, [counts for _, counts in self.buffer.window])
         report = SliceReport(
             slice=described,
             n=n,

@@ -107,6 +107,21 @@ class UncertaintyFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class QualityFrame:
+    """Coherence and diversity of the words of topics at the end of each closed slice; NaN where unknown.
+
+    See `vmfstream.text.coherence`.
+    """
+
+    slice: Ints
+    topic: Ints
+    share: Floats
+    npmi: Floats
+    c_v: Floats
+    diversity: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TemperatureFrame:
     """Softmax temperatures of topic probabilities, see `vmfstream.records.SliceReport`; NaN where there is none."""
 
@@ -216,6 +231,10 @@ class Topics(RunFileQueries):
     def uncertainty(self, reading: Reading) -> UncertaintyFrame:
         """Return the uncertainty of the topics of all closed slices."""
         return self._frame(UncertaintyFrame, f"from {_table(reading)} order by slice, topic")
+
+    def quality(self) -> QualityFrame:
+        """Return the coherence and the diversity of the topics of all closed slices, as known when they closed."""
+        return self._frame(QualityFrame, "from filtered order by slice, topic")
 
     def temperatures(self) -> TemperatureFrame:
         """Return the softmax temperature of each closed slice, which calibrates topic probabilities on arrival."""

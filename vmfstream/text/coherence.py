@@ -1,0 +1,120 @@
+"""Topic coherence and diversity: how well the strongest words of topics belong together, and how few they share.
+
+Coherence is computed from how many documents of a reference hold each word, and how many hold both words of a pair
+[Röder, Both, Hinneburg 2015]. Only pairs among the words of topics are counted.
+
+- ``npmi``: the mean over pairs of words of their normalised pointwise mutual information, log(p_ij / (p_i p_j)) /
+  -log p_ij, from -1 (never together) to 1 (always together); 0 is independence.
+- ``c_v``: the mean over the words of a topic of the cosine between the word's NPMI with all of them and the sum of
+  these vectors, from about 0 to 1. As published its reference are windows of 110 words instead of documents.
+- Diversity: the mean over the words of a topic of one divided by the number of topics that have the word; its mean
+  over topics is the share of different words among all [Dieng, Ruiz, Blei 2020].
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from vmfstream.arrays import Matrix, Vector
+from vmfstream.text.counts import Counts
+
+TOP_WORDS = 10
+"""Strongest words of a topic that are judged."""
+
+_EPSILON = 1e-12
+"""Added to the probability of a pair, so that words that are never together have an NPMI [as Palmetto, gensim]."""
+
+
+class Cooccurrence(NamedTuple):
+    """How many of ``documents`` hold both words of each pair, (W, W); on the diagonal how many hold the word."""
+
+    documents: int
+    together: NDArray[np.int64]
+
+
+def cooccurrence(parts: Iterable[Counts], words: NDArray[np.integer], terms: int) -> Cooccurrence:
+    """Count in how many documents words are, and are together.
+
+    Parameters
+    ----------
+    parts : documents, batch by batch.
+    words : ids of W different terms; -1 stands for words that are in no document.
+    terms : all terms have ids below it.
+    """
+    place = np.full(max(terms, 1), -1, np.int32)
+    known = words >= 0
+    place[words[known]] = np.flatnonzero(known)
+    together = np.zeros((words.size, words.size), np.int64)
+    documents = 0
+    for counts in parts:
+        _count_pairs(counts.indptr, counts.terms, place, together)
+        documents += len(counts)
+    upper = np.triu(together)
+    return Cooccurrence(documents, upper + np.triu(upper, 1).T)
+
+
+def coherence(topics: Sequence[NDArray[np.integer]], found: Cooccurrence) -> tuple[Vector, Vector]:
+    """Return NPMI and C_v of each of K topics, (K,) both; ``topics`` are places of their words in ``found``.
+
+    Words that are in no document are left out; NaN where fewer than two are left.
+    """
+    npmi = _npmi(found)
+    present = np.diag(found.together) > 0
+    scores = np.full((2, len(topics)), np.nan)
+    for k, topic in enumerate(topics):
+        chosen = topic[present[topic]]
+        if chosen.size < 2:
+            continue
+        among = npmi[np.ix_(chosen, chosen)]
+        scores[0, k] = among[np.triu_indices(chosen.size, 1)].mean()
+        whole = among.sum(axis=0)
+        lengths = np.linalg.norm(among, axis=1) * np.linalg.norm(whole)
+        scores[1, k] = np.mean(np.divide(among @ whole, lengths, out=np.zeros(chosen.size), where=lengths > 0.0))
+    return scores[0], scores[1]
+
+
+def diversity(topics: Sequence[Sequence[Hashable]]) -> Vector:
+    """Return of each of K topics the mean over its words of 1 / (topics that have the word), (K,); NaN without words.
+
+    Examples
+    --------
+    >>> diversity([["ship", "sea"], ["cat", "sea"], ["dog", "paw"]])
+    array([0.75, 0.75, 1.  ])
+    """
+    owners = Counter(word for topic in topics for word in set(topic))
+    return np.array([np.mean([1.0 / owners[word] for word in topic]) if topic else np.nan for topic in topics])
+
+
+def _npmi(found: Cooccurrence) -> Matrix:
+    """Return the normalised pointwise mutual information of all pairs, (W, W); 0 where a word is in no document."""
+    joint = found.together / max(found.documents, 1)
+    single = np.diag(joint)
+    expected = np.outer(single, single)
+    padded = joint + _EPSILON
+    information = np.log(np.divide(padded, expected, out=np.ones_like(joint), where=expected > 0.0))
+    scale = -np.log(padded)
+    # words that are in every document say nothing: 0 / 0
+    return np.divide(information, scale, out=np.zeros_like(joint), where=(scale > 1e-9) & (expected > 0.0))
+
+
+@njit(cache=True, nogil=True)
+def _count_pairs(indptr, terms, place, together):  # type: ignore[no-untyped-def]
+    """Add the pairs of wanted words of each document, in whichever order they stand, to ``together``."""
+    here = np.empty(together.shape[0], dtype=np.int32)
+    for document in range(indptr.size - 1):
+        found = 0
+        for j in range(indptr[document], indptr[document + 1]):
+            term = terms[j]
+            if 0 <= term < place.size and place[term] >= 0:
+                here[found] = place[term]
+                found += 1
+        for a in range(found):
+            for b in range(a, found):
+                low, high = min(here[a], here[b]), max(here[a], here[b])
+                together[low, high] += 1
