@@ -21,6 +21,7 @@ from vmfstream.runfile.queries import (
     EpochFrame,
     EventFrame,
     ListedFrame,
+    NameFrame,
     QualityFrame,
     Reading,
     Rejections,
@@ -151,6 +152,10 @@ class RowsInMemory(ABC):
     def quality(self) -> QualityFrame:
         """Return that nothing is known of coherence and diversity."""
         return empty(QualityFrame)
+
+    def names(self) -> NameFrame:
+        """Return that topics have no names but their words."""
+        return empty(NameFrame)
 
     def epochs(self) -> EpochFrame:
         """Return the engine updates."""

@@ -381,6 +381,21 @@ class Representative:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TopicNames:
+    """Names of the topics of a slice, parallel columns of length K in order of id.
+
+    ``topic`` (K,) are ids. ``name`` has up to four parts of each, phrases or words, the most telling first; ``title``
+    is that of its most representative document lately, empty if there was none. ``phrases`` are those of its documents
+    with weights, which are shares of its recent documents, the largest first.
+    """
+
+    topic: NDArray[np.int64]
+    name: Sequence[Sequence[str]]
+    title: Sequence[str]
+    phrases: Sequence[Sequence[tuple[str, float]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Novel:
     """The first stories of a slice and then its most novel other documents, parallel lists.
 
@@ -601,6 +616,7 @@ class SliceReport:
     events: Sequence[Event] = ()
     novel: Novel | None = None
     temperature: float = float("nan")
+    names: TopicNames | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ export let readings;
 export let documentsByTopic;
 export let defaults;
 let pairs;
+let nameAt;
 export let decodedArrays;
 
 const arrayTypes = {
@@ -51,6 +52,7 @@ export function loadData(data, given = {}) {
   readings = {};
   documentsByTopic = new Map();
   pairs = new Set(page.pairs);
+  nameAt = arrayAt(page.names.at.$);
   for (const [name, columns] of Object.entries(page.readings)) {
     const reading = { vocabulary: page.vocabulary[name], usual: columns.usual, scale: columns.scale };
     for (const key of ["documents", "share", "drift_angle", "certainty", "count", "word", "weight"])
@@ -95,8 +97,17 @@ export function topWords(slice, topic, top = 60, reading = currentReading()) {
 export const certaintyLevel = (certainty) =>
   messages.levels.split("|")[certainty >= 0.9 ? 0 : certainty >= 0.7 ? 1 : certainty >= 0.4 ? 2 : 3];
 
-// the name of a topic: its strongest words, no two with the same first four letters
+// the name of a topic: parts of it until they have so many words, as text/topic_names.py; without a name its strongest
+// words, no two with the same first four letters
 export function topicName(slice, topic, top = 3) {
+  const named = [];
+  let count = 0;
+  for (const part of page.names.list[nameAt[cellIndex(slice, topic)]] ?? []) {
+    if (count >= top) break;
+    named.push(part);
+    count += part.split(" ").length;
+  }
+  if (named.length) return named.join(", ");
   const alike = (word) => word.slice(0, 4).toLowerCase();
   const out = [];
   for (const [word] of topWords(slice, topic, 4 * top))

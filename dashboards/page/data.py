@@ -63,6 +63,7 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
             "topic": initial_topic(judged(rows, history)),
         },
         "order": river_order(rows) if history.index.size else [],
+        "names": _names(rows, history, topics, table),
         "pairs": _pairs([history_of(rows, name) for name in readings]),
         "period": phrases.period(history.labels),
         "readings": {name: _columns(history_of(rows, name), topics, plan, table) for name in readings},
@@ -141,6 +142,19 @@ def _documents(rows: RunRows, history: History, plan: PagePlan) -> list[list[Any
         score = None if np.isnan(frame.score[k]) else round(float(frame.score[k]), 2)
         out.append([s, int(frame.topic[k]), clean(str(frame.title[k]), 160) or clean(address), date, score, safe])
     return out
+
+
+def _names(rows: RunRows, history: History, topics: Ints, table: ArrayTable) -> dict[str, Any]:
+    """Return all different names, each as its parts, and which of them each topic has at each date; 0 is none."""
+    number: dict[tuple[str, ...], int] = {(): 0}
+    at = np.zeros((history.index.size, topics.size), np.uint32)
+    place = {int(topic): t for t, topic in enumerate(topics)}
+    first = int(history.index[0]) if history.index.size else 0
+    for (s, topic), parts in rows.names().parts().items():
+        if topic in place and 0 <= s - first < history.index.size:
+            cleaned = tuple(clean(part) for part in parts)
+            at[s - first, place[topic]] = number.setdefault(cleaned, len(number))
+    return {"list": [list(parts) for parts in number], "at": table.place(at)}
 
 
 def _pairs(histories: Sequence[History]) -> list[str]:

@@ -13,6 +13,7 @@ from vmfstream.dashboards.page.data import subtitle
 from vmfstream.dashboards.page.script import asset, script
 from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import History
+from vmfstream.runfile.queries import shortened
 
 CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
@@ -159,16 +160,20 @@ def _readings(parts: PageParts) -> str:
 
 
 def _words_table(history: History) -> str:
-    """Return the three strongest words of every topic at up to twelve dates, for pages without scripts."""
+    """Return the names of every topic at up to twelve dates, for pages without scripts."""
     count = history.index.size
     shown = np.unique(np.linspace(0, count - 1, min(count, 12)).round().astype(int))
     head = "".join(f'<th scope="col">{for_html(history.labels[s])}</th>' for s in shown)
     rows = []
     for t, topic in enumerate(history.topic):
-        cells = "".join(f"<td>{for_html(' '.join(history.strongest(int(s), t, 3)))}</td>" for s in shown)
+        cells = "".join(f"<td>{for_html(_called(history, int(s), t))}</td>" for s in shown)
         rows.append(f'<tr><th scope="row">topic {int(topic)}</th>{cells}</tr>')
     body = f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
     return f'<div class="scroll"><table>{body}</table></div>'
+
+
+def _called(history: History, s: int, t: int) -> str:
+    return shortened(history.names.get((s, t), ()), 3) or " ".join(history.strongest(s, t, 3))
 
 
 def _footer(parts: PageParts) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class History:
         Weights of these words, 0 where there is none.
     pairs : set of pairs of str
         Words that stand side by side in texts, in this order.
+    names : mapping of (row, column) to tuple of str
+        Parts of the names of topics, phrases and words, cleaned for display; run files of before have none.
     """
 
     reading: Reading
@@ -65,6 +67,7 @@ class History:
     word: Ints
     weight: Floats
     pairs: Pairs = frozenset()
+    names: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
 
     def until(self, last: int) -> History:
         """Return the same with the slices up to row ``last`` only."""
@@ -179,6 +182,7 @@ def read_history(rows: RunRows, reading: Reading) -> History:
         word=word,
         weight=weight,
         pairs=word_pairs(rows),
+        names=_names(rows, index, ids),
     )
 
 
@@ -257,6 +261,17 @@ def ticks(labels: tuple[str, ...], width: float, least: float) -> list[tuple[int
         if kept and (not gaps or min(gaps) >= least * 0.8):
             return kept
     return [chosen[-1]]
+
+
+def _names(rows: RunRows, index: Ints, ids: Ints) -> Mapping[tuple[int, int], tuple[str, ...]]:
+    """Return the parts of names by row and column."""
+    column = {int(topic): t for t, topic in enumerate(ids)}
+    first = int(index[0]) if index.size else 0
+    return {
+        (s - first, column[topic]): tuple(clean(part) for part in parts)
+        for (s, topic), parts in rows.names().parts().items()
+        if topic in column and 0 <= s - first < index.size
+    }
 
 
 def _calendar(frame: SliceFrame) -> tuple[Ints, tuple[str, ...], Ints, Bools]:

@@ -12,6 +12,7 @@ from vmfstream.runfile.queries import (
     EpochFrame,
     EventFrame,
     ListedFrame,
+    NameFrame,
     QualityFrame,
     Reading,
     Rejections,
@@ -76,6 +77,10 @@ class RunRows(Protocol):
 
     def quality(self) -> QualityFrame:
         """Return the coherence and the diversity of topics."""
+        ...
+
+    def names(self) -> NameFrame:
+        """Return the names of topics."""
         ...
 
     def epochs(self) -> EpochFrame:
@@ -152,6 +157,7 @@ class CachedRows:
     angles = _once(RunRows.angles)
     sketches = _once(RunRows.sketches)
     quality = _once(RunRows.quality)
+    names = _once(RunRows.names)
     epochs = _once(RunRows.epochs)
     rejections = _once(RunRows.rejections)
     stories = _once(RunRows.stories)

@@ -1,4 +1,4 @@
-"""Names of topics at a date: their strongest words, no two with the same first four letters."""
+"""Names of topics at a date: their phrases and words, or their strongest words where the run file has no names."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ import numpy as np
 from vmfstream.dashboards.looks.phrases import numbered
 from vmfstream.dashboards.rows.history import History
 from vmfstream.dashboards.rows.word_order import in_order
-
-_ALIKE = 4
+from vmfstream.runfile.queries import alike, shortened
 
 
 def distinct(words: list[str], top: int) -> list[str]:
     """Return the first ``top`` words of which no two begin with the same four letters."""
     kept: list[str] = []
     for word in words:
-        if len(kept) < top and not any(_alike(word.casefold(), other.casefold()) for other in kept):
+        if len(kept) < top and not any(alike(word, other) for other in kept):
             kept.append(word)
     return kept
 
 
-def _alike(one: str, other: str) -> bool:
-    return one.startswith(other[:_ALIKE]) or other.startswith(one[:_ALIKE])
-
-
 def topic_name(history: History, s: int, t: int, top: int = 2) -> str:
-    """Return the name of column ``t`` at row ``s`` of ``history``: its ``top`` strongest words, or its number."""
+    """Return the name of column ``t`` at row ``s`` of ``history``, or its number.
+
+    That are the first parts of its name with ``top`` words together; without a name its ``top`` strongest words, no two
+    with the same first four letters.
+    """
+    if (s, t) in history.names:
+        return shortened(history.names[s, t], top)
     words = in_order(distinct(history.strongest(s, t, 4 * top), top), history.pairs)
     return " ".join(words) or numbered(int(history.topic[t]))
 

@@ -143,6 +143,8 @@ def show(
             raise InputError("--stories shows all stories as they are known now; leave --topic and --reading out")
         return _print(newest_stories(run_file, words, top), as_json, "there are no stories")
     rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
+    if not as_json:  # what a terminal has no room for
+        rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
     _print(rows, as_json, "no slice is closed yet")
 
 

@@ -173,12 +173,17 @@ def _stories(reader: Reader, frame: StoryFrame, labels: dict[int, str], names: d
 
 
 def _topic_names(reader: Reader) -> dict[int, str]:
-    """Name each topic by its number and its strongest words in the newest slice in which it had some."""
+    """Name each topic by its number and its newest name, or its strongest words in the newest slice with some."""
+    from vmfstream.text.topic_names import shortened
+
+    newest = {topic: shortened(parts, 3) for (_, topic), parts in sorted(reader.names().parts().items())}
     found: dict[int, dict[int, list[str]]] = {}
     frame = reader.words("filtered", top=3)
     for index, topic, word in zip(frame.slice.tolist(), frame.topic.tolist(), frame.word.tolist(), strict=True):
         found.setdefault(topic, {}).setdefault(index, []).append(_plain(word))
-    return {topic: f"topic {topic} ({' '.join(slices[max(slices)])})" for topic, slices in found.items()}
+    words = {topic: " ".join(slices[max(slices)]) for topic, slices in found.items()}
+    called = words | {topic: _plain(name) for topic, name in newest.items()}
+    return {topic: f"topic {topic} ({name})" for topic, name in called.items()}
 
 
 def _topic_events(reader: Reader, begin: int, labels: dict[int, str], names: dict[int, str]) -> Iterator[str]:

@@ -24,10 +24,12 @@ def newest_topics(run_file: Path, words: int, smoothed: bool) -> list[dict[str, 
     label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))[newest]
     strongest = _words(reader, reading, words)
     here = np.flatnonzero(topics.slice == newest)
-    quality = _quality(reader)
+    quality, names = _quality(reader), _names(reader)
     return [
         {
             "topic": int(topics.topic[i]),
+            "name": names.get((newest, int(topics.topic[i])), ("", ""))[0],
+            "title": names.get((newest, int(topics.topic[i])), ("", ""))[1],
             "slice": label,
             "documents": round(float(topics.n[i])),
             "share": round(float(topics.share[i]), 4),
@@ -54,10 +56,12 @@ def one_topic(run_file: Path, topic: int, words: int, smoothed: bool) -> list[di
         raise InputError(f"{run_file}: there is no topic {topic}; topics: {known}")
     label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))
     strongest = _words(reader, reading, words)
-    quality = _quality(reader)
+    quality, names = _quality(reader), _names(reader)
     return [
         {
             "slice": label[int(topics.slice[i])],
+            "name": names.get((int(topics.slice[i]), topic), ("", ""))[0],
+            "title": names.get((int(topics.slice[i]), topic), ("", ""))[1],
             "documents": round(float(topics.n[i])),
             "drift_angle": "" if np.isnan(topics.drift_angle[i]) else f"{topics.drift_angle[i]:.0f}°",
             **quality.get((int(topics.slice[i]), topic), _UNKNOWN),
@@ -106,6 +110,13 @@ def _quality(reader: Reader) -> dict[tuple[int, int], dict[str, float | None]]:
     columns = [[None if value != value else round(value, 3) for value in getattr(frame, name)] for name in _QUALITY]
     rows = (dict(zip(_QUALITY, values, strict=True)) for values in zip(*columns, strict=True))
     return dict(zip(zip(frame.slice.tolist(), frame.topic.tolist(), strict=True), rows, strict=True))
+
+
+def _names(reader: Reader) -> dict[tuple[int, int], tuple[str, str]]:
+    """Return names and titles of topics by slice and topic."""
+    frame = reader.names()
+    keys = zip(frame.slice.tolist(), frame.topic.tolist(), strict=True)
+    return dict(zip(keys, zip(frame.name.tolist(), frame.title.tolist(), strict=True), strict=True))
 
 
 def _words(reader: Reader, reading: Reading, top: int) -> dict[tuple[int, int], list[str]]:

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.records import Commit, Event, SliceReport, StoryEvent, StoryRows, TopicRows
+from vmfstream.text.topic_names import JOINT
 
 Frame: TypeAlias = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
 
 _NUMBERS = ("share", "n", "kappa", "gamma", "tightness", "certainty", "drift_angle", "drift_angle_error")
 _UNCERTAIN = ("share_low", "share_high", "radius")
+_PHRASES = 8
+"""Phrases of a topic and slice in the run file."""
+
 _QUALITY = ("npmi", "c_v", "diversity")
 
 
@@ -154,6 +158,7 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
     best = [(report.slice.index, report.representative) for report in closed if report.representative is not None]
     novel = [(report.slice.index, report.novel) for report in closed if report.novel is not None]
     events = [(report.slice.index, event) for report in closed for event in report.events]
+    named = [(report.slice.index, report.names) for report in closed if report.names is not None]
     return {
         "slice": {
             "slice": _ints([report.slice.index for report in closed]),
@@ -193,6 +198,20 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "topic": _ints([event.topic for _, event in events]),
         }
         | _optional([event for _, event in events], "other", "value", "evidence", "chance"),
+        "topic_name": {
+            "slice": np.repeat(_ints([index for index, _ in named]), [len(names.topic) for _, names in named]),
+            "topic": _joined([names.topic for _, names in named]),
+            "name": as_texts(JOINT.join(parts) for _, names in named for parts in names.name),
+            "title": as_texts(title for _, names in named for title in names.title),
+        },
+        "topic_phrase": _ranked(
+            "phrase",
+            [
+                (index, topic, phrases[:_PHRASES])
+                for index, names in named
+                for topic, phrases in zip(names.topic.tolist(), names.phrases, strict=True)
+            ],
+        ),
     } | _reading("filtered", topics)
 
 
@@ -231,13 +250,18 @@ def _known(column: NDArray[np.float64] | None, rows: TopicRows) -> NDArray[np.fl
 
 
 def _words(key: str, topics: Sequence[tuple[int, TopicRows]]) -> Frame:
-    lists = [(index, *pair) for index, rows in topics for pair in zip(rows.topic, rows.words, strict=True)]
+    lists = [(index, *pair) for index, rows in topics for pair in zip(rows.topic.tolist(), rows.words, strict=True)]
+    return _ranked("word", lists, key)
+
+
+def _ranked(what: str, lists: Sequence[tuple[int, int, Sequence[tuple[str, float]]]], key: str = "slice") -> Frame:
+    """Return words or phrases of topics with their weights, the largest first."""
     lengths = [len(words) for _, _, words in lists]
     return {
         key: np.repeat(_ints([index for index, _, _ in lists]), lengths),
         "topic": np.repeat(_ints([topic for _, topic, _ in lists]), lengths),
         "rank": _joined([np.arange(1, length + 1) for length in lengths]),
-        "word": as_texts(word for _, _, words in lists for word, _ in words),
+        what: as_texts(word for _, _, words in lists for word, _ in words),
         "weight": _floats([weight for _, _, words in lists for _, weight in words]),
     }
 

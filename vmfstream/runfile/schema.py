@@ -199,6 +199,18 @@ def add_quality(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"alter table filtered add column {column} double")
 
 
+def add_names(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep names, titles and phrases of topics, and names that a namer gave."""
+    connection.execute("""
+        create table topic_name(
+            slice integer not null, topic integer not null, name varchar not null, title varchar not null);
+        create table topic_phrase(
+            slice integer not null, topic integer not null, rank integer not null, phrase varchar not null,
+            weight double);
+        create table given_name(slice integer not null, topic integer not null, name varchar not null);
+    """)
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -215,6 +227,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_documents,
     add_smoothed_documents,
     add_quality,
+    add_names,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

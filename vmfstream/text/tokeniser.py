@@ -58,6 +58,18 @@ class TokeniserOptions(NamedTuple):
     keep_numbers: bool
 
 
+class WordRuns(NamedTuple):
+    """The words of N texts in their order, T together.
+
+    ``words`` (T,) are ids of a table, -1 for words without a place; ``document`` (T,) are rows. ``joined`` (T,) tells
+    that only a blank, a hyphen or a line break stands between a word and the one before.
+    """
+
+    words: NDArray[np.int64]
+    document: NDArray[np.int64]
+    joined: NDArray[np.bool_]
+
+
 class Tokeniser:
     """Cuts texts into words and counts them.
 
@@ -134,6 +146,26 @@ class Tokeniser:
             )
         total = int(indptr[-1])
         return Counts(indptr, words[:total].copy(), counts[:total].copy(), tokens)
+
+    def runs(self, texts: Sequence[str], table: WordTable) -> WordRuns:
+        """Return the words of ``texts`` one after the other; new words enter the ``table``.
+
+        Raises
+        ------
+        ValueError
+            If something other than a str is among ``texts``; names its place.
+        """
+        pool, bounds = _bytes(texts)
+        narrow, wide = _classes(bool(pool.max() > 127))
+        begins, stops = np.empty((2, pool.size // 2 + 2), dtype=np.int64)
+        document = np.empty(begins.size, dtype=np.int64)
+        joined = np.empty(begins.size, dtype=np.bool_)
+        total = _runs(pool, bounds, narrow, wide, self.options, begins, stops, document, joined)
+        starts = np.zeros(total + 1, dtype=np.int64)
+        np.cumsum(stops[:total] - begins[:total], out=starts[1:])
+        letters = np.empty(int(starts[-1]), dtype=np.uint8)
+        _take_words(pool, begins[:total], starts, letters)
+        return WordRuns(table.extend(starts, letters), document[:total].copy(), joined[:total].copy())
 
 
 def _bytes(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -363,3 +395,27 @@ def _count(  # type: ignore[no-untyped-def]
         indptr[document + 1] = position
         tokens[document] = total
     return tokens.size
+
+
+@njit(cache=True, nogil=True)
+def _runs(text, bounds, narrow, wide, options, begins, stops, document, joined):  # type: ignore[no-untyped-def]
+    """Find the words of all texts, see `WordRuns`; return their number."""
+    lasts = np.empty(begins.size, dtype=np.uint64)
+    total = 0
+    for i in range(bounds.size - 1):
+        found = _cut(text, bounds[i], bounds[i + 1], narrow, wide, options, begins[total:], stops[total:], lasts)
+        for j in range(total, total + found):
+            document[j] = i
+            between = text[begins[j] - 1]
+            single = j > total and begins[j] == stops[j - 1] + 1
+            joined[j] = single and (between == 32 or between == 45 or between == 10)  # blank, hyphen, line break
+        total += found
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _take_words(text, begins, starts, letters):  # type: ignore[no-untyped-def]
+    """Copy words one behind the other."""
+    for i in range(begins.size):
+        for j in range(starts[i + 1] - starts[i]):
+            letters[starts[i] + j] = text[begins[i] + j]

@@ -140,6 +140,11 @@ class Vocabulary:
         return len(self._terms) - self._first
 
     @property
+    def stop_words(self) -> list[str]:
+        """The words that are never terms."""
+        return [self._forms.word(form) for form in range(self._stops)]
+
+    @property
     def n_terms(self) -> int:
         """Number of ids of terms, those of stop words included: every term in counts is below."""
         return len(self._terms)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vmfstream.records import Commit, DocumentRows, SliceReport, StoryRows, TopicRows
 from vmfstream.runfile.queries import trend_word
+from vmfstream.text.topic_names import JOINT
 
 _EVENT_FIELDS = ("kind", "topic", "other", "value", "evidence", "chance")
 _UNCERTAINTY_FIELDS = ("share_low", "share_high", "radius")
@@ -28,11 +29,21 @@ def rows_of_topics(commits: Sequence[Commit], *, smoothed: bool, words: int) -> 
     """
     reports = closed_slices(commits)
     labels = {report.slice.index: report.slice.label for report in reports}
+    names = {
+        (report.slice.index, topic): {"name": JOINT.join(parts), "title": title}
+        for report in reports
+        if (named := report.names) is not None
+        for topic, parts, title in zip(named.topic.tolist(), named.name, named.title, strict=True)
+    }
     if smoothed:
         found = {view.slice: view.topics for commit in commits for view in commit.smoothed}
     else:
         found = {report.slice.index: report.topics for report in reports if report.topics is not None}
-    return [row for index in sorted(found) for row in _rows_of_slice(labels[index], found[index], words)]
+    return [
+        row | names.get((index, row["topic"]), {"name": "", "title": ""})
+        for index in sorted(found)
+        for row in _rows_of_slice(labels[index], found[index], words)
+    ]
 
 
 def rows_of_events(commits: Sequence[Commit]) -> list[dict[str, Any]]:

@@ -423,7 +423,8 @@ class TopicTracker:
         RowList
             A list of dicts, and a table: ``pandas.DataFrame(rows)``, ``polars.DataFrame(rows)``, ``rows.columns``.
             ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
-            before), ``words`` (pairs of word and weight); ``share_low`` and ``share_high`` bound the share and
+            before), ``words`` (pairs of word and weight), ``name`` (its most telling phrases and words) and ``title``
+            (of its most representative document); ``share_low`` and ``share_high`` bound the share and
             ``radius`` (degrees) the direction, at 95 %. ``npmi`` and ``c_v`` are the coherence of the ten strongest
             words in the recent documents, ``diversity`` tells how few of them it shares with other topics (all three
             not for smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.

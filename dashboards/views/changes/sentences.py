@@ -13,7 +13,7 @@ from vmfstream.dashboards.rows.run_rows import RunRows
 from vmfstream.dashboards.rows.topic_names import lifetime
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.rows.word_order import in_order
-from vmfstream.runfile.queries import EventFrame, Reading
+from vmfstream.runfile.queries import EventFrame, Reading, shortened
 
 MOST = 6
 LEAST = 3
@@ -144,12 +144,12 @@ def _born(history: History, at: int, topic: int, other: int, value: float) -> Ch
 
 
 def _split(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    parent = " ".join(_words(history, at, topic))
+    parent = _name(history, at, topic)
     return _change("split", history, at, other, other=parent, documents=_recent(value))
 
 
 def _merged(history: History, at: int, topic: int, other: int, value: float) -> Change:
-    survivor = " ".join(_words(history, at, other))
+    survivor = _name(history, at, other)
     life = _smoothed_life(history, topic)
     until = phrases.until(history.labels[life[1]]) if life and life[1] < at - 1 else ""
     change = _change("merged", history, at, topic, other=survivor, turn=_degrees(value), smoothed=until)
@@ -272,13 +272,14 @@ def _new_words(history: History, first: int) -> Iterator[Change]:
             found.append((height, t, [history.vocabulary[words[k]] for k in fresh]))
     for _, t, fresh_words in sorted(found, key=lambda item: (-item[0], item[1]))[:3]:
         topic = int(history.topic[t])
+        parts = [part for part in history.names.get((last, t), ()) if not set(part.split()) & set(fresh_words)]
         name = [w for w in history.strongest(last, t, _STRONG) if w not in fresh_words] or fresh_words
         yield _change(
             "words",
             history,
             last,
             topic,
-            words=" ".join(in_order(name[:_NAMED], history.pairs)),
+            words=shortened(parts, _NAMED) or " ".join(in_order(name[:_NAMED], history.pairs)),
             new=", ".join(fresh_words[:_NEW_SHOWN]),
             date=history.labels[first],
         )
@@ -287,15 +288,19 @@ def _new_words(history: History, first: int) -> Iterator[Change]:
 def _change(
     kind: str, history: History, at: int, topic: int, *, form: str = "", words: str = "", date: str = "", **said: str
 ) -> Change:
-    called = words or " ".join(_words(history, at, topic)) or texts.PAGE["topic"].replace("{topic}", str(topic))
+    called = words or _name(history, at, topic) or texts.PAGE["topic"].replace("{topic}", str(topic))
     parts = phrases.changed(form or kind, words=called, date=date or history.labels[at], **said)
     return Change(kind, at, topic, parts, _size(history, at, topic))
 
 
-def _words(history: History, at: int, topic: int) -> list[str]:
-    """Return the strongest words of a topic at a date, or at the nearest date before (else after) that has them."""
+def _name(history: History, at: int, topic: int) -> str:
+    """Return the name of a topic at a date, or at the nearest date before (else after) at which it has words."""
     t, s = history.position(topic), _seen(history, at, topic)
-    return in_order(history.strongest(s, t, _NAMED), history.pairs) if t is not None and s is not None else []
+    if t is None or s is None:
+        return ""
+    if (s, t) in history.names:
+        return shortened(history.names[s, t], _NAMED)
+    return " ".join(in_order(history.strongest(s, t, _NAMED), history.pairs))
 
 
 def _size(history: History, at: int, topic: int) -> float:

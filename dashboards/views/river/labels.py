@@ -154,15 +154,19 @@ def _in_band(
             continue
         mine.append(label)
         said.update(word for line in text.lines for word in line.split(" "))
+        said.add(" ".join(text.lines))
     return mine
 
 
 def _choices(words: Sequence[str], said: set[str], follows: Collection[tuple[str, str]]) -> list[list[_Text]]:
-    """Return texts to try: two words on a line, words stacked, one word; words not yet said come first."""
+    """Return texts to try: a phrase or two words on a line, words stacked, one word; first what was not yet said."""
     if not words:
         return [[], [], []]
     fresh = [w for w in words if w not in said] + [w for w in words if w in said]
     first = fresh[0]
+    if " " in first:  # a phrase stands for itself
+        singles = [_text((word,)) for word in fresh if " " not in word]
+        return [[_text((first,))], [_text(tuple(first.split(" ")))], singles[:2]]
     different = [w for w in fresh[1:] if unescape(w)[:4].casefold() != unescape(first)[:4].casefold()]
     pairs, stacks = [], []
     if different:

@@ -13,6 +13,7 @@ from vmfstream.dashboards.panels import PageParts, Panel, chart, switch
 from vmfstream.dashboards.rows.history import History, history_of
 from vmfstream.dashboards.rows.initial_selection import initial_topic
 from vmfstream.dashboards.rows.run_rows import RunRows, reading_called, readings_of
+from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.river.bands import MOST_TOPICS, crowded, stack
@@ -114,7 +115,7 @@ def _quantise(
 def _sentence(history: History) -> str:
     last = history.index.size - 1
     alive = np.where(history.alive()[last], history.documents[last], -1.0) if history.topic.size else np.empty(0)
-    largest = " ".join(history.strongest(last, int(np.argmax(alive)), 3)) if alive.size and alive.max() > 0 else ""
+    largest = topic_name(history, last, int(np.argmax(alive)), 3) if alive.size and alive.max() > 0 else ""
     return phrases.river_sentence(history.labels, int(history.n.sum()), int((~history.provisional()).sum()), largest)
 
 

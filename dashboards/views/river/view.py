@@ -91,7 +91,9 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         columns=_x_pixels(bands.column, history.index.size, size.width),
         thickness=bands.thickness * scale,
         words=[
-            [] if t == REST else [[words[w] for w in frame.telling[s, t] if w >= 0] for s in bands.source]
+            []
+            if t == REST
+            else [_moment(history, s, t, [words[w] for w in frame.telling[s, t] if w >= 0]) for s in bands.source]
             for t in bands.topics
         ],
         fixed={b: for_plotly(rest(bands.smaller)) for b, t in enumerate(bands.topics) if t == REST},
@@ -101,6 +103,15 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         pairs=history.pairs,
     )
     return placed
+
+
+def _moment(history: History, s: int, t: int, words: list[str]) -> list[str]:
+    """Return what may be written at a date: the phrase that the topic is named by, if there is one, and its words."""
+    first = next(iter(history.names.get((s, t), ())), "")
+    if " " not in first:
+        return words
+    own = set(for_plotly(first).split(" "))
+    return [for_plotly(first), *(word for word in words if word not in own)]
 
 
 def _calmed(value: Floats) -> Floats:

@@ -77,7 +77,7 @@ def test_vectors_with_holes_are_rejected(run: Run, tmp_path: Path) -> None:
         (("replay", "missing.csv"), "missing.csv"),
         (("replay", "npis"), "nips"),
         (("run", "x.docx"), ".docx"),
-        (("run", "good.jsonl", "--slices", "fortnight"), "fortnight"),
+        (("run", "good.jsonl", "--slices", "century"), "century"),
         (("run", "good.jsonl", "--vector", "v"), "--dimension"),
         (("show", "missing.duckdb"), "missing.duckdb"),
         (("export", "missing.duckdb", "p.html"), "missing.duckdb"),

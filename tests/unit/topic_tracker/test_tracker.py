@@ -141,7 +141,7 @@ REFUSED: dict[str, Callable[[TopicTracker], object]] = {
     "NaT": lambda t: t.learn(TEXTS, np.datetime64("NaT")),
     "NaT is no time": lambda t: t.learn(TEXTS, Missing(2001, 1, 1)),
     "got one string": lambda t: t.learn(TEXTS[0], 2001),
-    "fortnight": lambda t: TopicTracker(slices="fortnight"),
+    "century": lambda t: TopicTracker(slices="fortnight"),
     "topics: expected an integer of at least 1, got 'a'": lambda t: TopicTracker("a"),  # type: ignore[arg-type]
     "topics: expected an integer of at least 1, got None": lambda t: TopicTracker(None),  # type: ignore[arg-type]
     "topics: expected an integer of at least 1, got 2.5": lambda t: TopicTracker(2.5),  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from vmfstream.engine.loop.sample import MostNovel, Sampler
 from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.stories import StoryLevel
+from vmfstream.engine.loop.topic_names import NameLevel
 from vmfstream.engine.loop.word_quality import with_quality
 from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrown, SliceSummary, TopicView
 from vmfstream.records import (
@@ -37,6 +38,7 @@ _NO_SLICE = -(2**62)
 _NOT_BEGUN = Slice(0, "not begun")
 _ENCODER = "encoder."
 _STORIES = "stories."
+_NAMES = "names."
 
 
 class SliceHook(Protocol):
@@ -96,6 +98,7 @@ class EngineState:
     buffer : documents that are encoded again when the vocabulary changes.
     sampler, novel : the documents that the run file keeps for snapshots, and reports as novel.
     stories : the stories beside the topics; None if there are none.
+    names : what names topics by phrases and words; None if documents have no words.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class EngineState:
         self.stories: StoryLevel | None = None
         if settings.stories is not None and isinstance(encoder, WordCounting):
             self.stories = StoryLevel(settings.stories, encoder.vocabulary)
+        self.names = NameLevel(encoder.vocabulary) if isinstance(encoder, WordCounting) else None
         self._hooks = hooks
         self._relabelled: list[SmoothedDocuments] = []
         self._announced = 0
@@ -179,6 +183,8 @@ class EngineState:
         novel = self.novel.close(first)
         self.position.slice, self.position.in_slice = index + 1, 0
         described = self.settings.slices.slice(index)
+        if self.names is not None:
+            self.names.learn(kept, summary)
         if summary is None:
             nothing = float("nan")
             return SliceReport(described, n, nothing, nothing, True, self.encoder.dim, None, None), []
@@ -186,6 +192,7 @@ class EngineState:
         topics = self.rows(summary.topics)
         if isinstance(self.encoder, WordCounting):
             topics = with_quality(topics, self.encoder, [counts for _, counts in self.buffer.window])
+        best = representative(summary, kept, self.settings.representative_documents)
         report = SliceReport(
             slice=described,
             n=n,
@@ -194,10 +201,11 @@ class EngineState:
             warm_up=summary.warm_up,
             dimension=self.encoder.dim,
             topics=topics,
-            representative=representative(summary, kept, self.settings.representative_documents),
+            representative=best,
             events=[*self._started(summary.events), *summary.events],
             novel=novel,
             temperature=summary.temperature,
+            names=None if self.names is None else self.names.names(topics, best),
         )
         return report, [
             SmoothedSlice(view.slice, topics if view is summary.topics else self.rows(view))
@@ -241,7 +249,11 @@ class EngineState:
         if self.stories is not None:
             open_part |= {f"{_STORIES}{name}": a for name, a in self.stories.arrays().items()}
         of_epoch, of_slice = self.model.arrays()
-        slice_part = self.buffer.slice_arrays() | self.sampler.slice_arrays() | of_slice if slice_ended else None
+        if not slice_ended:
+            return open_part | of_epoch, None
+        slice_part = self.buffer.slice_arrays() | self.sampler.slice_arrays() | of_slice
+        if self.names is not None:
+            slice_part |= {f"{_NAMES}{name}": array for name, array in self.names.arrays().items()}
         return open_part | of_epoch, slice_part
 
     def restore(self, open_part: Arrays, slice_part: Arrays, offsets: Mapping[str, int]) -> None:
@@ -269,6 +281,8 @@ class EngineState:
         self.novel.restore(open_part)
         if self.stories is not None:
             self.stories.restore({k.removeprefix(_STORIES): a for k, a in open_part.items() if k.startswith(_STORIES)})
+        if self.names is not None:
+            self.names.restore({k.removeprefix(_NAMES): a for k, a in slice_part.items() if k.startswith(_NAMES)})
         self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
 
     def _regrown(self) -> Regrown:

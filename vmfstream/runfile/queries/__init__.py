@@ -31,6 +31,8 @@ from vmfstream.runfile.queries.topics import (
     AngleFrame,
     ClosedSlice,
     EventFrame,
+    NameFrame,
+    PhraseFrame,
     QualityFrame,
     Reading,
     SketchFrame,
@@ -44,6 +46,7 @@ from vmfstream.runfile.queries.topics import (
 )
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.text.sketch import SIZE as SKETCH_SIZE
+from vmfstream.text.topic_names import alike, shortened
 
 __all__ = [
     "OLD_READINGS",
@@ -60,9 +63,11 @@ __all__ = [
     "Floats",
     "Ints",
     "ListedFrame",
+    "NameFrame",
     "Newest",
     "NovelFrame",
     "OpenSlice",
+    "PhraseFrame",
     "QualityFrame",
     "Reader",
     "Reading",
@@ -86,7 +91,9 @@ __all__ = [
     "UncertaintyFrame",
     "WordCodes",
     "WordFrame",
+    "alike",
     "kept",
+    "shortened",
     "trend_word",
 ]
 

@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, RunFileQueries, Texts, Times, unmasked
 from vmfstream.text.sketch import SIZE
+from vmfstream.text.topic_names import JOINT
 
 Reading: TypeAlias = Literal["filtered", "smoothed"]
 """``filtered``: as known when the slice closed; ``smoothed``: using documents of later slices too."""
@@ -81,6 +82,17 @@ class WordFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PhraseFrame:
+    """Phrases of topics by slice, topic and rank (from 1); ``weight`` is the share of recent documents that have it."""
+
+    slice: Ints
+    topic: Ints
+    rank: Ints
+    phrase: Texts
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WordCodes:
     """Words of topics in any order, ``rank`` from 1; ``word`` is an index into ``vocabulary``, which is sorted."""
 
@@ -119,6 +131,26 @@ class QualityFrame:
     npmi: Floats
     c_v: Floats
     diversity: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NameFrame:
+    """Names of topics at the end of each closed slice, by slice and topic.
+
+    ``name`` are phrases and words between commas, or what a namer gave (``given``); ``title`` is that of the most
+    representative document.
+    """
+
+    slice: Ints
+    topic: Ints
+    name: Texts
+    title: Texts
+    given: Bools
+
+    def parts(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
+        """Return the parts of each name by slice and topic; topics without a name are left out."""
+        rows = zip(*(column.tolist() for column in (self.slice, self.topic, self.name, self.given)), strict=True)
+        return {(s, t): (name,) if given else tuple(name.split(JOINT)) for s, t, name, given in rows if name}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,6 +268,21 @@ class Topics(RunFileQueries):
         """Return the coherence and the diversity of the topics of all closed slices, as known when they closed."""
         return self._frame(QualityFrame, "from filtered order by slice, topic")
 
+    def names(self) -> NameFrame:
+        """Return the names of the topics of all closed slices."""
+        query = """
+            from (
+                select named.slice, named.topic, coalesce(own.name, named.name) as name, title,
+                    own.name is not null as given
+                from topic_name named left join (select slice, topic, max(name) as name from given_name group by all)
+                    own on named.slice = own.slice and named.topic = own.topic)
+            order by slice, topic"""
+        return self._frame(NameFrame, query)
+
+    def phrases(self) -> PhraseFrame:
+        """Return phrases of the topics of all closed slices."""
+        return self._frame(PhraseFrame, "from topic_phrase order by slice, topic, rank")
+
     def temperatures(self) -> TemperatureFrame:
         """Return the softmax temperature of each closed slice, which calibrates topic probabilities on arrival."""
         return self._frame(TemperatureFrame, "from slice order by slice")
@@ -248,6 +295,8 @@ class Topics(RunFileQueries):
         """Return the slices that epochs after ``epoch`` closed, in order, with filtered topics."""
         where = f"slice in (select slice from slice where epoch > {int(epoch)})"
         topics: dict[int, list[dict[str, Any]]] = {}
+        query = f"select slice, topic, name from topic_name where {where}"
+        names = {(index, topic): name for index, topic, name in self._rows(query)}
         by_topic: dict[tuple[int, int], list[tuple[str, float]]] = {}
         for index, topic, word, weight in self._rows(
             f"select slice, topic, word, weight from filtered_word where {where} order by slice, topic, rank"
@@ -255,7 +304,9 @@ class Topics(RunFileQueries):
             by_topic.setdefault((index, topic), []).append((word, weight))
         for row in self._dicts(f"select * from filtered where {where} order by slice, topic"):
             index = row.pop("slice")
-            topics.setdefault(index, []).append(row | {"words": by_topic.get((index, row["topic"]), [])})
+            key = (index, row["topic"])
+            named = {"name": names.get(key, ""), "words": by_topic.get(key, [])}
+            topics.setdefault(index, []).append(row | named)
         events: dict[int, list[dict[str, Any]]] = {}
         for row in self._dicts(f"select * exclude epoch from event where {where} order by slice, rowid"):
             events.setdefault(row.pop("slice"), []).append(row)
