@@ -378,6 +378,10 @@ class Store(Protocol):
         """Write epochs that follow each other, all or nothing; an epoch number is accepted once and in order."""
         ...
 
+    def name_topics(self, names: Sequence[tuple[int, int, str]]) -> None:
+        """Add ``names`` that a namer gave after the last epoch: slice, topic and name."""
+        ...
+
     def close(self) -> None:
         """Release the store; a second call does nothing."""
         ...

@@ -653,7 +653,8 @@ class Commit:
     ``finished`` tells that the source has ended. ``seconds`` went since the commit before, by stage, see
     `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories. ``documents`` are
     those of the epoch, None where they are not kept; of each topic and slice only the newest ``documents_per_topic``
-    stay, all if it is 0. ``relabelled`` are documents that have their smoothed labels now.
+    stay, all if it is 0. ``relabelled`` are documents that have their smoothed labels now. ``given_names`` are names
+    that a namer gave: slice, topic, name.
     """
 
     epoch: EpochReport
@@ -671,6 +672,7 @@ class Commit:
     documents: DocumentRows | None = None
     documents_per_topic: int = 0
     relabelled: Sequence[SmoothedDocuments] = ()
+    given_names: Sequence[tuple[int, int, str]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,6 +32,7 @@ from vmfstream.cli.options import (
     LivingTopics,
     MaxLate,
     MaxRejected,
+    Namer,
     Out,
     PageTitle,
     Port,
@@ -56,6 +57,7 @@ from vmfstream.cli.options import (
     Window,
     Workers,
     file_options,
+    namer_of,
     run_file_of,
     settings_of,
 )
@@ -127,6 +129,7 @@ def replay(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     embed: Embed = "",
+    namer: Namer = None,
     page_title: PageTitle = None,
     stories: StoriesOption = True,
     story_days: StoryDays = 0.0,
@@ -156,7 +159,7 @@ def replay(
     from vmfstream.runfile.writer import RunFile
 
     start_logging(verbose)
-    kinds = background_kinds(kind, snapshot_every, sample)
+    kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
     run_file = run_file_of(out, corpus)
     if not evaluate:
         check_outputs(run_file, html)
@@ -194,7 +197,14 @@ def replay(
                 comparison = compare(opened.source, opened.codec, settings, observe)
             else:
                 engine = follow(
-                    opened.source, opened.codec, RunFile(run_file), settings, observe=notify, stop=stop, renamed=renamed
+                    opened.source,
+                    opened.codec,
+                    RunFile(run_file),
+                    settings,
+                    observe=notify,
+                    stop=stop,
+                    renamed=renamed,
+                    namer=asked,
                 )
         if evaluate:
             typer.echo(comparison.render())
@@ -245,6 +255,7 @@ def run(
     vector: VectorField = None,
     dimension: Dimension = 0,
     embed: Embed = "",
+    namer: Namer = None,
     page_title: PageTitle = None,
     stories: StoriesOption = True,
     story_days: StoryDays = 0.0,
@@ -325,7 +336,7 @@ def run(
     from vmfstream.runfile.writer import RunFile
 
     start_logging(verbose)
-    kinds = background_kinds(kind, snapshot_every, sample)
+    kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
     if (vector is None) != (dimension == 0):
         raise InputError("--vector and --dimension belong together: name the field and give the length of its vectors")
     if vector is not None and embed:
@@ -398,6 +409,7 @@ def run(
                 stop=stop,
                 executor=pool,
                 renamed=renamed,
+                namer=asked,
             )
         conclude(engine, run_file, html, stop, topics=topics, stay=stay, late=max_late, rejected=max_rejected)
 

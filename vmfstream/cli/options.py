@@ -11,6 +11,7 @@ import typer
 from vmfstream.cli.grouped_help import INPUT, KAFKA, OUTPUT, PERFORMANCE, SLICES, TEXT
 
 if TYPE_CHECKING:
+    from vmfstream.engine.loop.namer import BackgroundNamer
     from vmfstream.engine.run import RunSettings
 
 RunFileArgument = Annotated[
@@ -202,6 +203,15 @@ Stem = Annotated[
         rich_help_panel=TEXT,
     ),
 ]
+Namer = Annotated[
+    str | None,
+    typer.Option(
+        "--namer",
+        help="Program that names topics: it is run for each topic that has changed, beside the run, with JSON (words, "
+        "phrases, documents) on its standard input, and prints a name on one line within 30 s.",
+        rich_help_panel=TEXT,
+    ),
+]
 Embed = Annotated[
     str,
     typer.Option(
@@ -371,6 +381,19 @@ def file_options(slices: str | None, encoding: str | None, delimiter: str | None
     counted = slices is not None and bool(Slicing.parse(slices).documents)
     given = {"encoding": encoding, "delimiter": delimiter, "numbered": counted or None}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def namer_of(command: str | None) -> BackgroundNamer | None:
+    """Return what asks a program for names of topics, None without one.
+
+    Raises
+    ------
+    InputError
+        If the command names no program.
+    """
+    from vmfstream.engine.loop.namer import BackgroundNamer, command_namer
+
+    return None if command is None else BackgroundNamer(command_namer(command))
 
 
 def settings_of(**given: Any) -> RunSettings:

@@ -28,6 +28,7 @@ from vmfstream.stories.settings import StorySettings
 if TYPE_CHECKING:
     from vmfstream.engine.loop.engine import Batches, Engine
     from vmfstream.engine.loop.local_batches import Assigned
+    from vmfstream.engine.loop.namer import BackgroundNamer
     from vmfstream.engine.observers.evaluation import Comparison
     from vmfstream.text.encoders import Encoder
 
@@ -225,6 +226,9 @@ def _read(text: str, kind: type) -> Any:
 AHEAD = 2**25
 """Bytes of messages that are read while earlier ones are learnt."""
 
+_LAST_NAMES = 60.0
+"""Seconds that a namer has for what it was not asked or has not answered when the stream ends."""
+
 _MOST_STORIES = 10_000
 """Living stories where time is counted in days: how many documents come in 8 half-lives is not known."""
 
@@ -288,6 +292,7 @@ def follow(
     executor: Executor | None = None,
     ahead: int = AHEAD,
     renamed: bool = False,
+    namer: BackgroundNamer | None = None,
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
@@ -309,6 +314,7 @@ def follow(
     ahead : bytes that a thread of its own reads and decodes before they are learnt, while epochs are written by
         another; with 0 all is done by the caller's thread, one thing after the other.
     renamed : the source may have another name than the one that the store was begun with.
+    namer : asked for names of topics beside the run; when the stream has ended it has a minute for the last ones.
 
     Raises
     ------
@@ -336,9 +342,13 @@ def follow(
             from vmfstream.engine.scale.ranged_batches import RangedBatches
 
             batches = RangedBatches(source, codec, cut, settings.encoder, executor)
-        engine = Engine(source, settings.encoder(), settings.new_model(), store, cut, batches, resumed=checkpoint)
+        made = source, settings.encoder(), settings.new_model(), store, cut, batches
+        engine = Engine(*made, resumed=checkpoint, namer=namer)
         stack.enter_context(tuned_runtime())
         engine.run(observe, stop)
+        if namer is not None:
+            namer.finish(_LAST_NAMES if engine.finished else 0.0)
+            store.name_topics(namer.take())
     return engine
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,6 +67,11 @@ class MemoryStore:
             self._open_state = _copied(one.open_state)
             if one.slice_state is not None:
                 self._slice_state = _copied(one.slice_state)
+
+    def name_topics(self, names: Sequence[tuple[int, int, str]]) -> None:
+        """Add ``names`` that a namer gave after the last epoch: slice, topic and name."""
+        if names:
+            self.commits[-1] = replace(self.commits[-1], given_names=[*self.commits[-1].given_names, *names])
 
     def to_json(self, arrays: Arrays) -> Any:
         """Return everything stored as a value for JSON; arrays are put into ``arrays``, see `json_records.to_json`."""

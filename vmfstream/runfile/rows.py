@@ -108,6 +108,8 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "place": _joined([np.arange(one.first, one.first + len(one.topic)) for one in parts]),
             "topic": _joined([one.topic for one in parts]),
         }
+    if commit.given_names:
+        tables["given_name"] = given_names(commit.given_names)
     if commit.stories is not None:
         tables |= _stories(commit.stories)
     if commit.story_events:
@@ -120,6 +122,15 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "size": _ints([event.size for event in events]),
         } | _optional(events, "other", "evidence")
     return {table: frame for table, frame in tables.items() if len(next(iter(frame.values())))}
+
+
+def given_names(names: Sequence[tuple[int, int, str]]) -> Frame:
+    """Return the rows of names that a namer gave: slice, topic and name."""
+    return {
+        "slice": _ints([index for index, _, _ in names]),
+        "topic": _ints([topic for _, topic, _ in names]),
+        "name": as_texts(name for _, _, name in names),
+    }
 
 
 def _optional(events: Sequence[Event] | Sequence[StoryEvent], *names: str) -> Frame:

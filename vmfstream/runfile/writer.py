@@ -15,7 +15,7 @@ from vmfstream.records import Arrays, Checkpoint, Commit
 from vmfstream.runfile.arrays import pack, unpack
 from vmfstream.runfile.coalescing import CoalescedWrite, coalesce
 from vmfstream.runfile.connection import connected, explain
-from vmfstream.runfile.rows import Frame, check_order
+from vmfstream.runfile.rows import Frame, check_order, given_names
 from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify
 from vmfstream.stages import ELAPSED, WRITING
 
@@ -175,6 +175,22 @@ class RunFile:
                 ) from error
         self._stored, self._unstored = now, time.perf_counter() - now
         _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
+
+    def name_topics(self, names: Sequence[tuple[int, int, str]]) -> None:
+        """Add ``names`` that a namer gave after the last epoch: slice, topic and name.
+
+        Raises
+        ------
+        InputError, StoreLocked
+            As `commit`.
+        """
+        if not names:
+            return
+        with connected(self.path, read_only=False, timeout=self.timeout) as connection:
+            try:
+                insert(connection, "given_name", given_names(names))
+            except duckdb.Error as error:
+                raise InputError(f"cannot write names to the run file {self.path}: {explain(error)}") from error
 
     def close(self) -> None:
         """Refuse further commits. The file is not open between calls, so there is nothing to release."""

@@ -39,6 +39,9 @@ def rows_of_topics(commits: Sequence[Commit], *, smoothed: bool, words: int) -> 
         found = {view.slice: view.topics for commit in commits for view in commit.smoothed}
     else:
         found = {report.slice.index: report.topics for report in reports if report.topics is not None}
+    for commit in commits:
+        for index, topic, name in commit.given_names:
+            names[index, topic] |= {"name": name}
     return [
         row | names.get((index, row["topic"]), {"name": "", "title": ""})
         for index in sorted(found)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
 from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.loop.local_batches import LocalBatches
+from vmfstream.engine.loop.namer import BackgroundNamer, NamingFunction
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
@@ -88,6 +89,11 @@ class TopicTracker:
     documents : bool
         Keep what every document got on arrival, see `documents`. That takes some 130 bytes of memory each, however many
         there are; without, memory does not grow with the stream.
+    namer : callable, optional
+        Gives topics their names, for instance by a language model: called with a dict of ``topic``, ``slice``,
+        ``name`` (the automatic one), ``words``, ``phrases`` and ``documents`` (titles), it returns a name. It is called
+        in a thread of its own and again only if a topic has changed; `learn` does not wait for it, `finish` up to a
+        minute. While it has not answered, fails, or takes longer than 30 s, topics have their automatic names.
     capacity : int
         Deprecated: the former name of ``vocabulary_size``.
 
@@ -127,6 +133,7 @@ class TopicTracker:
         stories: bool = True,
         story_days: float = 0.0,
         documents: bool = False,
+        namer: NamingFunction | None = None,
         capacity: int | None = None,
     ) -> None:
         if capacity is not None:
@@ -143,7 +150,11 @@ class TopicTracker:
             "stories": stories,
             "story_days": story_days,
             "documents": documents,
+            "namer": namer,
         }
+        if namer is not None and not callable(namer):
+            raise InputError(f"namer: expected a function of what is known of a topic, got {type(namer).__name__}")
+        self._namer = None if namer is None else BackgroundNamer(namer)
         _check(self._given)
         self._run = RunSettings(
             title="texts",
@@ -173,7 +184,7 @@ class TopicTracker:
         self._model, self._encoder, self._reader = TrackerModel(self._track), self._run.encoder(), self._run.encoder()
         self._story_labels, self._order, self._first_offset = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
         batches = LocalBatches(self._source, self._source, cut, in_stories=self._keep_labels)
-        self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches)
+        self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches, namer=self._namer)
 
     def learn(
         self,
@@ -405,6 +416,8 @@ class TopicTracker:
         """Close the last slice and smooth all slices."""
         self._source.closed = True
         self._engine.run()
+        if self._namer is not None:
+            self._namer.finish(60.0)
 
     def topics(self, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None) -> RowList:
         """Return one row per topic and closed slice.
@@ -429,6 +442,7 @@ class TopicTracker:
             words in the recent documents, ``diversity`` tells how few of them it shares with other topics (all three
             not for smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
         """
+        self._take_names()
         return RowList(rows_of_topics(self._store.commits, smoothed=_smoothed(smoothed, hindsight), words=words))
 
     def trajectory(
@@ -551,6 +565,7 @@ class TopicTracker:
         InputError
             If there is a file already, or the path cannot be written.
         """
+        self._take_names()
         write_saved(self._store, Path(path).expanduser())
 
     @classmethod
@@ -575,7 +590,13 @@ class TopicTracker:
     def __sklearn_clone__(self) -> TopicTracker:
         return type(self)(**self._given)
 
+    def _take_names(self) -> None:
+        """Keep the names that the namer gave after the last commit."""
+        if self._namer is not None and self._store.commits:
+            self._store.name_topics(self._namer.take())
+
     def __getstate__(self) -> dict[str, Any]:
+        self._take_names()
         return {"given": self._given, "past": flattened(self._store)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.engine.loop.settings import EngineSettings as EngineSettings
 from vmfstream.engine.loop.settings import Epoch as Epoch
 from vmfstream.engine.loop.settings import Observer as Observer
@@ -76,6 +77,7 @@ class Engine:
         `vmfstream.engine.scale.ranged_batches.RangedBatches`.
     hooks : observers of slice ends.
     resumed : where the store stands, if it was asked already and the source stands there too.
+    namer : asked for names of topics, see `vmfstream.engine.loop.namer`.
     """
 
     def __init__(
@@ -88,9 +90,10 @@ class Engine:
         batches: Batches,
         hooks: Sequence[SliceHook] = (),
         resumed: Checkpoint | None = None,
+        namer: BackgroundNamer | None = None,
     ) -> None:
-        self._source, self._batches = source, batches
-        self._state = EngineState(encoder, model, settings, hooks)
+        self._source, self._batches, self._namer = source, batches, namer
+        self._state = EngineState(encoder, model, settings, hooks, namer)
         self._writer = Writer(store, in_thread=settings.ahead > 0)
         self._clock = StageClock()
         self._epoch = self._committed = self._topics = 0
@@ -187,6 +190,7 @@ class Engine:
             documents=self._documents(epoch.rows),
             documents_per_topic=state.settings.documents_per_topic,
             relabelled=state.take_relabelled(),
+            given_names=[] if self._namer is None else self._namer.take(),
         )
 
     def _documents(self, rows: Sequence[DocumentRows]) -> DocumentRows | None:

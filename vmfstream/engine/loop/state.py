@@ -13,6 +13,7 @@ from vmfstream.arrays import Mask, Matrix, Vector
 from vmfstream.engine.loop.admission import Admission, RecentIds
 from vmfstream.engine.loop.document_buffer import DocumentBuffer, KeptDocument, times_of
 from vmfstream.engine.loop.learning import BatchResult
+from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.engine.loop.sample import MostNovel, Sampler
 from vmfstream.engine.loop.saved_state import checked_state
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
@@ -91,6 +92,7 @@ class EngineState:
     ----------
     encoder, model, settings : see `vmfstream.engine.loop.engine.Engine`.
     hooks : observers of slice ends.
+    namer : asked for names of topics.
 
     Attributes
     ----------
@@ -102,7 +104,12 @@ class EngineState:
     """
 
     def __init__(
-        self, encoder: Encoder, model: Model, settings: EngineSettings, hooks: Sequence[SliceHook] = ()
+        self,
+        encoder: Encoder,
+        model: Model,
+        settings: EngineSettings,
+        hooks: Sequence[SliceHook] = (),
+        namer: BackgroundNamer | None = None,
     ) -> None:
         self.encoder, self.model, self.settings = encoder, model, settings
         self.position = StreamPosition(RecentIds(settings.remembered_ids))
@@ -112,7 +119,7 @@ class EngineState:
         self.stories: StoryLevel | None = None
         if settings.stories is not None and isinstance(encoder, WordCounting):
             self.stories = StoryLevel(settings.stories, encoder.vocabulary)
-        self.names = NameLevel(encoder.vocabulary) if isinstance(encoder, WordCounting) else None
+        self.names = NameLevel(encoder.vocabulary, namer) if isinstance(encoder, WordCounting) else None
         self._hooks = hooks
         self._relabelled: list[SmoothedDocuments] = []
         self._announced = 0
@@ -205,7 +212,7 @@ class EngineState:
             events=[*self._started(summary.events), *summary.events],
             novel=novel,
             temperature=summary.temperature,
-            names=None if self.names is None else self.names.names(topics, best),
+            names=None if self.names is None else self.names.names(described, topics, best),
         )
         return report, [
             SmoothedSlice(view.slice, topics if view is summary.topics else self.rows(view))

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vmfstream.engine.loop.document_buffer import KeptDocuments
+from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.protocols import SliceSummary
-from vmfstream.records import Arrays, Representative, TopicNames, TopicRows
-from vmfstream.text.topic_names import topic_names
+from vmfstream.records import Arrays, Representative, Slice, TopicNames, TopicRows
+from vmfstream.text.topic_names import JOINT, topic_names
 
 if TYPE_CHECKING:
     from vmfstream.text.phrases import Phrases
@@ -29,6 +30,9 @@ MOST_PHRASES = 20
 _LEAST = 1.5
 """How often a topic must have a phrase, faded."""
 
+_ASKED = 10
+"""Words and phrases that a namer gets."""
+
 _PHRASES = "phrases."
 
 
@@ -39,10 +43,12 @@ class NameLevel:
     ----------
     vocabulary : Vocabulary
         The encoder's, whose tokeniser and stop words are used.
+    namer : BackgroundNamer, optional
+        Asked for better names.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary, namer: BackgroundNamer | None = None) -> None:
+        self._vocabulary, self.namer = vocabulary, namer
         self._made: Phrases | None = None
         self._documents: dict[int, float] = {}
         self._counts: dict[int, dict[str, float]] = {}
@@ -75,8 +81,8 @@ class NameLevel:
             best = sorted(of_topic, key=lambda name: (-of_topic[name], name))[: 2 * MOST_PHRASES]
             self._counts[int(ids[k])] = {name: of_topic[name] for name in best}
 
-    def names(self, topics: TopicRows, best: Representative | None) -> TopicNames:
-        """Name the ``topics`` of the slice that ended, whose representative documents are ``best``."""
+    def names(self, closed: Slice, topics: TopicRows, best: Representative | None) -> TopicNames:
+        """Name the ``topics`` of a ``closed`` slice, whose representative documents are ``best``; ask the namer."""
         ids = topics.topic.tolist()
         if best is not None:
             first = np.flatnonzero(best.rank == 1).tolist()
@@ -93,7 +99,37 @@ class NameLevel:
             for topic in ids
         ]
         titles = [self._titles.get(topic, "") for topic in ids]
-        return TopicNames(topics.topic, topic_names(topics.words, phrases), titles, phrases)
+        named = TopicNames(topics.topic, topic_names(topics.words, phrases), titles, phrases)
+        if self.namer is not None:
+            self._ask(self.namer, closed, topics, named, best)
+        return named
+
+    def _ask(
+        self,
+        namer: BackgroundNamer,
+        closed: Slice,
+        topics: TopicRows,
+        named: TopicNames,
+        best: Representative | None,
+    ) -> None:
+        """Ask for names of topics; what tells a topic from others decides whether it was asked for before."""
+        documents: dict[int, list[str]] = {}
+        if best is not None:
+            for topic, title in zip(best.topic.tolist(), best.title, strict=True):
+                documents.setdefault(topic, []).append(title)
+        for topic, words, parts, phrases in zip(
+            topics.topic.tolist(), topics.words, named.name, named.phrases, strict=True
+        ):
+            request = {
+                "topic": topic,
+                "slice": closed.label,
+                "name": JOINT.join(parts),
+                "words": [(word, float(weight)) for word, weight in words[:_ASKED]],
+                "phrases": phrases[:_ASKED],
+                "documents": documents.get(topic, []),
+            }
+            if parts:
+                namer.ask((topic, frozenset(parts)), closed.index, request)
 
     def arrays(self) -> Arrays:
         """Return all that `restore` needs; nothing before the first document."""

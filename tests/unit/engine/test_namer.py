@@ -1,0 +1,172 @@
+"""A namer answers beside the run; whatever it does, the run goes on and topics have names."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.engine.test_topic_names import tracked
+from vmfstream.engine.loop.namer import LONGEST, BackgroundNamer, command_namer, plain
+from vmfstream.errors import InputError
+from vmfstream.runfile.queries import Reader
+from vmfstream.topic_tracker.tracker import TopicTracker
+
+
+def request(topic: int = 0) -> dict[str, Any]:
+    return {"topic": topic, "slice": "2001", "name": "oil", "words": [], "phrases": [], "documents": []}
+
+
+def asked(function: Callable[[Any], Any], *keys: str, limit: float = 60.0) -> BackgroundNamer:
+    namer = BackgroundNamer(function, limit)
+    for index, key in enumerate(keys or ("key",)):
+        namer.ask(key, index, request())
+        namer.finish(60.0)
+    return namer
+
+
+def test_a_topic_is_asked_for_once_as_long_as_it_is_the_same() -> None:
+    seen: list[Any] = []
+    namer = asked(lambda one: f"name {seen.append(one) or len(seen)}", "a", "a", "b", "a")  # type: ignore[func-returns-value]
+    assert namer.take() == [(0, 0, "name 1"), (1, 0, "name 1"), (2, 0, "name 2"), (3, 0, "name 1")]
+    assert seen[0] == request()
+    assert namer.take() == []
+
+
+def test_nobody_waits_for_it() -> None:
+    hold, began = threading.Event(), threading.Event()
+
+    def slow(one: Any) -> str:
+        began.set()
+        assert hold.wait(60)
+        return str(one["topic"])
+
+    namer = BackgroundNamer(slow)
+    namer.ask("first", 0, request())
+    assert began.wait(60)
+    for index in range(100):  # these return at once, and of all but one state nothing is kept
+        namer.ask(index, index, request())
+    namer.ask(99, 100, request())
+    assert namer.take() == []
+    hold.set()
+    namer.finish(60)
+    assert namer.take() == [(0, 0, "0"), (99, 0, "0"), (100, 0, "0")]
+
+
+def broken(one: Any) -> str:
+    raise RuntimeError("no \x1b[31m model")
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (broken, r"failed: RuntimeError: no \[31m model"),
+        (lambda one: None, "answered with a NoneType instead of a text"),
+        (lambda one: " \n\x00 --- ", "answered with nothing readable"),
+    ],
+)
+def test_trouble_is_told_once_and_the_third_time_ends_it(
+    function: Callable[[Any], Any], says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        namer = asked(function, "a", "b")
+        namer.finish(60)
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("the namer ")
+    assert re.search(says, caplog.messages[0])
+    with caplog.at_level(logging.WARNING):
+        for index in range(5):
+            namer.ask(f"more {index}", index, request())
+            namer.finish(60)
+    assert [message for message in caplog.messages[1:] if "asked no more" in message] == caplog.messages[1:]
+    assert len(caplog.messages) == 2
+    assert namer.take() == []
+
+
+def test_one_that_hangs_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    hold = threading.Event()
+    with caplog.at_level(logging.WARNING):
+        namer = asked(lambda one: str(hold.wait(60)), "a", limit=0.01)
+    hold.set()
+    assert "took longer than 0.01 s" in caplog.text
+    assert namer.take() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        ("Brexit", "Brexit"),
+        ("\n\n  a \t b\r\nsecond line", "a b"),
+        ("\x1b]0;title\x07War", "]0;title War"),
+        ("x" * 500, "x" * LONGEST),
+        ("right\u202eleft", "right left"),
+    ],
+)
+def test_answers_are_one_short_line_of_printable_letters(answer: str, name: str) -> None:
+    assert plain(answer) == name
+
+
+def script(tmp_path: Path, body: str) -> str:
+    path = tmp_path / "namer.py"
+    path.write_text(f"import json, sys, time\n{body}\n", encoding="utf-8")
+    return f"{sys.executable} {path}"
+
+
+def test_a_command_gets_json_and_prints_a_name(tmp_path: Path) -> None:
+    command = script(tmp_path, "one = json.load(sys.stdin)\nprint('The', one['name'], one['topic'])\nprint('more')")
+    assert plain(command_namer(command)(request(7))) == "The oil 7"
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "says"),
+    [
+        ("sys.exit(3)", RuntimeError, "exit code 3"),
+        ("time.sleep(600)", TimeoutError, "took longer than 0.5 s"),
+    ],
+)
+def test_a_command_that_fails_or_hangs(body: str, error: type[Exception], says: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=says):
+        command_namer(script(tmp_path, body), limit=0.5 if "longer" in says else 60)(request())
+
+
+def test_a_command_that_never_stops_talking_is_ended(tmp_path: Path) -> None:
+    assert set(command_namer(script(tmp_path, "while True: print('y' * 9999)"))(request())) == {"y", "\n"}
+
+
+@pytest.mark.parametrize("command", ["", "  ", "say 'no"])
+def test_what_is_no_command_is_refused(command: str) -> None:
+    with pytest.raises(InputError, match="--namer: expected a program and its arguments, got"):
+        command_namer(command)
+
+
+def test_a_tracker_has_the_names_that_were_given(tmp_path: Path) -> None:
+    tracker = tracked(range(2001, 2003), TopicTracker(topics=3, stories=False, namer=lambda one: one["name"].upper()))
+    tracker.finish()
+    plainly = tracked(range(2001, 2003))
+    plainly.finish()
+    wanted = [row["name"].upper() for row in plainly.topics()]
+    assert [row["name"] for row in tracker.topics()] == wanted
+    tracker.save(tmp_path / "run.duckdb")
+    frame = Reader(tmp_path / "run.duckdb").names()
+    assert frame.name.tolist() == wanted
+    assert frame.given.all()
+    assert [row["name"] for row in TopicTracker.load(tmp_path / "run.duckdb").topics()] == wanted
+
+
+def test_a_run_is_the_same_whatever_the_namer_does() -> None:
+    plainly, troubled = (
+        tracked(range(2001, 2003), TopicTracker(topics=3, stories=False, namer=namer)) for namer in (None, broken)
+    )
+    assert [row["words"] for row in troubled.topics()] == [row["words"] for row in plainly.topics()]
+    assert [row["name"] for row in troubled.topics()] == [row["name"] for row in plainly.topics()]
+
+
+def test_a_namer_is_a_function() -> None:
+    with pytest.raises(InputError, match="namer: expected a function of what is known of a topic, got str"):
+        TopicTracker(namer="gpt")  # type: ignore[arg-type]

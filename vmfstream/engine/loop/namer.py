@@ -1,0 +1,230 @@
+"""Names of topics from outside, such as from a language model, asked for beside the run and never waited for.
+
+A namer gets what is known of a topic and returns a name. It is called in a thread of its own, one topic at a time, and
+again only if what tells the topic from others has changed. Until it has answered, and whenever it fails, takes too
+long or answers nonsense, the topic keeps its automatic name.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from vmfstream.errors import InputError
+
+Request: TypeAlias = Mapping[str, Any]
+"""What is known of a topic: ``topic`` (its number), ``slice`` (a label), ``name`` (the automatic one), ``words`` and
+``phrases`` (pairs with weights, the largest first), ``documents`` (titles of representative ones)."""
+
+NamingFunction: TypeAlias = Callable[[Request], str]
+"""Returns the name of a topic, of at most `LONGEST` characters."""
+
+Given: TypeAlias = tuple[int, int, str]
+"""The number of a slice, a topic, and its name there."""
+
+LIMIT = 30.0
+"""Seconds that one answer may take."""
+
+LONGEST = 80
+"""Characters of a name."""
+
+_REMEMBERED = 4096
+"""Answers that are remembered."""
+
+_MOST_FAILURES = 3
+"""After so many failures in a row a namer is asked no more."""
+
+_MOST_BYTES = 65_536
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    request: Request
+    slices: list[int] = field(default_factory=list)
+
+
+class BackgroundNamer:
+    """Asks a namer in a thread.
+
+    Parameters
+    ----------
+    function : called with a request, returns a name.
+    limit : seconds that one answer may take.
+
+    Notes
+    -----
+    Of a topic that changes faster than the namer answers only the newest state waits, so that memory is bounded. What
+    a function does that was given up goes on in its thread, with no effect.
+    """
+
+    def __init__(self, function: NamingFunction, limit: float = LIMIT) -> None:
+        self._function, self._limit = function, limit
+        self._waiting: dict[int, tuple[Any, _Waiting]] = {}
+        self._answers: dict[Any, str | None] = {}
+        self._given: list[Given] = []
+        self._busy = self._warned = False
+        self._failures = 0
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def ask(self, key: Any, index: int, request: Request) -> None:
+        """Ask for the name of a topic in slice ``index``; ``key`` is what tells whether it was asked for before."""
+        topic = int(request["topic"])
+        with self._changed:
+            if key in self._answers:
+                self._give(topic, [index], self._answers[key])
+                self._waiting.pop(topic, None)
+                return
+            if self._failures >= _MOST_FAILURES:
+                return
+            known, waiting = self._waiting.get(topic, (None, _Waiting(request)))
+            if known != key:
+                waiting = _Waiting(request)
+            waiting.slices.append(index)
+            self._waiting[topic] = key, waiting
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="vmfstream-namer", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def take(self) -> list[Given]:
+        """Return the names that were given since the last call."""
+        with self._changed:
+            given, self._given = self._given, []
+        return given
+
+    def finish(self, seconds: float) -> None:
+        """Wait until everything is answered, so many seconds at most."""
+        with self._changed:
+            self._changed.wait_for(lambda: not (self._waiting or self._busy), seconds)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._waiting))
+                topic = next(iter(self._waiting))
+                key, waiting = self._waiting.pop(topic)
+                self._busy = True
+            name, trouble = self._called(waiting.request)
+            with self._changed:
+                self._answers[key] = name
+                while len(self._answers) > _REMEMBERED:
+                    del self._answers[next(iter(self._answers))]
+                self._give(topic, waiting.slices, name)
+                self._failures = self._failures + 1 if name is None else 0
+                if self._failures >= _MOST_FAILURES:
+                    self._waiting.clear()
+                    trouble += "; it is asked no more"
+                if name is None and (not self._warned or self._failures == _MOST_FAILURES):
+                    self._warned = True
+                    log.warning("the namer %s; topics keep their automatic names", trouble)
+                self._busy = False
+                self._changed.notify_all()
+
+    def _give(self, topic: int, slices: Sequence[int], name: str | None) -> None:
+        if name is not None:
+            self._given += [(index, topic, name) for index in slices]
+
+    def _called(self, request: Request) -> tuple[str | None, str]:
+        """Return the name, or None and what was the trouble."""
+        found: list[Any] = []
+
+        def call() -> None:
+            try:
+                found.append(self._function(request))
+            except Exception as error:  # whatever a stranger's function raises
+                found.append(error)
+
+        thread = threading.Thread(target=call, name="vmfstream-namer-call", daemon=True)
+        thread.start()
+        thread.join(self._limit)
+        if not found:
+            return None, f"took longer than {self._limit:g} s"
+        if isinstance(found[0], Exception):
+            return None, f"failed: {type(found[0]).__name__}: {plain(str(found[0]))}"
+        if not isinstance(found[0], str):
+            return None, f"answered with a {type(found[0]).__name__} instead of a text"
+        name = plain(found[0])
+        return (name, "") if any(letter.isalnum() for letter in name) else (None, "answered with nothing readable")
+
+
+def plain(text: str) -> str:
+    """Return the first line of a text as a name: printable characters, single blanks, at most `LONGEST`.
+
+    Examples
+    --------
+    >>> plain("  Brexit \\x1b[31m talks\\nmore")
+    'Brexit [31m talks'
+    """
+    lines = [line for line in text[:_MOST_BYTES].splitlines() if line.strip()]
+    words = "".join(one if one.isprintable() else " " for one in "".join(lines[:1])).split()
+    return " ".join(words)[:LONGEST].rstrip()
+
+
+def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
+    """Return a function that runs a command for each topic: JSON on its standard input, the name on its first line.
+
+    Parameters
+    ----------
+    command : a program and its arguments, as a shell would read them; no shell is started.
+    limit : seconds after which the program and what it started are ended.
+
+    Raises
+    ------
+    InputError
+        If it names no program.
+    """
+    try:
+        program = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"--namer: expected a program and its arguments, got {command!r}: {error}") from None
+    if not program:
+        raise InputError("--namer: expected a program and its arguments, got nothing")
+
+    def ask(request: Request) -> str:
+        body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            program, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+        ) as process:
+            timer = threading.Timer(limit, _ended, [process])
+            timer.start()
+            began = time.monotonic()
+            try:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                with suppress(BrokenPipeError):  # it need not read what it is told
+                    process.stdin.write(body)
+                    process.stdin.close()
+                answer = process.stdout.read(_MOST_BYTES)
+                if len(answer) == _MOST_BYTES:
+                    _ended(process)
+                code = process.wait()
+            finally:
+                timer.cancel()
+        if time.monotonic() - began >= limit:
+            raise TimeoutError(f"{program[0]} took longer than {limit:g} s")
+        if code and len(answer) < _MOST_BYTES:
+            raise RuntimeError(f"{program[0]} ended with exit code {code}")
+        return answer.decode("utf-8", "replace")
+
+    return ask
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    """End a program and what it started, if it has not ended yet."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
