@@ -34,7 +34,7 @@ ReadingOption = Annotated[
     ),
 ]
 
-FORMER_NAMES = {"title-field": "title-column", "title": "page-title"}
+FORMER_NAMES = {"title-field": "title-column", "title": "page-title", "language": "stop-words"}
 """Options that were called otherwise, understood for one version."""
 
 # --- input
@@ -193,8 +193,22 @@ SnapshotEvery = Annotated[
 VocabularySize = Annotated[
     int, typer.Option("--vocabulary", min=2, help="Maximum vocabulary size, in words.", rich_help_panel=TEXT)
 ]
-Language = Annotated[
-    str, typer.Option(help="Language of the stop words to leave out: english or none.", rich_help_panel=TEXT)
+StopWords = Annotated[
+    str,
+    typer.Option(
+        "--stop-words",
+        help="Words to leave out: those of a language, such as english, german or french, of a file of words, or of "
+        "several with commas between them; none keeps all words.",
+        rich_help_panel=TEXT,
+    ),
+]
+TokeniserOption = Annotated[
+    str,
+    typer.Option(
+        "--tokeniser",
+        help="Function that cuts a text into words instead of the built-in one, as module:name.",
+        rich_help_panel=TEXT,
+    ),
 ]
 Stem = Annotated[
     str,
@@ -406,6 +420,11 @@ def settings_of(**given: Any) -> RunSettings:
     """
     from vmfstream.engine.run import RunSettings
 
+    if "language" in given:
+        from vmfstream.text.filters import chosen_stop_words
+
+        given["language"], words = chosen_stop_words(given["language"])
+        given["stop_words"] = " ".join(filter(None, [given.get("stop_words", ""), *words]))
     settings = RunSettings(**given)
     settings.check_encoder()
     return settings

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from vmfstream.engine.loop.namer import BackgroundNamer
     from vmfstream.engine.observers.evaluation import Comparison
     from vmfstream.text.encoders import Encoder
+    from vmfstream.text.own_tokeniser import Cut
+    from vmfstream.text.tokeniser import Tokeniser
 
 
 TEXT_CHARACTERS = 2_000
@@ -55,8 +57,10 @@ class RunSettings:
         are free.
     epoch_documents : most documents of one epoch.
     vocabulary : maximum vocabulary size.
-    language : of the stop words; ``none`` keeps all words.
+    language : of the stop words, see `vmfstream.text.filters.languages`, several with commas between them; ``none``
+        keeps all words.
     stop_words : further stop words, separated by blanks.
+    tokeniser : function that cuts texts into words, as ``module:name``; empty for the built-in one.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
     named : whether the vectors come with texts, whose words name the topics.
@@ -86,6 +90,7 @@ class RunSettings:
     vocabulary: int = 50_000
     language: str = "english"
     stop_words: str = ""
+    tokeniser: str = ""
     stem: str = ""
     dimension: int = 0
     named: bool = False
@@ -134,6 +139,8 @@ class RunSettings:
         InputError
             If a rule cannot be read.
         """
+        if "tokeniser" not in stored and stored.get("language") == "english":
+            stored = {**stored, "language": "scikit-learn"}  # what English was until then
         known: dict[str, Any] = {f.name: f.default for f in fields(cls) if f.name in stored}
         rules = {name.removeprefix(_RULE): value for name, value in stored.items() if name.startswith(_RULE)}
         try:
@@ -147,8 +154,8 @@ class RunSettings:
         own = {f.name for f in fields(self)}
         return {name: value for name, value in self.rules.as_text().items() if name not in own}
 
-    def encoder(self) -> Encoder:
-        """Build the encoder of these settings."""
+    def encoder(self, cut: Cut | None = None) -> Encoder:
+        """Build the encoder of these settings; ``cut`` is the function that ``tokeniser`` names, if it is at hand."""
         from vmfstream.text.encoders import TextEncoder, VectorEncoder
 
         if self.dimension and not self.named:
@@ -158,6 +165,7 @@ class RunSettings:
             stop_words=None if self.language == "none" else self.language,
             extra_stop_words=self.stop_words.split(),
             stem=self.stem or None,
+            tokeniser=self._tokeniser(cut),
         )
         if not (self.embed or self.dimension):
             return text
@@ -167,9 +175,16 @@ class RunSettings:
             return SentenceEncoder(self.embed, text.vocabulary)
         return NamedVectorEncoder(self.dimension, text.vocabulary)
 
+    def _tokeniser(self, cut: Cut | None) -> Tokeniser | None:
+        if cut is None and not self.tokeniser:
+            return None
+        from vmfstream.text.own_tokeniser import OwnTokeniser, tokeniser_at
+
+        return OwnTokeniser(tokeniser_at(self.tokeniser) if cut is None else cut)
+
     def check_encoder(self) -> None:
         """Raise what `encoder` would, but for words without making one, which takes longer than reading begins."""
-        if self.embed or self.dimension:
+        if self.embed or self.dimension or self.tokeniser:
             self.encoder()
             return
         from vmfstream.text.filters import stemmer, stop_words_of
@@ -256,6 +271,8 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
     if "documents" not in stored and wanted.documents != "none":
         log.warning("this run file was begun by a version that kept no documents; it goes on without them")
         wanted = replace(wanted, documents=old.documents, keep_text=old.keep_text)
+    if "tokeniser" not in stored and wanted.language == "english":
+        wanted = replace(wanted, language=old.language)
     if not renamed and wanted.source and old.source and source_name(wanted.source) != source_name(old.source):
         raise InputError(
             f"this run file follows {source_name(old.source)} and cannot go on with {source_name(wanted.source)}; "

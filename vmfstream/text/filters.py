@@ -1,49 +1,143 @@
 """What happens to words before they are counted: stop words are dropped, stemmers bring forms of a word together.
 
-To add a list of stop words, write a function that returns it and name it in ``STOP_WORDS``: ``--language NAME`` and
+To add a list of stop words, write a function that returns it and name it in ``STOP_WORDS``: ``--stop-words NAME`` and
 ``TopicTracker(stop_words=NAME)`` then know it. To add a stemmer, extend `stemmer`.
 
 ``english.txt`` is the list of the Glasgow Information Retrieval Group, as scikit-learn has it. It lies here because
-importing scikit-learn takes longer than all else that a run needs before its first document.
+importing scikit-learn takes longer than all else that a run needs before its first document. The lists of other
+languages are those of the package stop-words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
+from pathlib import Path
 
 from vmfstream.errors import InputError, MissingExtra
 
+NEWS_WORDS = frozenset({"bill", "cry", "fire", "interest", "mill", "system"})
+"""Words of the list of Glasgow that news are about: they are no stop words of ``english``."""
 
-def _english() -> Iterable[str]:
+NO_STOP_WORDS = "none"
+"""What stands for no list."""
+
+_ANCIENT = {"greek"}
+"""Lists of the package that are of another age than their name lets expect."""
+
+_MOST_BYTES = 2**20
+
+
+def _scikit_learn() -> Iterable[str]:
     return files("vmfstream.text").joinpath("english.txt").read_text(encoding="ascii").split()
 
 
-STOP_WORDS: Mapping[str, Callable[[], Iterable[str]]] = {"english": _english}
-"""Lists of stop words, by the name of their language; a list is loaded when it is asked for."""
+def _english() -> Iterable[str]:
+    return (word for word in _scikit_learn() if word not in NEWS_WORDS)
+
+
+STOP_WORDS: Mapping[str, Callable[[], Iterable[str]]] = {"english": _english, "scikit-learn": _scikit_learn}
+"""Own lists of stop words by name; a list is loaded when it is asked for. ``scikit-learn`` holds `NEWS_WORDS` too."""
+
+
+def languages() -> list[str]:
+    """Return the names of all lists of stop words, in order.
+
+    Examples
+    --------
+    >>> len(languages()) > 30, {"english", "german", "chinese"} <= set(languages())
+    (True, True)
+    """
+    from stop_words import AVAILABLE_LANGUAGES
+
+    return sorted({*STOP_WORDS, *AVAILABLE_LANGUAGES} - _ANCIENT)
+
+
+def is_language(name: str) -> bool:
+    """Tell whether there is a list of stop words of this name."""
+    return name in STOP_WORDS or name in languages()
 
 
 def stop_words_of(wanted: str | Iterable[str] | None) -> Iterable[str]:
-    """Return stop words: those of a language, or the words that were given themselves.
+    """Return stop words: those of languages, or the words that were given themselves.
 
     Parameters
     ----------
     wanted : str, iterable of str or None
-        A name in ``STOP_WORDS``, a list of words, or None for none.
+        Names of `languages` with commas between them; a list of words, in which such a name stands for its words; or
+        None for none.
 
     Raises
     ------
     InputError
-        If the language has no list.
+        If a language has no list; names those that have.
+
+    Examples
+    --------
+    >>> "und" in stop_words_of("english,german"), "fire" in stop_words_of("english")
+    (True, False)
     """
     if wanted is None:
         return ()
     if not isinstance(wanted, str):
-        return wanted
-    if wanted not in STOP_WORDS:
-        known = ", ".join(map(repr, STOP_WORDS))
-        raise InputError(f"stop words: expected {known}, a list of words or none, got {wanted!r}")
-    return STOP_WORDS[wanted]()
+        given = list(wanted)
+        return [word for one in given for word in (_listed(one) if is_language(one) else (one,))]
+    names = [name.strip() for name in wanted.split(",")]
+    for name in names:
+        if not is_language(name):
+            raise InputError(f"stop words: expected {', '.join(languages())}, a list of words or none, got {name!r}")
+    return list(dict.fromkeys(word for name in names for word in _listed(name)))
+
+
+def _listed(language: str) -> Iterable[str]:
+    if language in STOP_WORDS:
+        return STOP_WORDS[language]()
+    from stop_words import get_stop_words
+
+    found: list[str] = get_stop_words(language)
+    return found
+
+
+def chosen_stop_words(text: str) -> tuple[str, list[str]]:
+    """Read ``--stop-words``: languages and files of words, with commas between them, or ``none``.
+
+    Returns
+    -------
+    languages : str
+        Their names, as `stop_words_of` takes them, or ``none``.
+    words : list of str
+        Those of the files: words between blanks, commas or line breaks; what follows a # on a line is left out.
+
+    Raises
+    ------
+    InputError
+        If something is neither a language nor a readable file of at most 1 MB; names the languages.
+    """
+    names: list[str] = []
+    words: list[str] = []
+    for one in (part.strip() for part in text.split(",")):
+        if one == NO_STOP_WORDS:
+            continue
+        if is_language(one):
+            names.append(one)
+            continue
+        path = Path(one).expanduser()
+        if not one or not path.is_file():
+            raise InputError(f"stop words: expected {', '.join(languages())}, none or a file of words, got {one!r}")
+        words += _words_of_file(path)
+    return ",".join(dict.fromkeys(names)) or NO_STOP_WORDS, words
+
+
+def _words_of_file(path: Path) -> list[str]:
+    try:
+        size = path.stat().st_size
+        text = path.read_text(encoding="utf-8-sig") if size <= _MOST_BYTES else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"stop words: {path} cannot be read as UTF-8 text: {error}") from error
+    if size > _MOST_BYTES:
+        raise InputError(f"stop words: expected at most {_MOST_BYTES:,} bytes in {path}, found {size:,}")
+    lines = (line.partition("#")[0] for line in text.splitlines())
+    return list(dict.fromkeys(word for line in lines for word in line.replace(",", " ").split()))
 
 
 def stemmer(algorithm: str) -> Callable[[list[str]], list[str]]:

@@ -34,6 +34,9 @@ class TextEncoder:
     min_length, max_length, keep_numbers
         See :class:`~vmfstream.text.tokeniser.Tokeniser`.
 
+    tokeniser : Tokeniser, optional
+        Cuts texts instead of one with these three settings.
+
     Examples
     --------
     >>> from datetime import UTC, datetime
@@ -62,9 +65,10 @@ class TextEncoder:
         min_length: int = 2,
         max_length: int = 40,
         keep_numbers: bool = False,
+        tokeniser: Tokeniser | None = None,
     ) -> None:
         self.vocabulary = Vocabulary(
-            Tokeniser(min_length, max_length, keep_numbers),
+            tokeniser or Tokeniser(min_length, max_length, keep_numbers),
             capacity=capacity,
             min_df=min_df,
             max_df_share=max_df_share,

@@ -20,13 +20,15 @@ from vmfstream.engine.loop.namer import BackgroundNamer, NamingFunction
 from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
-from vmfstream.estimators.parameters import Domain, Either, Flag, Nothing, Number, Text, Whole, check_parameters
+from vmfstream.estimators.parameters import Domain, Flag, Number, Whole, check_parameters
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackState
 from vmfstream.records import Documents, Rejected
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.text.filters import is_language
+from vmfstream.text.own_tokeniser import Cut, name_of, tokeniser_at
 from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
 from vmfstream.topic_tracker.rows import (
     closed_slices,
@@ -48,7 +50,6 @@ _NO_TIME = "1970-01-01"
 _DOMAINS: dict[str, Domain] = {
     "topics": Whole(1),
     "seed": Whole(0),
-    "stop_words": Either(Text(), Nothing()),
     "vocabulary_size": Whole(2),
     "living_topics": Flag(),
     "refit_budget": Number(0.0, closed="both"),
@@ -71,8 +72,9 @@ class TopicTracker:
         are cut in UTC and begin with the calendar: at midnight, on Monday, with the month or the year.
     seed : int
         Seed of all random choices.
-    stop_words : str or None
-        Language of the words to leave out; None keeps all.
+    stop_words : str, sequence of str, or None
+        Words to leave out: those of a language such as ``english`` or ``german``, several with commas between them; or
+        a list of words, in which the name of a language stands for its words. None keeps all.
     vocabulary_size : int
         Maximum vocabulary size, in words.
     living_topics : bool
@@ -89,6 +91,9 @@ class TopicTracker:
     documents : bool
         Keep what every document got on arrival, see `documents`. That takes some 130 bytes of memory each, however many
         there are; without, memory does not grow with the stream.
+    tokeniser : callable, optional
+        Cuts a text into words, which are counted as it returns them; by default words are found as described in
+        `vmfstream.text.tokeniser`. A tracker that is loaded or unpickled must find it in its module.
     namer : callable, optional
         Gives topics their names, for instance by a language model: called with a dict of ``topic``, ``slice``,
         ``name`` (the automatic one), ``words``, ``phrases`` and ``documents`` (titles), it returns a name. It is called
@@ -126,13 +131,14 @@ class TopicTracker:
         slices: str | int = "year",
         *,
         seed: int = 0,
-        stop_words: str | None = "english",
+        stop_words: str | Sequence[str] | None = "english",
         vocabulary_size: int = 50_000,
         living_topics: bool = True,
         refit_budget: float = math.inf,
         stories: bool = True,
         story_days: float = 0.0,
         documents: bool = False,
+        tokeniser: Cut | None = None,
         namer: NamingFunction | None = None,
         capacity: int | None = None,
     ) -> None:
@@ -150,18 +156,24 @@ class TopicTracker:
             "stories": stories,
             "story_days": story_days,
             "documents": documents,
+            "tokeniser": tokeniser,
             "namer": namer,
         }
-        if namer is not None and not callable(namer):
-            raise InputError(f"namer: expected a function of what is known of a topic, got {type(namer).__name__}")
+        for name, function in (("tokeniser", tokeniser), ("namer", namer)):
+            if function is not None and not callable(function):
+                raise InputError(f"{name}: expected a function, got {type(function).__name__}")
         self._namer = None if namer is None else BackgroundNamer(namer)
         _check(self._given)
+        language, words = _stop_words(stop_words)
+        self._cut = tokeniser
         self._run = RunSettings(
             title="texts",
             topics=topics,
             slices=str(slices),
             seed=seed,
-            language=stop_words or "none",
+            language=language,
+            stop_words=" ".join(words),
+            tokeniser="" if tokeniser is None else name_of(tokeniser),
             vocabulary=vocabulary_size,
             living_topics=living_topics,
             refit_budget=refit_budget,
@@ -181,7 +193,8 @@ class TopicTracker:
         self._source = ManualSource(0 if checkpoint is None else checkpoint.position.get(PART, 0))
         self._source.closed = checkpoint is not None and checkpoint.finished
         cut = self._run.engine()
-        self._model, self._encoder, self._reader = TrackerModel(self._track), self._run.encoder(), self._run.encoder()
+        self._model = TrackerModel(self._track)
+        self._encoder, self._reader = self._run.encoder(self._cut), self._run.encoder(self._cut)
         self._story_labels, self._order, self._first_offset = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
         batches = LocalBatches(self._source, self._source, cut, in_stories=self._keep_labels)
         self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches, namer=self._namer)
@@ -611,7 +624,8 @@ class TopicTracker:
             topics=run.topics,
             slices=run.slices,
             seed=run.seed,
-            stop_words=None if run.language == "none" else run.language,
+            stop_words=_given_stop_words(run),
+            tokeniser=tokeniser_at(run.tokeniser) if run.tokeniser else None,
             vocabulary_size=run.vocabulary,
             living_topics=run.living_topics,
             refit_budget=run.refit_budget,
@@ -641,6 +655,24 @@ class TopicTracker:
         counts = self._reader.count(Documents([PART] * n, np.arange(n), [""] * n, np.zeros(n, np.int64), texts))
         x = self._reader.encode(counts)
         return state, x, directed(x), np.diff(counts.indptr) > 0
+
+
+def _stop_words(wanted: str | Sequence[str] | None) -> tuple[str, list[str]]:
+    """Return the languages of stop words as a run knows them, and the words that were given themselves."""
+    if isinstance(wanted, str):
+        return wanted or "none", []
+    if wanted is not None and not (isinstance(wanted, Iterable) and all(isinstance(word, str) for word in wanted)):
+        raise InputError(f"stop_words: expected a language, a list of words or None, got {wanted!r}")
+    given = list(wanted or ())
+    names = [word for word in given if is_language(word)]
+    return ",".join(names) or "none", [part for word in given if word not in names for part in word.split()]
+
+
+def _given_stop_words(run: RunSettings) -> str | list[str] | None:
+    """Return the stop words of a run as an argument of a tracker."""
+    if not run.stop_words:
+        return None if run.language == "none" else run.language
+    return [*([] if run.language == "none" else run.language.split(",")), *run.stop_words.split()]
 
 
 def _check(given: Mapping[str, Any]) -> None:

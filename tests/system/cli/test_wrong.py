@@ -248,9 +248,10 @@ def test_outputs_are_checked_before_the_first_document(
 
 
 def test_a_wrong_language_leaves_no_run_file(run: Run, good: Path, tmp_path: Path) -> None:
-    code, _, err = run("run", good, *COMMAND, "--language", "german", "--out", tmp_path / "run.duckdb")
+    code, _, err = run("run", good, *COMMAND, "--language", "klingon", "--out", tmp_path / "run.duckdb")
     assert code == 1
-    assert "got 'german'" in err
+    assert "expected arabic, bulgarian" in err
+    assert "got 'klingon'" in err
     assert not (tmp_path / "run.duckdb").exists()
 
 

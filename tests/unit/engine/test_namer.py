@@ -168,5 +168,5 @@ def test_a_run_is_the_same_whatever_the_namer_does() -> None:
 
 
 def test_a_namer_is_a_function() -> None:
-    with pytest.raises(InputError, match="namer: expected a function of what is known of a topic, got str"):
+    with pytest.raises(InputError, match="namer: expected a function, got str"):
         TopicTracker(namer="gpt")  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from tests.unit.text import oracles
 from tests.unit.text.corpora import texts
 from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Arrays
-from vmfstream.text.filters import stop_words_of
+from vmfstream.text.filters import NEWS_WORDS, stop_words_of
 from vmfstream.text.vocabulary import Growth, Vocabulary
 
 
@@ -58,16 +58,18 @@ def stemmer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_english_stop_words_are_those_of_scikit_learn() -> None:
+def test_english_stop_words_are_those_of_scikit_learn_but_news_words() -> None:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    assert sorted(stop_words_of("english")) == sorted(ENGLISH_STOP_WORDS)
+    assert sorted(stop_words_of("scikit-learn")) == sorted(ENGLISH_STOP_WORDS)
+    assert sorted(stop_words_of("english")) == sorted(ENGLISH_STOP_WORDS - NEWS_WORDS)
+    assert {"fire", "bill", "interest"} < NEWS_WORDS < ENGLISH_STOP_WORDS
 
 
 @pytest.mark.corpus
 def test_columns_hold_words_of_enough_documents() -> None:
     documents = texts("nyt_frontpage_1996_2006", 1500)
-    vocabulary = Vocabulary(max_df_share=0.05)
+    vocabulary = Vocabulary(max_df_share=0.05, stop_words="scikit-learn")
     slice_of(vocabulary, documents)
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -272,7 +274,7 @@ def test_stop_words() -> None:
     assert counts.tokens.tolist() == [1, 1]
     vocabulary.close_slice()
     assert vocabulary.words() == ["aa"]
-    with pytest.raises(InputError, match="stop words: expected 'english'"):
+    with pytest.raises(InputError, match="stop words: expected arabic, bulgarian"):
         Vocabulary(stop_words="klingon")
 
 

@@ -141,12 +141,12 @@ REFUSED: dict[str, Callable[[TopicTracker], object]] = {
     "NaT": lambda t: t.learn(TEXTS, np.datetime64("NaT")),
     "NaT is no time": lambda t: t.learn(TEXTS, Missing(2001, 1, 1)),
     "got one string": lambda t: t.learn(TEXTS[0], 2001),
-    "century": lambda t: TopicTracker(slices="fortnight"),
+    "century": lambda t: TopicTracker(slices="century"),
     "topics: expected an integer of at least 1, got 'a'": lambda t: TopicTracker("a"),  # type: ignore[arg-type]
     "topics: expected an integer of at least 1, got None": lambda t: TopicTracker(None),  # type: ignore[arg-type]
     "topics: expected an integer of at least 1, got 2.5": lambda t: TopicTracker(2.5),  # type: ignore[arg-type]
     "seed: expected an integer of at least 0, got -1": lambda t: TopicTracker(seed=-1),
-    "stop_words: expected a string or None, got 3": lambda t: TopicTracker(stop_words=3),  # type: ignore[arg-type]
+    "stop_words: expected a language, a list of words or None, got 3": lambda t: TopicTracker(stop_words=3),  # type: ignore[arg-type]
     "vocabulary_size: expected an integer": lambda t: TopicTracker(vocabulary_size=0),
     "living_topics: expected True or False, got 'no'": lambda t: TopicTracker(living_topics="no"),  # type: ignore[arg-type]
     "refit_budget: expected a number": lambda t: TopicTracker(refit_budget=-1.0),

@@ -80,7 +80,7 @@ class BackgroundNamer:
         self._thread: threading.Thread | None = None
 
     def ask(self, key: Any, index: int, request: Request) -> None:
-        """Ask for the name of a topic in slice ``index``; ``key`` is what tells whether it was asked for before."""
+        """Ask for the name of the topic of a ``request`` in slice ``index``; equal ``key``, equal name."""
         topic = int(request["topic"])
         with self._changed:
             if key in self._answers:
