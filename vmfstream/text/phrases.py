@@ -126,7 +126,8 @@ class Phrases:
         chance = self._alone[a] * self._alone[b] / self._total**2
         npmi = np.log(together / chance) / np.maximum(-np.log(together), 1e-12)
         coupling = self._often / np.maximum(self._alone[a], self._alone[b])
-        return (self._often >= LEAST_COUNT) & (npmi >= LEAST_NPMI) & (coupling >= _LEAST_COUPLING) & (a != b)
+        good = (self._often >= LEAST_COUNT) & (npmi >= LEAST_NPMI) & (coupling >= _LEAST_COUPLING) & (a != b)
+        return np.asarray(good, np.bool_)
 
     def _spans(self, runs: WordRuns) -> Spans:
         """Find phrases in texts: pairs, and runs of pairs of up to `LONGEST` words as wholes."""

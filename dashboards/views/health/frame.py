@@ -209,7 +209,8 @@ def _of_topics(rows: RunRows, history: History, name: str) -> Floats:
     known = ~np.isnan(values) & (s >= 0) & (s < slices)
     many = np.bincount(s[known], minlength=slices)
     total = np.bincount(s[known], weights=values[known], minlength=slices)
-    return np.divide(total, many, out=np.full(slices, np.nan), where=many > 0)
+    mean: Floats = np.divide(total, many, out=np.full(slices, np.nan), where=many > 0)
+    return mean
 
 
 def _last(epochs: EpochFrame, history: History, values: Floats) -> Floats:

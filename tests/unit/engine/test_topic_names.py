@@ -104,7 +104,7 @@ def test_the_page_has_them() -> None:
     assert "\x1b" not in topic_name(history, 1, 2)
 
     from vmfstream.dashboards.page.compression import ArrayTable
-    from vmfstream.dashboards.page.data import PagePlan
+    from vmfstream.dashboards.page.drawings import PagePlan
 
     data = page_data(named, PagePlan(), ArrayTable())
     assert data["names"]["list"][:2] == [[], ["north korea", "missile", "<b>talks</b>"]]

@@ -59,7 +59,7 @@ def npmi(x: np.ndarray, i: int, j: int) -> float:
 def test_every_pair_is_counted(x: np.ndarray) -> None:
     words = list("abcd")
     there = [i for i in range(4) if x[:, i].any()]
-    mean, c_v = (metrics.topic_coherence([words], x, words, measure=m)[0] for m in ("npmi", "c_v"))  # type: ignore[arg-type]
+    mean, c_v = (metrics.topic_coherence([words], x, words, measure=m)[0] for m in ("npmi", "c_v"))
     if len(there) < 2:
         assert np.isnan([mean, c_v]).all()
         return
@@ -118,7 +118,7 @@ def test_a_run_keeps_them_by_topic_and_slice(tmp_path: Path) -> None:
         words = [word for word, _ in row["words"]]
         for measure in ("npmi", "c_v"):
             # both slices are in the window, and have the same documents
-            wanted = metrics.topic_coherence([words], counts, sorted(set(" ".join(texts).split())), measure=measure)  # type: ignore[arg-type]
+            wanted = metrics.topic_coherence([words], counts, sorted(set(" ".join(texts).split())), measure=measure)
             assert row[measure] == pytest.approx(wanted[0])
     tracker.save(tmp_path / "run.duckdb")
     frame = Reader(tmp_path / "run.duckdb").quality()

@@ -135,7 +135,7 @@ def test_a_tokeniser_that_fails_says_where(cut: Any, says: str) -> None:
 def test_what_is_no_function_is_refused(address: str) -> None:
     with pytest.raises(InputError, match="tokeniser: expected a function as module:name"):
         tokeniser_at(address)
-    assert tokeniser_at("textwrap:TextWrapper.wrap")
+    assert name_of(tokeniser_at("textwrap:TextWrapper.wrap")) == "textwrap:TextWrapper.wrap"
 
 
 def test_a_tracker_with_an_own_tokeniser_is_saved_and_loaded(tmp_path: Path) -> None:
