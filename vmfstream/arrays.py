@@ -31,3 +31,13 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 Rows: TypeAlias = csr_array | NDArray[Any]
 """Documents by words: a csr_array with canonical rows, or a C-contiguous array; float32 or float64."""
+
+
+class ArrowStream:
+    """Only the Arrow stream of a table: DuckDB would read tables of its own in another way."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)

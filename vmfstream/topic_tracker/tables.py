@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import ArrowStream
 from vmfstream.errors import InputError
 from vmfstream.records import ID_NAMES, TEXT_NAMES, TIME_NAMES, TITLE_NAMES
 
@@ -143,22 +144,12 @@ def _listed(column: Any) -> Sequence[Any]:
     return column.to_list() if hasattr(column, "to_list") else list(column)
 
 
-class _Stream:
-    """Only the Arrow stream of a table: DuckDB would read tables of its own in another way."""
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._table.__arrow_c_stream__(requested_schema)
-
-
 def _arrow(table: Any) -> Mapping[str, Sequence[Any]]:
     """Read an Arrow stream by DuckDB, which needs no other package."""
     import duckdb
 
     with duckdb.connect() as connection:
-        connection.register("given", _Stream(table))
+        connection.register("given", ArrowStream(table))
         try:
             found = connection.execute("select * from given").fetchnumpy()
         except duckdb.Error as error:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import duckdb
 
+from vmfstream.arrays import ArrowStream
 from vmfstream.errors import InputError
 from vmfstream.runfile.connection import explain
 from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts, Times, unmasked
@@ -226,13 +227,17 @@ class Documents(RunFileQueries):
         source = source.replace(" where ", f" left join {names} on slice = number_of_slice where ", 1)
         selected = ", ".join(f"{sql} as {name}" for name, sql in columns.items())
         target = str(path).replace("'", "''")
-        query = f"copy (select {selected} from {source} order by document.rowid limit ?) to '{target}' (format parquet)"
+        query = f"select {selected} from {source} order by document.rowid limit ?"
 
         def write(connection: duckdb.DuckDBPyConnection) -> int:
-            try:
-                return int(connection.execute(query, [*given, limit]).fetchall()[0][0])
-            except duckdb.IOException as error:
-                raise InputError(f"cannot write {path}: {explain(error)}") from error
+            # the run file's own connection can reach no other file
+            with duckdb.connect() as other:
+                other.register("rows", ArrowStream(connection.cursor().sql(query, params=[*given, limit])))
+                try:
+                    done = other.execute(f"copy (select * from rows) to '{target}' (format parquet)")
+                    return int(done.fetchall()[0][0])
+                except duckdb.IOException as error:
+                    raise InputError(f"cannot write {path}: {explain(error)}") from error
 
         return self._connected(write)
 
