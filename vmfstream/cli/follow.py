@@ -309,11 +309,7 @@ def run(
     vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000
     """
     from vmfstream.cli.observers import LINGER, observers
-    from vmfstream.connectors import open_source
-    from vmfstream.connectors.codecs import FieldCodec
-    from vmfstream.connectors.files import FileSource
-    from vmfstream.connectors.first_rows import ROWS, look_at
-    from vmfstream.connectors.folders import FolderSource
+    from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import parse_address, read_options
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
@@ -337,20 +333,17 @@ def run(
     reading: dict[str, Any] = {"options": options, "format": format, "on_gap": on_gap, "group": group}
     if topic is None:
         reading = {} if source in ("-", "stdin:") else file_options(slices, encoding, delimiter)
-    opened = open_source(source, **reading)
-    codec = FieldCodec(
+    opened, codec = opened_with_codec(
+        source,
+        reading,
         id=id,
         time=time,
         text=text,
         title=title_column,
         vector=vector,
         dimension=dimension if vector else None,
-        unit="offset" if topic else "line",
         time_format=time_format,
     )
-    if isinstance(opened, FileSource | FolderSource) and not opened.path.is_fifo():
-        with closing(open_source(source, **reading)) as again:
-            look_at(codec, again.poll(ROWS, 0.0), opened.name)
     settings = settings_of(
         title=page_title or opened.name,
         source=source,

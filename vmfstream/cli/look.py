@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from vmfstream.cli.console import start_logging, table_console, write_page
+from vmfstream.cli.console import start_logging, write_page
 from vmfstream.cli.options import Config, Host, IdField, Port, ReadingOption, RunFileArgument, TextField, TimeField
+from vmfstream.cli.row_output import check_format, print_rows
 from vmfstream.errors import InputError
 
 
@@ -140,9 +140,9 @@ def show(
     if stories:
         if smoothed or topic is not None:
             raise InputError("--stories shows all stories as they are known now; leave --topic and --reading out")
-        return _print(newest_stories(run_file, words, top), as_json, "there are no stories")
+        return print_rows(newest_stories(run_file, words, top), as_json, "there are no stories")
     rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
-    _print(rows, as_json, "no slice is closed yet")
+    print_rows(rows, as_json, "no slice is closed yet")
 
 
 def documents(
@@ -171,8 +171,7 @@ def documents(
     """
     from vmfstream.cli.document_table import COLUMNS, documents_of
 
-    if format not in ("table", "csv", "jsonl"):
-        raise InputError(f"--format: expected table, csv or jsonl, got {format!r}")
+    check_format(format)
     table = format == "table"
     most = 30 if table and limit is None else limit
     rows = documents_of(run_file, topic=topic, story=story, slice=slice, since=since, newest=table, limit=most)
@@ -181,7 +180,7 @@ def documents(
         writer.writeheader()
         writer.writerows(rows)
         return
-    _print(rows, format == "jsonl", "there are no such documents")
+    print_rows(rows, format == "jsonl", "there are no such documents")
 
 
 def corpora(
@@ -252,29 +251,3 @@ def doctor(
         typer.echo(f"{mark} {check.what}: {check.found}")
     if failed:
         raise typer.Exit(1)
-
-
-def _print(rows: list[dict[str, Any]], as_json: bool, nothing: str) -> None:
-    """Print rows as a table, or as JSON; ``nothing`` is what a table without rows says."""
-    if as_json:
-        for row in rows:
-            typer.echo(json.dumps(row, ensure_ascii=False))
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in rows[0] if rows else [nothing]:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
-    table_console().print(table)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    text = " ".join(value) if isinstance(value, list) else str(value)
-    return "".join(letter if letter.isprintable() else " " for letter in text)  # titles are written by strangers

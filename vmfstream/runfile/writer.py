@@ -69,17 +69,7 @@ class RunFile:
         with connected(self.path, read_only=True, timeout=self.timeout) as connection:
             try:
                 check(connection, self.path)
-                row = connection.execute("select epoch, finished from epoch order by epoch desc limit 1").fetchone()
-                if row is None:
-                    return None
-                position = connection.execute("select part, next_offset from position order by part").fetchall()
-                return Checkpoint(
-                    epoch=row[0],
-                    position=dict(position),
-                    open_state=stored_state(connection, "open") or {},
-                    slice_state=stored_state(connection, "slice"),
-                    finished=row[1],
-                )
+                return stored_checkpoint(connection)
             except (duckdb.Error, ValueError) as error:
                 raise InputError(f"cannot read the last state in the run file {self.path}: {error}") from error
 
@@ -252,6 +242,21 @@ def _write_state(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes |
         return
     connection.execute(CREATE_CHECKPOINT.format(kind=kind))
     insert(connection, f"checkpoint_{kind}", {"body": np.frombuffer(body, np.uint64)})
+
+
+def stored_checkpoint(connection: duckdb.DuckDBPyConnection) -> Checkpoint | None:
+    """Return the last commit's epoch, position and states, None if there is none."""
+    row = connection.execute("select epoch, finished from epoch order by epoch desc limit 1").fetchone()
+    if row is None:
+        return None
+    position = connection.execute("select part, next_offset from position order by part").fetchall()
+    return Checkpoint(
+        epoch=row[0],
+        position=dict(position),
+        open_state=stored_state(connection, "open") or {},
+        slice_state=stored_state(connection, "slice"),
+        finished=row[1],
+    )
 
 
 def stored_state(connection: duckdb.DuckDBPyConnection, kind: str) -> Arrays | None:
