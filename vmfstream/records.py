@@ -490,7 +490,8 @@ class DocumentRows:
     ``time`` (N,) is in microseconds since 1970. ``topic`` (N,) are ids, -1 for documents without a direction and those
     that came before the first topics; ``probability`` (N,) is the calibrated probability of the topic and ``novelty``
     (N,) the nats by which a topic without documents explains the document better than all known ones, both NaN
-    without a topic. ``story`` (N,) are ids of stories, -1 for none.
+    without a topic. ``story`` (N,) are ids of stories, -1 for none. ``part`` and ``offset`` (N,) are where their
+    messages stand in the source, None where that is not wanted.
     """
 
     id: Sequence[str]
@@ -499,15 +500,28 @@ class DocumentRows:
     probability: NDArray[np.float32]
     story: NDArray[np.int64]
     novelty: NDArray[np.float32]
+    part: Sequence[str] | None = None
+    offset: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.id)
 
     @classmethod
-    def joined(cls, parts: Sequence[DocumentRows]) -> DocumentRows:
-        """Put the rows of one or more parts behind each other."""
-        ids = [id for part in parts for id in part.id]
-        return cls(ids, *(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)[1:]))
+    def joined(cls, some: Sequence[DocumentRows]) -> DocumentRows:
+        """Put the rows of one or more behind each other, all with their places or all without."""
+        if len(some) == 1:
+            return some[0]
+
+        def column(name: str) -> Any:
+            return np.concatenate([getattr(one, name) for one in some])
+
+        placed = all(one.part is not None for one in some)
+        return cls(
+            list(chain.from_iterable(one.id for one in some)),
+            *(column(name) for name in ("time", "topic", "probability", "story", "novelty")),
+            part=list(chain.from_iterable(one.part or () for one in some)) if placed else None,
+            offset=column("offset") if placed else None,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -592,7 +606,8 @@ class Commit:
     smoothed topics now, ``rejected`` messages that are no documents, ``sampled`` what changed in the sample;
     ``finished`` tells that the source has ended. ``seconds`` went since the commit before, by stage, see
     `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories. ``documents`` are
-    those of the epoch, None where they are not kept.
+    those of the epoch, None where they are not kept. ``labels`` are the same, with their places, where they are sent to
+    others afterwards.
     """
 
     epoch: EpochReport
@@ -608,6 +623,7 @@ class Commit:
     stories: StoryRows | None = None
     story_events: Sequence[StoryEvent] = ()
     documents: DocumentRows | None = None
+    labels: DocumentRows | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -60,6 +60,9 @@ from vmfstream.cli.options import (
 )
 from vmfstream.cli.snapshot import background_kinds
 from vmfstream.errors import InputError
+
+if TYPE_CHECKING:
+    from vmfstream.engine.observers.latency import Latency
 
 
 def demo(
@@ -282,6 +285,21 @@ def run(
             help="kafka:// URL of a topic to send closed slices, events and stories to, as JSON.", rich_help_panel=KAFKA
         ),
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="kafka:// URL of a topic to send every counted message to, with its topic, name, probability, story "
+            "and novelty.",
+            rich_help_panel=KAFKA,
+        ),
+    ] = None,
+    label_format: Annotated[
+        str,
+        typer.Option(
+            help="Where labels stand: headers beside the original value, or json: an object instead of it.",
+            rich_help_panel=KAFKA,
+        ),
+    ] = "headers",
     metrics_port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="Port to serve metrics for Prometheus at.", rich_help_panel=OUTPUT),
@@ -311,6 +329,7 @@ def run(
     from vmfstream.cli.observers import LINGER, observers
     from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import parse_address, read_options
+    from vmfstream.engine.observers.latency import Latency
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
     from vmfstream.engine.snapshots.background import background_snapshots
@@ -367,6 +386,8 @@ def run(
         sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
+    latency = Latency()
+    wishes |= {"labels": labels, "label_format": label_format, "latency": latency}
     wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
     linger = LINGER if linger is None and topic else linger
     with closing(opened), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
@@ -379,15 +400,27 @@ def run(
             engine = follow(
                 opened,
                 codec,
-                RunFile(run_file),
+                RunFile(run_file, sent=lambda: latency.epoch),
                 settings,
                 linger=linger,
                 observe=notify,
                 stop=stop,
                 executor=pool,
                 renamed=renamed,
+                labels=labels is not None,
             )
+        if labels is not None:
+            typer.echo(_labels_sent(latency))
         conclude(engine, run_file, html, stop, topics=topics, stay=stay, late=max_late, rejected=max_rejected)
+
+
+def _labels_sent(latency: Latency) -> str:
+    """Say how many labels were sent, and how long after their messages."""
+    text = f"labels: {latency.sent:,} sent"
+    if not latency.timed:
+        return text
+    half, nearly_all = latency.quantile(0.5), latency.quantile(0.99)
+    return f"{text}; from a message to its label {half:.2g} s (median), {nearly_all:.2g} s (99 %)"
 
 
 def publish(

@@ -281,6 +281,7 @@ def follow(
     executor: Executor | None = None,
     ahead: int = AHEAD,
     renamed: bool = False,
+    labels: bool = False,
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
@@ -302,6 +303,7 @@ def follow(
     ahead : bytes that a thread of its own reads and decodes before they are learnt, while epochs are written by
         another; with 0 all is done by the caller's thread, one thing after the other.
     renamed : the source may have another name than the one that the store was begun with.
+    labels : keep in the store what every document got until it was sent, see `vmfstream.engine.observers.delivery`.
 
     Raises
     ------
@@ -312,7 +314,7 @@ def follow(
     """
     with lease(store.path) if isinstance(store, RunFile) else nullcontext(), ExitStack() as stack:
         settings = agree(settings, store.settings(settings.as_text()), renamed=renamed)
-        cut = settings.engine(linger, ahead if executor is None else 0)
+        cut = replace(settings.engine(linger, ahead if executor is None else 0), labels=labels)
         checkpoint = store.resume()
         if checkpoint is not None:
             source.seek(checkpoint.position)

@@ -19,13 +19,12 @@ from vmfstream.online.prediction import Belief
 from vmfstream.online.state import TrackState
 from vmfstream.records import Arrays
 from vmfstream.text.encoders import Encoder, TextEncoder, TopWords
+from vmfstream.text.top_words import topic_name
 
 WORDS = 10
 """Words of a topic in a frozen model."""
 
 _OF_STORIES = ("settings", "mixture.", "weights.")  # what labels need
-_NAMES = 3  # words in a name
-_ALIKE = 4  # two words of a name differ in their first letters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,21 +140,6 @@ def missing_slice(at: str, labels: list[str]) -> str:
     """Say that there is no slice ``at``, and which ones there are."""
     some = f"from {labels[0]} to {labels[-1]}" if labels else "none"
     return f"there is no closed slice {at!r} with topics; there are: {some}"
-
-
-def topic_name(words: Sequence[str]) -> str:
-    """Return the name of a topic: its three strongest words, of which no two begin with the same four letters.
-
-    Examples
-    --------
-    >>> topic_name(["ship", "ships", "harbour", "sea", "cargo"])
-    'ship harbour sea'
-    """
-    kept: list[str] = []
-    for word in words:
-        if len(kept) < _NAMES and not any(word[:_ALIKE] == other[:_ALIKE] for other in kept):
-            kept.append(word)
-    return " ".join(kept)
 
 
 def _begun(model: TrackerModel) -> TrackState:

@@ -176,6 +176,15 @@ def add_documents(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_outbox(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep what documents got, and where their messages stand, until it was sent."""
+    connection.execute("""
+        create table outbox(
+            epoch bigint not null, part varchar not null, source_offset bigint not null, topic integer not null,
+            probability float, story bigint not null, novelty float);
+    """)
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -190,6 +199,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_stories,
     add_story_lineage,
     add_documents,
+    add_outbox,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 

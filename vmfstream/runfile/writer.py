@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -35,6 +35,8 @@ class RunFile:
         The file; made if missing, in a folder that exists.
     timeout : float
         Seconds to wait for a file that another process holds.
+    sent : callable, optional
+        Returns the last epoch whose labels were sent: these are deleted with the next commit.
 
     Raises
     ------
@@ -46,9 +48,10 @@ class RunFile:
         If another process did not release the file in time, or is writing a file of an older format.
     """
 
-    def __init__(self, path: str | Path, timeout: float = 30.0) -> None:
+    def __init__(self, path: str | Path, timeout: float = 30.0, sent: Callable[[], int] | None = None) -> None:
         self.path = Path(path).expanduser().resolve()
         self.timeout = timeout
+        self._sent, self._dropped = sent, 0
         self._closed = False
         self._stored = time.perf_counter()  # when seconds were stored last
         self._unstored = 0.0  # what the last commit took after that
@@ -145,6 +148,9 @@ class RunFile:
                 _delete_smoothed(connection, combined.renewed)
                 _drop_sampled(connection, combined.cut)
                 _delete_stories(connection, combined.stories)
+                sent = self._dropped if self._sent is None else self._sent()
+                if sent > self._dropped:
+                    connection.execute("delete from outbox where epoch <= ?", [sent])
                 for table, frame in combined.tables.items():
                     insert(connection, table, frame)
                 for part, offset in combined.position.items():
@@ -160,6 +166,7 @@ class RunFile:
                     f"nothing of epoch {epochs[0]} could be written into the run file {self.path}: {explain(error)}; "
                     "if the disk is full make room, then continue the run"
                 ) from error
+        self._dropped = sent
         self._stored, self._unstored = now, time.perf_counter() - now
         _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
 

@@ -11,8 +11,8 @@ from tests.unit.frozen.frozen_runs import followed, texts, tracker, vectors
 from vmfstream import FrozenModel, TopicTracker
 from vmfstream.errors import InputError
 from vmfstream.frozen import model as frozen_model
-from vmfstream.frozen.parts import topic_name
 from vmfstream.records import SliceReport
+from vmfstream.text.top_words import topic_name
 
 NEW = texts(40, seed=9)
 

@@ -159,6 +159,7 @@ class Engine:
             stories, story_events = (None, []) if state.stories is None else state.stories.take()
             open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
             sampled = state.sampler.take(described.index, state.encoder)
+            rows = DocumentRows.joined(epoch.rows) if epoch.rows else None
         return Commit(
             epoch=EpochReport(
                 epoch=self._epoch,
@@ -184,7 +185,8 @@ class Engine:
             seconds=self._clock.take(),
             stories=stories,
             story_events=story_events,
-            documents=DocumentRows.joined(epoch.rows) if epoch.rows else None,
+            documents=rows if state.settings.documents else None,
+            labels=rows if state.settings.labels else None,
         )
 
     def _closed(self, epoch: Epoch) -> tuple[list[SliceReport], list[SmoothedSlice]]:

@@ -82,6 +82,7 @@ def learn_batch(
     novel: int,
     stories: bool = False,
     rows: bool = False,
+    places: bool = False,
 ) -> BatchResult:
     """Count, encode and score a batch.
 
@@ -94,6 +95,7 @@ def learn_batch(
     novel : most documents that are reported as novel.
     stories : whether the documents are wanted for stories.
     rows : whether it is wanted what every document got.
+    places : whether it is wanted besides where its message stands in the source.
     """
     with timed("words"):
         counts = encoder.count(documents)
@@ -116,7 +118,7 @@ def learn_batch(
             [*sample],
             most,
             stories=unknown,
-            rows=_rows(documents, None) if rows else None,
+            rows=_rows(documents, None, places) if rows else None,
         )
     with timed("words"):
         x = encoder.encode(counts)
@@ -137,18 +139,19 @@ def learn_batch(
         words=words,
         oov=oov,
         stories=for_stories(scores.topic, np.where(scored, scores.novelty, 0.0)),
-        rows=_rows(documents, scores) if rows else None,
+        rows=_rows(documents, scores, places) if rows else None,
     )
 
 
-def _rows(documents: Documents, scores: Scores | None) -> DocumentRows:
-    """Return what documents got, None before the model has begun, without their stories."""
+def _rows(documents: Documents, scores: Scores | None, places: bool) -> DocumentRows:
+    """Return what documents got, None before the model has begun, without their stories; where they stand if wanted."""
     n = len(documents)
     none, nothing = np.full(n, -1), np.full(n, np.nan, np.float32)
+    at = (documents.part, documents.offset) if places else (None, None)
     if scores is None:
-        return DocumentRows(documents.id, documents.time, none, nothing, none, nothing)
+        return DocumentRows(documents.id, documents.time, none, nothing, none, nothing, *at)
     scored = scores.topic >= 0
     probability, novelty = (
         np.where(scored, column, np.nan).astype(np.float32) for column in (scores.probability, scores.novelty)
     )
-    return DocumentRows(documents.id, documents.time, scores.topic, probability, none, novelty)
+    return DocumentRows(documents.id, documents.time, scores.topic, probability, none, novelty, *at)

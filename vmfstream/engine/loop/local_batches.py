@@ -147,7 +147,8 @@ class LocalBatches:
         keep = min(state.room, len(documents)) if model.begun else len(documents)
         of_batch = score if model.begun else None
         sampling, novel = state.sampler.wanted, settings.novel_documents
-        wanted = {"stories": state.stories is not None, "rows": settings.documents}
+        wanted = {"stories": state.stories is not None, "rows": settings.documents or settings.labels}
+        wanted |= {"places": settings.labels}
         labels = state.fold(learn_batch(documents, state.encoder, of_batch, keep, sampling, novel, **wanted), epoch)
         if labels is not None and self._in_stories is not None:
             self._in_stories(documents, labels)

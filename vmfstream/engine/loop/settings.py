@@ -29,6 +29,7 @@ class EngineSettings:
     seed : of the sample.
     stories : those of the stories; None follows none. Streams of vectors without texts have none.
     documents : whether the run file keeps what every document got.
+    labels : whether it keeps that, with the place of the document in the source, until it was sent to others.
     ahead : bytes of messages that are read and decoded while earlier ones are learnt, and an epoch is written while the
         next one is learnt; 0 does one thing after the other. The run file is the same.
     """
@@ -49,6 +50,7 @@ class EngineSettings:
     ahead: int = 0
     stories: StorySettings | None = None
     documents: bool = False
+    labels: bool = False
 
 
 @dataclass(slots=True)

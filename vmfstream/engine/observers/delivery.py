@@ -5,12 +5,16 @@ Everything is read from the run file, so that what a crash kept from being sent 
 
 from __future__ import annotations
 
+import heapq
 import json
 import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
+from threading import Condition, Thread
 from typing import Any, Protocol
 
 from vmfstream.errors import VmfstreamError
@@ -52,12 +56,19 @@ class Delivery:
         Opens the sender for the run of a given name.
     rest : float
         Seconds after a failure in which nothing is tried again, so that reading goes on meanwhile.
+    sent : callable, optional
+        Called with the number of every epoch whose messages were sent.
     """
 
     def __init__(
-        self, path: Path, messages: EpochMessages, opened: Callable[[str], Sender], rest: float = 30.0
+        self,
+        path: Path,
+        messages: EpochMessages,
+        opened: Callable[[str], Sender],
+        rest: float = 30.0,
+        sent: Callable[[int], None] = lambda epoch: None,
     ) -> None:
-        self._path, self._messages, self._opened, self._rest = path, messages, opened, rest
+        self._path, self._messages, self._opened, self._rest, self._sent = path, messages, opened, rest, sent
         self._failed = float("-inf")
         self._sender: Sender | None = None
         self._done = 0
@@ -74,9 +85,10 @@ class Delivery:
                 self._sender = self._opened(reader.run_name())
                 self._done = self._sender.delivered()
             for number, messages in self._messages(reader, self._done, epoch):
-                sent = self._sender.send(number, messages)
-                log.info("epoch %d: %d messages sent", number, sent)
+                count = self._sender.send(number, messages)
+                log.info("epoch %d: %d messages sent", number, count)
                 self._done = number
+                self._sent(number)
             self._done = epoch
         except VmfstreamError as error:
             log.warning("%s; epochs after %d are sent later", error, self._done)
@@ -90,6 +102,74 @@ class Delivery:
         if self._sender is not None:
             self._sender.close()
             self._sender = None
+
+
+class InThread:
+    """Delivers in a thread of its own, so that reading goes on meanwhile; the newest epoch stands for all before.
+
+    Parameters
+    ----------
+    delivery : Delivery
+    released : callable, called when nothing more is delivered.
+    """
+
+    def __init__(self, delivery: Delivery, released: Callable[[], None] = lambda: None) -> None:
+        self._delivery, self._released = delivery, released
+        self._changed = Condition()
+        self._newest, self._done, self._closing = 0, 0, False
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._work, name="vmfstream-delivery", daemon=True)
+        self._thread.start()
+
+    def __call__(self, epoch: int) -> None:
+        """Have sent what was committed up to this epoch; raise what went wrong in the thread."""
+        with self._changed:
+            self._newest = max(self._newest, epoch)
+            self._changed.notify()
+            if self._error is not None:
+                raise self._error
+
+    def close(self) -> None:
+        """Send what is left, once, and release the sender."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+        self._delivery.close()
+        self._released()
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        try:
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closing or self._newest > self._done)
+                    newest, closing = self._newest, self._closing
+                if newest > self._done and self._delivery(newest):
+                    self._done = newest
+                elif newest > self._done and not closing:
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._closing, _RETRY)
+                if closing:
+                    return
+        except BaseException as error:
+            self._error = error
+
+
+_RETRY = 1.0  # seconds between two looks whether a failed delivery may be tried again
+
+
+def together(outputs: Sequence[EpochMessages]) -> EpochMessages:
+    """Return the messages of several outputs, epoch by epoch."""
+
+    def messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
+        streams = [output(reader, after, upto) for output in outputs]
+        merged = heapq.merge(*streams, key=itemgetter(0))
+        for epoch, some in groupby(merged, key=itemgetter(0)):
+            yield epoch, chain.from_iterable([of_epoch for _, of_epoch in some])
+
+    return messages
 
 
 def closed_slices(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:

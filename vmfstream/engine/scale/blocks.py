@@ -80,7 +80,7 @@ class SliceTask:
     prediction : scores documents; None before the model has begun, when documents are only counted.
     novel : most novel documents of a block to return.
     stories : whether the documents themselves are to be returned, for the stories, which the driver follows.
-    rows : whether it is to be returned what every document got.
+    rows, places : whether it is to be returned what every document got, and where its message stands.
     """
 
     slicing: Slicing
@@ -91,6 +91,7 @@ class SliceTask:
     novel: int
     stories: bool = False
     rows: bool = False
+    places: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +166,7 @@ def learn_block(
             )
         documents, refused = separated(one.documents, decided.decision, task.slicing, task.slice)
         rejected += refused
-        wanted = {"stories": task.stories, "rows": task.rows}
+        wanted = {"stories": task.stories, "rows": task.rows, "places": task.places}
         results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, **wanted))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])

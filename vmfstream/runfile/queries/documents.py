@@ -23,6 +23,19 @@ class DocumentFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OutboxFrame:
+    """What documents got and was not known to be sent when the last epoch was written, in the order of learning."""
+
+    epoch: Ints
+    part: Texts
+    offset: Ints
+    topic: Ints
+    probability: Floats
+    story: Ints
+    novelty: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RepresentativeFrame:
     """Documents most representative of a topic, by slice, topic and rank (from 1)."""
 
@@ -115,6 +128,11 @@ class Documents(RunFileQueries):
     def labels_of_documents(self, kind: Literal["topic", "story"]) -> Ints:
         """Return the different topics, or stories, that documents got on arrival."""
         return unmasked(self._columns(f"select distinct {kind} from document where {kind} >= 0 order by 1", ())[0])
+
+    def outbox(self, after: int, upto: int) -> OutboxFrame:
+        """Return what documents of epochs behind ``after``, and not behind ``upto``, got."""
+        query = "from outbox where epoch > $1 and epoch <= $2 order by epoch, rowid"
+        return self._frame(OutboxFrame, query, [after, upto])
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
         """Return the most representative documents, of all topics or of one."""
