@@ -518,7 +518,11 @@ class DocumentRows:
         placed = all(one.part is not None for one in some)
         return cls(
             list(chain.from_iterable(one.id for one in some)),
-            *(column(name) for name in ("time", "topic", "probability", "story", "novelty")),
+            column("time"),
+            column("topic"),
+            column("probability"),
+            column("story"),
+            column("novelty"),
             part=list(chain.from_iterable(one.part or () for one in some)) if placed else None,
             offset=column("offset") if placed else None,
         )

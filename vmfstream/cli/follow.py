@@ -230,7 +230,7 @@ def run(
         typer.Option(
             min=0.0,
             help="Seconds after which an epoch is written although more documents could come; by default 5 for Kafka, "
-            "never for other sources.",
+            "0.2 with --labels, never for other sources.",
             rich_help_panel=PERFORMANCE,
         ),
     ] = None,
@@ -326,9 +326,10 @@ def run(
     vmfstream run kafka://localhost:9092/news --slices hour --workers 4
     vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000
     """
-    from vmfstream.cli.observers import LINGER, observers
+    from vmfstream.cli.observers import LINGER, LINGER_OF_LABELS, observers
     from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import parse_address, read_options
+    from vmfstream.connectors.kafka.recent import RecentRecords
     from vmfstream.engine.observers.latency import Latency
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
@@ -350,6 +351,9 @@ def run(
     check_outputs(run_file, html)
     options = read_options(config)
     reading: dict[str, Any] = {"options": options, "format": format, "on_gap": on_gap, "group": group}
+    recent = RecentRecords() if labels and not (workers or executor) else None
+    if recent is not None:
+        reading["recent"] = recent
     if topic is None:
         reading = {} if source in ("-", "stdin:") else file_options(slices, encoding, delimiter)
     opened, codec = opened_with_codec(
@@ -387,9 +391,10 @@ def run(
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
     latency = Latency()
-    wishes |= {"labels": labels, "label_format": label_format, "latency": latency}
+    wishes |= {"labels": labels, "label_format": label_format, "latency": latency, "recent": recent}
     wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
-    linger = LINGER if linger is None and topic else linger
+    if linger is None and topic:
+        linger = LINGER_OF_LABELS if labels else LINGER
     with closing(opened), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
         with (
             progress(opened.name, opened.total) as (observe, stop),

@@ -16,12 +16,16 @@ from vmfstream.records import Rejected
 
 if TYPE_CHECKING:
     from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+    from vmfstream.connectors.kafka.recent import RecentRecords
     from vmfstream.engine.observers.delivery import Delivery, InThread, Sender
     from vmfstream.engine.observers.latency import Latency
     from vmfstream.runfile.queries import Reader
 
 LINGER = 5.0
 """Default of --linger for Kafka: seconds after which an epoch is written although more documents could come."""
+
+LINGER_OF_LABELS = 0.2
+"""The same with --labels, which are sent when an epoch is written."""
 
 
 @contextmanager
@@ -36,12 +40,14 @@ def observers(
     labels: str | None = None,
     label_format: str = "headers",
     latency: Latency | None = None,
+    recent: RecentRecords | None = None,
     metrics_port: int | None = None,
     metrics_address: str = "127.0.0.1",
 ) -> Iterator[Observer]:
     """Yield one observer of an engine that calls all observers asked for; deliver what is left at the end.
 
-    What goes to one cluster is one transaction for each epoch. ``latency`` counts labels.
+    What goes to one cluster is one transaction for each commit. ``latency`` counts labels, and ``recent`` has messages
+    that were just read.
 
     Raises
     ------
@@ -50,7 +56,9 @@ def observers(
         or labels would be read again as documents.
     """
     with ExitStack() as stack:
-        deliveries = list(_deliveries(run_file, source, options, publish, dead_letters, labels, label_format, latency))
+        deliveries = list(
+            _deliveries(run_file, source, options, publish, dead_letters, labels, label_format, latency, recent)
+        )
         watching: list[Callable[[Progress], Any]] = [observe]
         if metrics_port is not None:
             from vmfstream.engine.observers.prometheus import Exposition
@@ -83,6 +91,7 @@ def _deliveries(
     labels: str | None,
     label_format: str,
     latency: Latency | None,
+    recent: RecentRecords | None,
 ) -> Iterator[Delivery | InThread]:
     """Yield what delivers to each cluster; labels are sent in a thread."""
     from vmfstream.cli.label_messages import FORMATS, LabelMessages
@@ -111,7 +120,7 @@ def _deliveries(
         address = _one_topic(labels, known)
         if address.topics[0] in source.topics:
             raise InputError(f"--labels: {labels} is read as the source; labels need a topic of their own")
-        made = LabelMessages(source, known, address.topics[0], label_format, latency or Latency())
+        made = LabelMessages(source, known, address.topics[0], label_format, latency or Latency(), recent)
         outputs.setdefault(address.servers, []).append((address.topics[0], made))
     for servers, some in outputs.items():
         address = TopicAddress(servers, tuple(dict.fromkeys(topic for topic, _ in some)))

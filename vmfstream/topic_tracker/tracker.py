@@ -330,8 +330,8 @@ class TopicTracker:
             ----------
             texts : sequence of N str
             at : str, optional
-                Label of an earlier slice, such as ``2003``: the topics are those of its end, as far as they are kept (see
-                `freeze`), and there are no stories.
+                Label of an earlier slice, such as ``2003``: the topics are those of its end, as far as they are kept;
+                see `freeze`. There are no stories.
 
             Returns
             -------

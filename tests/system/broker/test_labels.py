@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from typing import Any
 import pytest
 
 from tests.system.broker.cluster import Broker, free_ports
-from tests.system.broker.conftest import Topic, Topics
-from tests.system.broker.test_commands import Start, ended, grown, metrics, start  # noqa: F401
+from tests.system.broker.conftest import Start, Topic, Topics, ended
+from tests.system.broker.test_commands import grown, metrics
 from tests.system.broker.trackers import ask, counts, documents, rows_of
 from tests.waiting import wait_for
+from vmfstream.connectors.kafka.options import ClientOptions, parse_address
+from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage
 
 pytestmark = pytest.mark.broker
 
@@ -62,7 +65,7 @@ def check(topic: Topic, labels: Topic, dead: Topic, run_file: Path) -> None:
 def test_labels_and_dead_letters_are_sent_once_whatever_is_killed(
     topics: Topics,
     start: Start,
-    tmp_path: Path,  # noqa: F811
+    tmp_path: Path,
 ) -> None:
     topic, labels, dead, run_file = topics(2), topics(3), topics(1), tmp_path / "run.duckdb"
     topic.fill(mixed(4000), key=b"k", headers=[("mine", b"1")])
@@ -87,7 +90,7 @@ def test_labels_are_sent_once_though_the_broker_dies(
     broker: Broker,
     topics: Topics,
     start: Start,
-    tmp_path: Path,  # noqa: F811
+    tmp_path: Path,
 ) -> None:
     topic, labels, dead, run_file = topics(2), topics(1), topics(1), tmp_path / "run.duckdb"
     rows = mixed(4000)
@@ -106,7 +109,41 @@ def test_labels_are_sent_once_though_the_broker_dies(
     check(topic, labels, dead, run_file)
 
 
-def test_labels_of_workers_as_json(topics: Topics, start: Start, tmp_path: Path) -> None:  # noqa: F811
+class Broken(Exception):
+    """What goes wrong in the middle of a transaction."""
+
+
+def test_a_transaction_that_breaks_is_as_if_it_had_not_begun(broker: Broker, topics: Topics) -> None:
+    one, other = topics(1), topics(1)
+
+    def messages(epoch: int, until: int = 4) -> Iterator[OutgoingMessage]:
+        for i in range(4):
+            if i == until:
+                raise Broken
+            yield OutgoingMessage(None, b"%d %d" % (epoch, i), topic=(one.name, other.name)[i % 2])
+
+    def publisher(*names: str) -> KafkaPublisher:
+        address = parse_address(f"kafka://{broker.address}/{','.join(names)}")
+        return KafkaPublisher(address, ClientOptions(), f"run-{one.name}")
+
+    first = publisher(one.name)  # it has sent more than the other
+    first.send(1, [OutgoingMessage(None, b"1 0", topic=one.name), OutgoingMessage(None, b"1 2", topic=one.name)])
+    first.close()
+    both = publisher(one.name, other.name)
+    assert both.delivered() == 0
+    assert both.send(1, messages(1)) == 2
+    with pytest.raises(Broken):
+        both.send(2, messages(2, until=3))
+    both = publisher(one.name, other.name)
+    assert both.delivered() == 1
+    assert both.send(2, messages(2)) == 4
+    both.close()
+    assert publisher(one.name, other.name).delivered() == 2
+    assert [message.value for message in one.read()] == [b"1 0", b"1 2", b"2 0", b"2 2"]
+    assert [message.value for message in other.read()] == [b"1 1", b"1 3", b"2 1", b"2 3"]
+
+
+def test_labels_of_workers_as_json(topics: Topics, start: Start, tmp_path: Path) -> None:
     topic, labels, run_file = topics(2), topics(1), tmp_path / "run.duckdb"
     topic.fill(documents(1200), key=b"k", headers=[("mine", b"1")])
     (port,) = free_ports(1)
@@ -125,7 +162,7 @@ def test_labels_of_workers_as_json(topics: Topics, start: Start, tmp_path: Path)
     assert {about(message)["mine"] for message in labels.read()} == {"1"}
 
 
-def test_new_messages_are_labelled_within_seconds(topics: Topics, start: Start, tmp_path: Path) -> None:  # noqa: F811
+def test_new_messages_are_labelled_within_seconds(topics: Topics, start: Start, tmp_path: Path) -> None:
     topic, labels, run_file = topics(1), topics(1), tmp_path / "run.duckdb"
     rows = documents(900)
     topic.fill(rows[:600])
@@ -152,7 +189,7 @@ def test_new_messages_are_labelled_within_seconds(topics: Topics, start: Start, 
 def test_what_cannot_be_sent(
     broker: Broker,
     topics: Topics,
-    start: Start,  # noqa: F811
+    start: Start,
     tmp_path: Path,
     source: str,
     given: tuple[str, ...],

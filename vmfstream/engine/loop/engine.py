@@ -17,7 +17,7 @@ from vmfstream.engine.loop.settings import Epoch as Epoch
 from vmfstream.engine.loop.settings import Observer as Observer
 from vmfstream.engine.loop.settings import Progress as Progress
 from vmfstream.engine.loop.state import EngineState, SliceHook
-from vmfstream.engine.loop.writing import Writer
+from vmfstream.engine.loop.writing import PAUSE_FACTOR, PROMPT_PAUSE_FACTOR, Writer
 from vmfstream.protocols import Live, Model, Source, Store
 from vmfstream.records import (
     Arrays,
@@ -91,7 +91,8 @@ class Engine:
     ) -> None:
         self._source, self._batches = source, batches
         self._state = EngineState(encoder, model, settings, hooks)
-        self._writer = Writer(store, in_thread=settings.ahead > 0)
+        pause = PROMPT_PAUSE_FACTOR if settings.labels else PAUSE_FACTOR
+        self._writer = Writer(store, in_thread=settings.ahead > 0, pause_factor=pause)
         self._clock = StageClock()
         self._epoch = self._committed = self._topics = 0
         self.finished = False

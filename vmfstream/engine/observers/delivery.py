@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
-from operator import itemgetter
+from operator import itemgetter, length_hint
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any, Protocol
@@ -70,6 +70,7 @@ class Delivery:
     ) -> None:
         self._path, self._messages, self._opened, self._rest, self._sent = path, messages, opened, rest, sent
         self._failed = float("-inf")
+        self._reader: Reader | None = None
         self._sender: Sender | None = None
         self._done = 0
 
@@ -80,7 +81,7 @@ class Delivery:
         if time.monotonic() - self._failed < self._rest:
             return False
         try:
-            reader = Reader(self._path)
+            reader = self._reader = self._reader or Reader(self._path)
             if self._sender is None:
                 self._sender = self._opened(reader.run_name())
                 self._done = self._sender.delivered()
@@ -161,15 +162,32 @@ _RETRY = 1.0  # seconds between two looks whether a failed delivery may be tried
 
 
 def together(outputs: Sequence[EpochMessages]) -> EpochMessages:
-    """Return the messages of several outputs, epoch by epoch."""
+    """Return the messages of several outputs, in the order of epochs.
+
+    Epochs are put together under the number of the last of them: those that were committed together, and others, up to
+    `TOGETHER` messages. A transaction of the broker takes about as long for a thousand messages as for one.
+    """
 
     def messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
-        streams = [output(reader, after, upto) for output in outputs]
-        merged = heapq.merge(*streams, key=itemgetter(0))
+        merged = heapq.merge(*(output(reader, after, upto) for output in outputs), key=itemgetter(0))
+        gathered: list[Iterable[Any]] = []
+        last = count = 0
         for epoch, some in groupby(merged, key=itemgetter(0)):
-            yield epoch, chain.from_iterable([of_epoch for _, of_epoch in some])
+            if count >= TOGETHER:
+                yield last, chain.from_iterable(gathered)
+                gathered, count = [], 0
+            of_epoch = [messages for _, messages in some]
+            gathered += of_epoch
+            count += sum(length_hint(messages, 1) for messages in of_epoch)
+            last = epoch
+        if gathered:
+            yield last, chain.from_iterable(gathered)
 
     return messages
+
+
+TOGETHER = 5_000
+"""Messages beyond which no further epoch is put into a transaction of the broker."""
 
 
 def closed_slices(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:

@@ -33,6 +33,8 @@ class OutboxFrame:
     probability: Floats
     story: Ints
     novelty: Floats
+    words: Texts
+    """The strongest words of the topic by then, joined by blanks; None without a topic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +133,15 @@ class Documents(RunFileQueries):
 
     def outbox(self, after: int, upto: int) -> OutboxFrame:
         """Return what documents of epochs behind ``after``, and not behind ``upto``, got."""
-        query = "from outbox where epoch > $1 and epoch <= $2 order by epoch, rowid"
-        return self._frame(OutboxFrame, query, [after, upto])
+        query = """
+            select o.epoch, part, source_offset, topic, probability, story, novelty, words
+            from (select rowid as place, * from outbox where epoch > $1 and epoch <= $2) o
+            left join (
+                select epoch, topic, string_agg(word, ' ' order by rank) as words from word
+                where epoch > $1 and epoch <= $2 group by epoch, topic
+            ) using (epoch, topic)
+            order by o.epoch, place"""
+        return OutboxFrame(*map(unmasked, self._columns(query, [after, upto])))
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
         """Return the most representative documents, of all topics or of one."""

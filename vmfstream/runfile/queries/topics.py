@@ -177,16 +177,6 @@ class Topics(RunFileQueries):
         )
         return self._frame(WordFrame, query, [top, topic])
 
-    def words_of_epochs(self, after: int, upto: int) -> dict[int, dict[int, list[str]]]:
-        """Return the words of topics, strongest first, of each epoch behind ``after`` and not behind ``upto``."""
-        found: dict[int, dict[int, list[str]]] = {}
-        query = f"""
-            select epoch, topic, word from word where epoch > {int(after)} and epoch <= {int(upto)}
-            order by epoch, topic, rank"""
-        for epoch, topic, word in self._rows(query):
-            found.setdefault(epoch, {}).setdefault(topic, []).append(word)
-        return found
-
     def words_of_slice(self, reading: Reading, index: int) -> WordFrame:
         """Return the words of the topics of one closed slice, ``index``, in a ``reading``."""
         query = f"from {_table(reading)}_word where slice = $1 order by topic, rank"
