@@ -94,6 +94,8 @@ def _deliveries(
     recent: RecentRecords | None,
 ) -> Iterator[Delivery | InThread]:
     """Yield what delivers to each cluster; labels are sent in a thread."""
+    if publish is None and dead_letters is None and labels is None:
+        return
     from vmfstream.cli.label_messages import FORMATS, LabelMessages
     from vmfstream.connectors.kafka.options import TopicAddress, read_options
     from vmfstream.connectors.kafka.publisher import KafkaPublisher
