@@ -15,8 +15,8 @@ from vmfstream.directional.kernels import padded, zeros
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.frozen.parts import ModelParts
+from vmfstream.online.belief import Belief, label, lowest_cosine, score_polynomial
 from vmfstream.online.births import new_topic_log_density
-from vmfstream.online.prediction import Belief, label, lowest_cosine, score_polynomial
 from vmfstream.records import Arrays, Documents
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import StorySettings

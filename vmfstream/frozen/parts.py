@@ -14,8 +14,7 @@ from vmfstream.engine.models.tracker import TrackerModel
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.mixtures.columns import column_norms
-from vmfstream.online.belief_update import current_belief, up_to_date
-from vmfstream.online.prediction import Belief
+from vmfstream.online.belief import Belief, current_belief, up_to_date
 from vmfstream.online.state import TrackState
 from vmfstream.records import Arrays
 from vmfstream.text.encoders import Encoder, TextEncoder, TopWords
