@@ -103,7 +103,8 @@ def test_labels_are_sent_once_though_the_broker_dies(
     topic.fill(rows[2000:], key=b"k", headers=[("mine", b"1")])
     wait_for(lambda: counts(run_file), lambda seen: sum(seen) == 4000, one)
     assert ended(one, signal.SIGTERM)[0] == 0
-    one = start(*way)  # what could not be sent yet
+    one = start(*way)  # it sends what could not be sent yet
+    wait_for(lambda: run_file.with_name("run.duckdb.lock").exists(), bool, one)  # before, a signal would end it at once
     wait_for(lambda: (len(labels.read()), len(dead.read())), lambda seen: seen == (3600, 400), one)
     assert ended(one, signal.SIGTERM)[0] == 0
     check(topic, labels, dead, run_file)
