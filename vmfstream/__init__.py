@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from vmfstream.estimators.stories import StoryMixture
     from vmfstream.estimators.temporal import TemporalVMFMixture
     from vmfstream.estimators.watson import DiametricalKMeans, WatsonMixture
+    from vmfstream.frozen.model import FrozenModel
     from vmfstream.topic_tracker.tracker import TopicTracker
 
 __version__ = _version("vmfstream")
@@ -70,6 +71,7 @@ __all__ = [
     "DirichletProcessVMFMixture",
     "DirichletVMFAdmixture",
     "FrequencySensitiveKMeans",
+    "FrozenModel",
     "HierarchicalVMFMixture",
     "MultilevelClustering",
     "OnlineVMFMixture",
@@ -94,6 +96,7 @@ _HOMES = {
     "DirichletProcessVMFMixture": "vmfstream.estimators.dirichlet_process",
     "DirichletVMFAdmixture": "vmfstream.estimators.admixture",
     "FrequencySensitiveKMeans": "vmfstream.estimators.kmeans",
+    "FrozenModel": "vmfstream.frozen.model",
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
     "MultilevelClustering": "vmfstream.estimators.multilevel",
     "OnlineVMFMixture": "vmfstream.estimators.online",

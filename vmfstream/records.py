@@ -520,7 +520,8 @@ class DocumentRows:
     (N,) the nats by which a topic without documents explains the document better than all known ones, both NaN
     without a topic. ``story`` (N,) are ids of stories, -1 for none. ``second`` (N,) and ``second_probability`` (N,) are
     the same of the second topic, -1 and NaN where there is none. ``place`` (N,) is their
-    place in the slice, from 0. ``text`` are beginnings of the texts, None where they are not kept.
+    place in the slice, from 0. ``text`` are beginnings of the texts, ``part`` and ``offset`` (N,) where their messages
+    stand in the source; each None where it is not wanted.
     """
 
     id: Sequence[str]
@@ -533,17 +534,25 @@ class DocumentRows:
     second_probability: NDArray[np.float32]
     place: NDArray[np.int64]
     text: Sequence[str] | None = None
+    part: Sequence[str] | None = None
+    offset: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.id)
 
     @classmethod
     def joined(cls, parts: Sequence[DocumentRows]) -> DocumentRows:
-        """Put the rows of one or more parts behind each other."""
-        ids = [id for part in parts for id in part.id]
-        text = None if any(part.text is None for part in parts) else [one for part in parts for one in part.text or ()]
-        columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)[1:-1]}
-        return cls(ids, **columns, text=text)
+        """Put the rows of one or more parts behind each other, with what all of them have."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def column(name: str) -> Any:
+            columns = [getattr(part, name) for part in parts]
+            if any(one is None for one in columns):
+                return None
+            return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else list(chain.from_iterable(columns))
+
+        return cls(**{f.name: column(f.name) for f in fields(cls)})
 
     def newest_per_topic(self, most: int) -> DocumentRows:
         """Return the last ``most`` rows of each topic, in their order."""
@@ -551,9 +560,14 @@ class DocumentRows:
         own = self.topic[::-1][order]
         place = np.arange(len(own)) - np.searchsorted(own, own)
         rows = np.sort(len(own) - 1 - order[place < most])
-        columns = {f.name: getattr(self, f.name)[rows] for f in fields(self)[1:-1]}
-        text = None if self.text is None else [self.text[i] for i in rows.tolist()]
-        return DocumentRows([self.id[i] for i in rows.tolist()], **columns, text=text)
+
+        def column(name: str) -> Any:
+            values = getattr(self, name)
+            if values is None or isinstance(values, np.ndarray):
+                return None if values is None else values[rows]
+            return [values[i] for i in rows.tolist()]
+
+        return DocumentRows(**{f.name: column(f.name) for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -654,7 +668,8 @@ class Commit:
     `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories. ``documents`` are
     those of the epoch, None where they are not kept; of each topic and slice only the newest ``documents_per_topic``
     stay, all if it is 0. ``relabelled`` are documents that have their smoothed labels now. ``given_names`` are names
-    that a namer gave: slice, topic, name.
+    that a namer gave: slice, topic, name. ``labels`` are all documents of the epoch, with the places of their messages,
+    where they are sent to others afterwards.
     """
 
     epoch: EpochReport
@@ -673,6 +688,7 @@ class Commit:
     documents_per_topic: int = 0
     relabelled: Sequence[SmoothedDocuments] = ()
     given_names: Sequence[tuple[int, int, str]] = ()
+    labels: DocumentRows | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

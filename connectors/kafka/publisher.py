@@ -26,34 +26,37 @@ _LARGEST = 900_000  # bytes of a value; brokers take a million by default, with 
 _HEAD = 100_000  # bytes kept of a larger one
 _SEEK_DISTANCE = 2000  # offsets up to which reading on is quicker than a seek
 _SILENCE = 10.0  # seconds without a message after which the remaining ones count as deleted
+_BATCH = 2**18  # bytes that are sent at once
 _PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
 _PATIENCE = 10.0  # seconds for a step of a transaction
 # short, so that a run can end while the cluster does not answer
-_PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000}
+_PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000, "linger_ms": 20}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutgoingMessage:
-    """One message to send: bytes of a key and a value, and headers."""
+    """One message to send: bytes of a key and a value, headers, and the topic, empty for the publisher's first."""
 
     key: bytes | None
     value: bytes | None
     headers: Sequence[tuple[str, bytes]] = ()
+    topic: str = ""
 
 
 class KafkaPublisher:
-    """Send messages to one topic so that readers of committed messages see those of each epoch exactly once.
+    """Send messages to topics so that readers of committed messages see those of each epoch exactly once.
 
-    The messages of an epoch and its number (as metadata of a consumer group of the publisher's own) are one transaction
-    of the broker: after a crash ``delivered`` returns the last epoch that arrived.
+    The messages of an epoch to all topics and its number (as metadata of consumer groups of the publisher's own, one
+    for each topic) are one transaction of the broker: after a crash ``delivered`` returns the last epoch that arrived
+    everywhere, and what arrived in some topics is not sent there again.
 
     Parameters
     ----------
     address : TopicAddress
-        With one topic.
+        With one or more topics.
     options : ClientOptions
     name : str
-        Name of the transactions and the group; one for each run file and topic.
+        What names of transactions and groups begin with; one for each run file.
 
     Raises
     ------
@@ -62,42 +65,62 @@ class KafkaPublisher:
     """
 
     def __init__(self, address: TopicAddress, options: ClientOptions, name: str) -> None:
-        (self._topic,) = address.topics
-        self._address, self._options, self._name = address, options, name
+        self._address, self._options = address, options
+        self._groups = {topic: f"{name}-{topic}" for topic in address.topics}
+        self._delivered: dict[str, int] | None = None
         with explain_errors(address, options):
-            self._producer = open_producer(address, options, transactional_id=name, linger_ms=20, **_PROMPT)
+            self._producer = open_producer(
+                address, options, transactional_id="-".join([name, *address.topics]), batch_size=_BATCH, **_PROMPT
+            )
             self._producer.init_transactions()
 
     def delivered(self) -> int:
-        """Return the last epoch that was sent, 0 before the first."""
-        mark = TopicPartition(self._topic, 0)
+        """Return the last epoch that was sent to all topics, 0 before the first."""
+        return min(self._marks().values())
+
+    def _marks(self) -> dict[str, int]:
+        """Return the last epoch that was sent to each topic."""
+        if self._delivered is None:
+            self._delivered = {topic: self._mark(topic, group) for topic, group in self._groups.items()}
+        return self._delivered
+
+    def _mark(self, topic: str, group: str) -> int:
         with explain_errors(self._address, self._options):
-            consumer = open_consumer(self._address, self._options, group_id=self._name)
+            consumer = open_consumer(self._address, self._options, group_id=group)
             try:
-                found = consumer.committed(mark, metadata=True, timeout_ms=30_000)
+                found = consumer.committed(TopicPartition(topic, 0), metadata=True, timeout_ms=30_000)
             finally:
                 consumer.close(autocommit=False)
         return 0 if found is None or found.offset < 0 else int(found.metadata)
 
     def send(self, epoch: int, messages: Iterable[OutgoingMessage]) -> int:
-        """Send the messages of an epoch, all or none; return how many there were."""
-        count = 0
+        """Send the messages of an epoch, all or none; return how many there were.
+
+        Topics that have got the epoch already are left out.
+        """
+        first, marks = self._address.topics[0], self._marks()
+        counts = dict.fromkeys([topic for topic, mark in marks.items() if mark < epoch], 0)
         with explain_errors(self._address, self._options):
             self._producer.begin_transaction()
             try:
-                bounded = _BoundedSender(self._producer, self._topic, _PATIENCE)
+                bounded = _BoundedSender(self._producer, first, _PATIENCE)
                 for message in messages:
-                    value, headers = _shortened(message)
-                    bounded.send(value, key=message.key, headers=headers)
-                    count += 1
+                    topic = message.topic or first
+                    if topic in counts:
+                        value, headers = _shortened(message)
+                        bounded.send(value, topic, key=message.key, headers=headers)
+                        counts[topic] += 1
                 bounded.wait()
-                offsets = {TopicPartition(self._topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
-                _call_within(_PATIENCE, self._producer.send_offsets_to_transaction, offsets, self._name)
+                for topic in counts:
+                    offsets = {TopicPartition(topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
+                    send_offsets = self._producer.send_offsets_to_transaction
+                    _call_within(_PATIENCE, send_offsets, offsets, self._groups[topic])
                 _call_within(_PATIENCE, self._producer.commit_transaction)
             except BaseException:
                 self._abandon()
                 raise
-        return count
+        marks |= dict.fromkeys(counts, epoch)
+        return sum(counts.values())
 
     def close(self) -> None:
         """Close the connection."""
@@ -115,7 +138,7 @@ class KafkaPublisher:
 
 
 class _BoundedSender:
-    """Send to one topic, and wait for confirmations every 8 MiB, since the client's own buffer has no limit.
+    """Send to one topic, or others, and wait for confirmations every 8 MiB, since the client's own buffer has no limit.
 
     Errors of messages are raised by the next ``wait``, which lasts at most ``patience`` seconds.
     """
@@ -125,9 +148,9 @@ class _BoundedSender:
         self._open: list[Any] = []
         self._bytes = 0
 
-    def send(self, value: bytes | None, **message: Any) -> None:
-        """Send a message."""
-        self._open.append(self._producer.send(self._topic, value, **message))
+    def send(self, value: bytes | None, topic: str | None = None, **message: Any) -> None:
+        """Send a message, to the one topic or another."""
+        self._open.append(self._producer.send(topic or self._topic, value, **message))
         self._bytes += len(value or b"")
         if self._bytes > _PENDING:
             self.wait()
@@ -177,15 +200,24 @@ def reread(
     part, offset, record
         By part and offset; the record is None where the cluster has deleted it.
     """
-    with explain_errors(address, options), closing(_MessageReader(address, options)) as reader:
-        for part, offsets in wanted.items():
-            for offset, record in reader.read(part, sorted(offsets)):
-                yield part, offset, record
+    with closing(MessageReader(address, options)) as reader:
+        yield from reader.read_all(wanted)
 
 
-class _MessageReader:
+class MessageReader:
+    """Reads single messages by their offsets over a connection that stays open; arguments as in `reread`."""
+
     def __init__(self, address: TopicAddress, options: ClientOptions) -> None:
-        self._consumer = open_consumer(address, options, group_id=None)
+        self._address, self._options = address, options
+        with explain_errors(address, options):
+            self._consumer = open_consumer(address, options, group_id=None)
+
+    def read_all(self, wanted: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, int, Any | None]]:
+        """Do as `reread`."""
+        for part, offsets in wanted.items():
+            with explain_errors(self._address, self._options):
+                found = self.read(part, sorted(offsets))
+                yield from ((part, offset, record) for offset, record in found)
 
     def read(self, part: str, offsets: Sequence[int]) -> Iterator[tuple[int, Any | None]]:
         """Yield the messages of one partition at these offsets, in order."""
@@ -211,6 +243,7 @@ class _MessageReader:
         yield from ((offset, None) for offset in reversed(left))
 
     def close(self) -> None:
+        """Close the connection."""
         self._consumer.close(autocommit=False, timeout_ms=1000)
 
 

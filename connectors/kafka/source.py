@@ -20,6 +20,7 @@ from vmfstream.connectors.kafka.client import LastWarning, explain_errors, open_
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress, parse_address, read_options
 from vmfstream.connectors.kafka.partitions import Partition, RecordColumns, take_earliest
 from vmfstream.connectors.kafka.ranges import KafkaRanges
+from vmfstream.connectors.kafka.recent import RecentRecords
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError
 from vmfstream.records import Message, Position, Range
@@ -54,6 +55,8 @@ class KafkaSource:
         Longer messages are rejected with their size.
     buffer_bytes : int
         Size of the buffer in which partitions are merged; a partition with more than its part is paused.
+    recent : RecentRecords, optional
+        Where the newest records are kept for others.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class KafkaSource:
         group: str | None = None,
         max_message_bytes: int = MAX_LINE_BYTES,
         buffer_bytes: int = 32 * 2**20,
+        recent: RecentRecords | None = None,
     ) -> None:
         if format not in ("json", "text"):
             raise InputError(f"format of Kafka messages must be json or text, got {format!r}")
@@ -80,6 +84,7 @@ class KafkaSource:
         self._options = read_options() if options is None else options
         self._text, self._on_gap, self._group = format == "text", on_gap, group
         self._max_message_bytes, self._buffer_bytes = max_message_bytes, buffer_bytes
+        self._recent = recent
         self._parts: dict[TopicPartition, Partition] = {}
         self._order: list[Partition] = []
         self._begun = self._closed = False
@@ -146,6 +151,8 @@ class KafkaSource:
         self._begun = True
         for part in self._order:
             part.clear()
+        if self._recent is not None:
+            self._recent.clear()
         self._seek_all(self._parts, position)
 
     def extents(self, position: Position) -> Sequence[Range]:
@@ -205,6 +212,8 @@ class KafkaSource:
                 return
         now = int(time.time() * 1000)
         for tp, records in found.items():
+            if self._recent is not None:
+                self._recent.add(self._parts[tp].name, records)
             self._parts[tp].add(RecordColumns.of(records), now, self._text, self._max_message_bytes)
         for tp, part in self._parts.items():
             part.end = max(part.end, self._consumer.highwater(tp) or 0)

@@ -28,6 +28,8 @@ COMMANDS = (
     "export",
     "show",
     "documents",
+    "label",
+    "freeze",
     "report",
     "snapshot",
     "corpora",

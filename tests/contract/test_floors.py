@@ -33,6 +33,7 @@ FLOORS = {
     "vmfstream.runfile": 3,
     "vmfstream.text": 3,
     "vmfstream.engine": 4,
+    "vmfstream.frozen": 4.1,
     "vmfstream.estimators": 5,
     "vmfstream.topic_tracker": 5.1,
     "vmfstream.datasets": 5,

@@ -197,22 +197,28 @@ def fits(title: str) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Stop]]:
-    """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `Stop` that handles signals."""
+def stopping() -> Iterator[Stop]:
+    """Yield a `Stop` that handles signals."""
     stop = Stop()
     previous = signal.signal(signal.SIGINT, stop.ask), signal.signal(signal.SIGTERM, stop.ask)
     try:
-        with _bar(timed=total is not None) as bar:
-            task = bar.add_task(title, total=total, note="")
-
-            def observe(now: loop.Progress) -> None:
-                note = f"slice {now.slice}" + (f", {now.rejected} rejected" if now.rejected else "")
-                bar.update(task, completed=now.documents + now.rejected, note=note)
-
-            yield observe, stop
+        yield stop
     finally:
         signal.signal(signal.SIGINT, previous[0])
         signal.signal(signal.SIGTERM, previous[1])
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Stop]]:
+    """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `Stop` that handles signals."""
+    with stopping() as stop, _bar(timed=total is not None) as bar:
+        task = bar.add_task(title, total=total, note="")
+
+        def observe(now: loop.Progress) -> None:
+            note = f"slice {now.slice}" + (f", {now.rejected} rejected" if now.rejected else "")
+            bar.update(task, completed=now.documents + now.rejected, note=note)
+
+        yield observe, stop
 
 
 def table_console() -> Console:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -64,6 +64,9 @@ from vmfstream.cli.options import (
 )
 from vmfstream.cli.snapshot import background_kinds
 from vmfstream.errors import InputError
+
+if TYPE_CHECKING:
+    from vmfstream.engine.observers.latency import Latency
 
 
 def demo(
@@ -245,7 +248,7 @@ def run(
         typer.Option(
             min=0.0,
             help="Seconds after which an epoch is written although more documents could come; by default 5 for Kafka, "
-            "never for other sources.",
+            "0.2 with --labels, never for other sources.",
             rich_help_panel=PERFORMANCE,
         ),
     ] = None,
@@ -301,6 +304,21 @@ def run(
             help="kafka:// URL of a topic to send closed slices, events and stories to, as JSON.", rich_help_panel=KAFKA
         ),
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="kafka:// URL of a topic to send every counted message to, with its topic, name, probability, story "
+            "and novelty.",
+            rich_help_panel=KAFKA,
+        ),
+    ] = None,
+    label_format: Annotated[
+        str,
+        typer.Option(
+            help="Where labels stand: headers beside the original value, or json: an object instead of it.",
+            rich_help_panel=KAFKA,
+        ),
+    ] = "headers",
     metrics_port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="Port to serve metrics for Prometheus at.", rich_help_panel=OUTPUT),
@@ -327,13 +345,11 @@ def run(
     vmfstream run kafka://localhost:9092/news --slices hour --workers 4
     vmfstream run vectors.parquet --vector embedding --dimension 384 --slices 1000
     """
-    from vmfstream.cli.observers import LINGER, observers
-    from vmfstream.connectors import open_source
-    from vmfstream.connectors.codecs import FieldCodec
-    from vmfstream.connectors.files import FileSource
-    from vmfstream.connectors.first_rows import ROWS, look_at
-    from vmfstream.connectors.folders import FolderSource
+    from vmfstream.cli.observers import LINGER, LINGER_OF_LABELS, observers
+    from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import parse_address, read_options
+    from vmfstream.connectors.kafka.recent import RecentRecords
+    from vmfstream.engine.observers.latency import Latency
     from vmfstream.engine.run import follow
     from vmfstream.engine.scale.executor import executor_of
     from vmfstream.engine.snapshots.background import background_snapshots
@@ -354,22 +370,22 @@ def run(
     check_outputs(run_file, html)
     options = read_options(config)
     reading: dict[str, Any] = {"options": options, "format": format, "on_gap": on_gap, "group": group}
+    recent = RecentRecords() if labels and not (workers or executor) else None
+    if recent is not None:
+        reading["recent"] = recent
     if topic is None:
         reading = {} if source in ("-", "stdin:") else file_options(slices, encoding, delimiter)
-    opened = open_source(source, **reading)
-    codec = FieldCodec(
+    opened, codec = opened_with_codec(
+        source,
+        reading,
         id=id,
         time=time,
         text=text,
         title=title_column,
         vector=vector,
         dimension=dimension if vector else None,
-        unit="offset" if topic else "line",
         time_format=time_format,
     )
-    if isinstance(opened, FileSource | FolderSource) and not opened.path.is_fifo():
-        with closing(open_source(source, **reading)) as again:
-            look_at(codec, again.poll(ROWS, 0.0), opened.name)
     settings = settings_of(
         title=page_title or opened.name,
         source=source,
@@ -395,8 +411,11 @@ def run(
         sample=sample,
     )
     wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
+    latency = Latency()
+    wishes |= {"labels": labels, "label_format": label_format, "latency": latency, "recent": recent}
     wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
-    linger = LINGER if linger is None and topic else linger
+    if linger is None and topic:
+        linger = LINGER_OF_LABELS if labels else LINGER
     with closing(opened), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
         with (
             progress(opened.name, opened.total) as (observe, stop),
@@ -407,7 +426,7 @@ def run(
             engine = follow(
                 opened,
                 codec,
-                RunFile(run_file),
+                RunFile(run_file, sent=lambda: latency.epoch),
                 settings,
                 linger=linger,
                 observe=notify,
@@ -415,8 +434,20 @@ def run(
                 executor=pool,
                 renamed=renamed,
                 namer=asked,
+                labels=labels is not None,
             )
+        if labels is not None:
+            typer.echo(_labels_sent(latency))
         conclude(engine, run_file, html, stop, topics=topics, stay=stay, late=max_late, rejected=max_rejected)
+
+
+def _labels_sent(latency: Latency) -> str:
+    """Say how many labels were sent, and how long after their messages."""
+    text = f"labels: {latency.sent:,} sent"
+    if not latency.timed:
+        return text
+    half, nearly_all = latency.quantile(0.5), latency.quantile(0.99)
+    return f"{text}; from a message to its label {half:.2g} s (median), {nearly_all:.2g} s (99 %)"
 
 
 def publish(

@@ -8,12 +8,13 @@ import sys
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from vmfstream.cli.console import start_logging, table_console, write_page
+from vmfstream.cli.console import start_logging, write_page
 from vmfstream.cli.options import Config, Host, IdField, Port, ReadingOption, RunFileArgument, TextField, TimeField
+from vmfstream.cli.row_output import print_rows
 from vmfstream.errors import InputError
 
 
@@ -141,11 +142,11 @@ def show(
     if stories:
         if smoothed or topic is not None:
             raise InputError("--stories shows all stories as they are known now; leave --topic and --reading out")
-        return _print(newest_stories(run_file, words, top), as_json, "there are no stories")
+        return print_rows(newest_stories(run_file, words, top), as_json, "there are no stories")
     rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
-    _print(rows, as_json, "no slice is closed yet")
+    print_rows(rows, as_json, "no slice is closed yet")
 
 
 def documents(
@@ -213,7 +214,7 @@ def documents(
         return typer.echo(f"{out.resolve()}: {reader.write_documents(choice, out, limit=limit):,} documents")
     rows = rows_of(reader, choice, newest=table, limit=30 if table and limit is None else limit)
     if table:
-        return _print([{name: row[name] for name in COLUMNS} for row in rows], False, "there are no such documents")
+        return print_rows([{name: row[name] for name in COLUMNS} for row in rows], False, "there are no such documents")
     with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
         if format == "jsonl":
             target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -292,29 +293,3 @@ def doctor(
         typer.echo(f"{mark} {check.what}: {check.found}")
     if failed:
         raise typer.Exit(1)
-
-
-def _print(rows: list[dict[str, Any]], as_json: bool, nothing: str) -> None:
-    """Print rows as a table, or as JSON; ``nothing`` is what a table without rows says."""
-    if as_json:
-        for row in rows:
-            typer.echo(json.dumps(row, ensure_ascii=False))
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in rows[0] if rows else [nothing]:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
-    table_console().print(table)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    text = " ".join(value) if isinstance(value, list) else str(value)
-    return "".join(letter if letter.isprintable() else " " for letter in text)  # titles are written by strangers

@@ -16,11 +16,16 @@ from vmfstream.records import Rejected
 
 if TYPE_CHECKING:
     from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
-    from vmfstream.engine.observers.delivery import Delivery, Sender
+    from vmfstream.connectors.kafka.recent import RecentRecords
+    from vmfstream.engine.observers.delivery import Delivery, InThread, Sender
+    from vmfstream.engine.observers.latency import Latency
     from vmfstream.runfile.queries import Reader
 
 LINGER = 5.0
 """Default of --linger for Kafka: seconds after which an epoch is written although more documents could come."""
+
+LINGER_OF_LABELS = 0.2
+"""The same with --labels, which are sent when an epoch is written."""
 
 
 @contextmanager
@@ -32,27 +37,33 @@ def observers(
     options: ClientOptions | None = None,
     publish: str | None = None,
     dead_letters: str | None = None,
+    labels: str | None = None,
+    label_format: str = "headers",
+    latency: Latency | None = None,
+    recent: RecentRecords | None = None,
     metrics_port: int | None = None,
     metrics_address: str = "127.0.0.1",
 ) -> Iterator[Observer]:
     """Yield one observer of an engine that calls all observers asked for; deliver what is left at the end.
 
+    What goes to one cluster is one transaction for each commit. ``latency`` counts labels, and ``recent`` has messages
+    that were just read.
+
     Raises
     ------
     InputError
-        If a URL is wrong, a port is taken, or dead letters are asked for although the source is no Kafka topic.
+        If a URL is wrong, a port is taken, dead letters or labels are asked for although the source is no Kafka topic,
+        or labels would be read again as documents.
     """
-    deliveries = [_delivery(run_file, publish, options, _published)] if publish else []
-    if dead_letters is not None:
-        if source is None:
-            raise InputError("--dead-letters needs a Kafka topic as source: it sends that topic's rejected messages")
-        deliveries.append(_delivery(run_file, dead_letters, options, partial(_dead, source, options)))
     with ExitStack() as stack:
+        deliveries = list(
+            _deliveries(run_file, source, options, publish, dead_letters, labels, label_format, latency, recent)
+        )
         watching: list[Callable[[Progress], Any]] = [observe]
         if metrics_port is not None:
             from vmfstream.engine.observers.prometheus import Exposition
 
-            exposition = Exposition(metrics_port, metrics_address)
+            exposition = Exposition(metrics_port, metrics_address, latency if labels else None)
             stack.callback(exposition.close)
             watching.append(exposition)
         for delivery in deliveries:
@@ -71,45 +82,94 @@ def observers(
         yield report
 
 
-def _delivery(run_file: Path, url: str, options: ClientOptions | None, messages: Any) -> Delivery:
-    from vmfstream.connectors.kafka.client import known_topics
-    from vmfstream.connectors.kafka.options import parse_address, read_options
+def _deliveries(
+    run_file: Path,
+    source: TopicAddress | None,
+    options: ClientOptions | None,
+    publish: str | None,
+    dead_letters: str | None,
+    labels: str | None,
+    label_format: str,
+    latency: Latency | None,
+    recent: RecentRecords | None,
+) -> Iterator[Delivery | InThread]:
+    """Yield what delivers to each cluster; labels are sent in a thread."""
+    if publish is None and dead_letters is None and labels is None:
+        return
+    from vmfstream.cli.label_messages import FORMATS, LabelMessages
+    from vmfstream.connectors.kafka.options import TopicAddress, read_options
     from vmfstream.connectors.kafka.publisher import KafkaPublisher
-    from vmfstream.engine.observers.delivery import Delivery
+    from vmfstream.engine.observers.delivery import Delivery, InThread, together
+    from vmfstream.engine.observers.latency import Latency
 
-    address, known = parse_address(url), options or read_options()
+    known = options or read_options()
+    outputs: dict[tuple[str, ...], list[tuple[str, Any]]] = {}
+    if publish is not None:
+        address = _one_topic(publish, known)
+        outputs.setdefault(address.servers, []).append((address.topics[0], partial(_published, address.topics[0])))
+    if dead_letters is not None:
+        if source is None:
+            raise InputError("--dead-letters needs a Kafka topic as source: it sends that topic's rejected messages")
+        address = _one_topic(dead_letters, known)
+        topic = address.topics[0]
+        outputs.setdefault(address.servers, []).append((topic, partial(_dead, source, known, topic)))
+    made: LabelMessages | None = None
+    if labels is not None:
+        if source is None:
+            raise InputError("--labels needs a Kafka topic as source: it sends that topic's messages with their labels")
+        if label_format not in FORMATS:
+            raise InputError(f"--label-format: expected {' or '.join(FORMATS)}, got {label_format!r}")
+        address = _one_topic(labels, known)
+        if address.topics[0] in source.topics:
+            raise InputError(f"--labels: {labels} is read as the source; labels need a topic of their own")
+        made = LabelMessages(source, known, address.topics[0], label_format, latency or Latency(), recent)
+        outputs.setdefault(address.servers, []).append((address.topics[0], made))
+    for servers, some in outputs.items():
+        address = TopicAddress(servers, tuple(dict.fromkeys(topic for topic, _ in some)))
+
+        def opened(run: str, address: TopicAddress = address) -> Sender:
+            return KafkaPublisher(address, known, f"vmfstream-{run}")
+
+        messages = together([of_output for _, of_output in some])
+        if made is not None and any(of_output is made for _, of_output in some):
+            yield InThread(Delivery(run_file, messages, opened, sent=made.sent), made.close)
+        else:
+            yield Delivery(run_file, messages, opened)
+
+
+def _one_topic(url: str, options: ClientOptions) -> TopicAddress:
+    """Return the address of a topic to write to, which exists."""
+    from vmfstream.connectors.kafka.client import known_topics
+    from vmfstream.connectors.kafka.options import parse_address
+
+    address = parse_address(url)
     if len(address.topics) != 1:
         raise InputError(f"expected one topic to write to, got {url}")
-    if address.topics[0] not in known_topics(address, known):
+    if address.topics[0] not in known_topics(address, options):
         raise InputError(f"there is no topic {address.topics[0]} at {address.url} to write to; make it first")
-
-    def opened(run: str) -> Sender:
-        return KafkaPublisher(address, known, f"vmfstream-{run}-{address.topics[0]}")
-
-    return Delivery(run_file, messages, opened)
+    return address
 
 
-def _published(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
+def _published(topic: str, reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
     from vmfstream.connectors.kafka.publisher import OutgoingMessage
     from vmfstream.engine.observers.delivery import closed_slices
 
     for epoch, messages in closed_slices(reader, after, upto):
         headers = (("vmfstream.epoch", b"%d" % epoch),)
-        yield epoch, [OutgoingMessage(key.encode(), value, headers) for key, value in messages]
+        yield epoch, [OutgoingMessage(key.encode(), value, headers, topic) for key, value in messages]
 
 
 def _dead(
-    source: TopicAddress, options: ClientOptions | None, reader: Reader, after: int, upto: int
+    source: TopicAddress, options: ClientOptions, topic: str, reader: Reader, after: int, upto: int
 ) -> Iterator[tuple[int, Iterable[Any]]]:
-    from vmfstream.connectors.kafka.options import read_options
     from vmfstream.engine.observers.delivery import rejected_messages
 
     for epoch, rows in rejected_messages(reader, after, upto):
-        yield epoch, _dead_of_epoch(source, options or read_options(), epoch, rows)
+        yield epoch, _dead_of_epoch(source, options, topic, epoch, rows)
 
 
 def _dead_of_epoch(
-    source: TopicAddress, options: ClientOptions, epoch: int, rows: Iterable[tuple[str, int, str]]
+    source: TopicAddress, options: ClientOptions, topic: str, epoch: int, rows: Iterable[tuple[str, int, str]]
 ) -> Iterator[Any]:
     from vmfstream.connectors.kafka.publisher import OutgoingMessage, reread
 
@@ -130,6 +190,7 @@ def _dead_of_epoch(
             None if record is None else record.key,
             None if record is None else record.value,
             [*([] if record is None else record.headers), *((name, value.encode()) for name, value in about.items())],
+            topic,
         )
 
 

@@ -34,6 +34,8 @@ from vmfstream.arrays import Rows
 from vmfstream.directional.loops import (
     TOP,
     dots_chunk,
+    label_chunk,
+    label_of_dots,
     list_chunk,
     pass_chunk,
     pass_of_dots,
@@ -57,6 +59,17 @@ class Responsibilities(NamedTuple):
     """(n,) the topic of the largest score; -1 for a document without words."""
     resp: NDArray[np.float32]
     """(n, kp) responsibilities; rows sum to 1, padded columns are 0."""
+
+
+class Labelled(NamedTuple):
+    """What :func:`labels` returns."""
+
+    loglik: NDArray[np.float64]
+    """(n,) log sum_k exp(L_ik); 0 for a document without words."""
+    label: NDArray[np.int32]
+    """(n,) the topic of the largest score; -1 for a document without words."""
+    sure: NDArray[np.float32]
+    """(n,) probability of the label under softmax(beta L); 0 for a document without words."""
 
 
 class Pass(NamedTuple):
@@ -204,6 +217,45 @@ def posterior(
         _run(posterior_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
     else:
         posterior_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, *out)
+    return out
+
+
+def labels(
+    x: Rows,
+    m: NDArray[Any],
+    coef: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    k: int,
+    *,
+    threads: int = 1,
+    beta: float = 1.0,
+) -> Labelled:
+    """Return log-likelihood, label and its probability of every document, without its responsibilities.
+
+    Parameters
+    ----------
+    x, m, coef, centre, scale, k, threads
+        As in :func:`posterior`, but for ``x``, which may not be in chunks.
+    beta : float
+        Inverse temperature of ``sure``, above 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes or dtypes do not match, or beta is not above 0.
+    """
+    _check_rows(x, threads)
+    _check_topics("m", m, x)
+    if not beta > 0:
+        raise ValueError(f"beta: expected a number above 0, got {beta}")
+    polynomial = _polynomial(m, coef, centre, scale, k)
+    n = x.shape[0]
+    out = Labelled(np.zeros(n), np.full(n, -1, np.int32), np.zeros(n, np.float32))
+    if isinstance(x, csr_array):
+        _run(label_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, float(beta), *out)
+    else:
+        label_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, float(beta), *out)
     return out
 
 

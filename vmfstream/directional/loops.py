@@ -233,6 +233,54 @@ def posterior_chunk(
                 resp[i, active[a]] = r[active[a]]
 
 
+@njit(cache=True, nogil=True)
+def label_chunk(
+    low: int,
+    high: int,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    m: Any,
+    coef: Any,
+    centre: Any,
+    slope: Any,
+    beta: float,
+    loglik: Any,
+    label: Any,
+    sure: Any,
+) -> None:
+    """Score documents; responsibilities are not written."""
+    dots = np.empty((_TOGETHER, m.shape[1]), m.dtype)
+    score, r, active = _scratch(coef.shape[1])
+    two = np.empty(2, np.float32)
+    for first in range(low, high, _TOGETHER):
+        last = min(first + _TOGETHER, high)
+        _dot_rows(first, last, indptr, indices, data, m, dots)
+        for i in range(first, last):
+            if _is_empty(data, indptr[i], indptr[i + 1]):
+                continue
+            best = _score(dots[i - first], coef, centre, slope, score)
+            _, label[i], loglik[i] = _softmax(score, best, r, active)
+            _two(score, best, beta, label[i], two)
+            sure[i] = two[0]
+
+
+@njit(cache=True)
+def label_of_dots(
+    dots: Any, empty: Any, coef: Any, centre: Any, slope: Any, beta: float, loglik: Any, label: Any, sure: Any
+) -> None:
+    """Do as `label_chunk` from finished dot products."""
+    score, r, active = _scratch(coef.shape[1])
+    two = np.empty(2, np.float32)
+    for i in range(dots.shape[0]):
+        if empty[i]:
+            continue
+        best = _score(dots[i], coef, centre, slope, score)
+        _, label[i], loglik[i] = _softmax(score, best, r, active)
+        _two(score, best, beta, label[i], two)
+        sure[i] = two[0]
+
+
 @njit(cache=True)
 def posterior_of_dots(
     dots: Any, empty: Any, coef: Any, centre: Any, slope: Any, loglik: Any, label: Any, resp: Any

@@ -310,6 +310,7 @@ def follow(
     ahead: int = AHEAD,
     renamed: bool = False,
     namer: BackgroundNamer | None = None,
+    labels: bool = False,
 ) -> Engine:
     """Follow a source into a store until the source is exhausted or ``stop()`` is true.
 
@@ -332,6 +333,7 @@ def follow(
         another; with 0 all is done by the caller's thread, one thing after the other.
     renamed : the source may have another name than the one that the store was begun with.
     namer : asked for names of topics beside the run; when the stream has ended it has a minute for the last ones.
+    labels : keep in the store what every document got until it was sent, see `vmfstream.engine.observers.delivery`.
 
     Raises
     ------
@@ -342,7 +344,7 @@ def follow(
     """
     with lease(store.path) if isinstance(store, RunFile) else nullcontext(), ExitStack() as stack:
         settings = agree(settings, store.settings(settings.as_text()), renamed=renamed)
-        cut = settings.engine(linger, ahead if executor is None else 0)
+        cut = replace(settings.engine(linger, ahead if executor is None else 0), labels=labels)
         checkpoint = store.resume()
         if checkpoint is not None:
             source.seek(checkpoint.position)

@@ -183,6 +183,21 @@ def posterior(
     return out.resp, out.loglik, out.label
 
 
+def label(
+    x: Rows, belief: Belief, *, threads: int, poly: ScorePolynomial | None = None, beta: float = 1.0
+) -> kernels.Labelled:
+    """Log-density of documents, their strongest topic and its probability, as `gather` gives them, without the sums.
+
+    ``poly`` and ``beta`` as in `gather`.
+    """
+    poly = score_polynomial(belief) if poly is None else poly
+    if poly.error > TOLERANCE:
+        _, loglik, strongest, _, sure = _exact(x, belief, beta)
+        return kernels.Labelled(loglik, strongest, sure[:, 0])
+    scores = poly.coef, poly.centre, poly.scale, len(belief.gamma)
+    return kernels.labels(x, belief.f, *scores, threads=threads, beta=beta)
+
+
 def gather(
     x: Rows,
     belief: Belief,

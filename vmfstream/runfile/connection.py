@@ -107,9 +107,12 @@ def _open(path: Path, read_only: bool, timeout: float) -> duckdb.DuckDBPyConnect
         time.sleep(random.uniform(0.010, 0.020))
 
 
+_HELD = ("Could not set lock on file", "different configuration than existing", "Unique file handle conflict")
+"""Messages of DuckDB for a file that is open elsewhere; the last two if two threads of one process open it at once."""
+
+
 def _is_held(error: duckdb.Error) -> bool:
-    # the second message comes if one process reads and writes the file at once
-    return "Could not set lock on file" in str(error) or "different configuration than existing" in str(error)
+    return any(message in str(error) for message in _HELD)
 
 
 def _held(path: Path, timeout: float, error: duckdb.Error) -> str:

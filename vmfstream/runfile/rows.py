@@ -110,6 +110,17 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
         }
     if commit.given_names:
         tables["given_name"] = given_names(commit.given_names)
+    if commit.labels is not None and commit.labels.part is not None and commit.labels.offset is not None:
+        rows = commit.labels
+        tables["outbox"] = {
+            "epoch": np.full(len(rows), report.epoch),
+            "part": as_texts(commit.labels.part),
+            "source_offset": commit.labels.offset,
+            "topic": rows.topic,
+            "probability": rows.probability,
+            "story": rows.story,
+            "novelty": rows.novelty,
+        }
     if commit.stories is not None:
         tables |= _stories(commit.stories)
     if commit.story_events:

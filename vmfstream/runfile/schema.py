@@ -211,6 +211,15 @@ def add_names(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_outbox(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep what documents got, and where their messages stand, until it was sent."""
+    connection.execute("""
+        create table outbox(
+            epoch bigint not null, part varchar not null, source_offset bigint not null, topic integer not null,
+            probability float, story bigint not null, novelty float);
+    """)
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -228,10 +237,11 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_smoothed_documents,
     add_quality,
     add_names,
+    add_outbox,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
-FINGERPRINT = "49d4b5dc6c0c9c67"
+FINGERPRINT = "a9e02760fca4108d"
 """That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -35,6 +35,8 @@ class RunFile:
         The file; made if missing, in a folder that exists.
     timeout : float
         Seconds to wait for a file that another process holds.
+    sent : callable, optional
+        Returns the last epoch whose labels were sent: these are deleted with the next commit.
 
     Raises
     ------
@@ -46,9 +48,10 @@ class RunFile:
         If another process did not release the file in time, or is writing a file of an older format.
     """
 
-    def __init__(self, path: str | Path, timeout: float = 30.0) -> None:
+    def __init__(self, path: str | Path, timeout: float = 30.0, sent: Callable[[], int] | None = None) -> None:
         self.path = Path(path).expanduser().resolve()
         self.timeout = timeout
+        self._sent, self._dropped = sent, 0
         self._closed = False
         self._stored = time.perf_counter()  # when seconds were stored last
         self._unstored = 0.0  # what the last commit took after that
@@ -70,17 +73,7 @@ class RunFile:
         with connected(self.path, read_only=True, timeout=self.timeout) as connection:
             try:
                 check(connection, self.path)
-                row = connection.execute("select epoch, finished from epoch order by epoch desc limit 1").fetchone()
-                if row is None:
-                    return None
-                position = connection.execute("select part, next_offset from position order by part").fetchall()
-                return Checkpoint(
-                    epoch=row[0],
-                    position=dict(position),
-                    open_state=stored_state(connection, "open") or {},
-                    slice_state=stored_state(connection, "slice"),
-                    finished=row[1],
-                )
+                return stored_checkpoint(connection)
             except (duckdb.Error, ValueError) as error:
                 raise InputError(f"cannot read the last state in the run file {self.path}: {error}") from error
 
@@ -157,6 +150,9 @@ class RunFile:
                 _drop_sampled(connection, combined.cut)
                 _delete_stories(connection, combined.stories)
                 _delete_labels(connection, combined.documents)
+                sent = self._dropped if self._sent is None else self._sent()
+                if sent > self._dropped:
+                    connection.execute("delete from outbox where epoch <= ?", [sent])
                 for table, frame in combined.tables.items():
                     insert(connection, table, frame)
                 _drop_documents(connection, combined)
@@ -173,6 +169,7 @@ class RunFile:
                     f"nothing of epoch {epochs[0]} could be written into the run file {self.path}: {explain(error)}; "
                     "if the disk is full make room, then continue the run"
                 ) from error
+        self._dropped = sent
         self._stored, self._unstored = now, time.perf_counter() - now
         _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
 
@@ -297,6 +294,21 @@ def _write_state(connection: duckdb.DuckDBPyConnection, kind: str, body: bytes |
         return
     connection.execute(CREATE_CHECKPOINT.format(kind=kind))
     insert(connection, f"checkpoint_{kind}", {"body": np.frombuffer(body, np.uint64)})
+
+
+def stored_checkpoint(connection: duckdb.DuckDBPyConnection) -> Checkpoint | None:
+    """Return the last commit's epoch, position and states, None if there is none."""
+    row = connection.execute("select epoch, finished from epoch order by epoch desc limit 1").fetchone()
+    if row is None:
+        return None
+    position = connection.execute("select part, next_offset from position order by part").fetchall()
+    return Checkpoint(
+        epoch=row[0],
+        position=dict(position),
+        open_state=stored_state(connection, "open") or {},
+        slice_state=stored_state(connection, "slice"),
+        finished=row[1],
+    )
 
 
 def stored_state(connection: duckdb.DuckDBPyConnection, kind: str) -> Arrays | None:

@@ -314,7 +314,7 @@ class SequentialMixture:
         mixture = cls(settings, columns, dense="indptr" not in arrays)
         mixture._timed = None if timed < 0 else bool(timed)
         stories = len(arrays["ids"])
-        memory = more_slots(mixture._memory, max(64, 2 * stories))
+        memory = more_slots(mixture._memory, max(64, stories))
         for name in ("ids", "size", "square", "first", "last"):
             getattr(memory, name)[:stories] = arrays[name]
         memory.clock[:] = arrays["clock"]

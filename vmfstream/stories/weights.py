@@ -60,6 +60,28 @@ class RunningTfidf:
         self.n_documents += counts.shape[0]
         return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
 
+    def weigh_next(self, counts: csr_array) -> csr_array:
+        """Return for each document the row that `weigh` would if it came next, but for rounding; nothing is counted.
+
+        ``counts`` as in `weigh`, each at least 1, in any order within a row; there may be more columns than before.
+
+        Examples
+        --------
+        >>> weights, next_one = RunningTfidf(), csr_array([[1, 3]])
+        >>> _ = weights.weigh(csr_array([[2, 1], [0, 1]]))
+        >>> bool(np.allclose(weights.weigh_next(next_one).toarray(), weights.weigh(next_one).toarray()))
+        True
+        """
+        known, columns = len(self.document_frequency), counts.shape[1]
+        if columns < known:
+            raise ValueError(f"counts: expected at least {known} columns, as before, got {columns}")
+        frequency = np.zeros(columns)
+        frequency[:known] = self.document_frequency
+        weights = np.empty(counts.nnz, np.float32)
+        idf = np.log(1.0 + (self.n_documents + 1.0) / (frequency + 1.0))
+        _weigh_next(counts.indptr.astype(np.int64), counts.indices, counts.data, idf, weights)
+        return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays, for `from_arrays`."""
         return {"df": self.document_frequency, "documents": np.array([self.n_documents], np.int64)}
@@ -82,6 +104,20 @@ def _weigh(bounds, columns, counts, frequency, before, weights):  # type: ignore
         for j in range(bounds[i], bounds[i + 1]):
             idf = math.log(1.0 + (before + i + 1.0) / frequency[columns[j]])
             weight = idf if counts[j] == 1.0 else (1.0 + math.log(counts[j])) * idf
+            weights[j] = weight
+            total += weight * weight
+        length = math.sqrt(total)
+        for j in range(bounds[i], bounds[i + 1]):
+            weights[j] /= length
+
+
+@njit(cache=True, nogil=True)
+def _weigh_next(bounds, columns, counts, idf, weights):  # type: ignore[no-untyped-def]
+    for i in range(bounds.size - 1):
+        total = 0.0
+        for j in range(bounds[i], bounds[i + 1]):
+            of_word = idf[columns[j]]
+            weight = of_word if counts[j] == 1 else (1.0 + math.log(counts[j])) * of_word
             weights[j] = weight
             total += weight * weight
         length = math.sqrt(total)

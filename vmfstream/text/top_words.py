@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from vmfstream.text.protocol import TopWords
+
+_NAMES = 3  # words in a name
+_ALIKE = 4  # two words of a name differ in their first letters
 
 
 def strongest_words(m: NDArray[np.float32], top: int, k: int, named: Callable[[list[int]], list[str]]) -> TopWords:
@@ -56,3 +59,18 @@ def strongest(m, top, k):  # type: ignore[no-untyped-def]
                 rows[topic, place] = row
                 weights[topic, place] = weight
     return rows, weights
+
+
+def topic_name(words: Sequence[str]) -> str:
+    """Return the name of a topic: its three strongest words, of which no two begin with the same four letters.
+
+    Examples
+    --------
+    >>> topic_name(["ship", "ships", "harbour", "sea", "cargo"])
+    'ship harbour sea'
+    """
+    kept: list[str] = []
+    for word in words:
+        if len(kept) < _NAMES and not any(word[:_ALIKE] == other[:_ALIKE] for other in kept):
+            kept.append(word)
+    return " ".join(kept)

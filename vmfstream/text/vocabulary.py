@@ -121,7 +121,7 @@ class Vocabulary:
         self._terms = self._forms if stem is None else WordTable(_FULL * capacity)
         self._form_term = np.full(self._stops, -1, dtype=np.int32)
         self._form_df = np.zeros(self._stops, dtype=np.int64)
-        self.documents = 0
+        self.documents = self._reserved = 0
         self._pending_documents = 0
         self._df = np.zeros(len(self._terms), dtype=np.int64)
         self._recent = np.zeros(len(self._terms))
@@ -156,6 +156,18 @@ class Vocabulary:
         arrays = (*figures, self._form_term, self._form_df)
         tables = {id(table): table.nbytes for table in (self._forms, self._terms)}
         return sum(array.nbytes for array in arrays) + sum(tables.values())
+
+    @property
+    def crowded(self) -> bool:
+        """Whether less than half of the room is left that `reserve` was asked for."""
+        return len(self._forms) + self._reserved // 2 > self._forms.limit
+
+    def reserve(self, more: int) -> None:
+        """Have room for ``more`` words beyond those that `restore` brings, for a copy that only reads documents.
+
+        So that what was read before never takes the place of new words.
+        """
+        self._reserved = more
 
     def count(self, texts: Sequence[str]) -> Counts:
         """Count the terms of ``texts``, which belong to the open slice.
@@ -355,6 +367,9 @@ class Vocabulary:
         self._columns = np.array(arrays["columns"], dtype=np.int32)
         if not self._columns.max(initial=-1) < len(met) <= len(self._df):
             raise ValueError(f"expected a first slice for each of up to {len(self._df)} words, got {len(met)}")
+        if self._reserved:
+            self._forms.limit = len(arrays["form_starts"]) - 1 + self._reserved
+            self._terms.limit = max(len(self._df), self._forms.limit)
         self._forms.refill(np.array(arrays["form_starts"]), np.array(arrays["form_pool"]))
         if self._stem is not None:
             self._terms.refill(np.array(arrays["term_starts"]), np.array(arrays["term_pool"]))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.errors import InputError
+from vmfstream.frozen.parts import PastTopics, missing_slice
 from vmfstream.records import Commit, DocumentRows, SliceReport, StoryRows, TopicRows
 from vmfstream.runfile.queries import trend_word
 from vmfstream.text.topic_names import JOINT
@@ -102,6 +104,24 @@ def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
         "novelty": rows.novelty,
         "smoothed_topic": smoothed,
     }
+
+
+def past_topics(reports: Sequence[SliceReport], at: str) -> PastTopics:
+    """Return the topics of the closed slice of ``reports`` that is labelled ``at``; InputError if there is none."""
+    found = {report.slice.label: (report, report.topics) for report in reports if report.topics is not None}
+    if at not in found:
+        raise InputError(missing_slice(at, list(found)))
+    report, topics = found[at]
+    return PastTopics(
+        index=report.slice.index,
+        label=at,
+        ids=topics.topic,
+        n=topics.n,
+        tightness=float(topics.tightness[0]),
+        certainty=topics.certainty,
+        temperature=report.temperature,
+        words=[dict(words) for words in topics.words],
+    )
 
 
 def rows_of_stories(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, mome
 from vmfstream.topic_tracker.rows import (
     closed_slices,
     columns_of_documents,
+    past_topics,
     rows_of_events,
     rows_of_novel_documents,
     rows_of_stories,
@@ -40,6 +41,10 @@ from vmfstream.topic_tracker.rows import (
 )
 from vmfstream.topic_tracker.saved import flattened, read_saved, unflattened, write_saved
 from vmfstream.topic_tracker.tables import Columns, RowList, documents_of
+
+if TYPE_CHECKING:
+    from vmfstream.frozen.model import FrozenModel
+    from vmfstream.frozen.parts import ModelParts
 
 _NOT_GIVEN: Any = object()
 
@@ -187,6 +192,7 @@ class TopicTracker:
     def _begin(self, store: MemoryStore) -> None:
         """Follow texts into a store, from where it stands, under the rules that it was begun with."""
         stored = RunSettings.from_text(store.settings(self._run.as_text()))
+        self._frozen: tuple[tuple[int, int], str | None, FrozenModel] | None = None
         self._run = replace(self._run, rules=stored.rules, documents=stored.documents)
         self._track = self._run.tracker()
         self._store, checkpoint = store, store.resume()
@@ -377,6 +383,69 @@ class TopicTracker:
         """Deprecated: the inverse of `temperature`."""
         _deprecated("TopicTracker.temper", "1 / TopicTracker.temperature")
         return 1.0 / self.temperature
+
+    def label(self, texts: Sequence[str], at: str | None = None) -> dict[str, NDArray[Any]]:
+        """Return the labels of texts under what is known now, or under earlier topics, as columns; nothing is learnt.
+
+            Parameters
+            ----------
+            texts : sequence of N str
+            at : str, optional
+                Label of an earlier slice, such as ``2003``: the topics are those of its end, as far as they are kept;
+                see `freeze`. There are no stories.
+
+            Returns
+            -------
+            dict of str to ndarray of shape (N,)
+                ``topic``, ``name``, ``probability``, ``story`` and ``novelty``, see `vmfstream.FrozenModel.label`.
+
+            Raises
+            ------
+            InputError
+                If there are no topics yet, no such slice, or ``texts`` is one string or holds anything but strings.
+
+            Examples
+            --------
+            >>> tracker = TopicTracker(topics=2, slices="year")
+            >>> texts = ["cat fur paw", "ship sea harbour"] * 20
+        >>> _ = tracker.learn(texts, 2001).learn(texts, 2002)
+            >>> tracker.label(["the ship left the harbour", "a cat"])["name"].tolist()
+            ['ship sea harbour', 'cat fur paw']
+            >>> tracker.label(["the ship left the harbour"], at="2001")["name"].tolist()
+            ['ship sea harbour']
+        """
+        return self.freeze(at).label(texts)
+
+    def freeze(self, at: str | None = None) -> FrozenModel:
+        """Return what is known now as a model of its own, which labels texts, can be saved, and learns nothing.
+
+        Parameters
+        ----------
+        at : str, optional
+            Label of an earlier slice: the topics are those of its end, by their 60 strongest words; the rest of a mean
+            direction is that of the corpus mean. There are no stories.
+
+        Raises
+        ------
+        InputError
+            If there are no topics yet, or no closed slice of this label has topics.
+        """
+        from vmfstream.frozen.model import FrozenModel
+
+        learnt = self._engine.epoch, self._engine.documents
+        if self._frozen is None or self._frozen[:2] != (learnt, at):
+            self._frozen = learnt, at, FrozenModel(self._parts(at))
+        return self._frozen[2]
+
+    def _parts(self, at: str | None) -> ModelParts:
+        from vmfstream.frozen.parts import current_parts, past_parts
+
+        made = self._run, self._model, self._encoder
+        if at is not None:
+            return past_parts(*made, past_topics(closed_slices(self._store.commits), at), self._engine.documents)
+        state = self._engine.state
+        stories = {} if state.stories is None else state.stories.arrays()
+        return current_parts(*made, stories, state.newest.label, self._engine.documents)
 
     def fit_temperature(self, texts: Sequence[str], topics: Sequence[int]) -> float:
         """Return the ``temperature`` of `transform` under which known topics of texts are most likely.

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -110,3 +115,34 @@ def topics(broker: Broker) -> Iterator[Topics]:
     made = Topics(broker)
     yield made
     made.close()
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start a command; what still runs after the test is killed."""
+    running: list[subprocess.Popen[str]] = []
+
+    def call(*words: object, **environment: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "vmfstream", *map(str, words)]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        running.append(subprocess.Popen(command, env=os.environ | environment, **pipes))
+        return running[-1]
+
+    yield call
+    for one in running:
+        if one.poll() is None:
+            one.kill()
+        one.communicate()
+
+
+def ended(one: subprocess.Popen[str], how: signal.Signals | None = None) -> tuple[int, str, str, float]:
+    """Wait for the end, after a signal if one is named: code, output, errors, seconds."""
+    began = time.monotonic()
+    if how is not None:
+        one.send_signal(how)
+    out, err = one.communicate()
+    assert "Traceback" not in err, err
+    return one.returncode, out, err, time.monotonic() - began

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,42 +16,12 @@ from typing import Any
 import pytest
 
 from tests.system.broker.cluster import PASSWORD, USER, Broker, free_ports
-from tests.system.broker.conftest import Topics
+from tests.system.broker.conftest import Start, Topics, ended
 from tests.system.broker.trackers import ask, counts, documents, rows_of, stored, times
 from tests.waiting import wait_for, wait_until
 from vmfstream.connectors.kafka.options import PREFIX
 
 pytestmark = pytest.mark.broker
-
-Start = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Start a command; what still runs after the test is killed."""
-    running: list[subprocess.Popen[str]] = []
-
-    def call(*words: object, **environment: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "vmfstream", *map(str, words)]
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        running.append(subprocess.Popen(command, env=os.environ | environment, **pipes))
-        return running[-1]
-
-    yield call
-    for one in running:
-        if one.poll() is None:
-            one.kill()
-        one.communicate()
-
-
-def ended(one: subprocess.Popen[str], how: signal.Signals | None = None) -> tuple[int, str, str, float]:
-    """Wait for the end, after a signal if one is named: code, output, errors, seconds."""
-    began = time.monotonic()
-    if how is not None:
-        one.send_signal(how)
-    out, err = one.communicate()
-    assert "Traceback" not in err, err
-    return one.returncode, out, err, time.monotonic() - began
 
 
 def grown(before: int, seen: tuple[int, int]) -> bool:

@@ -114,11 +114,15 @@ def test_probabilities_of_labels(k: int, dtype: type, sparse: bool, threads: int
     plain = kernels.posterior_accumulate(*case.arguments, threads=threads)
     for name in ("s", "nk", "q", "loglik", "label", "top", "weight"):
         np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
+    labelled = kernels.labels(*case.arguments, threads=threads, beta=beta)
+    for name in ("loglik", "label", "sure"):
+        np.testing.assert_array_equal(getattr(labelled, name), getattr(found, name))
 
 
-def test_an_inverse_temperature_is_above_zero() -> None:
+@pytest.mark.parametrize("call", [kernels.posterior_accumulate, kernels.labels])
+def test_an_inverse_temperature_is_above_zero(call: Any) -> None:
     with pytest.raises(ValueError, match="beta: expected a number above 0, got 0"):
-        kernels.posterior_accumulate(*Case(3).arguments, beta=0.0)
+        call(*Case(3).arguments, beta=0.0)
 
 
 @pytest.mark.parametrize("sparse", [True, False])

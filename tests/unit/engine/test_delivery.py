@@ -12,10 +12,10 @@ import pytest
 from tests.unit.engine.documents import years
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.observers.delivery import Delivery, closed_slices, rejected_messages
+from vmfstream.engine.observers.delivery import Delivery, InThread, closed_slices, rejected_messages, together
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.queries import DocumentChoice, Reader
 from vmfstream.runfile.writer import RunFile
 
 
@@ -165,3 +165,75 @@ def test_births_bursts_and_ends_of_stories_are_sent(tmp_path: Path) -> None:
     assert [stories[0][1]["topic"], stories[1][1]["topic"] in range(3)] == [None, True]
     assert sorted(stories[0][1]["words"]) == ["earlyone", "earlytwo"]
     assert stories[0][1]["documents"] == 40
+
+
+def test_outputs_are_sent_together_in_the_order_of_epochs(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(name: str, *epochs: int) -> Any:
+        def messages(reader: Reader, after: int, upto: int) -> Any:
+            return ((epoch, [f"{name}{epoch}"] * 2) for epoch in epochs if after < epoch <= upto)
+
+        return messages
+
+    kept: dict[int, list[Any]] = {}
+    assert delivery(run_file, kept, [], together([of("a", 1, 3), of("b", 1, 2, 4)]))(3)
+    assert kept == {3: ["a1", "a1", "b1", "b1", "b2", "b2", "a3", "a3"]}
+    monkeypatch.setattr("vmfstream.engine.observers.delivery.TOGETHER", 3)
+    kept.clear()
+    delivery(run_file, kept, [], together([of("a", 1, 3), of("b", 1, 2, 4)]))(4)
+    assert kept == {1: ["a1", "a1", "b1", "b1"], 3: ["b2", "b2", "a3", "a3"], 4: ["b4", "b4"]}
+
+
+def test_a_thread_delivers_what_is_left_before_it_ends(run_file: Path) -> None:
+    kept: dict[int, list[Any]] = {}
+    boxes: list[Box] = []
+    released: list[bool] = []
+    last = Reader(run_file).newest().epoch
+    send = InThread(delivery(run_file, kept, boxes), lambda: released.append(True))
+    for epoch in range(1, last + 1):
+        send(epoch)
+    send.close()
+    assert [epoch for epoch, _ in closed_slices(Reader(run_file), 0, last)] == list(kept)
+    assert (boxes[0].closed, released) == (True, [True])
+
+
+def test_what_goes_wrong_in_the_thread_ends_the_run(run_file: Path) -> None:
+    def messages(reader: Reader, after: int, upto: int) -> Any:
+        raise RuntimeError("a fault of the program")
+
+    send = InThread(delivery(run_file, {}, [], messages))
+    send(1)
+    with pytest.raises(RuntimeError, match="a fault of the program"):
+        send.close()
+    with pytest.raises(RuntimeError, match="a fault of the program"):
+        send(2)
+
+
+def test_labels_wait_in_the_run_file_until_they_were_sent(tmp_path: Path) -> None:
+    sent = 0
+    path = tmp_path / "run.duckdb"
+    store = RunFile(path, sent=lambda: sent)
+    settings = RunSettings(topics=3, slices="year", threads=1, window=60, epoch_documents=20, documents="all")
+    rows = [*years({2001: 40, 2002: 40}), b"{"]
+    follow(MemorySource(rows, part="news:0"), FieldCodec(), store, settings, labels=True)
+    reader = Reader(path)
+    last = reader.newest().epoch
+    outbox = reader.outbox(0, last)
+    documents = reader.documents(DocumentChoice(reading="filtered"))
+    assert outbox.offset.tolist() == list(range(80))
+    assert set(outbox.part.tolist()) == {"news:0"}
+    for name in ("topic", "story"):
+        assert getattr(outbox, name).tolist() == getattr(documents, name).tolist()
+    named = outbox.topic >= 0
+    assert [bool(words) for words in outbox.words.tolist()] == named.tolist()
+    assert reader.outbox(1, 2).offset.tolist() == list(range(20, 40))
+    sent = last
+    more = [{"id": f"n{i}", "time": 2003, "text": "ship crane"} for i in range(5)]
+    source = MemorySource([*rows, *more], part="news:0")
+    store.close()
+    again = RunFile(path, sent=lambda: sent)
+    follow(source, FieldCodec(), again, settings, labels=True)
+    assert reader.outbox(0, 99).offset.tolist() == list(range(81, 86))
+
+
+def test_without_labels_the_outbox_stays_empty(run_file: Path) -> None:
+    assert not len(Reader(run_file).outbox(0, 99).epoch)

@@ -13,7 +13,7 @@ from vmfstream.bayes.temporal.chain import next_slice_density
 from vmfstream.directional.bessel import inv_bessel_ratio, log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.online import belief as beliefs
-from vmfstream.online.belief import TOLERANCE, Belief, gather, score, score_polynomial
+from vmfstream.online.belief import TOLERANCE, Belief, gather, label, score, score_polynomial
 
 COSINES = np.array([1e-4, 0.01, 0.1, 0.3, 0.5, 0.8, 0.95, 0.999, 0.9999])
 
@@ -160,3 +160,14 @@ def test_rows_without_direction_count_nowhere(monkeypatch: pytest.MonkeyPatch) -
             assert not out.resp[[3, 5]].any()
             assert out.n.sum() == pytest.approx(38.0, abs=1e-4)
         assert score(sparse(x[:0]), b, threads=2)[0].shape == (0,)
+
+
+@pytest.mark.parametrize(("kappa", "low"), [(200.0, 0.0), (20_000.0, -1.0)])
+def test_labels_are_those_of_the_sums(kappa: float, low: float) -> None:
+    """By polynomials, and by Bessel functions where no polynomial suffices."""
+    b, x = belief(60, kappa, np.array([2e3, 1e4, 3e4]), low), texts(slices=1, n=50, d=60)[0]
+    for rows in (x, x.toarray()):
+        found, expected = label(rows, b, threads=1, beta=0.3), gather(rows, b, threads=1, beta=0.3)
+        np.testing.assert_array_equal(found.label, expected.label)
+        np.testing.assert_array_equal(found.loglik, expected.loglik)
+        np.testing.assert_array_equal(found.sure, expected.probability)

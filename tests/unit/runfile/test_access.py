@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -66,6 +67,21 @@ def test_a_writer_in_the_same_process_makes_a_reader_wait(tmp_path: Path) -> Non
     with duckdb.connect(run_file.path), pytest.raises(StoreLocked, match="another connection of this process"):
         reader.newest()
     assert reader.newest().epoch == -1
+
+
+def test_two_threads_of_a_process_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB refuses a file that another thread is just opening."""
+    run_file, refused, connect = RunFile(tmp_path / "run.duckdb"), [True, True], duckdb.connect
+
+    def opening(*given: Any, **how: Any) -> Any:
+        if refused:
+            refused.pop()
+            raise duckdb.BinderException("Binder Error: Unique file handle conflict: Cannot attach")
+        return connect(*given, **how)
+
+    monkeypatch.setattr(duckdb, "connect", opening)
+    assert Reader(run_file.path).newest().epoch == -1
+    assert not refused
 
 
 def test_holds_nothing_between_commits(tmp_path: Path) -> None:

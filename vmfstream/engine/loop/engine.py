@@ -18,7 +18,7 @@ from vmfstream.engine.loop.settings import Epoch as Epoch
 from vmfstream.engine.loop.settings import Observer as Observer
 from vmfstream.engine.loop.settings import Progress as Progress
 from vmfstream.engine.loop.state import EngineState, SliceHook
-from vmfstream.engine.loop.writing import Writer
+from vmfstream.engine.loop.writing import PAUSE_FACTOR, PROMPT_PAUSE_FACTOR, Writer
 from vmfstream.protocols import Live, Model, Source, Store
 from vmfstream.records import (
     Arrays,
@@ -94,7 +94,8 @@ class Engine:
     ) -> None:
         self._source, self._batches, self._namer = source, batches, namer
         self._state = EngineState(encoder, model, settings, hooks, namer)
-        self._writer = Writer(store, in_thread=settings.ahead > 0)
+        pause = PROMPT_PAUSE_FACTOR if settings.labels else PAUSE_FACTOR
+        self._writer = Writer(store, in_thread=settings.ahead > 0, pause_factor=pause)
         self._clock = StageClock()
         self._epoch = self._committed = self._topics = 0
         self.finished = False
@@ -162,6 +163,7 @@ class Engine:
             stories, story_events = (None, []) if state.stories is None else state.stories.take()
             open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
             sampled = state.sampler.take(described.index, state.encoder)
+            rows = DocumentRows.joined(epoch.rows) if epoch.rows else None
         return Commit(
             epoch=EpochReport(
                 epoch=self._epoch,
@@ -187,18 +189,17 @@ class Engine:
             seconds=self._clock.take(),
             stories=stories,
             story_events=story_events,
-            documents=self._documents(epoch.rows),
+            documents=None if rows is None or not state.settings.documents else self._documents(rows),
             documents_per_topic=state.settings.documents_per_topic,
             relabelled=state.take_relabelled(),
             given_names=[] if self._namer is None else self._namer.take(),
+            labels=rows if state.settings.labels else None,
         )
 
-    def _documents(self, rows: Sequence[DocumentRows]) -> DocumentRows | None:
-        """Put the rows of an epoch together, those that stay if not all do."""
-        if not rows:
-            return None
-        joined, most = DocumentRows.joined(rows), self._state.settings.documents_per_topic
-        return joined.newest_per_topic(most) if most else joined
+    def _documents(self, rows: DocumentRows) -> DocumentRows:
+        """Return the rows of an epoch that stay."""
+        most = self._state.settings.documents_per_topic
+        return rows.newest_per_topic(most) if most else rows
 
     def _closed(self, epoch: Epoch) -> tuple[list[SliceReport], list[SmoothedSlice]]:
         """End the slices before the next document, or all at the end of the source."""

@@ -83,6 +83,7 @@ def learn_batch(
     stories: bool = False,
     rows: bool = False,
     text: int = 0,
+    places: bool = False,
 ) -> BatchResult:
     """Count, encode and score a batch.
 
@@ -96,6 +97,7 @@ def learn_batch(
     stories : whether the documents are wanted for stories.
     rows : whether it is wanted what every document got.
     text : characters of the texts that are wanted with it.
+    places : whether it is wanted besides where its message stands in the source.
     """
     with timed("words"):
         counts = encoder.count(documents)
@@ -118,7 +120,7 @@ def learn_batch(
             [*sample],
             most,
             stories=unknown,
-            rows=_rows(documents, None, text) if rows else None,
+            rows=_rows(documents, None, text, places=places) if rows else None,
         )
     with timed("words"):
         x = encoder.encode(counts)
@@ -139,26 +141,25 @@ def learn_batch(
         words=words,
         oov=oov,
         stories=for_stories(scores.topic, np.where(scored, scores.novelty, 0.0)),
-        rows=_rows(documents, scores, text) if rows else None,
+        rows=_rows(documents, scores, text, places=places) if rows else None,
     )
 
 
-def _rows(documents: Documents, scores: Scores | None, text: int) -> DocumentRows:
+def _rows(documents: Documents, scores: Scores | None, text: int, *, places: bool) -> DocumentRows:
     """Return what documents got, without stories and numbers, with so many characters of their texts.
 
-    ``scores`` are None before the model has begun.
+    ``scores`` are None before the model has begun; with ``places`` rows tell where messages stand in the source.
     """
     n = len(documents)
     none, nothing = np.full(n, -1), np.full(n, np.nan, np.float32)
     texts = [one[:text] for one in texts_of(documents)] if text else None
+    rest = none, texts, *((documents.part, documents.offset) if places else (None, None))
     if scores is None:
-        return DocumentRows(documents.id, documents.time, none, nothing, none, nothing, none, nothing, none, texts)
+        return DocumentRows(documents.id, documents.time, none, nothing, none, nothing, none, nothing, *rest)
     scored = scores.topic >= 0
     first, second = (
         np.where(known, np.round(column, 4), np.nan).astype(np.float32)  # fewer digits are compressed well
         for known, column in zip((scored, scores.second >= 0), scores.probability.T, strict=True)
     )
     novelty = np.where(scored, np.round(scores.novelty, 2), np.nan).astype(np.float32)
-    return DocumentRows(
-        documents.id, documents.time, scores.topic, first, none, novelty, scores.second, second, none, texts
-    )
+    return DocumentRows(documents.id, documents.time, scores.topic, first, none, novelty, scores.second, second, *rest)

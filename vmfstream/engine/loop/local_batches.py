@@ -149,8 +149,9 @@ class LocalBatches:
         sampling, novel = state.sampler.wanted, settings.novel_documents
         wanted: dict[str, Any] = {
             "stories": state.stories is not None,
-            "rows": settings.documents,
+            "rows": settings.documents or settings.labels,
             "text": settings.text,
+            "places": settings.labels,
         }
         labels = state.fold(learn_batch(documents, state.encoder, of_batch, keep, sampling, novel, **wanted), epoch)
         if labels is not None and self._in_stories is not None:

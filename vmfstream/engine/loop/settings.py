@@ -31,6 +31,7 @@ class EngineSettings:
     documents : whether the run file keeps what every document got.
     documents_per_topic : most of them that it keeps of each topic and slice, the newest; 0 keeps all.
     text : characters of the texts that it keeps with them; 0 keeps no texts.
+    labels : whether it keeps that, with the place of the document in the source, until it was sent to others.
     ahead : bytes of messages that are read and decoded while earlier ones are learnt, and an epoch is written while the
         next one is learnt; 0 does one thing after the other. The run file is the same.
     """
@@ -53,6 +54,7 @@ class EngineSettings:
     documents: bool = False
     documents_per_topic: int = 0
     text: int = 0
+    labels: bool = False
 
 
 @dataclass(slots=True)

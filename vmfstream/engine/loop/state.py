@@ -131,6 +131,14 @@ class EngineState:
         return _NOT_BEGUN if position.slice is None else self.settings.slices.slice(position.slice)
 
     @property
+    def newest(self) -> Slice:
+        """The slice of the newest documents, or what stands for it before the first one."""
+        position = self.position
+        if position.slice is None:
+            return _NOT_BEGUN
+        return self.settings.slices.slice(position.slice if position.in_slice else position.slice - 1)
+
+    @property
     def room(self) -> int:
         """Documents of the open slice that may still be kept; before the model has begun, until it begins."""
         kept = len(self.buffer) if self.model.begun else self.buffer.documents
@@ -287,7 +295,7 @@ class EngineState:
         self.sampler.restore(open_part, slice_part)
         self.novel.restore(open_part)
         if self.stories is not None:
-            self.stories.restore({k.removeprefix(_STORIES): a for k, a in open_part.items() if k.startswith(_STORIES)})
+            self.stories.restore(stored_stories(open_part))
         if self.names is not None:
             self.names.restore({k.removeprefix(_NAMES): a for k, a in slice_part.items() if k.startswith(_NAMES)})
         self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
@@ -309,6 +317,17 @@ class EngineState:
         fresh = range(self._announced, self.model.next_id)
         self._announced = self.model.next_id
         return [Event("started", topic) for topic in fresh if topic not in named]
+
+
+def stored_position(open_part: Arrays) -> tuple[int | None, int]:
+    """Return the slice of the newest documents, None before any, and how many came, as `EngineState.arrays` told."""
+    index, in_slice, _, documents, _ = (int(v) for v in open_part["engine.counters"])
+    return (None if index == _NO_SLICE else index if in_slice else index - 1), documents
+
+
+def stored_stories(open_part: Arrays) -> Arrays:
+    """Return what `StoryLevel.arrays` returned, from what `EngineState.arrays` returned first."""
+    return {name.removeprefix(_STORIES): array for name, array in open_part.items() if name.startswith(_STORIES)}
 
 
 def restore_model(encoder: Encoder, model: Model, open_part: Arrays, slice_part: Arrays) -> DocumentBuffer:

@@ -20,6 +20,9 @@ MAX_PAUSE = 2.0
 PAUSE_FACTOR = 10
 """The pause is so many times the duration of a transaction, up to `MAX_PAUSE`: writing takes a tenth of a thread."""
 
+PROMPT_PAUSE_FACTOR = 2
+"""The same where labels wait for transactions."""
+
 MAX_EPOCHS = 16
 """Epochs that may wait while a transaction goes on."""
 
@@ -51,10 +54,12 @@ class Writer:
     store : Store
     in_thread : bool
         Commit in a thread, one transaction at a time; else each epoch at once.
+    pause_factor : float
+        See `PAUSE_FACTOR`.
     """
 
-    def __init__(self, store: Store, *, in_thread: bool) -> None:
-        self._store, self._in_thread = store, in_thread
+    def __init__(self, store: Store, *, in_thread: bool, pause_factor: float = PAUSE_FACTOR) -> None:
+        self._store, self._in_thread, self._pause_factor = store, in_thread, pause_factor
         self._pool: Executor = _CallingThread()
         self._waiting: list[Task] = []
         self._open: tuple[Sequence[Task], Future[float]] | None = None
@@ -106,7 +111,7 @@ class Writer:
         """Write, and return when the next transaction may begin."""
         began = time.monotonic()
         self._store.commit(*(task.commit for task in tasks))
-        return began + min(MAX_PAUSE, PAUSE_FACTOR * (time.monotonic() - began))
+        return began + min(MAX_PAUSE, self._pause_factor * (time.monotonic() - began))
 
     def _wait(self, stop: Callable[[], bool], *, wait: bool = True) -> None:
         """Wait for the transaction that goes on, or see whether it is done."""

@@ -5,12 +5,16 @@ Everything is read from the run file, so that what a crash kept from being sent 
 
 from __future__ import annotations
 
+import heapq
 import json
 import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from operator import itemgetter, length_hint
 from pathlib import Path
+from threading import Condition, Thread
 from typing import Any, Protocol
 
 from vmfstream.errors import VmfstreamError
@@ -52,13 +56,21 @@ class Delivery:
         Opens the sender for the run of a given name.
     rest : float
         Seconds after a failure in which nothing is tried again, so that reading goes on meanwhile.
+    sent : callable, optional
+        Called with the number of every epoch whose messages were sent.
     """
 
     def __init__(
-        self, path: Path, messages: EpochMessages, opened: Callable[[str], Sender], rest: float = 30.0
+        self,
+        path: Path,
+        messages: EpochMessages,
+        opened: Callable[[str], Sender],
+        rest: float = 30.0,
+        sent: Callable[[int], None] = lambda epoch: None,
     ) -> None:
-        self._path, self._messages, self._opened, self._rest = path, messages, opened, rest
+        self._path, self._messages, self._opened, self._rest, self._sent = path, messages, opened, rest, sent
         self._failed = float("-inf")
+        self._reader: Reader | None = None
         self._sender: Sender | None = None
         self._done = 0
 
@@ -69,14 +81,15 @@ class Delivery:
         if time.monotonic() - self._failed < self._rest:
             return False
         try:
-            reader = Reader(self._path)
+            reader = self._reader = self._reader or Reader(self._path)
             if self._sender is None:
                 self._sender = self._opened(reader.run_name())
                 self._done = self._sender.delivered()
             for number, messages in self._messages(reader, self._done, epoch):
-                sent = self._sender.send(number, messages)
-                log.info("epoch %d: %d messages sent", number, sent)
+                count = self._sender.send(number, messages)
+                log.info("epoch %d: %d messages sent", number, count)
                 self._done = number
+                self._sent(number)
             self._done = epoch
         except VmfstreamError as error:
             log.warning("%s; epochs after %d are sent later", error, self._done)
@@ -90,6 +103,91 @@ class Delivery:
         if self._sender is not None:
             self._sender.close()
             self._sender = None
+
+
+class InThread:
+    """Delivers in a thread of its own, so that reading goes on meanwhile; the newest epoch stands for all before.
+
+    Parameters
+    ----------
+    delivery : Delivery
+    released : callable, called when nothing more is delivered.
+    """
+
+    def __init__(self, delivery: Delivery, released: Callable[[], None] = lambda: None) -> None:
+        self._delivery, self._released = delivery, released
+        self._changed = Condition()
+        self._newest, self._done, self._closing = 0, 0, False
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._work, name="vmfstream-delivery", daemon=True)
+        self._thread.start()
+
+    def __call__(self, epoch: int) -> None:
+        """Have sent what was committed up to this epoch; raise what went wrong in the thread."""
+        with self._changed:
+            self._newest = max(self._newest, epoch)
+            self._changed.notify()
+            if self._error is not None:
+                raise self._error
+
+    def close(self) -> None:
+        """Send what is left, once, and release the sender."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+        self._delivery.close()
+        self._released()
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        try:
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closing or self._newest > self._done)
+                    newest, closing = self._newest, self._closing
+                if newest > self._done and self._delivery(newest):
+                    self._done = newest
+                elif newest > self._done and not closing:
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._closing, _RETRY)
+                if closing:
+                    return
+        except BaseException as error:
+            self._error = error
+
+
+_RETRY = 1.0  # seconds between two looks whether a failed delivery may be tried again
+
+
+def together(outputs: Sequence[EpochMessages]) -> EpochMessages:
+    """Return the messages of several outputs, in the order of epochs.
+
+    Epochs are put together under the number of the last of them: those that were committed together, and others, up to
+    `TOGETHER` messages. A transaction of the broker takes about as long for a thousand messages as for one.
+    """
+
+    def messages(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
+        merged = heapq.merge(*(output(reader, after, upto) for output in outputs), key=itemgetter(0))
+        gathered: list[Iterable[Any]] = []
+        last = count = 0
+        for epoch, some in groupby(merged, key=itemgetter(0)):
+            if count >= TOGETHER:
+                yield last, chain.from_iterable(gathered)
+                gathered, count = [], 0
+            of_epoch = [messages for _, messages in some]
+            gathered += of_epoch
+            count += sum(length_hint(messages, 1) for messages in of_epoch)
+            last = epoch
+        if gathered:
+            yield last, chain.from_iterable(gathered)
+
+    return messages
+
+
+TOGETHER = 5_000
+"""Messages beyond which no further epoch is put into a transaction of the broker."""
 
 
 def closed_slices(reader: Reader, after: int, upto: int) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vmfstream.engine.loop.settings import Progress
+from vmfstream.engine.observers.latency import Latency
 from vmfstream.errors import InputError
 
 
@@ -19,6 +20,8 @@ class Exposition:
         0 takes a free one, which the attribute ``port`` names.
     address : str
         Address of this machine to listen on; ``0.0.0.0`` serves other machines too.
+    latency : Latency, optional
+        Of the labels that are sent.
 
     Raises
     ------
@@ -26,10 +29,11 @@ class Exposition:
         If the address or port cannot be listened on.
     """
 
-    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
+    def __init__(self, port: int, address: str = "127.0.0.1", latency: Latency | None = None) -> None:
         from prometheus_client import CollectorRegistry, start_http_server
 
         self._now: Progress | None = None
+        self._latency = latency
         registry = CollectorRegistry()
         registry.register(self)
         try:
@@ -62,6 +66,20 @@ class Exposition:
             )
         if now.lag is not None:
             yield GaugeMetricFamily("vmfstream_lag", "Messages that wait in the source.", now.lag)
+
+        latency = self._latency
+        if latency is None:
+            return
+        yield CounterMetricFamily("vmfstream_labels", "Labels sent since the start.", latency.sent)
+        if latency.timed:
+            seconds = GaugeMetricFamily(
+                "vmfstream_label_latency_seconds",
+                "From messages of since the start to their labels.",
+                labels=["quantile"],
+            )
+            for share in (0.5, 0.99):
+                seconds.add_metric([str(share)], latency.quantile(share))
+            yield seconds
 
     def close(self) -> None:
         """Stop the server."""

@@ -82,6 +82,7 @@ class SliceTask:
     stories : whether the documents themselves are to be returned, for the stories, which the driver follows.
     rows : whether it is to be returned what every document got.
     text : characters of their texts that are returned too.
+    places : whether it is to be returned too where their messages stand.
     """
 
     slicing: Slicing
@@ -93,6 +94,7 @@ class SliceTask:
     stories: bool = False
     rows: bool = False
     text: int = 0
+    places: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +169,7 @@ def learn_block(
             )
         documents, refused = separated(one.documents, decided.decision, task.slicing, task.slice)
         rejected += refused
-        wanted: dict[str, Any] = {"stories": task.stories, "rows": task.rows, "text": task.text}
+        wanted: dict[str, Any] = {"stories": task.stories, "rows": task.rows, "text": task.text, "places": task.places}
         results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, **wanted))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])

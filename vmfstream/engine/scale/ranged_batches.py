@@ -238,8 +238,9 @@ class RangedBatches:
             prediction=_distributed(state.model).prediction() if state.model.begun else None,
             novel=self._settings.novel_documents,
             stories=state.stories is not None,
-            rows=self._settings.documents,
+            rows=self._settings.documents or self._settings.labels,
             text=self._settings.text,
+            places=self._settings.labels,
         )
 
     def _admitted(self, seen: Sequence[RangeSummary], state: EngineState, epoch: Epoch) -> list[RangeDecision]:

@@ -130,6 +130,21 @@ _LABELS = {"smoothed_topic": "later.topic", "topic": "document.topic", "text": "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OutboxFrame:
+    """What documents got and was not known to be sent when the last epoch was written, in the order of learning."""
+
+    epoch: Ints
+    part: Texts
+    offset: Ints
+    topic: Ints
+    probability: Floats
+    story: Ints
+    novelty: Floats
+    words: Texts
+    """The strongest words of the topic by then, joined by blanks; None without a topic."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RepresentativeFrame:
     """Documents most representative of a topic, by slice, topic and rank (from 1)."""
 
@@ -287,6 +302,18 @@ class Documents(RunFileQueries):
         later = "union select topic from document_smoothed" if kind == "topic" else ""
         query = f"select distinct {kind} from (select {kind} from document {later}) where {kind} >= 0 order by 1"
         return unmasked(self._columns(query, ())[0])
+
+    def outbox(self, after: int, upto: int) -> OutboxFrame:
+        """Return what documents of epochs behind ``after``, and not behind ``upto``, got."""
+        query = """
+            select o.epoch, part, source_offset, topic, probability, story, novelty, words
+            from (select rowid as place, * from outbox where epoch > $1 and epoch <= $2) o
+            left join (
+                select epoch, topic, string_agg(word, ' ' order by rank) as words from word
+                where epoch > $1 and epoch <= $2 group by epoch, topic
+            ) using (epoch, topic)
+            order by o.epoch, place"""
+        return OutboxFrame(*map(unmasked, self._columns(query, [after, upto])))
 
     def representative(self, topic: int | None = None) -> RepresentativeFrame:
         """Return the most representative documents, of all topics or of one."""

@@ -224,6 +224,11 @@ class Topics(RunFileQueries):
         )
         return self._frame(WordFrame, query, [top, topic])
 
+    def words_of_slice(self, reading: Reading, index: int) -> WordFrame:
+        """Return the words of the topics of one closed slice, ``index``, in a ``reading``."""
+        query = f"from {_table(reading)}_word where slice = $1 order by topic, rank"
+        return self._frame(WordFrame, query, [index])
+
     def word_codes(self, reading: Reading, top: int = 60) -> WordCodes:
         """Return at most ``top`` words of every topic and closed slice as codes, which is faster than as texts."""
         table = f"{_table(reading)}_word"

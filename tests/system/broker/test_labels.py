@@ -1,0 +1,204 @@
+"""Every message that was counted is sent on with its label, once, whatever breaks."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.broker.cluster import Broker, free_ports
+from tests.system.broker.conftest import Start, Topic, Topics, ended
+from tests.system.broker.test_commands import grown, metrics
+from tests.system.broker.trackers import ask, counts, documents, rows_of
+from tests.waiting import wait_for
+from vmfstream.connectors.kafka.options import ClientOptions, parse_address
+from vmfstream.connectors.kafka.publisher import KafkaPublisher, OutgoingMessage
+
+pytestmark = pytest.mark.broker
+
+KEPT = ("--slices", 600, "-k", 3, "--epoch-size", 200, "--window", 300, "--linger", 0.3, "--documents", "all")
+
+
+def about(message: Any) -> dict[str, str]:
+    return {name: value.decode() for name, value in message.headers}
+
+
+def place(message: Any) -> tuple[str, int]:
+    said = about(message)
+    return said["vmfstream.part"], int(said["vmfstream.offset"])
+
+
+def mixed(count: int) -> list[Any]:
+    """Documents of which every tenth is none."""
+    return [b"bad %d" % i if i % 10 == 7 else row for i, row in enumerate(documents(count))]
+
+
+def check(topic: Topic, labels: Topic, dead: Topic, run_file: Path) -> None:
+    """Every message of the topic is in one of the two others, once; labels are those of the run file."""
+    originals = {(f"{one.topic}:{one.partition}", one.offset): one for one in topic.read()}
+    sent, letters = labels.read(), dead.read()
+    places = [place(message) for message in (*sent, *letters)]
+    assert sorted(places) == sorted(originals)
+    columns = "id, topic, round(probability::double, 4), story, round(novelty::double, 4)"
+    kept = {row[0]: row[1:] for row in ask(run_file, f"select {columns} from document")}
+    assert len(sent) == len(kept)
+    for message in sent:
+        original, said = originals[place(message)], about(message)
+        assert (message.key, message.value) == (original.key, original.value)
+        assert said["mine"] == "1"
+        topic_id, probability, story, novelty = kept[json.loads(message.value)["id"]]
+        assert said.get("vmfstream.topic", "-1") == str(topic_id)
+        assert ("vmfstream.name" in said) == (topic_id >= 0)
+        assert said.get("vmfstream.story", "-1") == str(story)
+        if topic_id >= 0:
+            assert float(said["vmfstream.probability"]) == pytest.approx(probability, abs=2e-4)
+            assert float(said["vmfstream.novelty"]) == pytest.approx(novelty, abs=2e-4)
+
+
+def test_labels_and_dead_letters_are_sent_once_whatever_is_killed(
+    topics: Topics,
+    start: Start,
+    tmp_path: Path,
+) -> None:
+    topic, labels, dead, run_file = topics(2), topics(3), topics(1), tmp_path / "run.duckdb"
+    topic.fill(mixed(4000), key=b"k", headers=[("mine", b"1")])
+    way = ("run", topic.url, *KEPT, "--out", run_file, "--labels", labels.url, "--dead-letters", dead.url)
+    for kill in range(4):
+        one = start(*way)
+        before = counts(run_file)[0]
+        wait_for(lambda: counts(run_file), partial(grown, before), one)
+        time.sleep(0.2 * kill)
+        one.kill()
+        one.communicate()
+    one = start(*way)
+    wait_for(lambda: (*counts(run_file), len(labels.read()), len(dead.read())), lambda s: s[2:] == (3600, 400), one)
+    code, out, err, _ = ended(one, signal.SIGTERM)
+    assert code == 0, err
+    assert re.search(r"^labels: [\d,]+ sent", out, re.MULTILINE)
+    check(topic, labels, dead, run_file)
+    assert rows_of(run_file, "outbox") < 4000
+
+
+def test_labels_are_sent_once_though_the_broker_dies(
+    broker: Broker,
+    topics: Topics,
+    start: Start,
+    tmp_path: Path,
+) -> None:
+    topic, labels, dead, run_file = topics(2), topics(1), topics(1), tmp_path / "run.duckdb"
+    rows = mixed(4000)
+    way = ("run", topic.url, *KEPT, "--out", run_file, "--labels", labels.url, "--dead-letters", dead.url)
+    topic.fill(rows[:2000], key=b"k", headers=[("mine", b"1")])
+    one = start(*way)
+    wait_for(lambda: rows_of(run_file, "epoch"), lambda epochs: epochs >= 2, one)
+    broker.kill()
+    broker.start()
+    topic.fill(rows[2000:], key=b"k", headers=[("mine", b"1")])
+    wait_for(lambda: counts(run_file), lambda seen: sum(seen) == 4000, one)
+    assert ended(one, signal.SIGTERM)[0] == 0
+    one = start(*way)  # it sends what could not be sent yet
+    wait_for(lambda: run_file.with_name("run.duckdb.lock").exists(), bool, one)  # before, a signal would end it at once
+    wait_for(lambda: (len(labels.read()), len(dead.read())), lambda seen: seen == (3600, 400), one)
+    assert ended(one, signal.SIGTERM)[0] == 0
+    check(topic, labels, dead, run_file)
+
+
+class Broken(Exception):
+    """What goes wrong in the middle of a transaction."""
+
+
+def test_a_transaction_that_breaks_is_as_if_it_had_not_begun(broker: Broker, topics: Topics) -> None:
+    one, other = topics(1), topics(1)
+
+    def messages(epoch: int, until: int = 4) -> Iterator[OutgoingMessage]:
+        for i in range(4):
+            if i == until:
+                raise Broken
+            yield OutgoingMessage(None, b"%d %d" % (epoch, i), topic=(one.name, other.name)[i % 2])
+
+    def publisher(*names: str) -> KafkaPublisher:
+        address = parse_address(f"kafka://{broker.address}/{','.join(names)}")
+        return KafkaPublisher(address, ClientOptions(), f"run-{one.name}")
+
+    first = publisher(one.name)  # it has sent more than the other
+    first.send(1, [OutgoingMessage(None, b"1 0", topic=one.name), OutgoingMessage(None, b"1 2", topic=one.name)])
+    first.close()
+    both = publisher(one.name, other.name)
+    assert both.delivered() == 0
+    assert both.send(1, messages(1)) == 2
+    with pytest.raises(Broken):
+        both.send(2, messages(2, until=3))
+    both = publisher(one.name, other.name)
+    assert both.delivered() == 1
+    assert both.send(2, messages(2)) == 4
+    both.close()
+    assert publisher(one.name, other.name).delivered() == 2
+    assert [message.value for message in one.read()] == [b"1 0", b"1 2", b"2 0", b"2 2"]
+    assert [message.value for message in other.read()] == [b"1 1", b"1 3", b"2 1", b"2 3"]
+
+
+def test_labels_of_workers_as_json(topics: Topics, start: Start, tmp_path: Path) -> None:
+    topic, labels, run_file = topics(2), topics(1), tmp_path / "run.duckdb"
+    topic.fill(documents(1200), key=b"k", headers=[("mine", b"1")])
+    (port,) = free_ports(1)
+    way = (*KEPT, "--labels", labels.url, "--label-format", "json", "--workers", 2, "--metrics-port", port)
+    one = start("run", topic.url, *way, "--out", run_file)
+    wait_for(lambda: len(labels.read()), lambda sent: sent == 1200, one)
+    wait_for(lambda: "vmfstream_labels_total 1200.0" in metrics(port), bool, one)
+    assert ended(one, signal.SIGTERM)[0] == 0
+    bodies = [json.loads(message.value) for message in labels.read()]
+    assert {(one["part"], one["offset"]) for one in bodies} == {
+        (f"{one.topic}:{one.partition}", one.offset) for one in topic.read()
+    }
+    kept = sorted((topic, story) for topic, story in ask(run_file, "select topic, story from document"))
+    assert sorted((-1 if one["topic"] is None else one["topic"], one["story"]) for one in bodies) == kept
+    assert {message.key for message in labels.read()} == {b"k"}
+    assert {about(message)["mine"] for message in labels.read()} == {"1"}
+
+
+def test_new_messages_are_labelled_within_seconds(topics: Topics, start: Start, tmp_path: Path) -> None:
+    topic, labels, run_file = topics(1), topics(1), tmp_path / "run.duckdb"
+    rows = documents(900)
+    topic.fill(rows[:600])
+    one = start("run", topic.url, *KEPT, "--labels", labels.url, "--out", run_file)
+    wait_for(lambda: len(labels.read()), lambda sent: sent == 600, one)
+    topic.fill(rows[600:])
+    wait_for(lambda: len(labels.read()), lambda sent: sent == 900, one)
+    code, out, _, _ = ended(one, signal.SIGTERM)
+    assert code == 0
+    assert re.search(
+        r"^labels: 900 sent; from a message to its label [\d.]+ s \(median\), [\d.]+ s \(99 %\)$", out, re.M
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "says"),
+    [
+        ("topic", ("--labels", "topic"), "is read as the source; labels need a topic of their own"),
+        ("topic", ("--labels", "nowhere"), "there is no topic nowhere"),
+        ("topic", ("--labels", "labels", "--label-format", "xml"), "--label-format: expected headers or json"),
+        ("file", ("--labels", "labels"), "--labels needs a Kafka topic as source"),
+    ],
+)
+def test_what_cannot_be_sent(
+    broker: Broker,
+    topics: Topics,
+    start: Start,
+    tmp_path: Path,
+    source: str,
+    given: tuple[str, ...],
+    says: str,
+) -> None:
+    topic, labels, file = topics(1), topics(1), tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(documents(1)[0]) + "\n")
+    urls = {"topic": topic.url, "labels": labels.url, "nowhere": f"kafka://{broker.address}/nowhere", "file": file}
+    code, _, err, _ = ended(start("run", urls[source], *(urls.get(word, word) for word in given)))
+    assert code == 1
+    assert says in err

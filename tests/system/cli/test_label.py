@@ -1,0 +1,130 @@
+"""Commands that label documents without learning from them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.system.cli.given import COMMAND, SUBJECTS, Run, lines, write
+
+
+def rows(out: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    """Return documents of the three subjects, without times; one has no known word."""
+    texts = [*SUBJECTS, "nothing that was there before"]
+    return write(tmp_path / "new.jsonl", [{"id": f"n{i}", "text": text} for i, text in enumerate(texts)])
+
+
+def test_documents_are_labelled_and_the_run_file_stays(run: Run, run_file: Path, new: Path) -> None:
+    before = run_file.read_bytes()
+    code, out, err = run("label", run_file, new, "--format", "jsonl")
+    assert (code, err) == (0, "labelled: 4 documents, 0 rejected\n")
+    found = rows(out)
+    assert list(found[0]) == ["id", "topic", "name", "probability", "story", "novelty"]
+    assert {row["topic"] for row in found[:3]} == {0, 1, 2}
+    for row, subject in zip(found, SUBJECTS, strict=False):
+        assert set(str(row["name"]).split()) <= set(subject.split())
+        assert 0.5 < float(str(row["probability"])) <= 1.0
+        assert row["story"] is not None
+    assert found[3] == {"id": "n3"} | dict.fromkeys(["topic", "name", "probability", "story", "novelty"])
+    assert run_file.read_bytes() == before
+    code, table, _ = run("label", run_file, new, "--format", "table", "--limit", 2)
+    assert code == 0
+    assert [line.split()[0] for line in table.splitlines()] == ["id", "n0", "n1"]
+    code, text, _ = run("label", run_file, new)
+    assert [row["topic"] for row in csv.DictReader(io.StringIO(text))] == [
+        "" if row["topic"] is None else str(row["topic"]) for row in found
+    ]
+
+
+def test_an_earlier_slice_has_no_stories(run: Run, run_file: Path, new: Path) -> None:
+    now = rows(run("label", run_file, new, "--format", "jsonl")[1])
+    code, out, err = run("label", run_file, new, "--at", "2002", "--format", "jsonl")
+    assert code == 0
+    assert "no stories: they are known for now only" in err
+    assert [row["topic"] for row in rows(out)] == [row["topic"] for row in now]
+    assert [row["story"] for row in rows(out)] == [None] * 4
+    code, _, err = run("label", run_file, new, "--at", "1999")
+    assert code == 1
+    assert "there is no closed slice '1999' with topics; there are: from 2001 to 2004" in err
+
+
+def test_what_run_rejects_is_rejected_and_told(run: Run, run_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    bad = ['{"id": "\\u001b[31m', '{"id": "x", "text": ""}', '{"id": "y", "time": "soon", "text": "ship"}', "[1]"]
+    good = [json.dumps(row) for row in lines(20)]
+    path.write_text("\n".join([*good, *bad, *good[:1]]) + "\n", encoding="utf-8")
+    code, out, err = run("label", run_file, path)
+    assert code == 3
+    assert len(out.splitlines()) == 22  # a repeated document is labelled again
+    assert len(re.findall(r"^rejected: bad\.jsonl at \d+: ", err, re.MULTILINE)) == 4
+    assert "labelled: 21 documents, 4 rejected" in err
+    assert "16.0% of the messages were rejected, more than --max-rejected 0.1" in err
+    assert "\x1b" not in err.replace("\x1b[31mvmf", "").replace("\x1b[0m", "")
+    told = run("run", path, *COMMAND, "--out", tmp_path / "other.duckdb")[1]
+    reasons = re.findall(r"^rejected: 1 x (.*)", told, re.MULTILINE)
+    assert reasons
+    assert not [one for one in reasons if one not in err and "was read before" not in one and "no time" not in one]
+    assert run("label", run_file, path, "--max-rejected", 0.5)[0] == 0
+
+
+def test_many_rejected_documents_are_counted_by_reason(run: Run, run_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    rejected: list[dict[str, object]] = [{"id": str(i), "text": "" if i % 2 else 7} for i in range(60)]
+    write(path, [*lines(3), *rejected])
+    code, _, err = run("label", run_file, path)
+    assert code == 3
+    assert err.count("rejected: bad.jsonl at") == 20
+    assert "rejected: 30 x text is empty" in err
+
+
+def test_standard_input_is_labelled_as_it_comes(
+    run: Run, run_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "pipe.jsonl", [{"text": text} for text in SUBJECTS])
+    descriptor = os.open(path, os.O_RDONLY)
+    monkeypatch.setattr("vmfstream.connectors.stdin._stdin", lambda: descriptor)
+    code, out, err = run("label", run_file, "-", "--format", "jsonl")
+    os.close(descriptor)
+    assert (code, err) == (0, "labelled: 3 documents, 0 rejected\n")
+    assert [row["id"] for row in rows(out)] == ["stdin:0", "stdin:1", "stdin:2"]
+
+
+@pytest.mark.parametrize("name", ["model.zip", "model"])
+def test_a_frozen_model_labels_as_its_run_file(run: Run, run_file: Path, new: Path, tmp_path: Path, name: str) -> None:
+    code, out, _ = run("freeze", run_file, "--out", tmp_path / name)
+    assert code == 0
+    assert re.search(r"^model: \S+ \(\d+\.\d MB, 3 topics, slice 2004\)$", out, re.MULTILINE)
+    expected = run("label", run_file, new)[1]
+    run_file.unlink()
+    assert run("label", tmp_path / name, new)[1] == expected
+    for given, says in (
+        (("label", tmp_path / name, new, "--at", "2002"), "holds one moment"),
+        (("freeze", tmp_path / name, "--out", tmp_path / "again.zip"), "is no run file"),
+    ):
+        code, _, err = run(*given)
+        assert code == 1
+        assert says in err
+
+
+def test_wrong_arguments_are_told(run: Run, run_file: Path, new: Path, tmp_path: Path) -> None:
+    for given, says in (
+        ((run_file, new, "--format", "xml"), "--format: expected table, csv or jsonl, got 'xml'"),
+        ((tmp_path / "none.duckdb", new), "there is no run file"),
+        ((new, new), "is not a DuckDB file"),
+        ((run_file, tmp_path / "none.jsonl"), "none.jsonl"),
+        ((run_file, new, "--vector", "v"), "labels texts"),
+    ):
+        code, _, err = run("label", *given)
+        assert code == 1
+        assert says in err

@@ -1,0 +1,141 @@
+"""The labels of documents as messages for Kafka, one for each document that was counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from vmfstream.engine.observers.latency import Latency
+from vmfstream.text.top_words import topic_name
+
+if TYPE_CHECKING:
+    from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+    from vmfstream.connectors.kafka.publisher import MessageReader
+    from vmfstream.connectors.kafka.recent import RecentRecords
+    from vmfstream.runfile.queries import Reader
+
+FORMATS = ("headers", "json")
+"""Where a label stands: in headers beside the original value, or as a JSON object instead of it."""
+
+Label = dict[str, Any]
+
+
+class LabelMessages:
+    """Makes messages of the labels that a run file has not sent; see `vmfstream.engine.observers.delivery`.
+
+    The run file has the places of messages only. The messages themselves are taken from those that were just read, or
+    read again from where they came.
+
+    Parameters
+    ----------
+    source, options : where the messages came from.
+    topic : name of the topic that labels are sent to.
+    format : one of `FORMATS`.
+    latency : counts the seconds from messages, of after this was made, to their labels.
+    recent : messages that were just read, None if others read them.
+    """
+
+    def __init__(
+        self,
+        source: TopicAddress,
+        options: ClientOptions,
+        topic: str,
+        format: str,
+        latency: Latency,
+        recent: RecentRecords | None = None,
+    ) -> None:
+        self._source, self._options, self._topic, self._format = source, options, topic, format
+        self._latency, self._recent, self._began = latency, recent, time.time()
+        self._reader: MessageReader | None = None
+        self._written: list[int] = []
+
+    def __call__(self, reader: Reader, after: int, upto: int) -> Iterator[tuple[int, Iterable[Any]]]:
+        """Yield the messages of every epoch after the first number, up to the second, by epoch."""
+        self._written = []  # of what could not be sent
+        found = reader.outbox(after, upto)
+        if not len(found.epoch):
+            return
+        names = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
+        columns = (found.part, found.offset, found.topic, found.probability, found.story, found.novelty, found.words)
+        epochs, firsts = np.unique(found.epoch, return_index=True)
+        for epoch, low, high in zip(epochs.tolist(), firsts, [*firsts[1:], len(found.epoch)], strict=True):
+            labels: dict[str, dict[int, Label]] = {}
+            rows = zip(*(column[low:high].tolist() for column in columns), strict=True)
+            for part, offset, topic, probability, story, novelty, words in rows:
+                labels.setdefault(part, {})[offset] = {
+                    "topic": topic if topic >= 0 else None,
+                    "name": names.get(words),
+                    "probability": round(probability, 4) if topic >= 0 else None,
+                    "story": story if story >= 0 else None,
+                    "novelty": round(novelty, 4) if topic >= 0 else None,
+                }
+            yield epoch, _LabelsOfEpoch(self, labels)
+
+    def sent(self, epoch: int) -> None:
+        """Note that the messages up to an epoch were sent and committed."""
+        written = np.array(self._written, np.float64) / 1e3
+        self._written = []
+        self._latency.sent += len(written)
+        self._latency.add(np.maximum(time.time() - written[written >= self._began], 0.0))
+        self._latency.epoch = max(self._latency.epoch, epoch)
+
+    def close(self) -> None:
+        """Close the connection to the source, which the next messages open again."""
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+    def made(self, labels: dict[str, dict[int, Label]]) -> Iterator[Any]:
+        """Yield the messages of some ``labels``, by part and offset."""
+        from vmfstream.connectors.kafka.publisher import OutgoingMessage
+
+        for part, offset, record in self._records(labels):
+            about = labels[part][offset]
+            headers = [] if record is None else list(record.headers)
+            if self._format == "json":
+                place = {"part": part, "offset": offset}
+                body: bytes | None = orjson.dumps(about | place | ({"gone": True} if record is None else {}))
+            else:
+                body = None if record is None else record.value
+                headers += _headers(about, part, offset, gone=record is None)
+            self._written.append(-1 if record is None else record.timestamp)
+            yield OutgoingMessage(None if record is None else record.key, body, headers, self._topic)
+
+    def _records(self, labels: dict[str, dict[int, Label]]) -> Iterator[tuple[str, int, Any | None]]:
+        from vmfstream.connectors.kafka.publisher import MessageReader
+
+        missing: dict[str, list[int]] = {}
+        for part, of_part in labels.items():
+            offsets = sorted(of_part)
+            known = {} if self._recent is None else self._recent.take(part, offsets)
+            yield from ((part, offset, record) for offset, record in known.items())
+            if len(known) < len(offsets):
+                missing[part] = [offset for offset in offsets if offset not in known]
+        if missing:
+            if self._reader is None:
+                self._reader = MessageReader(self._source, self._options)
+            yield from self._reader.read_all(missing)
+
+
+class _LabelsOfEpoch:
+    """The messages of an epoch, made when they are asked for."""
+
+    def __init__(self, maker: LabelMessages, labels: dict[str, dict[int, Label]]) -> None:
+        self._maker, self._labels = maker, labels
+
+    def __length_hint__(self) -> int:
+        return sum(map(len, self._labels.values()))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._maker.made(self._labels)
+
+
+def _headers(about: Label, part: str, offset: int, *, gone: bool) -> list[tuple[str, bytes]]:
+    """Return what a label says as headers; what a document has not got has none."""
+    given = [(f"vmfstream.{name}", str(value).encode()) for name, value in about.items() if value is not None]
+    given += [("vmfstream.part", part.encode()), ("vmfstream.offset", b"%d" % offset)]
+    return [*given, ("vmfstream.gone", b"true")] if gone else given

@@ -1,0 +1,297 @@
+"""`FrozenModel`: texts in; topic, probability, story and novelty out. Nothing is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from vmfstream.directional.kernels import padded, zeros
+from vmfstream.engine.run import RunSettings
+from vmfstream.errors import InputError
+from vmfstream.frozen.parts import ModelParts
+from vmfstream.online.belief import Belief, label, lowest_cosine, score_polynomial
+from vmfstream.online.births import new_topic_log_density
+from vmfstream.records import Arrays, Documents
+from vmfstream.stories.mixture import SequentialMixture
+from vmfstream.stories.settings import StorySettings
+from vmfstream.stories.weights import RunningTfidf
+from vmfstream.text.counts import Counts
+from vmfstream.text.encoders import WordCounting
+
+_BATCH = 5_000  # documents that are labelled at once, which bounds memory
+_NEW_WORDS = 2**17  # unknown words after which the vocabulary is read anew, which bounds memory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """What N documents got; columns.
+
+    ``topic`` and ``story`` are -1 for none, ``probability`` and ``novelty`` NaN without a topic. ``name`` is that of
+    the topic, None without one.
+    """
+
+    topic: NDArray[np.int64]
+    name: NDArray[np.object_]
+    probability: NDArray[np.float32]
+    story: NDArray[np.int64]
+    novelty: NDArray[np.float32]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns by name."""
+        return {
+            "topic": self.topic,
+            "name": self.name,
+            "probability": self.probability,
+            "story": self.story,
+            "novelty": self.novelty,
+        }
+
+
+class FrozenModel:
+    """What a run knows at one moment: its topics and living stories, which texts are labelled by.
+
+    Made by `load`, of a run file or of a model that ``vmfstream freeze`` or `save` has written, and by
+    `vmfstream.TopicTracker.freeze`. It learns nothing and never changes.
+
+    Parameters
+    ----------
+    parts : ModelParts
+        Of `vmfstream.frozen.parts` or `vmfstream.frozen.storage`, which have checked them.
+
+    Examples
+    --------
+    >>> from vmfstream import TopicTracker
+    >>> tracker = TopicTracker(topics=2, slices="year")
+    >>> texts = ["cat fur paw", "ship sea harbour"] * 20
+    >>> _ = tracker.learn(texts, 2001).learn(texts, 2002)
+    >>> labels = tracker.freeze().label(["the ship left the harbour", "a cat", "nothing known"])
+    >>> labels["name"].tolist(), labels["topic"].tolist(), labels["story"].tolist()
+    (['ship sea harbour', 'cat fur paw', None], [1, 0, -1], [1, 0, -1])
+    """
+
+    def __init__(self, parts: ModelParts) -> None:
+        self._parts = parts
+        arrays = parts.arrays
+        self._settings = RunSettings.from_text(parts.about["settings"])
+        self._encoder = self._settings.encoder()
+        self._stored = _part(arrays, "encoder.")
+        if isinstance(self._encoder, WordCounting):
+            self._encoder.vocabulary.reserve(_NEW_WORDS)
+        self._encoder.restore(self._stored)
+        kappa, lowest, temperature = arrays["topics.scalars"].tolist()
+        self._ids = arrays["topics.ids"]
+        d, k = arrays["topics.f"].shape
+        f = zeros(d, padded(k))
+        f[:, :k] = arrays["topics.f"]
+        self._belief = Belief(f, arrays["topics.gamma"], kappa, arrays["topics.log_weights"], lowest)
+        self._polynomial = score_polynomial(self._belief)
+        self._beta = 1.0 / temperature
+        self._anchor = arrays["topics.anchor"]
+        names = [topic["name"] for topic in parts.about["topics"]]
+        self._names = np.array([*names, None], np.object_)
+        self._stories = _Stories.of(_part(arrays, "stories."))
+
+    @property
+    def topic_ids(self) -> NDArray[np.int64]:
+        """Numbers of the topics, (K,)."""
+        return self._ids.copy()
+
+    @property
+    def topics(self) -> list[dict[str, Any]]:
+        """The topics: ``topic`` (number), ``name``, and ``words``, ten pairs of word and weight."""
+        return [dict(topic) for topic in self._parts.about["topics"]]
+
+    @property
+    def title(self) -> str:
+        """The title of the stream."""
+        return str(self._parts.about["title"])
+
+    @property
+    def slice(self) -> str:
+        """Label of the slice that was open at that moment, or at whose end the topics stood so."""
+        return str(self._parts.about["slice"])
+
+    @property
+    def follows_stories(self) -> bool:
+        """Whether documents can be given stories."""
+        return self._stories is not None
+
+    @property
+    def dimension(self) -> int:
+        """Length of the vectors that are labelled instead of texts, 0 for texts."""
+        return self._settings.dimension
+
+    @property
+    def parts(self) -> ModelParts:
+        """What the model is made of."""
+        return self._parts
+
+    @classmethod
+    def load(cls, path: str | Path, at: str | None = None) -> FrozenModel:
+        """Read a model that was frozen, or what a run file knows at its last commit, also while it is written.
+
+        Parameters
+        ----------
+        path : str or Path
+            A run file, or a model: a zip file or a folder.
+        at : str, optional
+            Label of an earlier slice of a run file, such as ``2003``: the topics are those of its end, as far as the
+            run file keeps them, see `vmfstream.frozen.parts.past_parts`; there are no stories.
+
+        Raises
+        ------
+        InputError
+            If there is no such file, it is none of these or damaged, there are no topics yet, no such slice, or ``at``
+            is given for a model.
+        FormatVersion
+            If it was written by a newer version.
+        StoreLocked
+            If another process does not release the run file in time.
+        """
+        from vmfstream.frozen.storage import is_model, read_model
+
+        path = Path(path).expanduser()
+        if is_model(path):
+            if at is not None:
+                raise InputError(f"{path} holds one moment; topics of an earlier slice are in the run file")
+            parts = read_model(path)
+            try:
+                return cls(parts)
+            except (ValueError, KeyError, InputError) as error:  # MissingExtra is told as it is
+                raise InputError(f"the model {path} is damaged, or of other settings than it says: {error}") from error
+        from vmfstream.frozen.run_file import parts_of_run
+
+        return cls(parts_of_run(path, at))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model: a zip file if the name ends in .zip, else a folder; see docs/run-file.md for what is in it.
+
+        Raises
+        ------
+        InputError
+            If there is something already, or the path cannot be written.
+        """
+        from vmfstream.frozen.storage import write_model
+
+        write_model(self._parts, Path(path).expanduser())
+
+    def label(self, texts: Sequence[str], vectors: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
+        """Return the labels of texts, as columns that become a DataFrame.
+
+        Parameters
+        ----------
+        texts : sequence of N str
+        vectors : (N, D) array_like, optional
+            For a run that follows vectors: those of the documents.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            ``topic`` (-1 for texts without a known word), ``name`` (of the topic), ``probability`` (calibrated),
+            ``story`` (of the living ones; -1 where a new one would open, and without stories) and ``novelty`` (nats by
+            which a new topic would explain the text better than all known ones). Each text is labelled as if it came
+            next, by itself.
+
+        Raises
+        ------
+        InputError
+            If ``texts`` is one string or holds anything but strings, or vectors are missing or of another shape.
+        """
+        if isinstance(texts, str):
+            raise InputError("texts: expected a sequence of texts, got one string")
+        texts = list(texts)
+        wrong = next((at for at, text in enumerate(texts) if not isinstance(text, str)), None)
+        if wrong is not None:
+            raise InputError(f"texts[{wrong}]: expected a string, got {type(texts[wrong]).__name__}")
+        rows = self._checked(vectors, len(texts))
+        n = len(texts)
+        columns = None if rows is None else list(rows)
+        documents = Documents(["texts"] * n, np.arange(n), [""] * n, np.zeros(n, np.int64), texts, vector=columns)
+        return self.label_documents(documents).columns()
+
+    def label_documents(self, documents: Documents) -> Labels:
+        """Return the labels of decoded documents, of which none is rejected."""
+        found = [self._label(documents[low : low + _BATCH]) for low in range(0, max(len(documents), 1), _BATCH)]
+        if len(found) == 1:
+            return found[0]
+        return Labels(*(np.concatenate(parts) for parts in zip(*map(_fields, found), strict=True)))
+
+    def _label(self, documents: Documents) -> Labels:
+        counts = self._encoder.count(documents)
+        x = self._encoder.encode(counts)
+        belief, polynomial = self._belief, self._polynomial
+        lowest = lowest_cosine([x])
+        if lowest < belief.lowest_cosine:
+            belief = belief._replace(lowest_cosine=lowest)
+            polynomial = score_polynomial(belief)
+        found = label(x, belief, threads=1, poly=polynomial, beta=self._beta)
+        known = found.label >= 0
+        new = new_topic_log_density(x, self._anchor, belief.kappa) - found.loglik
+        stories = np.full(len(documents), -1, np.int64)
+        if self._stories is not None and isinstance(self._encoder, WordCounting):
+            stories = self._stories.label(self._encoder.word_counts(counts))
+        if isinstance(self._encoder, WordCounting) and self._encoder.vocabulary.crowded:
+            self._encoder.restore(self._stored)
+        return Labels(
+            np.where(known, self._ids[found.label], -1),
+            self._names[found.label],
+            np.where(known, found.sure, np.float32(np.nan)),
+            stories,
+            np.where(known, new, np.nan).astype(np.float32),
+        )
+
+    def _checked(self, vectors: ArrayLike | None, n: int) -> NDArray[np.float32] | None:
+        d = self._settings.dimension
+        if not d:
+            if vectors is not None:
+                raise InputError("vectors: this model labels texts, got vectors")
+            return None
+        if vectors is None:
+            raise InputError(f"vectors: this model labels vectors of {d} numbers, got texts only")
+        rows = np.asarray(vectors, np.float32)
+        if rows.shape != (n, d) or not np.isfinite(rows).all():
+            raise InputError(f"vectors: expected finite numbers of the shape ({n}, {d}), got {rows.shape}")
+        return rows
+
+    def __repr__(self) -> str:
+        stories = f", {self._stories.mixture.n_stories:,} living stories" if self._stories is not None else ""
+        return f"FrozenModel({self.title!r}, slice {self.slice}): {len(self._ids)} topics{stories}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stories:
+    """The living stories of a run and its weights of words."""
+
+    mixture: SequentialMixture
+    weights: RunningTfidf
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> _Stories | None:
+        if not arrays:
+            return None
+        settings = StorySettings.from_numbers(arrays["settings"])
+        mixture = SequentialMixture.from_arrays(settings, _part(arrays, "mixture."))
+        return cls(mixture, RunningTfidf.from_arrays(_part(arrays, "weights.")))
+
+    def label(self, counts: Counts) -> NDArray[np.int64]:
+        """Return the story that each document would join if it came next, -1 for a new one or no words."""
+        mixture = self.mixture
+        columns = max(mixture.columns, len(self.weights.document_frequency), int(counts.terms.max(initial=-1)) + 1)
+        mixture.widen(columns)
+        rows = csr_array((counts.counts, counts.terms, counts.indptr), shape=(len(counts), columns))
+        found = mixture.predict(self.weights.weigh_next(rows))
+        return np.where(found == mixture.next_id, -1, found)
+
+
+def _fields(labels: Labels) -> Iterator[NDArray[Any]]:
+    return iter(labels.columns().values())
+
+
+def _part(arrays: Arrays, prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
