@@ -28,6 +28,7 @@ COMMANDS = (
     "export",
     "show",
     "documents",
+    "topic",
     "report",
     "snapshot",
     "corpora",

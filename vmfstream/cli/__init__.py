@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vmfstream import __version__
-from vmfstream.cli import follow, look, papers, report, snapshot
+from vmfstream.cli import decide, follow, look, papers, report, snapshot
 from vmfstream.cli.grouped_help import GroupedHelp
 from vmfstream.cli.options import FORMER_NAMES
 from vmfstream.errors import VmfstreamError
@@ -59,6 +59,7 @@ app.command()(look.dashboard)
 app.command()(look.export)
 app.command()(look.show)
 app.command()(look.documents)
+app.add_typer(decide.app, name="topic")
 app.command()(report.report)
 app.command()(snapshot.snapshot)
 app.command()(look.corpora)

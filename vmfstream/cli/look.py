@@ -141,11 +141,11 @@ def show(
     if stories:
         if smoothed or topic is not None:
             raise InputError("--stories shows all stories as they are known now; leave --topic and --reading out")
-        return _print(newest_stories(run_file, words, top), as_json, "there are no stories")
+        return print_rows(newest_stories(run_file, words, top), as_json, "there are no stories")
     rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
-    _print(rows, as_json, "no slice is closed yet")
+    print_rows(rows, as_json, "no slice is closed yet")
 
 
 def documents(
@@ -213,7 +213,7 @@ def documents(
         return typer.echo(f"{out.resolve()}: {reader.write_documents(choice, out, limit=limit):,} documents")
     rows = rows_of(reader, choice, newest=table, limit=30 if table and limit is None else limit)
     if table:
-        return _print([{name: row[name] for name in COLUMNS} for row in rows], False, "there are no such documents")
+        return print_rows([{name: row[name] for name in COLUMNS} for row in rows], False, "there are no such documents")
     with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
         if format == "jsonl":
             target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -294,7 +294,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _print(rows: list[dict[str, Any]], as_json: bool, nothing: str) -> None:
+def print_rows(rows: list[dict[str, Any]], as_json: bool, nothing: str) -> None:
     """Print rows as a table, or as JSON; ``nothing`` is what a table without rows says."""
     if as_json:
         for row in rows:

@@ -211,6 +211,17 @@ def add_names(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_decisions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep what people decided about topics and words, and which events these decisions made."""
+    connection.execute("""
+        create table decision(
+            number bigint not null, key varchar not null, made timestamp not null, kind varchar not null, topic integer,
+            other integer, text varchar not null, slice integer not null, epoch bigint not null,
+            refused varchar not null, undone_by bigint);
+    """)
+    connection.execute("alter table event add column decision bigint")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -228,6 +239,7 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_smoothed_documents,
     add_quality,
     add_names,
+    add_decisions,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
