@@ -92,7 +92,7 @@ _KINDS: Mapping[str, tuple[str, Any]] = {
     "Times": ("datetime64[us]", np.datetime64("NaT")),
 }
 _ZERO = frozenset({"rejected", "late", "empty"})
-_NONE = frozenset({"other", "lag", "epoch", "parent"})
+_NONE = frozenset({"other", "lag", "epoch", "parent", "decision"})
 
 F = TypeVar("F")
 
@@ -148,6 +148,14 @@ class RowsInMemory(ABC):
     def events(self) -> EventFrame:
         """Return the events of topics."""
         return self.whole(EventFrame)
+
+    def topic_names(self) -> dict[int, str]:
+        """Return the names that people gave to topics: none."""
+        return {}
+
+    def pinned_topics(self) -> NDArray[np.int64]:
+        """Return the ids of the topics that are pinned: none."""
+        return np.zeros(0, np.int64)
 
     def quality(self) -> QualityFrame:
         """Return that nothing is known of coherence and diversity."""

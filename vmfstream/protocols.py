@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.records import Arrays, Checkpoint, Commit, Document, Documents, Event, Message, Position, Range, Rejected
+from vmfstream.records import (
+    Arrays,
+    Checkpoint,
+    Commit,
+    Decision,
+    Document,
+    Documents,
+    Event,
+    Message,
+    Position,
+    Range,
+    Rejected,
+)
 
 if TYPE_CHECKING:
     from vmfstream.arrays import Rows
@@ -214,6 +226,7 @@ class SliceSummary:
     resp : (N, >= K) memberships of its kept documents.
     cosine : (N, K) cosines of these documents with the topics' means.
     events : what happened to topics.
+    refused : why decisions were not applied, by their numbers.
     labelled : the topics of the documents of slices that left the window, which do not change any more.
     """
 
@@ -226,6 +239,7 @@ class SliceSummary:
     resp: NDArray[np.float32]
     cosine: NDArray[np.float32]
     events: Sequence[Event]
+    refused: Mapping[int, str] = field(default_factory=dict)
     labelled: Sequence[DocumentTopics] = ()
 
 
@@ -233,12 +247,14 @@ class Regrown(NamedTuple):
     """The documents that a model keeps, in a new vocabulary.
 
     ``columns`` (D,) are the old columns of the new ones, -1 where a column is new; ``window`` are numbers and rows of
-    the closed slices, oldest first; ``rows`` are the kept documents of the open slice.
+    the closed slices, oldest first; ``rows`` are the kept documents of the open slice. ``seeds`` (D, J) are unit
+    columns, where the first topics are to stand, or the prior of those that do; None without seeds.
     """
 
     columns: NDArray[np.int32]
     window: Sequence[tuple[int, Rows]]
     rows: Rows
+    seeds: NDArray[np.float32] | None = None
 
 
 Regrow: TypeAlias = Callable[[], Regrown]
@@ -278,11 +294,20 @@ class Model(Protocol):
         """Numbers of the closed slices whose documents it wants to see again, oldest first."""
         ...
 
-    def begin(self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> bool:
+    def begin(
+        self,
+        slices: Sequence[tuple[int, Rows]],
+        open_slice: int,
+        open_rows: Rows,
+        seeds: NDArray[np.float32] | None = None,
+    ) -> bool:
         """Fit the first topics to closed slices and the open one; False if no document has a direction.
 
-        ``slices`` are numbers and rows of closed slices, oldest first; ``open_slice`` and ``open_rows`` those of the
-        open one.
+        Parameters
+        ----------
+        slices : numbers and rows of closed slices, oldest first.
+        open_slice, open_rows : those of the open one.
+        seeds : (D, J) unit columns, where the topics with the ids 0 to J - 1 are to stand.
         """
         ...
 
@@ -294,11 +319,17 @@ class Model(Protocol):
         """Bring the state to what ``restore`` would make of its arrays, to the last bit."""
         ...
 
-    def end_slice(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+    def end_slice(
+        self, index: int, regrow: Regrow, *, last: bool, decisions: Sequence[Decision] = ()
+    ) -> SliceSummary | None:
         """End slice ``index``; None if there are no topics yet.
 
-        ``regrow`` changes the vocabulary and has to be called once, after the slice was judged under the old one.
-        ``last`` tells that no document follows: a model that has not begun does so with what it has.
+        Parameters
+        ----------
+        index : number of the slice
+        regrow : changes the vocabulary; has to be called once, after the slice was judged under the old one.
+        last : no document follows: a model that has not begun does so with what it has.
+        decisions : what people have decided about its topics, numbered and in order; none before it has begun.
         """
         ...
 
@@ -384,4 +415,13 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release the store; a second call does nothing."""
+        ...
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """What a store can do besides to which people bring decisions; ``commit`` forgets those that it was given."""
+
+    def pending(self) -> Sequence[Decision]:
+        """Return the decisions that wait to be applied, in order."""
         ...

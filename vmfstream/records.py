@@ -432,6 +432,7 @@ class Event:
     ========  =============================================  ==========  =============================================
 
     ``evidence`` is the support for the event in nats, ``chance`` the probability of as much without a change.
+    ``decision`` is the number of the `Decision` that made it, None for what the tracker found itself.
     """
 
     kind: str
@@ -440,6 +441,41 @@ class Event:
     value: float | None = None
     evidence: float | None = None
     chance: float | None = None
+    decision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person has decided about a topic or a word; applied at the end of a slice, once and in order.
+
+    ======  ===================================================  ======  ==================  =================
+    kind    what                                                 topic   other               text
+    ======  ===================================================  ======  ==================  =================
+    name    the topic gets a name; with an empty one it loses it  yes                         name
+    pin     it never ends and keeps its direction                yes
+    unpin   it is like other topics again                        yes
+    merge   its documents and past go to another topic           yes     the other topic
+    split   half of it becomes a topic of its own                yes     the new topic
+    end     it ends                                              yes
+    forbid  a word counts no more                                                            word
+    allow   it counts again                                                                  word
+    ======  ===================================================  ======  ==================  =================
+
+    ``key`` is like no other decision's and ``made`` the aware time when it was made; topics that are none are -1. What
+    follows is known once it was applied: its ``number``, counted from 1, the ``slice`` at whose end, the reason why it
+    was ``refused`` (else empty), and the number of a later decision that it was ``undone_by``.
+    """
+
+    key: str
+    made: datetime
+    kind: str
+    topic: int = -1
+    other: int = -1
+    text: str = ""
+    number: int = 0
+    slice: int = -1
+    refused: str = ""
+    undone_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -669,7 +705,8 @@ class Commit:
     those of the epoch, None where they are not kept; of each topic and slice only the newest ``documents_per_topic``
     stay, all if it is 0. ``relabelled`` are documents that have their smoothed labels now. ``given_names`` are names
     that a namer gave: slice, topic, name. ``labels`` are all documents of the epoch, with the places of their messages,
-    where they are sent to others afterwards.
+    where they are sent to others afterwards. ``decisions`` were applied, or refused, at the ends of its slices;
+    ``undone`` has for numbers of earlier ones that of the decision by which each is undone.
     """
 
     epoch: EpochReport
@@ -685,6 +722,8 @@ class Commit:
     stories: StoryRows | None = None
     story_events: Sequence[StoryEvent] = ()
     documents: DocumentRows | None = None
+    decisions: Sequence[Decision] = ()
+    undone: Mapping[int, int] = field(default_factory=dict)
     documents_per_topic: int = 0
     relabelled: Sequence[SmoothedDocuments] = ()
     given_names: Sequence[tuple[int, int, str]] = ()
@@ -693,10 +732,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """What a run needs to continue: the last committed epoch, the position and both states."""
+    """What a run needs to continue: the last committed epoch, the position, both states and all decisions so far."""
 
     epoch: int
     position: Position
     open_state: Arrays
     slice_state: Arrays | None
     finished: bool
+    decisions: Sequence[Decision] = ()

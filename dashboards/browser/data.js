@@ -97,9 +97,10 @@ export function topWords(slice, topic, top = 60, reading = currentReading()) {
 export const certaintyLevel = (certainty) =>
   messages.levels.split("|")[certainty >= 0.9 ? 0 : certainty >= 0.7 ? 1 : certainty >= 0.4 ? 2 : 3];
 
-// the name of a topic: parts of it until they have so many words, as text/topic_names.py; without a name its strongest
+// the name of a topic: the one it was given, or parts of it until they have so many words, as text/topic_names.py; without a name its strongest
 // words, no two with the same first four letters
 export function topicName(slice, topic, top = 3) {
+  if (topic in page.given) return page.given[topic];
   const named = [];
   let count = 0;
   for (const part of page.names.list[nameAt[cellIndex(slice, topic)]] ?? []) {
@@ -160,8 +161,9 @@ export const toAddress = (label) => label.replace(/\s+/g, "-");
 export const sliceOfAddress = (label) => page.labels.findIndex((known) => toAddress(known) === label);
 export const isAfterWarmUp = (reading, slice) => reading !== readings.filtered || !page.warm_up[slice];
 
-// the strongest words of a topic, none of which begins with the first four letters of another
-export function distinctWords(slice, topic, top) {
+// the name that a topic was given, else its strongest words, none of which begins with the first letters of another
+export function namingWords(slice, topic, top) {
+  if (topic in page.given) return [page.given[topic]];
   const out = [];
   for (const [word] of topWords(slice, topic, 4 * top))
     if (

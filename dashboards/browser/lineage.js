@@ -68,10 +68,10 @@ function moveLineageCursor() {
   }
 }
 
-function eventSentence([slice, kind, topic, other, count]) {
+function eventSentence([slice, kind, topic, other, count, byHand]) {
   const name = (x) => topicName(nearestActive(slice, x), x, 2);
   return (
-    format(messages[(kind === "ended" && count === 0 ? "replaced" : kind) + "At"], {
+    format(messages[(byHand ? kind + "ByHand" : kind === "ended" && count === 0 ? "replaced" : kind) + "At"], {
       date: page.labels[slice],
       one: name(topic),
       a: topic,

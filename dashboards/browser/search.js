@@ -2,7 +2,7 @@
 
 import {
   currentReading,
-  distinctWords,
+  namingWords,
   isAfterWarmUp,
   lifespan,
   messages,
@@ -201,7 +201,7 @@ function searchTraces(rows, [lives, looks, peaks, names, numbers], { meta, margi
     names,
     meta.up.names,
     rows.map((row) =>
-      cut(distinctWords(row.top, row.topic, small ? 1 : 2).join(" ") || format(messages.topic, { topic: row.topic })),
+      cut(namingWords(row.top, row.topic, small ? 1 : 2).join(" ") || format(messages.topic, { topic: row.topic })),
     ),
   );
   left(

@@ -76,7 +76,8 @@ function drawTopic() {
   const certainty = reading.certainty[index];
   if (certainty >= 0)
     facts.push([Math.round(100 * certainty) + " %", format(messages.certainty, { level: certaintyLevel(certainty) })]);
-  facts.push([format(messages.topic, { topic: state.topic }), unsure ? messages.numberMay : messages.numberNever]);
+  const kept = page.pinned.includes(state.topic) ? messages.pinned : messages.numberNever;
+  facts.push([format(messages.topic, { topic: state.topic }), unsure ? messages.numberMay : kept]);
   $("#facts").replaceChildren(
     ...facts.map(([big, small]) => {
       const item = createElement("div");

@@ -1,6 +1,6 @@
 // Hierarchy of topics: choice by date, areas and words at the date, zoom into groups and back.
 
-import { cellIndex, currentReading, distinctWords, isActive, messages, page } from "./data.js";
+import { cellIndex, currentReading, namingWords, isActive, messages, page } from "./data.js";
 import { $, createElement } from "./dom.js";
 import { inTheme, showFigure } from "./figures.js";
 import { escapeLabel, format, percent } from "./format.js";
@@ -40,7 +40,7 @@ function drawTree() {
     const empty = !here.some((value) => value > 0);
     tree.area = topics.map((topic, k) => (!leaf[k] ? 0 : topic < 0 || empty ? share[k] : here[k]));
     tree.named = topics.map((topic, k) => {
-      const list = here[k] > 0 ? distinctWords(state.slice, topic, 3) : [];
+      const list = here[k] > 0 ? namingWords(state.slice, topic, 3) : [];
       return list.length ? list : snapshotWords[k];
     });
     trace.values = [0, ...tree.area];

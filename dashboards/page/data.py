@@ -51,6 +51,8 @@ def page_data(rows: RunRows, plan: PagePlan, table: ArrayTable) -> dict[str, Any
         "documents": _documents(rows, history, plan),
         "events": _events(rows, history),
         "former": dict(OLD_NAMES),
+        "given": {str(topic): name for topic, name in history.given.items()},
+        "pinned": rows.pinned_topics().tolist(),
         "labels": list(history.labels),
         "listed": listed_data(rows, history, plan.listed),
         "last": int(history.index[-1]) if history.index.size else -1,

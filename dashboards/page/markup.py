@@ -167,7 +167,9 @@ def _words_table(history: History) -> str:
     rows = []
     for t, topic in enumerate(history.topic):
         cells = "".join(f"<td>{for_html(_called(history, int(s), t))}</td>" for s in shown)
-        rows.append(f'<tr><th scope="row">topic {int(topic)}</th>{cells}</tr>')
+        given = history.given.get(int(topic))
+        name = f" {for_html(given)}" if given else ""
+        rows.append(f'<tr><th scope="row">topic {int(topic)}{name}</th>{cells}</tr>')
     body = f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
     return f'<div class="scroll"><table>{body}</table></div>'
 

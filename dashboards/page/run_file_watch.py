@@ -194,8 +194,9 @@ class RunFileWatch:
 
 
 def stamp_of(pulse: RunStatus) -> str:
-    """Return a key that changes only with closed slices, smoothed topics or batch fits."""
-    return f"{pulse.closed}-{pulse.snapshot}{'-end' if pulse.finished else ''}"
+    """Return a key that changes only with closed slices, smoothed topics, batch fits or decisions of people."""
+    decided = f"-decided{pulse.decisions}" if pulse.decisions else ""
+    return f"{pulse.closed}-{pulse.snapshot}{decided}{'-end' if pulse.finished else ''}"
 
 
 def _failed(look: PollResult, error: VmfstreamError) -> PollResult:

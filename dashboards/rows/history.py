@@ -49,6 +49,8 @@ class History:
         Weights of these words, 0 where there is none.
     pairs : set of pairs of str
         Words that stand side by side in texts, in this order.
+    given : mapping of int to str
+        Names that people gave to topics, by id, cleaned for display.
     names : mapping of (row, column) to tuple of str
         Parts of the names of topics, phrases and words, cleaned for display; run files of before have none.
     """
@@ -67,6 +69,7 @@ class History:
     word: Ints
     weight: Floats
     pairs: Pairs = frozenset()
+    given: Mapping[int, str] = field(default_factory=dict)
     names: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
 
     def until(self, last: int) -> History:
@@ -182,8 +185,14 @@ def read_history(rows: RunRows, reading: Reading) -> History:
         word=word,
         weight=weight,
         pairs=word_pairs(rows),
+        given=given_names(rows),
         names=_names(rows, index, ids),
     )
+
+
+def given_names(rows: RunRows) -> dict[int, str]:
+    """Return the names that people gave to topics, by id, cleaned for display."""
+    return {topic: name for topic, text in rows.topic_names().items() if (name := clean(text))}
 
 
 def history_of(rows: RunRows, reading: Reading) -> History:

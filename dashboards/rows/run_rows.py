@@ -11,6 +11,7 @@ from vmfstream.runfile.queries import (
     DocumentCountFrame,
     EpochFrame,
     EventFrame,
+    Ints,
     ListedFrame,
     NameFrame,
     QualityFrame,
@@ -61,6 +62,14 @@ class RunRows(Protocol):
 
     def events(self) -> EventFrame:
         """Return the events of topics."""
+        ...
+
+    def topic_names(self) -> dict[int, str]:
+        """Return the names that people gave to topics."""
+        ...
+
+    def pinned_topics(self) -> Ints:
+        """Return the ids of the topics that are pinned."""
         ...
 
     def has_smoothed(self) -> bool:
@@ -153,6 +162,8 @@ class CachedRows:
     word_codes = _once(RunRows.word_codes)
     representative = _once(RunRows.representative)
     events = _once(RunRows.events)
+    topic_names = _once(RunRows.topic_names)
+    pinned_topics = _once(RunRows.pinned_topics)
     has_smoothed = _once(RunRows.has_smoothed)
     angles = _once(RunRows.angles)
     sketches = _once(RunRows.sketches)

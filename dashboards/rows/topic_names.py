@@ -1,4 +1,4 @@
-"""Names of topics at a date: their phrases and words, or their strongest words where the run file has no names."""
+"""Names of topics at a date: given ones, their phrases and words, or strongest words where the file has no names."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ def distinct(words: list[str], top: int) -> list[str]:
 def topic_name(history: History, s: int, t: int, top: int = 2) -> str:
     """Return the name of column ``t`` at row ``s`` of ``history``, or its number.
 
-    That are the first parts of its name with ``top`` words together; without a name its ``top`` strongest words, no two
-    with the same first four letters.
+    A name that people gave comes first. Else that are the first parts of its name with ``top`` words together; without
+    a name its ``top`` strongest words, no two with the same first four letters.
     """
+    given = history.given.get(int(history.topic[t]))
+    if given is not None:
+        return given
     if (s, t) in history.names:
         return shortened(history.names[s, t], top)
     words = in_order(distinct(history.strongest(s, t, 4 * top), top), history.pairs)

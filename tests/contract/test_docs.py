@@ -30,6 +30,7 @@ COMMANDS = (
     "documents",
     "label",
     "freeze",
+    "topic",
     "report",
     "snapshot",
     "corpora",

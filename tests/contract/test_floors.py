@@ -18,6 +18,8 @@ FLOORS = {
     "vmfstream.records": 0,
     "vmfstream.protocols": 0,
     "vmfstream.errors": 0,
+    "vmfstream.decisions": 0,
+    "vmfstream.seeds": 0,
     "vmfstream.folders": 0,
     "vmfstream.stages": 0,
     "vmfstream.times": 0,

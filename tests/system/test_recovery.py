@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -15,9 +16,13 @@ import duckdb
 import numpy as np
 import pytest
 
+from vmfstream.decisions import decision
 from vmfstream.engine.loop import writing
 from vmfstream.records import Commit
 from vmfstream.runfile import writer
+from vmfstream.runfile.decide import decide
+from vmfstream.runfile.inbox import Inbox
+from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 
 CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
@@ -176,6 +181,48 @@ def test_killed_while_several_epochs_are_written(
     child.join()
     assert child.exitcode == 0
     equal(whole, path)
+
+
+@pytest.fixture
+def decided(tmp_path: Path) -> Path:
+    """A folder with a run that was killed when it had topics, and decisions of people that wait."""
+    folder = tmp_path / "decided"
+    folder.mkdir()
+    path = folder / "run.duckdb"
+    child = process(path, 3, "after")
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    wanted = [decision("pin", 1), decision("merge", 2, 3), decision("split", 5), decision("name", 6, text="<b>six")]
+    wanted += [decision("forbid", text=word) for word in ("of", "the")]
+    wanted += [decision("end", 7), decision("merge", 7, 6), decision("name", 6, text="six")]
+    assert not decide(path, wanted)
+    return folder
+
+
+@pytest.mark.parametrize("moment", ["inside", "after"])
+def test_decisions_are_applied_once_whatever_is_killed(decided: Path, tmp_path: Path, moment: str) -> None:
+    whole = Path(shutil.copytree(decided, tmp_path / "whole")) / "run.duckdb"
+    child = process(whole)
+    child.join()
+    assert child.exitcode == 0
+    found = Reader(whole).decisions()
+    assert found.number.tolist() == list(range(1, 10))
+    assert found.kind.tolist()[:4] == ["name", "name", "pin", "merge"]  # names are given where no run is writing
+    assert [bool(why) for why in found.refused] == [False] * 8 + [True]
+    assert set(found.slice[2:].tolist()) == {found.slice[1] + 1}
+    assert not Inbox(whole).folder.exists()
+    events = Reader(whole).events()
+    assert sorted(events.kind[events.decision >= 0]) == ["ended", "merged", "split"]
+    path = decided / "run.duckdb"
+    for epoch in range(4, 9):
+        child = process(path, epoch, moment)
+        child.join()
+        assert child.exitcode == -signal.SIGKILL, f"epoch {epoch} was not reached"
+    child = process(path)
+    child.join()
+    assert child.exitcode == 0
+    equal(whole, path)
+    assert not Inbox(path).folder.exists()
 
 
 def test_killed_while_the_newest_documents_of_topics_are_kept(tmp_path: Path) -> None:

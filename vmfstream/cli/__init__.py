@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vmfstream import __version__
-from vmfstream.cli import follow, labelling, look, papers, report, snapshot
+from vmfstream.cli import decide, follow, labelling, look, papers, report, snapshot
 from vmfstream.cli.grouped_help import GroupedHelp
 from vmfstream.cli.options import FORMER_NAMES
 from vmfstream.errors import VmfstreamError
@@ -61,6 +61,7 @@ app.command()(look.show)
 app.command()(look.documents)
 app.command(cls=GroupedHelp)(labelling.label)
 app.command()(labelling.freeze)
+app.add_typer(decide.app, name="topic")
 app.command()(report.report)
 app.command()(snapshot.snapshot)
 app.command()(look.corpora)

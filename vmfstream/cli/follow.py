@@ -52,6 +52,7 @@ from vmfstream.cli.options import (
     TitleColumn,
     TokeniserOption,
     Topics,
+    TopicsFrom,
     VectorField,
     Verbose,
     VocabularySize,
@@ -104,6 +105,7 @@ def replay(
     out: Out = None,
     slices: SlicesOption = None,
     topics: Topics = 30,
+    topics_from: TopicsFrom = None,
     living_topics: LivingTopics = True,
     documents: KeptDocuments = "all",
     keep_text: KeepText = False,
@@ -156,6 +158,7 @@ def replay(
     vmfstream replay nips --html nips.html
     vmfstream replay nyt --slices quarter --topics 40 --html nyt.html
     vmfstream replay mine.csv --time published --text body --slices month --out mine.duckdb
+    vmfstream replay reuters --topics-from topics.toml --html reuters.html
     """
     from vmfstream.engine.run import evaluate as compare
     from vmfstream.engine.run import follow
@@ -175,6 +178,7 @@ def replay(
         source=corpus,
         licence=opened.licence,
         topics=topics,
+        topics_from=topics_from,
         slices=slices or opened.slices,
         seed=seed,
         living_topics=living_topics,
@@ -230,6 +234,7 @@ def run(
     out: Out = None,
     slices: SlicesOption = None,
     topics: Topics = 30,
+    topics_from: TopicsFrom = None,
     living_topics: LivingTopics = True,
     documents: KeptDocuments = "none",
     keep_text: KeepText = False,
@@ -390,6 +395,7 @@ def run(
         title=page_title or opened.name,
         source=source,
         topics=topics,
+        topics_from=topics_from,
         slices=slices or "day",
         seed=seed,
         living_topics=living_topics,

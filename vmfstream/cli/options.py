@@ -118,6 +118,15 @@ SlicesOption = Annotated[
 Topics = Annotated[
     int, typer.Option("--topics", "-k", min=1, help="Maximum number of active topics.", rich_help_panel=SLICES)
 ]
+TopicsFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--topics-from",
+        help="TOML file of topics to begin with: tables [[topic]] with name and words, or example documents. The "
+        "others are found.",
+        rich_help_panel=SLICES,
+    ),
+]
 LivingTopics = Annotated[
     bool,
     typer.Option(
@@ -419,7 +428,11 @@ def settings_of(**given: Any) -> RunSettings:
         If no encoder can be made of them: that is found before there is a run file.
     """
     from vmfstream.engine.run import RunSettings
+    from vmfstream.seeds import read_seeds, seeds_as_text
 
+    topics_from = given.pop("topics_from", None)
+    if topics_from is not None:
+        given["topics_from"] = seeds_as_text(read_seeds(topics_from))
     if "language" in given:
         from vmfstream.text.filters import chosen_stop_words
 

@@ -182,7 +182,8 @@ def _topic_names(reader: Reader) -> dict[int, str]:
     for index, topic, word in zip(frame.slice.tolist(), frame.topic.tolist(), frame.word.tolist(), strict=True):
         found.setdefault(topic, {}).setdefault(index, []).append(_plain(word))
     words = {topic: " ".join(slices[max(slices)]) for topic, slices in found.items()}
-    called = words | {topic: _plain(name) for topic, name in newest.items()}
+    given = newest | reader.topic_names()
+    called = words | {topic: _plain(name) for topic, name in given.items()}
     return {topic: f"topic {topic} ({name})" for topic, name in called.items()}
 
 
@@ -197,12 +198,12 @@ def _topic_events(reader: Reader, begin: int, labels: dict[int, str], names: dic
         "ended": "{topic} ended",
     }
     frame = reader.events()
-    for index, kind, topic, other in zip(
-        frame.slice.tolist(), frame.kind.tolist(), frame.topic.tolist(), frame.other.tolist(), strict=True
-    ):
+    columns = (frame.slice, frame.kind, frame.topic, frame.other, frame.decision)
+    for index, kind, topic, other, decision in zip(*(column.tolist() for column in columns), strict=True):
         if index >= begin and kind in said:
             pair = {name: names.get(k, f"topic {k}") for name, k in (("topic", topic), ("other", other))}
-            yield f"{labels.get(index, '')}: {said[kind].format(**pair)}"
+            by_hand = ", decided by hand" if decision >= 0 else ""
+            yield f"{labels.get(index, '')}: {said[kind].format(**pair)}{by_hand}"
 
 
 def as_markdown(made: Report) -> str:

@@ -22,14 +22,16 @@ def newest_topics(run_file: Path, words: int, smoothed: bool) -> list[dict[str, 
         return []
     newest = int(topics.slice.max())
     label = dict(zip(reader.slices().slice.tolist(), reader.slices().label.tolist(), strict=True))[newest]
-    strongest = _words(reader, reading, words)
+    strongest, given = _words(reader, reading, words), reader.topic_names()
+    pinned = set(reader.pinned_topics().tolist())
     here = np.flatnonzero(topics.slice == newest)
     quality, names = _quality(reader), _names(reader)
     return [
         {
             "topic": int(topics.topic[i]),
-            "name": names.get((newest, int(topics.topic[i])), ("", ""))[0],
+            "name": given.get(int(topics.topic[i])) or names.get((newest, int(topics.topic[i])), ("", ""))[0],
             "title": names.get((newest, int(topics.topic[i])), ("", ""))[1],
+            **({"pinned": "pinned" if int(topics.topic[i]) in pinned else ""} if pinned else {}),
             "slice": label,
             "documents": round(float(topics.n[i])),
             "share": round(float(topics.share[i]), 4),

@@ -23,14 +23,16 @@ from vmfstream.online.settings import TrackerSettings
 from vmfstream.protocols import Codec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
+from vmfstream.seeds import seeds_from_text
 from vmfstream.stories.settings import StorySettings
 
 if TYPE_CHECKING:
     from vmfstream.engine.loop.engine import Batches, Engine
     from vmfstream.engine.loop.local_batches import Assigned
     from vmfstream.engine.loop.namer import BackgroundNamer
+    from vmfstream.engine.loop.seeding import Seeding
     from vmfstream.engine.observers.evaluation import Comparison
-    from vmfstream.text.encoders import Encoder
+    from vmfstream.text.encoders import Encoder, TextEncoder
     from vmfstream.text.own_tokeniser import Cut
     from vmfstream.text.tokeniser import Tokeniser
 
@@ -70,6 +72,7 @@ class RunSettings:
     stories : whether stories are followed beside the topics, where documents have texts.
     story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
         instead.
+    topics_from : seeds of the first topics, as `vmfstream.seeds.seeds_as_text` writes them; empty for none.
     documents : of which documents the run file keeps what they got: ``all``, ``none``, or a number: so many of each
         topic and slice, the newest.
     keep_text : whether it keeps the first 2,000 characters of their texts too.
@@ -99,6 +102,7 @@ class RunSettings:
     sample: int = 20_000
     stories: bool = True
     story_days: float = 0.0
+    topics_from: str = ""
     documents: str = "none"
     keep_text: bool = False
     model: str = "topics"
@@ -122,6 +126,11 @@ class RunSettings:
         if self.keep_text and self.documents == "none":
             raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
         object.__setattr__(self, "slices", str(Slicing.parse(self.slices)))  # one text for equal lengths
+        seeds = seeds_from_text(self.topics_from)
+        if len(seeds) > self.topics:
+            raise InputError(f"topics: expected at least as many as there are topics to begin with, {len(seeds)}")
+        if seeds and (self.embed or self.dimension):
+            raise InputError("topics to begin with are told by words; they need texts without --embed and --vector")
 
     def as_text(self) -> dict[str, str]:
         """Flatten for the run file: the source by its name, rules under names that begin with ``rule.``."""
@@ -156,17 +165,11 @@ class RunSettings:
 
     def encoder(self, cut: Cut | None = None) -> Encoder:
         """Build the encoder of these settings; ``cut`` is the function that ``tokeniser`` names, if it is at hand."""
-        from vmfstream.text.encoders import TextEncoder, VectorEncoder
+        from vmfstream.text.encoders import VectorEncoder
 
         if self.dimension and not self.named:
             return VectorEncoder(self.dimension)
-        text = TextEncoder(
-            capacity=self.vocabulary,
-            stop_words=None if self.language == "none" else self.language,
-            extra_stop_words=self.stop_words.split(),
-            stem=self.stem or None,
-            tokeniser=self._tokeniser(cut),
-        )
+        text = self._text_encoder(cut)
         if not (self.embed or self.dimension):
             return text
         from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
@@ -174,6 +177,21 @@ class RunSettings:
         if self.embed:
             return SentenceEncoder(self.embed, text.vocabulary)
         return NamedVectorEncoder(self.dimension, text.vocabulary)
+
+    def seeding(self, cut: Cut | None = None) -> Seeding | None:
+        """Build what gives the first topics their directions, None without seeds; ``cut`` as for `encoder`.
+
+        Raises
+        ------
+        InputError
+            If a seed has no word that could ever count.
+        """
+        seeds = seeds_from_text(self.topics_from)
+        if not seeds:
+            return None
+        from vmfstream.engine.loop.seeding import Seeding
+
+        return Seeding(seeds, lambda: self._text_encoder(cut))
 
     def _tokeniser(self, cut: Cut | None) -> Tokeniser | None:
         if cut is None and not self.tokeniser:
@@ -192,6 +210,18 @@ class RunSettings:
         stop_words_of(None if self.language == "none" else self.language)
         if self.stem:
             stemmer(self.stem)
+        self.seeding()
+
+    def _text_encoder(self, cut: Cut | None = None) -> TextEncoder:
+        from vmfstream.text.encoders import TextEncoder
+
+        return TextEncoder(
+            capacity=self.vocabulary,
+            stop_words=None if self.language == "none" else self.language,
+            extra_stop_words=self.stop_words.split(),
+            stem=self.stem or None,
+            tokeniser=self._tokeniser(cut),
+        )
 
     def tracker(self) -> TrackerSettings:
         """Return the settings of the tracker."""
@@ -362,7 +392,7 @@ def follow(
 
             batches = RangedBatches(source, codec, cut, settings.encoder, executor)
         made = source, settings.encoder(), settings.new_model(), store, cut, batches
-        engine = Engine(*made, resumed=checkpoint, namer=namer)
+        engine = Engine(*made, resumed=checkpoint, seeding=settings.seeding(), namer=namer)
         stack.enter_context(tuned_runtime())
         engine.run(observe, stop)
         if namer is not None:
@@ -375,7 +405,14 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
     """Follow a source and refit batch models on all past at every slice (`vmfstream.engine.observers.evaluation`).
 
     ``source``, ``codec``, ``settings`` and ``observe`` as in `follow`; nothing is stored.
+
+    Raises
+    ------
+    InputError
+        If topics are named beforehand, which the batch models know nothing of.
     """
+    if settings.topics_from:
+        raise InputError("--evaluate compares with models that know no topics beforehand; leave --topics-from out")
     from vmfstream.engine.loop.engine import Engine
     from vmfstream.engine.loop.local_batches import LocalBatches
     from vmfstream.engine.models.tracker import TrackerModel

@@ -113,10 +113,10 @@ class CountSlicedStream:
     def _ended(self, state: TrackState) -> TrackState:
         """End the slice; dimensions that came in it count from now on."""
 
-        def regrow() -> tuple[NDArray[np.int32], Sequence[Rows], Rows]:
+        def regrow() -> tuple[NDArray[np.int32], Sequence[Rows], Rows, None]:
             columns = np.where(np.arange(self.dim) < state.dim, np.arange(self.dim), -1).astype(np.int32)
             kept = stack([_widened(rows, self.dim) for rows in self._open], self.dim)
-            return columns, [_widened(w.x, self.dim) for w in state.window], kept
+            return columns, [_widened(w.x, self.dim) for w in state.window], kept, None
 
         wider = regrow if self.dim > state.dim else None
         state, _ = tracker.end_slice(state, self.settings, wider, describe=False)

@@ -2,6 +2,8 @@
 
 p_1 = the past's prediction,  h_t = p_t + kappa S_t,  p_{t+1} = conv(h_t);  belief about slice t: anchor + h_t
 
+The prior of topics that are pinned belongs to their anchor.
+
 A slice without documents only shortens beliefs. Its statistics are None, and in a row of such slices nothing but the
 lengths is computed, so that a long silence costs little.
 
@@ -121,7 +123,7 @@ def past(state: TrackState, grid: int) -> Matrix:
 def anchored(state: TrackState, h: Matrix) -> Matrix:
     """Beliefs about the means from their data parts."""
     belief: Matrix = beliefs.anchored(state.anchor, h, state.k)
-    return belief
+    return belief if state.prior is None else belief + state.prior
 
 
 def statistics(state: TrackState) -> list[SliceSums | None]:

@@ -112,6 +112,8 @@ def _one_birth(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) 
         if _has_drifted(life, state, group) if new else not refines:
             continue
         members = life.recent.take(np.flatnonzero(group.joins))
+        if not new and _parent(state, members) in state.by_hand.whole:
+            continue
         known = replace(state, life=_explained(life, group, recent, control))
         same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
         same = _same_topic(with_topic(known, members, settings), same_cosine, pairs)
@@ -202,13 +204,15 @@ def with_room(
         return state, []
     evidence, cosine = pairs.evidence(state)
     if crowded:
-        pair = most_likely_pair(
-            np.where(cosine < settings.mergers.crowded_cosine, -np.inf, evidence), life.dormant_since == NEVER
-        )
+        barred = (cosine < settings.mergers.crowded_cosine) | ~state.by_hand.may_merge(state.ids)
+        pair = most_likely_pair(np.where(barred, -np.inf, evidence), life.dormant_since == NEVER)
         if pair is None or evidence[pair] <= -gain:
             return None, []
         return merge_pair(state, pair, evidence, cosine)
-    gone = int(np.argmin(np.where(life.dormant_since > NEVER, life.dormant_since, state.slice)))
+    may_end = (life.dormant_since > NEVER) & ~state.by_hand.are_pinned(state.ids)
+    if not may_end.any():
+        return None, []
+    gone = int(np.argmin(np.where(may_end, life.dormant_since, state.slice)))
     others = np.where(np.arange(state.k) == gone, -2.0, cosine[gone])
     ended = Event("ended", int(state.ids[gone]), value=float(state.slice - life.dormant_since[gone]))
     return without_topic(state, gone, int(np.argmax(others))), [ended]

@@ -31,7 +31,7 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
     resps = fit.resp
     if fit.cold:
         shared = _shared(state, fit)
-        order = match(shared)
+        order = match(shared, 0 if fit.prior is None else len(state.by_hand.seeded))
         resps = [np.take(r, np.append(order, np.arange(fit.k, r.shape[1])), axis=1) for r in resps]
         columns = np.append(np.arange(state.k), np.full(fit.k - state.k, -1))
         if state.life is not None:
@@ -39,7 +39,8 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
             smaller = np.minimum(shared.sum(axis=1), shared.sum(axis=0)[order[: state.k]])
             turned = _cosines(state, resps, fit.anchor, settings) < settings.takeovers.same_cosine
             least = np.where(turned, settings.fitting.surely_continuing, settings.fitting.continuing)
-            columns[: state.k][both < least * smaller] = -1
+            lost = (both < least * smaller) & ~state.by_hand.are_pinned(state.ids)
+            columns[: state.k][lost] = -1
         new = np.flatnonzero(columns < 0)
         ids = np.append(state.ids, np.full(fit.k - state.k, -1))
         ids[new] = state.next_id + np.arange(len(new))
@@ -53,17 +54,21 @@ def with_refit(state: TrackState, fit: Refit, settings: TrackerSettings) -> tupl
         state = replace(state, smoothed_drift_angle=np.full(padded(fit.k), np.nan))
     window = tuple(WindowSlice(w.index, w.x, r) for w, r in zip(state.window, resps, strict=True))
     state = replace(state, window=window, anchor=fit.anchor, kappa=fit.kappa)
+    if fit.prior is not None:
+        state = replace(state, prior=fit.prior)
     return (after_fit_from_nothing(state) if fit.cold else state), events
 
 
-def match(shared: NDArray[np.float64]) -> NDArray[np.int64]:
+def match(shared: NDArray[np.float64], seeds: int = 0) -> NDArray[np.int64]:
     """Order new topics so that as many documents as can be stay in their topics; topics beyond the old ones come last.
 
     Parameters
     ----------
     shared : (K, K') documents that old and new topics share, K' >= K.
+    seeds : so many first topics stay where they are.
     """
-    _, chosen = linear_sum_assignment(shared, maximize=True)
+    _, others = linear_sum_assignment(shared[seeds:, seeds:], maximize=True)
+    chosen = np.append(np.arange(seeds), seeds + others)
     return np.append(chosen, np.setdiff1d(np.arange(shared.shape[1]), chosen))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ def _merging_gain(
     n = filtering.counts(state.window, state.kp)[: state.k]
     rules = settings.mergers
     worth = rules.document_gain * np.minimum(n[:, None], n)
-    return np.where(cosine < rules.least_cosine, -np.inf, evidence + worth)
+    return np.where((cosine < rules.least_cosine) | ~state.by_hand.may_merge(state.ids), -np.inf, evidence + worth)
 
 
 def _predicted(state: TrackState, settings: TrackerSettings) -> float:
@@ -81,14 +83,16 @@ def merge_pair(
 ) -> tuple[TrackState, list[Event]]:
     """Let one of two topics of ``state``, the one that is usually smaller, or newer, flow into the other.
 
-    ``pair`` are their columns; the event tells its ``evidence`` in nats and, from ``cosine``, the angle between their
-    means, both (K, K).
+    A pinned one stays. ``pair`` are their columns; the event tells its ``evidence`` in nats and, from ``cosine``, the
+    angle between their means, both (K, K).
     """
     n, usual = counts(state), np.zeros(state.k) if state.life is None else state.life.reference_share
-    into, gone = sorted(pair, key=lambda topic: (-usual[topic], -n[topic]))
+    pinned = state.by_hand.are_pinned(state.ids)
+    into, gone = sorted(pair, key=lambda topic: (not pinned[topic], -usual[topic], -n[topic]))
     angle = float(np.degrees(np.arccos(cosine[pair])))
     event = Event("merged", int(state.ids[gone]), int(state.ids[into]), value=angle, evidence=float(evidence[pair]))
-    return with_topics_merged(state, gone, into), [event]
+    by_hand = state.by_hand.merged(int(state.ids[gone]), int(state.ids[into]))
+    return replace(with_topics_merged(state, gone, into), by_hand=by_hand), [event]
 
 
 def counts(state: TrackState) -> Vector:

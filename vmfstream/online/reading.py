@@ -124,6 +124,8 @@ def smoothed(state: TrackState, settings: TrackerSettings) -> list[TopicView]:
     nothing = np.zeros((state.dim, state.kp), np.float32)
     stats = [nothing if s is None else s.dense(state.dim) for s in filtering.statistics(state)]
     beliefs = smooth(stats, state.kappa, past, omega, state.anchor, k=state.k).s
+    if state.prior is not None:
+        beliefs = [f + state.prior for f in beliefs]
     views = []
     so_far = state.n_past
     for w, before, f in zip(state.window, [None, *beliefs[:-1]], beliefs, strict=True):

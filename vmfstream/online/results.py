@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +88,7 @@ class SliceResult:
     events : births, splits, mergers, dormancy and alarms.
     whole : whether all of its documents were kept, and so entered the window.
     prediction : how its kept documents were predicted; None if nothing was.
+    refused : why decisions of people were not applied, by their numbers.
     labelled : the topics of the documents of slices that left the window.
     """
 
@@ -99,6 +100,7 @@ class SliceResult:
     events: Sequence[Event] = ()
     whole: bool = True
     prediction: Prediction | None = None
+    refused: Mapping[int, str] = field(default_factory=dict)
     labelled: Sequence[DocumentTopics] = ()
 
 

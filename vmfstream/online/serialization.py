@@ -8,7 +8,18 @@ import numpy as np
 
 from vmfstream.online.belief import with_prediction
 from vmfstream.online.refit_schedule import RefitSchedule
-from vmfstream.online.state import Arrays, Lifecycle, OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, rows_of
+from vmfstream.online.state import (
+    Arrays,
+    ByHand,
+    Lifecycle,
+    Matrix,
+    OpenSlice,
+    Rows,
+    TrackerSettings,
+    TrackState,
+    WindowSlice,
+    rows_of,
+)
 
 
 def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
@@ -41,7 +52,45 @@ def to_arrays(state: TrackState) -> tuple[Arrays, Arrays]:
         slice_part[f"past.{j}"] = h
     if state.life is not None:
         slice_part |= state.life.arrays()
-    return open_part, slice_part
+    return open_part, slice_part | _decided_arrays(state)
+
+
+def _decided_arrays(state: TrackState) -> Arrays:
+    """Flatten what people have decided, nothing where they have not; of the prior only columns of pinned topics."""
+    hand = state.by_hand
+    if hand == ByHand() and state.prior is None:
+        return {}
+    arrays: Arrays = {
+        "hand.pinned": np.array(hand.pinned, np.int64),
+        "hand.apart": np.array(hand.apart, np.int64).reshape(-1, 2),
+        "hand.whole": np.array(hand.whole, np.int64),
+        "hand.settled": np.array([hand.settled]),
+        "hand.seeded": np.array(hand.seeded, np.int64),
+    }
+    if state.prior is not None:
+        arrays["prior"] = state.prior[:, np.flatnonzero(hand.are_pinned(state.ids))]
+    return arrays
+
+
+def _by_hand(arrays: Arrays) -> ByHand:
+    if "hand.settled" not in arrays:
+        return ByHand()
+    return ByHand(
+        tuple(arrays["hand.pinned"].tolist()),
+        tuple((one, other) for one, other in arrays["hand.apart"].tolist()),
+        tuple(arrays["hand.whole"].tolist()),
+        bool(arrays["hand.settled"][0]),
+        tuple(arrays["hand.seeded"].tolist()),
+    )
+
+
+def _prior(arrays: Arrays, hand: ByHand, kp: int) -> Matrix | None:
+    if "prior" not in arrays:
+        return None
+    columns = arrays["prior"]
+    prior = np.zeros((len(columns), kp), np.float32)
+    prior[:, np.flatnonzero(hand.are_pinned(arrays["ids"]))] = columns
+    return prior
 
 
 def from_arrays(
@@ -73,6 +122,7 @@ def from_arrays(
     next_id, leader = (int(v) for v in slice_part["counters"])
     kappa, lowest = (float(v) for v in slice_part["scalars"])
     resp = open_part["open.resp"]
+    hand = _by_hand(slice_part)
     state = TrackState(
         slice=int(slice_part["slice"][0]),
         anchor=slice_part["anchor"],
@@ -101,6 +151,8 @@ def from_arrays(
         smoothed_drift_angle=slice_part["smoothed_speed"],
         life=Lifecycle.from_arrays(slice_part, dim),
         refits=_refits(slice_part),
+        by_hand=hand,
+        prior=_prior(slice_part, hand, kp),
     )
     return with_prediction(state, settings)
 

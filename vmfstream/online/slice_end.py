@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, overload
 
@@ -25,6 +26,7 @@ from vmfstream.online.belief import (
     up_to_date,
     with_prediction,
 )
+from vmfstream.online.decisions import with_decisions
 from vmfstream.online.drift import with_alarms
 from vmfstream.online.filtering import anchored, counts, statistics
 from vmfstream.online.hindsight import as_it_was, begun, labels, with_holders, without_oldest
@@ -45,7 +47,7 @@ from vmfstream.online.takeovers import with_takeovers
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.window import refit, topics_for
 from vmfstream.protocols import DocumentTopics
-from vmfstream.records import Event
+from vmfstream.records import Decision, Event
 
 WINDOW_BYTES = 2**30
 """Memory for the matrices of the window's slices while it is smoothed."""
@@ -105,7 +107,7 @@ def _grid_means(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArra
         lengths = np.sqrt(predicted.anchored_squares)
         belief = belief_of(state, state.base, lengths, state.n, settings)
         poly = score_polynomial(belief)
-        if poly.error > TOLERANCE:
+        if poly.error > TOLERANCE or state.prior is not None:
             base = anchored(state, predicted.matrix())
             means.append(_mean(predictive_log_likelihood(state, x, settings, base=base)))
             continue
@@ -117,23 +119,43 @@ def _grid_means(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArra
 
 @overload
 def close(
-    state: TrackState, predicted: float, settings: TrackerSettings, *, describe: Literal[True] = True
+    state: TrackState,
+    predicted: float,
+    settings: TrackerSettings,
+    *,
+    describe: Literal[True] = True,
+    decisions: Sequence[Decision] = (),
 ) -> tuple[TrackState, SliceResult]: ...
 
 
 @overload
 def close(
-    state: TrackState, predicted: float, settings: TrackerSettings, *, describe: bool
+    state: TrackState,
+    predicted: float,
+    settings: TrackerSettings,
+    *,
+    describe: bool,
+    decisions: Sequence[Decision] = (),
 ) -> tuple[TrackState, SliceResult | None]: ...
 
 
 def close(
-    state: TrackState, predicted: float, settings: TrackerSettings, *, describe: bool = True
+    state: TrackState,
+    predicted: float,
+    settings: TrackerSettings,
+    *,
+    describe: bool = True,
+    decisions: Sequence[Decision] = (),
 ) -> tuple[TrackState, SliceResult | None]:
     """Learn the concentration, commit what leaves the window, refit it, predict the next slice.
 
-    ``state`` has the slice still open; ``predicted`` in nats per document is passed on to the result, which is None
-    unless the slice is to be described (``describe``). ``settings`` as in `judge`.
+    Parameters
+    ----------
+    state : with the slice still open.
+    predicted : in nats per document, passed on to the result.
+    settings : as in `judge`.
+    describe : without, the result is None.
+    decisions : what people have decided about topics, done before the tracker decides itself.
     """
     ending = state.open
     viewed = describe or state.life is not None
@@ -160,6 +182,7 @@ def close(
         state = replace(state, window=(*state.window, WindowSlice(state.slice, x, resp)))
         while _overfull(state, settings):
             state = _commit_oldest(state, settings, (smoothed, labelled) if viewed else None)
+        state, decided, refused = with_decisions(state, decisions, settings)
         state, events = lifecycle.with_births(state, settings, pairs)
         if ending.n.any() and not ending.fitted:
             state, ended = _refitted(state, settings)
@@ -191,17 +214,19 @@ def close(
         if filtered is not None:
             state, alarms = with_alarms(state, filtered.drift_angle, settings.drift)
         state, dormancy = lifecycle.with_dormancy(state, ending.n[: state.k], settings)
+        state, decided, refused = with_decisions(state, decisions, settings)
         state, events = lifecycle.with_births(state, settings, pairs)
         state, merged = with_mergers(state, settings, pairs)
         p = filtering.past(state, state.leader)
-    events = [*events, *merged, *dormancy, *alarms]
+    state = replace(state, by_hand=state.by_hand.of_living(state.ids))
+    events = [*decided, *events, *merged, *dormancy, *alarms]
     n = state.n_past + counts(state.window, state.kp)
     empty = OpenSlice.empty(state.dim, state.kp)
     state = refreshed(replace(state, slice=state.slice + 1, n=n, open=empty, base=anchored(state, p)))
     if filtered is None:
         return state, None
     cosine = mean_cosines(x, filtered)
-    return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction, labelled)
+    return state, SliceResult(predicted, filtered, smoothed, resp, cosine, events, whole, prediction, refused, labelled)
 
 
 def _settled(state: TrackState) -> TrackState:
@@ -212,10 +237,11 @@ def _settled(state: TrackState) -> TrackState:
 def _refitted(state: TrackState, settings: TrackerSettings) -> tuple[TrackState, list[Event]]:
     """Refit the window, if it is time to."""
     rows = sum(rows_of(w.x) for w in state.window)
-    more = state.warm_up and topics_for([w.x for w in state.window], settings) > state.k
+    competing = state.warm_up and not state.by_hand.settled
+    more = competing and topics_for([w.x for w in state.window], settings) > state.k
     if not (state.refits.allows(rows, settings) or (more and settings.refit)):
         return state, []
-    cold = state.warm_up and (more or state.refits.allows_cold(rows, settings))
+    cold = competing and (more or state.refits.allows_cold(rows, settings))
     rng = np.random.default_rng([settings.seed, state.slice, 2])
     found = refit(state, settings, rng, cold=cold)
     state = replace(state, refits=state.refits.after_refit(rows, settings, gain=found.gain, cold=cold))

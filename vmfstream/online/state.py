@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, vstack
 from vmfstream.arrays import Matrix as Matrix
 from vmfstream.arrays import Rows as Rows
 from vmfstream.arrays import Vector as Vector
-from vmfstream.bayes.temporal.word_sums import SliceSums
+from vmfstream.bayes.temporal.word_sums import Pins, SliceSums, pins_of
 from vmfstream.directional.kernels import copied, padded, zeros
 from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.settings import TrackerSettings as TrackerSettings
@@ -243,6 +243,52 @@ _STORED = {
 """Names under which run files hold the arrays of `Lifecycle`."""
 
 
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """What people have decided about topics, by their ids.
+
+    ``pinned`` topics never end and keep their direction; the pairs ``apart`` are not merged, and topics that are
+    ``whole`` are not split unless documents of a new kind come. ``settled`` tells that a decision refers to the topics
+    as they are: fits from nothing, which may change what an id means, compete no more. ``seeded`` are those of the
+    pinned topics whose prior is a seed.
+    """
+
+    pinned: tuple[int, ...] = ()
+    apart: tuple[tuple[int, int], ...] = ()
+    whole: tuple[int, ...] = ()
+    settled: bool = False
+    seeded: tuple[int, ...] = ()
+
+    def are_pinned(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which topics are pinned, (K,)."""
+        return np.isin(ids, np.array(self.pinned, np.int64))
+
+    def may_merge(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which pairs of topics may become one, (K, K): two pinned ones, and those kept apart, may not."""
+        pinned = self.are_pinned(ids)
+        allowed = ~np.outer(pinned, pinned)
+        for pair in self.apart:
+            one, other = (np.flatnonzero(ids == topic) for topic in pair)
+            allowed[np.ix_(one, other)] = allowed[np.ix_(other, one)] = False
+        return allowed
+
+    def merged(self, gone: int, into: int) -> ByHand:
+        """Let a topic that goes on inherit from what the one that is gone was kept apart."""
+        renamed = ((into if one == gone else one, into if other == gone else other) for one, other in self.apart)
+        return replace(self, apart=tuple(dict.fromkeys((one, other) for one, other in renamed if one != other)))
+
+    def of_living(self, ids: NDArray[np.int64]) -> ByHand:
+        """Forget what concerns topics that are gone; those with these ``ids`` (K,) are there."""
+        living = set(ids.tolist())
+        return replace(
+            self,
+            pinned=tuple(topic for topic in self.pinned if topic in living),
+            apart=tuple(pair for pair in self.apart if living.issuperset(pair)),
+            whole=tuple(topic for topic in self.whole if topic in living),
+            seeded=tuple(topic for topic in self.seeded if topic in living),
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackState:
     """The belief about all topics at one moment.
@@ -253,6 +299,9 @@ class TrackState:
     the open slice under the leading persistence, anchor included, and ``f`` the same plus what the slice gathered from
     its first ``in_belief`` documents. ``life`` is None where the topics are fixed; ``refits`` tells when the window is
     refitted.
+
+    ``by_hand`` is what people have decided. ``prior`` (D, kp) is what is known about the means of pinned topics from
+    the beginning: it is added to the anchor of each and never fades; zero for others, None without any.
     """
 
     slice: int
@@ -275,6 +324,8 @@ class TrackState:
     life: Lifecycle | None = None
     in_belief: int = 0
     refits: RefitSchedule = field(default_factory=RefitSchedule)
+    by_hand: ByHand = field(default_factory=ByHand)
+    prior: Matrix | None = None
 
     @property
     def dim(self) -> int:
@@ -290,6 +341,21 @@ class TrackState:
     def kp(self) -> int:
         """Number of columns that the topics are stored in."""
         return len(self.n_past)
+
+    @property
+    def pins(self) -> Pins | None:
+        """The prior of pinned topics, None without any."""
+        return None if self.prior is None else pins_of(self.prior)
+
+    @property
+    def seeds(self) -> Matrix | None:
+        """Directions (D, J) of the seeds, whose topics are the first ones during the warm-up; None without any."""
+        if self.prior is None or not self.by_hand.seeded:
+            return None
+        own = self.prior[:, np.flatnonzero(np.isin(self.ids, np.array(self.by_hand.seeded)))]
+        lengths = np.linalg.norm(own.astype(np.float64), axis=0)
+        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+        return np.asarray(own * scale.astype(np.float32))
 
     @property
     def warm_up(self) -> bool:

@@ -10,7 +10,6 @@ that it is one topic is
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from vmfstream.online.matching import centred_cosines
 from vmfstream.online.settings import TakeoverSettings
 from vmfstream.online.state import Matrix, Sample, TrackerSettings, TrackState, Vector
 from vmfstream.online.topic_pairs import TopicPairs
-from vmfstream.online.topic_slots import with_topic, without_topic
+from vmfstream.online.topic_slots import documents_of, with_topic, without_topic
 from vmfstream.records import Event
 
 
@@ -96,7 +95,7 @@ def with_takeovers(
     _, _, earlier = filtering.run(state, stats[: -rules.recent_slices], state.leader, settings)
     found = changed_topics(state, earlier, stats[-rules.recent_slices :], filtering.anchored(state, h), rules)
     for topic, old in [(int(topic), int(state.ids[topic])) for topic in found.topics]:
-        if old in state.ids:  # unless it was merged to make room for another
+        if old in state.ids and old not in state.by_hand.pinned:  # unless it was merged to make room for another
             members = _newest_documents(state, _column(state, old), _turned(found, topic), rules)
             if len(members) >= rules.least_documents:
                 state, more = _split(state, old, members, float(found.gain[topic]), settings, pairs)
@@ -133,12 +132,5 @@ def _turned(found: Changed, topic: int) -> Vector:
 
 def _newest_documents(state: TrackState, column: int, towards: Vector, rules: TakeoverSettings) -> Sample:
     """Documents of a topic in the newest slices that are more like what it is now than like what it was."""
-    parts = []
-    for w in state.window[-rules.recent_slices :]:
-        own = np.flatnonzero(w.resp[:, : state.k].argmax(axis=1) == column)
-        own = own[w.resp[own, column] > 0.0]
-        own = own[np.asarray(w.x[own] @ towards).ravel() > 0.0]
-        nothing = np.zeros(len(own))
-        where = np.full(len(own), w.index)
-        parts.append(Sample(w.x[own], nothing, where, own, where, nothing, np.zeros(len(own), np.bool_)))
-    return reduce(Sample.and_also, parts)
+    own = documents_of(state, column, state.window[-rules.recent_slices :])
+    return own.take(np.flatnonzero(np.asarray(own.x @ towards).ravel() > 0.0))

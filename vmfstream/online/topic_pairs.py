@@ -67,6 +67,8 @@ class TopicPairs:
             cross[known] = self._cross[as_before[known]]
         if len(anew):
             h[:, anew] = filtering.newest_columns(state, filtering.statistics(state), anew, self._settings)
+            if state.prior is not None:
+                h[:, anew] += state.prior[:, anew]
             b = state.anchor.astype(np.float64)
             products, cross[anew] = np.zeros((len(anew), state.k)), 0.0
             for low in range(0, state.dim, _BLOCK):
@@ -104,6 +106,7 @@ def _same_frame(last: TrackState, state: TrackState) -> bool:
     """Tell whether the topics of two states were filtered from the same slices under the same parameters."""
     return (
         last.anchor is state.anchor
+        and (last.prior is None) == (state.prior is None)
         and last.kappa == state.kappa
         and last.leader == state.leader
         and (last.past is None) == (state.past is None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes.factors.beliefs import learn
 from vmfstream.bayes.temporal.chain import convolve
 from vmfstream.directional.kernels import accumulate, copied, padded, zeros
-from vmfstream.online.state import NEVER, Lifecycle, Matrix, Sample, TrackerSettings, TrackState
+from vmfstream.online.state import NEVER, Lifecycle, Matrix, Sample, TrackerSettings, TrackState, WindowSlice
 
 PER_TOPIC = (
     "recent_counts",
@@ -47,6 +49,7 @@ def rearranged(state: TrackState, columns: NDArray[np.int64], ids: NDArray[np.in
         n=_chosen(state.n, wide),
         n_past=_chosen(state.n_past, wide),
         past=None if state.past is None else tuple(placed(h) for h in state.past),
+        prior=None if state.prior is None else placed(state.prior),
         window=state.window if as_they_are else tuple(w.rearranged(placed) for w in state.window),
         smoothed_drift_angle=_chosen(state.smoothed_drift_angle, wide, np.nan),
         life=None if state.life is None else with_columns(state.life, columns),
@@ -84,6 +87,17 @@ def _put_columns(a: Matrix, columns: NDArray[np.int64], first: int, out: Matrix)
         for j in range(first, len(columns)):
             if columns[j] >= 0:
                 out[i, j] = a[i, columns[j]]
+
+
+def documents_of(state: TrackState, column: int, slices: Sequence[WindowSlice]) -> Sample:
+    """Return the documents that the topic in a ``column`` of ``state`` holds most of, in ``slices`` of its window."""
+    parts = []
+    for w in slices:
+        own = np.flatnonzero(w.resp[:, : state.k].argmax(axis=1) == column)
+        own = own[w.resp[own, column] > 0.0]
+        nothing, where = np.zeros(len(own)), np.full(len(own), w.index)
+        parts.append(Sample(w.x[own], nothing, where, own, where, nothing, np.zeros(len(own), np.bool_)))
+    return reduce(Sample.and_also, parts)
 
 
 def with_topic(state: TrackState, members: Sample, settings: TrackerSettings) -> TrackState:

@@ -22,19 +22,37 @@ from vmfstream.online.refit_schedule import RefitSchedule
 from vmfstream.online.results import SliceResult as SliceResult
 from vmfstream.online.results import StepInfo as StepInfo
 from vmfstream.online.slice_end import close, judge
-from vmfstream.online.state import OpenSlice, Rows, TrackerSettings, TrackState, WindowSlice, read_only, rows_of
+from vmfstream.online.state import (
+    ByHand,
+    Matrix,
+    OpenSlice,
+    Rows,
+    TrackerSettings,
+    TrackState,
+    WindowSlice,
+    read_only,
+    rows_of,
+)
 from vmfstream.online.vocabulary_change import regrown
 from vmfstream.online.window import cold_fits, topics_for
+from vmfstream.records import Decision
 
-Regrow: TypeAlias = Callable[[], tuple[NDArray[np.int32], Sequence[Rows], Rows]]
-"""Changes the vocabulary and returns ``(columns, window, kept)`` in the new one.
+Regrow: TypeAlias = Callable[[], tuple[NDArray[np.int32], Sequence[Rows], Rows, Matrix | None]]
+"""Changes the vocabulary and returns ``(columns, window, kept, seeds)`` in the new one.
 
 ``columns[j]`` is the old column of new column j, or -1 where it is new; ``window`` are the rows of the slices of the
-window, oldest first, and ``kept`` (N, D) the kept rows of the open slice, the same documents as in the state.
+window, oldest first, and ``kept`` (N, D) the kept rows of the open slice, the same documents as in the state;
+``seeds`` (D, J) are the directions of the seeds, whose topics have the ids 0 to J - 1, or None.
 """
 
 
-def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> TrackState:
+def init(
+    settings: TrackerSettings,
+    slices: Sequence[tuple[int, Rows]],
+    open_slice: int,
+    open_rows: Rows,
+    seeds: Matrix | None = None,
+) -> TrackState:
     """Fit the first topics on documents gathered so far.
 
     Parameters
@@ -43,13 +61,15 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
     slices : closed slices, as (slice number, unit rows (N, D)); may be empty.
     open_slice : number of the slice that goes on.
     open_rows : (N, D) the documents that it already has, possibly none.
+    seeds : (D, J) unit columns: directions of the first J topics, which are pinned there.
     """
     parts = [x for _, x in slices] + ([open_rows] if rows_of(open_rows) or not slices else [])
     dim = int(parts[0].shape[1])
     rng = np.random.default_rng([settings.seed, open_slice, 0])
     leader = settings.persistences.index(sorted(settings.persistences)[len(settings.persistences) // 2])
-    k, fitted = topics_for(parts, settings), sum(map(rows_of, parts))
-    fit = cold_fits(parts, k, settings, settings.persistences[leader], rng)
+    seeded = 0 if seeds is None else seeds.shape[1]
+    k, fitted = max(topics_for(parts, settings), seeded), sum(map(rows_of, parts))
+    fit = cold_fits(parts, k, settings, settings.persistences[leader], rng, seeds if seeded else None)
     kp = padded(k)
     window = tuple(
         WindowSlice(index, x, resp) for (index, x), resp in zip(slices, fit.resp[: len(slices)], strict=True)
@@ -74,6 +94,8 @@ def init(settings: TrackerSettings, slices: Sequence[tuple[int, Rows]], open_sli
         smoothed_drift_angle=np.full(kp, np.nan),
         life=lifecycle.empty_lifecycle(dim, k) if settings.living_topics else None,
         refits=RefitSchedule(sum(rows_of(x) for _, x in slices), fitted),
+        by_hand=ByHand(pinned=tuple(range(seeded)), seeded=tuple(range(seeded))),
+        prior=fit.prior,
     )
     state = with_prediction(state, settings)
     if len(parts) > len(slices) and rows_of(open_rows):
@@ -119,18 +141,33 @@ def step(
 
 @overload
 def end_slice(
-    state: TrackState, settings: TrackerSettings, regrow: Regrow | None = None, *, describe: Literal[True] = True
+    state: TrackState,
+    settings: TrackerSettings,
+    regrow: Regrow | None = None,
+    *,
+    describe: Literal[True] = True,
+    decisions: Sequence[Decision] = (),
 ) -> tuple[TrackState, SliceResult]: ...
 
 
 @overload
 def end_slice(
-    state: TrackState, settings: TrackerSettings, regrow: Regrow | None = None, *, describe: bool
+    state: TrackState,
+    settings: TrackerSettings,
+    regrow: Regrow | None = None,
+    *,
+    describe: bool,
+    decisions: Sequence[Decision] = (),
 ) -> tuple[TrackState, SliceResult | None]: ...
 
 
 def end_slice(
-    state: TrackState, settings: TrackerSettings, regrow: Regrow | None = None, *, describe: bool = True
+    state: TrackState,
+    settings: TrackerSettings,
+    regrow: Regrow | None = None,
+    *,
+    describe: bool = True,
+    decisions: Sequence[Decision] = (),
 ) -> tuple[TrackState, SliceResult | None]:
     """End the open slice and begin the next one.
 
@@ -141,11 +178,13 @@ def end_slice(
     state, settings : the state and the settings of the run.
     regrow : called once, after the slice was judged in the old vocabulary; None keeps the vocabulary.
     describe : False leaves out the result, whose views of the topics cost passes over all words.
+    decisions : what people have decided about topics, see `vmfstream.online.decisions`.
     """
     state, predicted = judge(state, settings, describe=describe)
     if regrow is not None:
-        state = regrown(state, *regrow(), settings)
-    state, result = close(state, predicted, settings, describe=describe)
+        columns, window, kept, seeds = regrow()
+        state = regrown(state, columns, window, kept, settings, seeds)
+    state, result = close(state, predicted, settings, describe=describe, decisions=decisions)
     return read_only(state), result
 
 

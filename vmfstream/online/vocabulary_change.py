@@ -30,14 +30,21 @@ from vmfstream.online.state import (
 
 
 def regrown(
-    state: TrackState, columns: NDArray[np.int32], window: Sequence[Rows], kept: Rows, settings: TrackerSettings
+    state: TrackState,
+    columns: NDArray[np.int32],
+    window: Sequence[Rows],
+    kept: Rows,
+    settings: TrackerSettings,
+    seeds: Matrix | None = None,
 ) -> TrackState:
     """Move ``state`` to a new vocabulary.
 
     ``columns[j]`` is the old column of new column j, or -1 where it is new; ``window`` and ``kept`` are the same
-    documents in the new encoding; ``settings`` are those of the run. Directions are padded with zeros; every
-    concentration is solved again from its dimension-free counterpart (a mean resultant length or an expected cosine),
-    since kappa grows like D.
+    documents in the new encoding; ``settings`` are those of the run. ``seeds`` (D, J) are the directions of the topics
+    with the ids 0 to J - 1, if they have seeds, whose prior takes up words that are new.
+
+    Directions are padded with zeros; every concentration is solved again from its dimension-free counterpart (a mean
+    resultant length or an expected cosine), since kappa grows like D.
     """
     new = len(columns)
     n, kept_parts = state.open.n, state.open.kept
@@ -55,12 +62,25 @@ def regrown(
         kappa=float(inv_bessel_ratio(new, bessel_ratio(state.dim, state.kappa))),
         n=state.n_past + counts(parts, state.kp),
         past=None if state.past is None else tuple(carried_vectors(h, columns) for h in state.past),
+        prior=None if state.prior is None else _with_seeds(state, carried_vectors(state.prior, columns), seeds),
         window=parts,
         open=OpenSlice(s, n, state.open.documents, kept_parts, state.open.fitted),
         base=np.zeros((new, state.kp), np.float32),
         life=None if state.life is None else _carried_samples(state.life, columns, state.dim),
     )
     return with_prediction(state, settings)
+
+
+def _with_seeds(state: TrackState, prior: Matrix, seeds: Matrix | None) -> Matrix:
+    """Turn the ``prior`` of topics with seeds to where these are now; lengths stay."""
+    if seeds is None:
+        return prior
+    lengths = column_norms(prior)
+    for topic in state.by_hand.seeded:
+        column = int(np.flatnonzero(state.ids == topic)[0])
+        if seeds[:, topic].any():
+            prior[:, column] = np.float32(lengths[column]) * seeds[:, topic]
+    return prior
 
 
 def _carried_samples(life: Lifecycle, columns: NDArray[np.int32], old: int) -> Lifecycle:

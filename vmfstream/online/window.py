@@ -21,10 +21,12 @@ from vmfstream.bayes.factors.priors import Prior, moment_prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.starts import annealed_starts, sampled_start
 from vmfstream.bayes.temporal.smoother import fit_smoother
+from vmfstream.bayes.temporal.word_sums import pins_of
 from vmfstream.directional.kernels import padded
 from vmfstream.mixtures.annealing import melting
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.steps import m_step
+from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.stages import timed
 
@@ -37,7 +39,7 @@ class Refit:
     """A candidate for the window: memberships per slice, anchor, concentration and the bound that judges it.
 
     ``cold`` is True if its topics are not matched to the present ones; ``present`` is the bound of the memberships
-    before, -inf where it cannot be compared.
+    before, -inf where it cannot be compared. ``prior`` (D, kp) is that of its first topics, if these have seeds.
     """
 
     resp: list[Matrix]
@@ -47,6 +49,7 @@ class Refit:
     k: int
     cold: bool
     present: float = -np.inf
+    prior: Matrix | None = None
 
     @property
     def gain(self) -> float:
@@ -54,12 +57,25 @@ class Refit:
         return float((self.bound - self.present) / max(abs(self.bound), 1e-300))
 
 
-def cold_fits(xs: Sequence[Rows], k: int, settings: TrackerSettings, omega: float, rng: np.random.Generator) -> Refit:
+def cold_fits(
+    xs: Sequence[Rows],
+    k: int,
+    settings: TrackerSettings,
+    omega: float,
+    rng: np.random.Generator,
+    seeds: Matrix | None = None,
+) -> Refit:
     """Fit slices from nothing: a static fit, then the smoother.
 
     Several starts compete on few documents. In many, topics are looked for in a sample, and all documents continue.
+    With ``seeds`` (D, J), unit columns, there is one start, and the first J topics are theirs.
     """
     x = stack(list(xs), int(xs[0].shape[1]))
+    if seeds is not None:
+        from vmfstream.online.seeded import seeded_fit
+
+        found = seeded_fit(x, k, seeds, settings, rng)
+        return from_static(xs, found.fit, found.prior, settings, omega, found.own)
     rules = settings.fitting
     most = max(rules.sampled_documents, rules.sampled_per_topic * k)
     if rows_of(x) > most:
@@ -90,9 +106,14 @@ def static_fit(x: Rows, resp: Matrix, k: int, settings: TrackerSettings) -> tupl
 
 
 def from_static(
-    xs: Sequence[Rows], fit: variational.FlatFit, prior: Prior, settings: TrackerSettings, omega: float
+    xs: Sequence[Rows],
+    fit: variational.FlatFit,
+    prior: Prior,
+    settings: TrackerSettings,
+    omega: float,
+    own: Matrix | None = None,
 ) -> Refit:
-    """Link a static ``fit`` over slices by the smoother, with its ``prior`` as the anchor."""
+    """Link a static ``fit`` over slices by the smoother, with its ``prior`` as the anchor; ``own`` is that of seeds."""
     k = len(fit.rho)
     anchor = np.asarray(prior.b, np.float32)
     splits = np.cumsum([rows_of(part) for part in xs])[:-1]
@@ -107,8 +128,9 @@ def from_static(
         settings.alpha,
         max_iter=settings.fitting.cold_sweeps,
         threads=settings.threads,
+        pins=None if own is None else pins_of(own),
     )
-    return Refit([_f32(r) for r in linked.resps], anchor, linked.kappa, linked.bound, k, cold=True)
+    return Refit([_f32(r) for r in linked.resps], anchor, linked.kappa, linked.bound, k, cold=True, prior=own)
 
 
 @timed("refits")
@@ -124,7 +146,7 @@ def refit(state: TrackState, settings: TrackerSettings, rng: np.random.Generator
     if not state.warm_up:
         candidates.append(_warm(state, settings, _restart_temperatures(state, settings)))
     elif cold and sum(directed_rows(x) for x in xs) >= state.k:  # a new vocabulary may have emptied some
-        anew = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng)
+        anew = cold_fits(xs, max(topics_for(xs, settings), state.k), settings, omega, rng, state.seeds)
         if anew.k > state.k:
             return anew
         candidates.append(anew)
@@ -152,7 +174,7 @@ def _restart_temperatures(state: TrackState, settings: TrackerSettings) -> list[
 
 def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) -> Refit:
     """Continue from the present memberships, annealed by ``betas`` if any; the past is the prior of the first slice."""
-    h0 = np.zeros((state.dim, state.kp), np.float32) if state.past is None else state.past[state.leader]
+    h0 = filtering.past(state, state.leader)
     fit = fit_smoother(
         [w.x for w in state.window],
         [w.resp for w in state.window],
@@ -165,6 +187,7 @@ def _warm(state: TrackState, settings: TrackerSettings, betas: Sequence[float]) 
         betas=betas,
         max_iter=settings.fitting.warm_sweeps,
         threads=settings.threads,
+        pins=state.pins,
     )
     resps = [_f32(r) for r in fit.resps]
     return Refit(resps, state.anchor, fit.kappa, fit.bound, state.k, cold=False, present=float(fit.trace[0]))

@@ -19,7 +19,8 @@ class CoalescedWrite:
     Smoothed rows of the slices ``renewed``, rows of the ``stories``, and later labels of documents of the slices
     ``documents`` are deleted before new rows are added. In the slices of ``cut`` only sampled documents with keys up to
     the given largest one stay; of each topic and slice ``documents_per_topic`` documents stay, all if it is 0.
-    ``seconds`` are added to those of each stage.
+    ``seconds`` are added to those of each stage. ``undone`` has for numbers of decisions that of the
+    one which undoes each.
     """
 
     tables: Mapping[str, Frame]
@@ -28,6 +29,7 @@ class CoalescedWrite:
     position: Position
     seconds: Mapping[str, float]
     stories: Sequence[int]
+    undone: Mapping[int, int]
     documents: Sequence[int]
     documents_per_topic: int
 
@@ -51,6 +53,7 @@ def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
         {part: offset for one in commits for part, offset in one.position.items()},
         _summed(commits),
         sorted({story for one in commits if one.stories is not None for story in one.stories.story.tolist()}),
+        {number: later for one in commits for number, later in one.undone.items()},
         sorted({labels.slice for one in commits for labels in one.relabelled}),
         max(one.documents_per_topic for one in commits),
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from vmfstream.errors import InputError
-from vmfstream.records import Arrays, Checkpoint, Commit
+from vmfstream.records import Arrays, Checkpoint, Commit, Decision
 from vmfstream.runfile.json_records import from_json, to_json
 from vmfstream.runfile.rows import check_order
 
@@ -27,6 +27,7 @@ class MemoryStore:
         self._position: dict[str, int] = {}
         self._open_state: Arrays = {}
         self._slice_state: Arrays | None = None
+        self._waiting: list[Decision] = []
         self._closed = False
 
     def resume(self) -> Checkpoint | None:
@@ -39,7 +40,22 @@ class MemoryStore:
             open_state=_copied(self._open_state),
             slice_state=None if self._slice_state is None else _copied(self._slice_state),
             finished=self.commits[-1].finished,
+            decisions=self.decisions(),
         )
+
+    def decide(self, *wanted: Decision) -> None:
+        """Let decisions wait for the end of a slice."""
+        self._waiting += wanted
+
+    def pending(self) -> list[Decision]:
+        """Return the decisions that wait, in order."""
+        return list(self._waiting)
+
+    def decisions(self) -> list[Decision]:
+        """Return the decisions that were applied or refused, in order."""
+        undone = {number: later for one in self.commits for number, later in one.undone.items()}
+        found = [one for commit in self.commits for one in commit.decisions]
+        return [replace(one, undone_by=undone.get(one.number)) for one in found]
 
     def settings(self, wanted: Mapping[str, str]) -> Mapping[str, str]:
         """Record the settings at the first call; later return the recorded ones."""
@@ -67,6 +83,8 @@ class MemoryStore:
             self._open_state = _copied(one.open_state)
             if one.slice_state is not None:
                 self._slice_state = _copied(one.slice_state)
+        done = {decision.key for one in commits for decision in one.decisions}
+        self._waiting = [one for one in self._waiting if one.key not in done]
 
     def name_topics(self, names: Sequence[tuple[int, int, str]]) -> None:
         """Add ``names`` that a namer gave after the last epoch: slice, topic and name."""
@@ -76,14 +94,15 @@ class MemoryStore:
     def to_json(self, arrays: Arrays) -> Any:
         """Return everything stored as a value for JSON; arrays are put into ``arrays``, see `json_records.to_json`."""
         states = [self._open_state, self._slice_state]
-        return to_json([self.commits, self._settings, self._position, states], arrays)
+        return to_json([self.commits, self._settings, self._position, states, self._waiting], arrays)
 
     @classmethod
     def from_json(cls, value: Any, arrays: Arrays) -> MemoryStore:
         """Return the store whose `to_json` gave this value."""
         store = cls()
-        store.commits, store._settings, store._position, states = from_json(value, arrays)
+        store.commits, store._settings, store._position, states, *waiting = from_json(value, arrays)
         store._open_state, store._slice_state = states
+        store._waiting = waiting[0] if waiting else []  # those of earlier versions have none
         return store
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
-from vmfstream.records import Commit, Event, SliceReport, StoryEvent, StoryRows, TopicRows
+from vmfstream.records import Commit, Decision, Event, SliceReport, StoryEvent, StoryRows, TopicRows
 from vmfstream.text.topic_names import JOINT
 
 Frame: TypeAlias = dict[str, NDArray[Any]]
@@ -121,6 +121,8 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "story": rows.story,
             "novelty": rows.novelty,
         }
+    if commit.decisions:
+        tables["decision"] = decided(commit.decisions, report.epoch)
     if commit.stories is not None:
         tables |= _stories(commit.stories)
     if commit.story_events:
@@ -133,6 +135,22 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "size": _ints([event.size for event in events]),
         } | _optional(events, "other", "evidence")
     return {table: frame for table, frame in tables.items() if len(next(iter(frame.values())))}
+
+
+def decided(decisions: Sequence[Decision], epoch: int) -> Frame:
+    """Return decisions that were applied in an ``epoch`` as columns; -1 for no topic becomes NULL."""
+    topics = {name: np.array([getattr(one, name) for one in decisions], np.float64) for name in ("topic", "other")}
+    return {
+        "number": _ints([one.number for one in decisions]),
+        "key": as_texts(one.key for one in decisions),
+        "made": _times([one.made for one in decisions]),
+        "kind": as_texts(one.kind for one in decisions),
+        **{name: np.where(ids < 0, np.nan, ids) for name, ids in topics.items()},
+        "text": as_texts(one.text for one in decisions),
+        "slice": _ints([one.slice for one in decisions]),
+        "epoch": np.full(len(decisions), epoch),
+        "refused": as_texts(one.refused for one in decisions),
+    }
 
 
 def given_names(names: Sequence[tuple[int, int, str]]) -> Frame:
@@ -219,7 +237,7 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "kind": as_texts(event.kind for _, event in events),
             "topic": _ints([event.topic for _, event in events]),
         }
-        | _optional([event for _, event in events], "other", "value", "evidence", "chance"),
+        | _optional([event for _, event in events], "other", "value", "evidence", "chance", "decision"),
         "topic_name": {
             "slice": np.repeat(_ints([index for index, _ in named]), [len(names.topic) for _, names in named]),
             "topic": _joined([names.topic for _, names in named]),

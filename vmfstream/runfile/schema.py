@@ -220,6 +220,17 @@ def add_outbox(connection: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
+def add_decisions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep what people decided about topics and words, and which events these decisions made."""
+    connection.execute("""
+        create table decision(
+            number bigint not null, key varchar not null, made timestamp not null, kind varchar not null, topic integer,
+            other integer, text varchar not null, slice integer not null, epoch bigint not null,
+            refused varchar not null, undone_by bigint);
+    """)
+    connection.execute("alter table event add column decision bigint")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -238,10 +249,11 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_quality,
     add_names,
     add_outbox,
+    add_decisions,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
-FINGERPRINT = "a9e02760fca4108d"
+FINGERPRINT = "2069caa4b6b44872"
 """That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
 
 

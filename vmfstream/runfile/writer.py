@@ -5,18 +5,21 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import numpy as np
 
-from vmfstream.errors import InputError
-from vmfstream.records import Arrays, Checkpoint, Commit
+from vmfstream.errors import InputError, StoreLocked
+from vmfstream.records import Arrays, Checkpoint, Commit, Decision
 from vmfstream.runfile.arrays import pack, unpack
 from vmfstream.runfile.coalescing import CoalescedWrite, coalesce
 from vmfstream.runfile.connection import connected, explain
+from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.rows import Frame, check_order, given_names
 from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify
+from vmfstream.runfile.stored_decisions import run_name, stored_decisions
 from vmfstream.stages import ELAPSED, WRITING
 
 _logger = logging.getLogger(__name__)
@@ -55,6 +58,7 @@ class RunFile:
         self._closed = False
         self._stored = time.perf_counter()  # when seconds were stored last
         self._unstored = 0.0  # what the last commit took after that
+        self._inbox, self._run = Inbox(self.path), ""
         with connected(self.path, read_only=False, timeout=timeout) as connection:
             try:
                 prepare(connection, self.path)
@@ -73,7 +77,12 @@ class RunFile:
         with connected(self.path, read_only=True, timeout=self.timeout) as connection:
             try:
                 check(connection, self.path)
-                return stored_checkpoint(connection)
+                checkpoint = stored_checkpoint(connection)
+                if checkpoint is None:
+                    return None
+                decisions = stored_decisions(connection)
+                self._inbox.remove({one.key for one in decisions})  # a run was killed before it could
+                return replace(checkpoint, decisions=decisions)
             except (duckdb.Error, ValueError) as error:
                 raise InputError(f"cannot read the last state in the run file {self.path}: {error}") from error
 
@@ -155,6 +164,8 @@ class RunFile:
                     connection.execute("delete from outbox where epoch <= ?", [sent])
                 for table, frame in combined.tables.items():
                     insert(connection, table, frame)
+                for number, later in combined.undone.items():
+                    mark_undone(connection, number, later)
                 _drop_documents(connection, combined)
                 for part, offset in combined.position.items():
                     connection.execute("insert or replace into position values (?, ?)", [part, offset])
@@ -170,8 +181,26 @@ class RunFile:
                     "if the disk is full make room, then continue the run"
                 ) from error
         self._dropped = sent
+        keys = {decision.key for one in commits for decision in one.decisions}
+        if keys:
+            self._inbox.remove(keys)
         self._stored, self._unstored = now, time.perf_counter() - now
         _logger.debug("epochs %s written, %d bytes of states", epochs, sum(len(body or b"") for _, body in states))
+
+    def pending(self) -> list[Decision]:
+        """Return the decisions that wait beside the run file, in order; none before its first epoch.
+
+        The run file is opened for the first one only; if another process holds it they wait for the next slice.
+        """
+        if not self._inbox.folder.exists():
+            return []
+        if not self._run:
+            try:
+                with connected(self.path, read_only=True, timeout=self.timeout) as connection:
+                    self._run = run_name(connection)
+            except StoreLocked as error:
+                _logger.warning("%s; decisions wait", error)
+        return self._inbox.read(self._run) if self._run else []
 
     def name_topics(self, names: Sequence[tuple[int, int, str]]) -> None:
         """Add ``names`` that a namer gave after the last epoch: slice, topic and name.
@@ -269,6 +298,11 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> N
     names = ", ".join(frame)
     connection.execute(f"insert into {table} ({names}) select {names} from incoming")
     connection.unregister("incoming")
+
+
+def mark_undone(connection: duckdb.DuckDBPyConnection, number: int, later: int) -> None:
+    """Note over ``connection`` that a decision, by its ``number``, was undone by a ``later`` one."""
+    connection.execute("update decision set undone_by = ? where number = ?", [later, number])
 
 
 def _add_seconds(connection: duckdb.DuckDBPyConnection, *parts: Mapping[str, float]) -> None:

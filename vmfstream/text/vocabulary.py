@@ -25,6 +25,9 @@ from vmfstream.text.word_table import WordTable
 _FULL, _CROWDED, _ROOMY = 8, 4, 2
 # a document frequency below min_df is accepted while the stream is shorter than this
 _YOUNG = 1000
+LEAST_COLUMNS = 2
+"""Fewest columns that forbidding words may leave."""
+
 # first slice of terms that were met before their slice was kept
 _ALWAYS = -(2**62)
 
@@ -129,6 +132,7 @@ class Vocabulary:
         self._first_slice = np.full(len(self._terms), _ALWAYS, dtype=np.int64)
         self._columns = np.zeros(0, dtype=np.int32)
         self._shown = np.zeros(0, dtype=np.int32)
+        self._forbidden: set[str] = set()
         self._seal()
 
     def __len__(self) -> int:
@@ -185,11 +189,41 @@ class Vocabulary:
         self._pending_documents += len(counts)
         return counts
 
+    def forbid(self, word: str) -> None:
+        """Give a word no column from the next :meth:`close_slice` on; with ``stem`` no word of the same stem.
+
+        Raises
+        ------
+        InputError
+            If there is no word in the text, or fewer than two columns would be left.
+        """
+        terms = self._terms_of(word)
+        if terms <= self._forbidden:
+            raise InputError(f"the word {word!r} is forbidden already")
+        left = len(self) - len(self._forbidden_columns(self._forbidden | terms))
+        if left < LEAST_COLUMNS <= len(self):
+            raise InputError(f"the word {word!r} is one of the last {len(self)} of the vocabulary")
+        self._forbidden |= terms
+
+    def allow(self, word: str) -> None:
+        """Undo :meth:`forbid`; the word gets a column again once it is admitted as any other.
+
+        Raises
+        ------
+        InputError
+            If the word is not forbidden.
+        """
+        terms = self._terms_of(word)
+        if not terms & self._forbidden:
+            raise InputError(f"the word {word!r} is not forbidden")
+        self._forbidden -= terms
+
     def close_slice(self, index: int = 0) -> Growth:
         """Make the documents counted since the last call part of the record and choose the columns anew.
 
         ``index`` is the number of their slice, for :meth:`known_by`.
         """
+        barred = np.array(self._ids_of(self._forbidden), dtype=np.int64)
         met = len(self._first_slice)
         self._first_slice = np.pad(self._first_slice, (0, self._df.size - met), constant_values=index)
         if self._pending_documents:
@@ -203,7 +237,9 @@ class Vocabulary:
         has_column[old] = True
         least = min(self.min_df, 2) if self.documents < _YOUNG else self.min_df
         most = max(self.max_df_share * self.documents, least)
-        admitted = np.flatnonzero(has_column | ((self._df >= least) & (self._df <= most)))
+        wanted = has_column | ((self._df >= least) & (self._df <= most))
+        wanted[barred] = False
+        admitted = np.flatnonzero(wanted)
         if admitted.size > self.capacity:
             admitted = admitted[_largest(self._recent[admitted], self.capacity)]
         chosen = np.zeros(self._df.size, dtype=bool)
@@ -283,6 +319,8 @@ class Vocabulary:
             "first_slice": self._first_slice.copy(),
             "columns": self._columns.copy(),
         }
+        if self._forbidden:
+            arrays["forbidden"] = np.frombuffer("\n".join(sorted(self._forbidden)).encode(), dtype=np.uint8)
         arrays["form_starts"], arrays["form_pool"] = self._forms.content()
         if self._stem is not None:
             arrays["term_starts"], arrays["term_pool"] = self._terms.content()
@@ -365,6 +403,7 @@ class Vocabulary:
         if (self._df > self.documents).any() or (self._pending > self._pending_documents).any():
             raise ValueError("expected words in at most as many documents as there were")
         self._columns = np.array(arrays["columns"], dtype=np.int32)
+        self._forbidden = set(arrays["forbidden"].tobytes().decode().split("\n")) if "forbidden" in arrays else set()
         if not self._columns.max(initial=-1) < len(met) <= len(self._df):
             raise ValueError(f"expected a first slice for each of up to {len(self._df)} words, got {len(met)}")
         if self._reserved:
@@ -404,6 +443,27 @@ class Vocabulary:
         for part in (*self._terms.take(self._columns.astype(np.int64)), self.idf):
             digest.update(part.tobytes())
         self.digest = digest.hexdigest()
+
+    def _terms_of(self, word: str) -> set[str]:
+        """Return the terms of a text, at least one."""
+        tokens = list(self.tokeniser.tokens(word))
+        if not tokens:
+            raise InputError(f"expected a word, got {word!r}")
+        return set(tokens if self._stem is None else self._stem(tokens))
+
+    def _ids_of(self, terms: set[str]) -> list[int]:
+        """Return the ids of terms, which get one if they had none; of stop words and beyond a full table there is none.
+
+        Ids are given in the order of the words.
+        """
+        ids = self._terms.add(sorted(terms)).tolist() if terms else []
+        self._make_room()
+        return [i for i in ids if i >= self._first]
+
+    def _forbidden_columns(self, terms: set[str]) -> NDArray[np.int32]:
+        """Return the columns of ``terms``."""
+        columns = self.column[[i for i in self._ids_of(terms) if i < self.column.size]]
+        return np.asarray(columns[columns >= 0])
 
     def _make_room(self) -> None:
         """Give every term its figures."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.decisions import told
 from vmfstream.errors import InputError
 from vmfstream.frozen.parts import PastTopics, missing_slice
-from vmfstream.records import Commit, DocumentRows, SliceReport, StoryRows, TopicRows
+from vmfstream.records import Commit, Decision, DocumentRows, SliceReport, StoryRows, TopicRows
 from vmfstream.runfile.queries import trend_word
 from vmfstream.text.topic_names import JOINT
 
-_EVENT_FIELDS = ("kind", "topic", "other", "value", "evidence", "chance")
+_EVENT_FIELDS = ("kind", "topic", "other", "value", "evidence", "chance", "decision")
 _UNCERTAINTY_FIELDS = ("share_low", "share_high", "radius")
 _QUALITY_FIELDS = ("npmi", "c_v", "diversity")
 
@@ -24,14 +25,16 @@ def closed_slices(commits: Sequence[Commit]) -> list[SliceReport]:
     return [report for commit in commits for report in commit.closed]
 
 
-def rows_of_topics(commits: Sequence[Commit], *, smoothed: bool, words: int) -> list[dict[str, Any]]:
+def rows_of_topics(
+    commits: Sequence[Commit], names: Mapping[int, str], *, smoothed: bool, words: int
+) -> list[dict[str, Any]]:
     """Return one row per topic and closed slice of ``commits``, filtered or ``smoothed``.
 
-    Each has at most ``words`` words.
+    ``names`` are those that people gave to topics. Each row has at most ``words`` words.
     """
     reports = closed_slices(commits)
     labels = {report.slice.index: report.slice.label for report in reports}
-    names = {
+    automatic = {
         (report.slice.index, topic): {"name": JOINT.join(parts), "title": title}
         for report in reports
         if (named := report.names) is not None
@@ -43,12 +46,13 @@ def rows_of_topics(commits: Sequence[Commit], *, smoothed: bool, words: int) -> 
         found = {report.slice.index: report.topics for report in reports if report.topics is not None}
     for commit in commits:
         for index, topic, name in commit.given_names:
-            names[index, topic] |= {"name": name}
-    return [
-        row | names.get((index, row["topic"]), {"name": "", "title": ""})
+            automatic[index, topic] |= {"name": name}
+    rows = [
+        row | automatic.get((index, row["topic"]), {"name": "", "title": ""})
         for index in sorted(found)
         for row in _rows_of_slice(labels[index], found[index], words)
     ]
+    return [row | ({"name": names[row["topic"]]} if row["topic"] in names else {}) for row in rows]
 
 
 def rows_of_events(commits: Sequence[Commit]) -> list[dict[str, Any]]:
@@ -57,6 +61,27 @@ def rows_of_events(commits: Sequence[Commit]) -> list[dict[str, Any]]:
         {"slice": report.slice.label} | {name: getattr(event, name) for name in _EVENT_FIELDS}
         for report in closed_slices(commits)
         for event in report.events
+    ]
+
+
+def rows_of_decisions(
+    decisions: Sequence[Decision], waiting: Sequence[Decision], label: Callable[[int], str]
+) -> list[dict[str, Any]]:
+    """Return one row for each of the ``decisions`` and then of those ``waiting``; ``label`` names a slice."""
+    return [
+        {
+            "number": one.number or None,
+            "made": one.made,
+            "kind": one.kind,
+            "topic": one.topic if one.topic >= 0 else None,
+            "other": one.other if one.other >= 0 else None,
+            "text": one.text,
+            "told": told(one),
+            "slice": label(one.slice) if one.number else None,
+            "refused": one.refused,
+            "undone_by": one.undone_by,
+        }
+        for one in [*decisions, *waiting]
     ]
 
 

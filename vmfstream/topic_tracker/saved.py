@@ -10,6 +10,7 @@ import numpy as np
 
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
+from vmfstream.runfile.decide import decide
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import RunFile
@@ -38,6 +39,9 @@ def write_saved(store: MemoryStore, path: Path) -> None:
             commit = replace(commit, open_state=last.open_state | past, slice_state=last.slice_state)
         run_file.commit(commit)
     run_file.close()
+    names = [one for one in store.pending() if one.kind == "name"]
+    if names and last is not None:
+        decide(part, names)
     part.replace(path)
 
 

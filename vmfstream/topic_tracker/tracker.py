@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.bayes.tempering import fitted_inverse_temperature, tempered
+from vmfstream.decisions import check_topics, decision, names_of
 from vmfstream.engine.loop.engine import Engine
 from vmfstream.engine.loop.local_batches import LocalBatches
 from vmfstream.engine.loop.namer import BackgroundNamer, NamingFunction
@@ -27,6 +28,7 @@ from vmfstream.online.reading import topic_log_densities
 from vmfstream.online.state import Rows, TrackState
 from vmfstream.records import Documents, Rejected
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
 from vmfstream.text.filters import is_language
 from vmfstream.text.own_tokeniser import Cut, name_of, tokeniser_at
 from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
@@ -34,6 +36,7 @@ from vmfstream.topic_tracker.rows import (
     closed_slices,
     columns_of_documents,
     past_topics,
+    rows_of_decisions,
     rows_of_events,
     rows_of_novel_documents,
     rows_of_stories,
@@ -96,6 +99,10 @@ class TopicTracker:
     documents : bool
         Keep what every document got on arrival, see `documents`. That takes some 130 bytes of memory each, however many
         there are; without, memory does not grow with the stream.
+    topics_from : str, Path, mapping or iterable of mappings, optional
+        Topics to begin with, at most ``topics``: a TOML file of tables ``[[topic]]`` with ``name`` and ``words`` or
+        example ``documents``, a mapping of names to words, or mappings with these keys. Each gets a topic with its
+        name that never ends, and whose direction is a prior on its mean; the other topics are found.
     tokeniser : callable, optional
         Cuts a text into words, which are counted as it returns them; by default words are found as described in
         `vmfstream.text.tokeniser`. A tracker that is loaded or unpickled must find it in its module.
@@ -143,6 +150,7 @@ class TopicTracker:
         stories: bool = True,
         story_days: float = 0.0,
         documents: bool = False,
+        topics_from: Any = None,
         tokeniser: Cut | None = None,
         namer: NamingFunction | None = None,
         capacity: int | None = None,
@@ -161,6 +169,7 @@ class TopicTracker:
             "stories": stories,
             "story_days": story_days,
             "documents": documents,
+            "topics_from": topics_from,
             "tokeniser": tokeniser,
             "namer": namer,
         }
@@ -168,7 +177,7 @@ class TopicTracker:
             if function is not None and not callable(function):
                 raise InputError(f"{name}: expected a function, got {type(function).__name__}")
         self._namer = None if namer is None else BackgroundNamer(namer)
-        _check(self._given)
+        _check({name: value for name, value in self._given.items() if name != "topics_from"})
         language, words = _stop_words(stop_words)
         self._cut = tokeniser
         self._run = RunSettings(
@@ -186,6 +195,7 @@ class TopicTracker:
             stories=stories,
             story_days=story_days,
             documents="all" if documents else "none",
+            topics_from="" if topics_from is None else seeds_as_text(seeds_of(topics_from)),
         )
         self._begin(MemoryStore())
 
@@ -203,7 +213,8 @@ class TopicTracker:
         self._encoder, self._reader = self._run.encoder(self._cut), self._run.encoder(self._cut)
         self._story_labels, self._order, self._first_offset = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
         batches = LocalBatches(self._source, self._source, cut, in_stories=self._keep_labels)
-        self._engine = Engine(self._source, self._encoder, self._model, store, cut, batches, namer=self._namer)
+        made = self._source, self._encoder, self._model, store, cut, batches
+        self._engine = Engine(*made, seeding=self._run.seeding(self._cut), namer=self._namer)
 
     def learn(
         self,
@@ -518,14 +529,15 @@ class TopicTracker:
         RowList
             A list of dicts, and a table: ``pandas.DataFrame(rows)``, ``polars.DataFrame(rows)``, ``rows.columns``.
             ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
-            before), ``words`` (pairs of word and weight), ``name`` (its most telling phrases and words) and ``title``
-            (of its most representative document); ``share_low`` and ``share_high`` bound the share and
+            before), ``words`` (pairs of word and weight), ``name`` (given, or its most telling phrases and words) and
+            ``title`` (of its most representative document); ``share_low`` and ``share_high`` bound the share and
             ``radius`` (degrees) the direction, at 95 %. ``npmi`` and ``c_v`` are the coherence of the ten strongest
             words in the recent documents, ``diversity`` tells how few of them it shares with other topics (all three
             not for smoothed topics), see `vmfstream.metrics`. ``turned`` repeats ``drift_angle`` under its former name.
         """
         self._take_names()
-        return RowList(rows_of_topics(self._store.commits, smoothed=_smoothed(smoothed, hindsight), words=words))
+        commits, names = self._store.commits, self.names()
+        return RowList(rows_of_topics(commits, names, smoothed=_smoothed(smoothed, hindsight), words=words))
 
     def trajectory(
         self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
@@ -545,11 +557,108 @@ class TopicTracker:
         return found
 
     def events(self) -> list[dict[str, Any]]:
-        """Return what happened to topics, in order: slice, kind, topic, other, value, evidence, chance.
+        """Return what happened to topics, in order: slice, kind, topic, other, value, evidence, chance, decision.
 
         See `vmfstream.records.Event` for what they mean; None where a kind has none.
         """
         return rows_of_events(self._store.commits)
+
+    def name(self, topic: int, text: str) -> None:
+        """Give a topic a name, which is shown wherever the topic is; an empty ``text`` takes it away.
+
+        Raises
+        ------
+        InputError
+            If there was never such a topic, or ``text`` has more than 100 characters.
+        """
+        self._decide("name", topic, text=text)
+
+    def pin(self, topic: int) -> None:
+        """Keep a topic, from the end of the open slice on.
+
+        It never ends and is not merged into another. All that is known about its mean, times 9, becomes a prior that
+        never fades, so that later documents turn it little.
+
+        Raises
+        ------
+        InputError
+            If there is no such topic now, or the tracker was finished.
+        """
+        self._decide("pin", topic)
+
+    def unpin(self, topic: int) -> None:
+        """Undo `pin`, at the end of the open slice; raises as `pin`."""
+        self._decide("unpin", topic)
+
+    def merge(self, topic: int, other: int) -> None:
+        """Let ``topic`` become part of the ``other`` one, at the end of the open slice.
+
+        The other one goes on with the documents of both, and is not split again unless documents of a new kind come.
+        `split` undoes it.
+
+        Raises
+        ------
+        InputError
+            If one of them is no topic now, or the tracker was finished.
+
+        Examples
+        --------
+        >>> tracker = TopicTracker(topics=3, slices="year")
+        >>> texts = ["cat fur paw", "dog fur paw", "ship sea harbour"] * 20
+        >>> _ = tracker.learn(texts, 2001).learn(texts, 2002)
+        >>> cats, dogs = (max(tracker.topic_ids, key=lambda t: tracker.transform([one])[0, t]) for one in texts[:2])
+        >>> tracker.merge(dogs, cats)
+        >>> tracker.name(cats, "pets")
+        >>> _ = tracker.learn(texts, 2003)
+        >>> sorted(row["name"] for row in tracker.topics() if row["slice"] == "2002")
+        ['', 'pets']
+        """
+        self._decide("merge", topic, other)
+
+    def split(self, topic: int) -> None:
+        """Make two topics of one, at the end of the open slice: the smaller half of its newest documents gets a new id.
+
+        The two are not merged again; `merge` undoes it. Raises as `pin`.
+        """
+        self._decide("split", topic)
+
+    def end(self, topic: int) -> None:
+        """End a topic at the end of the open slice; its newest documents go to the topic most like it.
+
+        This cannot be undone. Raises as `pin`.
+        """
+        self._decide("end", topic)
+
+    def forbid(self, words: str | Iterable[str]) -> None:
+        """Leave ``words``, one or several, out of all topics from the end of the open slice on; stories keep them.
+
+        Raises
+        ------
+        InputError
+            If one is no word, or the tracker was finished.
+        """
+        self._decide_words("forbid", words)
+
+    def allow(self, words: str | Iterable[str]) -> None:
+        """Undo `forbid` for ``words``, at the end of the open slice; raises as `forbid`."""
+        self._decide_words("allow", words)
+
+    def names(self) -> dict[int, str]:
+        """Return the names that were given to topics, by id."""
+        return names_of([*self._store.decisions(), *self._store.pending()])
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return one row per decision, in order; those that wait for the end of a slice come last, without a number.
+
+        Returns
+        -------
+        list of dict
+            ``number``, ``made`` (UTC), ``kind``, ``topic``, ``other``, ``text``, ``told`` (in words), ``slice`` (label
+            of the one at whose end it was applied), ``refused`` (why it was not applied, else empty) and ``undone_by``
+            (number of a later decision).
+        """
+        label = self._run.engine().slices.slice
+        return rows_of_decisions(self._store.decisions(), self._store.pending(), lambda index: label(index).label)
 
     @property
     def story_labels(self) -> NDArray[np.int64]:
@@ -701,9 +810,27 @@ class TopicTracker:
             stories=run.stories,
             story_days=run.story_days,
             documents=run.documents == "all",
+            topics_from=seeds_from_text(run.topics_from) or None,
         )
         made._begin(store)
         return made
+
+    def _decide(self, kind: str, topic: int, other: int = -1, text: str = "") -> None:
+        made = decision(kind, topic, other, text)
+        check_topics(made, self._model.ids.tolist(), range(self._model.next_id), "this tracker")
+        if kind != "name":
+            self._check_open()
+        self._store.decide(made)
+
+    def _decide_words(self, kind: str, words: str | Iterable[str]) -> None:
+        self._check_open()
+        self._store.decide(*(decision(kind, text=word) for word in ([words] if isinstance(words, str) else words)))
+
+    def _check_open(self) -> None:
+        if self._source.closed:
+            raise InputError(
+                "this tracker was finished; decisions are applied at the end of a slice, and none will come"
+            )
 
     def _keep_labels(self, documents: Documents, stories: NDArray[np.int64]) -> None:
         self._story_labels[self._order[documents.offset - self._first_offset]] = stories

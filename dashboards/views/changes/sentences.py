@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -134,9 +134,28 @@ def _events(events: EventFrame, history: History, first: int) -> Iterator[Change
         known = {topic, other} <= {-1, *history.topic.tolist()}
         if kind in _EVENTS and settled[at] and known:
             value = float(events.value[k])
-            change = _EVENTS[kind](history, at, topic, other, value)
+            by_hand = events.decision[k] >= 0 and kind in _BY_HAND
+            change = (_by_hand(kind) if by_hand else _EVENTS[kind])(history, at, topic, other, value)
             if change is not None:
                 yield change
+
+
+_BY_HAND = ("merged", "split", "ended")
+"""Kinds of events that people may bring about."""
+
+
+def _by_hand(kind: str) -> Callable[[History, int, int, int, float], Change]:
+    """Return what makes the sentence on an event of this kind that a person decided."""
+
+    def sentence(history: History, at: int, topic: int, other: int, value: float) -> Change:
+        one, two = (other, topic) if kind == "split" else (topic, other)
+        second = _name(history, at, two)
+        change = _change(kind, history, at, one, form=f"{kind} by hand", other=second, documents=_recent(value))
+        if kind != "merged":
+            return change
+        return replace(change, topic=other, size=max(change.size, _size(history, at, other)))
+
+    return sentence
 
 
 def _born(history: History, at: int, topic: int, other: int, value: float) -> Change:
@@ -288,13 +307,16 @@ def _new_words(history: History, first: int) -> Iterator[Change]:
 def _change(
     kind: str, history: History, at: int, topic: int, *, form: str = "", words: str = "", date: str = "", **said: str
 ) -> Change:
-    called = words or _name(history, at, topic) or texts.PAGE["topic"].replace("{topic}", str(topic))
+    called = history.given.get(topic) or words or _name(history, at, topic)
+    called = called or texts.PAGE["topic"].replace("{topic}", str(topic))
     parts = phrases.changed(form or kind, words=called, date=date or history.labels[at], **said)
     return Change(kind, at, topic, parts, _size(history, at, topic))
 
 
 def _name(history: History, at: int, topic: int) -> str:
     """Return the name of a topic at a date, or at the nearest date before (else after) at which it has words."""
+    if topic in history.given:
+        return history.given[topic]
     t, s = history.position(topic), _seen(history, at, topic)
     if t is None or s is None:
         return ""

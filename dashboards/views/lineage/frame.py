@@ -26,13 +26,14 @@ _ROOM = 0.22  # of the whole time, between two lives on one lane: room for a mar
 
 
 class TopicEvent(NamedTuple):
-    """Event of a topic: row of the slice, kind, topic and other topic (-1: none), number or NaN."""
+    """Event of a topic: row of the slice, kind, topic and other topic (-1: none), number or NaN, by whom."""
 
     slice: int
     kind: str
     topic: int
     other: int
     value: float
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,9 +86,9 @@ def topic_events(rows: RunRows, history: History) -> tuple[TopicEvent, ...]:
         return ()
     known = {-1, *history.topic.tolist()}
     return tuple(
-        TopicEvent(int(s - history.index[0]), str(kind), int(topic), int(other), float(value))
-        for s, kind, topic, other, value in zip(
-            frame.slice, frame.kind, frame.topic, frame.other, frame.value, strict=True
+        TopicEvent(int(s - history.index[0]), str(kind), int(topic), int(other), float(value), bool(decision >= 0))
+        for s, kind, topic, other, value, decision in zip(
+            frame.slice, frame.kind, frame.topic, frame.other, frame.value, frame.decision, strict=True
         )
         if kind in _KINDS and 0 <= s - history.index[0] < history.index.size and {topic, other} <= known
     )

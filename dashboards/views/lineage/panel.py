@@ -29,7 +29,8 @@ _SIZES = {"wide": Size(1240, 0), "phone": Size(362, 0)}
 def columns(rows: RunRows, history: History) -> dict[str, Any]:
     """Return the events of each reading, and a sentence that sums them up.
 
-    ``events`` are rows of slice position, kind, topic, other topic (-1: none), number (None: none); ``summary`` is a
+    ``events`` are rows of slice position, kind, topic, other topic (-1: none), number (None: none) and, where a person
+    decided it, 1; ``summary`` is a
     sentence, and ``left`` says which topics are not drawn at first, if any.
     """
     return {reading: _described(rows, reading) for reading in readings_of(rows)}
@@ -44,7 +45,10 @@ def _described(rows: RunRows, reading: Reading) -> dict[str, Any]:
     topics, tried = int((~provisional).sum()), int(provisional.sum())
     return {
         "events": [
-            [what.slice, what.kind, what.topic, what.other, None if np.isnan(what.value) else round(what.value)]
+            [
+                *(what.slice, what.kind, what.topic, what.other, None if np.isnan(what.value) else round(what.value)),
+                *([1] if what.by_hand else []),
+            ]
             for what in frame.events
         ],
         "summary": phrases.lineage_sentence(history.labels, topics, tried, kinds, frame.may_change),

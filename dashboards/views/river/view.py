@@ -85,6 +85,8 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         return []
     scale = _pixels(bands, size)
     words = [for_plotly(word) for word in history.vocabulary]
+    columns = {t: history.given.get(int(topic)) for t, topic in enumerate(history.topic)}
+    given = {t: for_plotly(name) for t, name in columns.items() if name}
     placed = place_labels(
         x=_x_pixels(bands.x, history.index.size, size.width),
         edges=bands.edges * scale,
@@ -93,7 +95,10 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         words=[
             []
             if t == REST
-            else [_moment(history, s, t, [words[w] for w in frame.telling[s, t] if w >= 0]) for s in bands.source]
+            else [
+                [given[t]] if t in given else _moment(history, s, t, [words[w] for w in frame.telling[s, t] if w >= 0])
+                for s in bands.source
+            ]
             for t in bands.topics
         ],
         fixed={b: for_plotly(rest(bands.smaller)) for b, t in enumerate(bands.topics) if t == REST},

@@ -110,7 +110,9 @@ def at_date(frame: TreeFrame, date: int) -> TreeFrame:
         alive = t is not None and bool(history.alive()[date, t])
         area[k] = history.share[date, t] if alive else 0.0
         if t is not None and alive:
-            words[k] = tuple(distinct(history.strongest(date, t, 4 * WORDS), WORDS)) or words[k]
+            given = history.given.get(int(frame.topic[k]))
+            own = (given,) if given else tuple(distinct(history.strongest(date, t, 4 * WORDS), WORDS))
+            words[k] = own or words[k]
     if not area[frame.topic >= 0].any():
         area = frame.share
     return replace(frame, date=date, area=area, words=tuple(words))

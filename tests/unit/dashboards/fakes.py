@@ -242,6 +242,7 @@ def gazette(
             value=np.array([e[4] for e in events], np.float64),
             evidence=np.full(len(events), np.nan),
             chance=np.full(len(events), np.nan),
+            decision=np.full(len(events), -1),
         ),
         settings={
             "title": "Harbour Gazette",
@@ -321,7 +322,7 @@ def replacing(rows: FakeRows, topic: int, before: int, old: int) -> FakeRows:
         "other": topic,
         "value": 50.0,
     }
-    one |= {"evidence": np.nan, "chance": np.nan}
+    one |= {"evidence": np.nan, "chance": np.nan, "decision": -1}
     events = {field: np.append(getattr(last, field), value) for field, value in one.items()}
     return replace(rows, event_frame=EventFrame(**events), **frames)
 

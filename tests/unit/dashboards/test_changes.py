@@ -78,6 +78,7 @@ def story(
         value=np.array([e[4] for e in events], np.float64),
         evidence=none,
         chance=none,
+        decision=np.full(len(events), -1),
     )
     n = np.nansum(then, axis=0).astype(np.int64)
     return replace(

@@ -149,6 +149,7 @@ def test_every_sentence_of_the_script_exists_and_is_used() -> None:
     used |= {
         f"{kind}At" for kind in ("born", "ended", "replaced", "split", "merged", "dormant", "woken", "drift")
     }  # messages[kind + "At"]
+    used |= {f"{kind}ByHandAt" for kind in ("ended", "split", "merged")}
     assert used == set(texts.PAGE)
 
 

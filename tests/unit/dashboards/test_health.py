@@ -77,7 +77,9 @@ def made(columns: dict[str, list[float]], slices: int = SLICES, refused: Rejecti
     alarms = np.array(columns.pop("alarms", []), np.int64)
     none = np.full(alarms.size, np.nan)
     zero = np.zeros(alarms.size, np.int64)
-    events = EventFrame(alarms, alarms, np.array(["drift"] * alarms.size, object), zero, zero - 1, none, none, none)
+    events = EventFrame(
+        alarms, alarms, np.array(["drift"] * alarms.size, object), zero, zero - 1, none, none, none, zero - 1
+    )
     assert not columns
     return Run(
         **{**vars(base), "slice_frame": replace(base.slice_frame, n=n, predicted=predicted), "event_frame": events},

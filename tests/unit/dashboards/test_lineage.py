@@ -35,7 +35,7 @@ def with_events(rows: FakeRows, events: Sequence[Event]) -> FakeRows:
     texts[:] = [e[1] for e in events]
     columns = [np.array([e[k] for e in events], np.int64) for k in (0, 2, 3)]
     number, nan = np.array([e[4] for e in events], np.float64), np.full(len(events), np.nan)
-    frame = EventFrame(columns[0], columns[0], texts, columns[1], columns[2], number, nan, nan)
+    frame = EventFrame(columns[0], columns[0], texts, columns[1], columns[2], number, nan, nan, columns[0] * 0 - 1)
     return replace(rows, event_frame=frame)
 
 

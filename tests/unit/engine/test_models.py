@@ -25,7 +25,7 @@ from vmfstream.engine.scale.ranged_batches import RangedBatches
 from vmfstream.errors import InputError
 from vmfstream.online.state import Rows, TrackerSettings, rows_of
 from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrow, Scores, SliceSummary, TopicView
-from vmfstream.records import Arrays, Document
+from vmfstream.records import Arrays, Decision, Document
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.text.encoders import VectorEncoder
 
@@ -57,7 +57,13 @@ class Axes:
         self.n = np.zeros(DIMENSION)
         self.slice = 2001
 
-    def begin(self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> bool:
+    def begin(
+        self,
+        slices: Sequence[tuple[int, Rows]],
+        open_slice: int,
+        open_rows: Rows,
+        seeds: NDArray[np.float32] | None = None,
+    ) -> bool:
         raise AssertionError("it does not wait")
 
     def learn(self, x: Rows, *, donate: bool) -> Scores:
@@ -77,7 +83,9 @@ class Axes:
     def end_epoch(self) -> None:
         pass
 
-    def end_slice(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+    def end_slice(
+        self, index: int, regrow: Regrow, *, last: bool, decisions: Sequence[Decision] = ()
+    ) -> SliceSummary | None:
         regrow()
         view = self.describe()
         self.slice, self.n = index + 1, np.zeros(DIMENSION)

@@ -26,6 +26,7 @@ from vmfstream.online.settings import BirthSettings, TrackerSettings, WindowSett
 from vmfstream.records import Commit
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.writer import RunFile
+from vmfstream.seeds import Seed, seeds_as_text
 from vmfstream.text.encoders import TextEncoder, VectorEncoder
 
 SETTINGS = RunSettings(topics=3, threads=1, window=60, epoch_documents=25)
@@ -48,7 +49,8 @@ def test_a_run_file_without_a_setting_means_its_default() -> None:
 def test_only_names_may_differ_when_a_run_file_is_continued(name: str) -> None:
     begun = replace(SETTINGS, documents="all") if name == "keep_text" else SETTINGS
     was = getattr(begun, name)
-    text = {"slices": "month", "documents": "all"}.get(name, "other")
+    other_texts = {"slices": "month", "documents": "all", "topics_from": seeds_as_text([Seed("Ships", ("ship",))])}
+    text = other_texts.get(name, "other")
     changed: Any = 1 if was == inf else was + 1 if isinstance(was, int | float) else text
     other = replace(begun, **{name: changed})
     if name in ("title", "source", "licence"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -126,6 +126,8 @@ def contents(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield f"{name}#", len(value)
         for i, part in enumerate(value):
             yield from contents(part, f"{name}[{i}]")
+    elif isinstance(value, Mapping):
+        yield from contents(tuple(value.items()), name)
     elif isinstance(value, csr_array):
         for part in ("data", "indices", "indptr"):
             yield f"{name}.{part}", getattr(value, part)

@@ -110,9 +110,9 @@ def test_cold_fits_compete_until_something_is_committed(monkeypatch: pytest.Monk
     calls: list[tuple[str, int]] = []
     warm, cold = window._warm, window.cold_fits
 
-    def counted_cold(xs, k, settings, omega, rng):  # type: ignore[no-untyped-def]
+    def counted_cold(xs, k, settings, omega, rng, seeds):  # type: ignore[no-untyped-def]
         calls.append(("cold", k))
-        return cold(xs, k, settings, omega, rng)
+        return cold(xs, k, settings, omega, rng, seeds)
 
     def counted_warm(state, settings, betas):  # type: ignore[no-untyped-def]
         calls.append(("hot" if len(betas) else "warm", state.k))

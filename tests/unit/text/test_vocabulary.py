@@ -85,6 +85,61 @@ def test_columns_hold_words_of_enough_documents() -> None:
     assert vocabulary.terms == len(df)
 
 
+def test_a_forbidden_word_has_no_column_until_it_is_allowed() -> None:
+    vocabulary = plain(stop_words=["the"])
+    slice_of(vocabulary, ["ab cd ef the"] * 3)
+    vocabulary.forbid("CD")
+    vocabulary.forbid("never")
+    vocabulary.forbid("the")
+    assert vocabulary.words() == ["ab", "cd", "ef"]
+    growth = slice_of(vocabulary, ["ab cd ef never gh"] * 3)
+    assert vocabulary.words() == ["ab", "ef", "gh"]
+    assert growth.columns.tolist() == [0, 2, -1]
+    again = plain(stop_words=["the"])
+    again.restore(vocabulary.state())
+    for one in (vocabulary, again):
+        slice_of(one, ["cd never"] * 3)
+        one.allow("cd")
+        slice_of(one, ["ab"])
+        assert one.words() == ["ab", "ef", "gh", "cd"]
+    assert_equal_states(vocabulary.state(), again.state())
+
+
+def test_words_of_one_stem_are_forbidden_together(stemmer: list[str]) -> None:
+    vocabulary = plain(stem="english")
+    slice_of(vocabulary, ["runs walk talk", "runing walk talk"])
+    vocabulary.forbid("runing")
+    slice_of(vocabulary, ["runs"])
+    assert vocabulary.words() == ["walk", "talk"]
+
+
+def test_a_forbidden_word_stays_forbidden_when_it_was_forgotten() -> None:
+    vocabulary = plain(capacity=10)
+    vocabulary.forbid("zz")
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        slice_of(vocabulary, [" ".join(random_words(rng, 15)) for _ in range(3)])
+    slice_of(vocabulary, ["zz ab"] * 5)
+    assert vocabulary.words() == ["ab"]
+
+
+@pytest.mark.parametrize(
+    ("call", "word", "told"),
+    [
+        ("forbid", "!", "expected a word, got '!'"),
+        ("allow", "ab", "the word 'ab' is not forbidden"),
+        ("forbid", "cd", "the word 'cd' is forbidden already"),
+        ("forbid", "ab", "one of the last 3 of the vocabulary"),
+    ],
+)
+def test_words_that_cannot_be_forbidden_or_allowed(call: str, word: str, told: str) -> None:
+    vocabulary = plain()
+    slice_of(vocabulary, ["ab cd ef"] * 3)
+    vocabulary.forbid("cd")
+    with pytest.raises(InputError, match=told):
+        getattr(vocabulary, call)(word)
+
+
 def test_two_documents_are_enough_in_a_young_stream() -> None:
     vocabulary = plain()
     slice_of(vocabulary, ["ab cd", "ab ef"])

@@ -255,7 +255,7 @@ def test_a_trajectory_is_one_topic_over_time() -> None:
 def test_events_are_reported_in_order() -> None:
     events = ended(begun()).events()
     assert [(e["slice"], e["kind"], e["topic"]) for e in events] == [("2001", "started", k) for k in range(3)]
-    assert set(events[0]) == {"slice", "kind", "topic", "other", "value", "evidence", "chance"}
+    assert set(events[0]) == {"slice", "kind", "topic", "other", "value", "evidence", "chance", "decision"}
 
 
 # --- going on

@@ -21,7 +21,7 @@ from vmfstream.bayes.factors.concentration import KappaFactor, point_factor
 from vmfstream.bayes.factors.directions import shrinkage
 from vmfstream.bayes.factors.kappa_model import KappaModel
 from vmfstream.bayes.temporal.proportions import Proportions, StaticWeights
-from vmfstream.bayes.temporal.word_sums import Narrow, RunningBelief, SliceSums, narrowed
+from vmfstream.bayes.temporal.word_sums import Narrow, Pins, RunningBelief, SliceSums, narrowed
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.annealing import FROZEN_BELOW
@@ -34,7 +34,8 @@ class SmootherModel:
 
     ``start``, the belief predicted to the first slice, with the anchor's products; ``anchor`` (D,) the natural vector
     of all slices; ``omega`` in [0, 1] the expected cosine between consecutive means; ``lag`` how many slices ahead
-    speak, None for all; ``kappa`` how the concentrations are inferred; ``threads`` share the rows of large slices.
+    speak, None for all; ``kappa`` how the concentrations are inferred; ``threads`` share the rows of large slices;
+    ``pins`` belong to the anchor of some topics.
     """
 
     start: RunningBelief
@@ -43,6 +44,7 @@ class SmootherModel:
     lag: int | None
     kappa: KappaModel
     threads: int = 1
+    pins: Pins | None = None
 
     def threads_for(self, x: Rows) -> int:
         """One for few documents: to hand them over takes longer than to score them."""
@@ -123,6 +125,7 @@ def fit_smoother(
     max_iter: int = 50,
     tol: float = 1e-4,
     threads: int = 1,
+    pins: Pins | None = None,
 ) -> SmootherFit:
     """Sweep until the bound rests; return the best state met.
 
@@ -143,6 +146,7 @@ def fit_smoother(
     max_iter : int, largest number of sweeps at full temperature
     tol : float, stop when the bound per document changes by less, in nats
     threads : int, threads that share the rows of a slice, if there are enough for them
+    pins : what belongs to the anchor of some topics besides
 
     Notes
     -----
@@ -150,7 +154,7 @@ def fit_smoother(
     1 + lag with a lag; O(D K) once.
     """
     b = np.zeros(len(h0), h0.dtype) if anchor is None else anchor
-    given = SmootherModel(RunningBelief(h0, b), b, omega, lag, model or KappaModel(), threads)
+    given = SmootherModel(RunningBelief(h0, b, pins), b, omega, lag, model or KappaModel(), threads, pins)
     narrow = [narrowed(x) for x in xs]
     prior = StaticWeights(alpha + n0, alpha + n0, len(xs)) if weights is None else weights
     factor = kappa if isinstance(kappa, KappaFactor) else point_factor(len(h0), kappa)
@@ -255,10 +259,10 @@ def _messages(
         h_{t-1}'b_{t-1} = c ( kappa p_t'S_t + h_t'b_t - kappa S_t'b_t ) / a,   p_t = a h_{t-1}
     """
     reach = 1 if model.lag is None else model.lag
-    back, along = RunningBelief.nothing(len(columns), model.anchor), np.zeros(len(columns))
+    back, along = RunningBelief.nothing(len(columns), model.anchor, model.pins), np.zeros(len(columns))
     for t in reversed(range(len(stats))):
         if model.lag is not None:
-            back, along = RunningBelief.nothing(len(columns), model.anchor), np.zeros(len(columns))
+            back, along = RunningBelief.nothing(len(columns), model.anchor, model.pins), np.zeros(len(columns))
         for u in reversed(range(t + 1, min(t + 1 + reach, len(stats)))):
             learnt = back.learn(stats[u], columns)
             shorter, factor = back.convolve(model.omega), steps[u].factor

@@ -82,6 +82,19 @@ class Learnt(NamedTuple):
     anchor: Vector
 
 
+class Pins(NamedTuple):
+    """What some topics have besides the anchor: ``vectors`` (D, n) are added to it for the topics ``columns`` (n,)."""
+
+    columns: NDArray[np.intp]
+    vectors: Floats
+
+
+def pins_of(prior: Floats) -> Pins:
+    """Return the columns of ``prior`` (D, kp) that are not zero."""
+    columns = np.flatnonzero(prior.any(axis=0))
+    return Pins(columns, prior[:, columns])
+
+
 class RunningBelief:
     """Natural vectors (D, kp) that slices are added to and that are shortened between them.
 
@@ -92,23 +105,35 @@ class RunningBelief:
     ----------
     m : (D, kp), where they begin; copied.
     anchor : (D,) natural vector B whose products are wanted, default none.
+    pins : what belongs to the anchor of some columns besides, default nothing.
     """
 
-    def __init__(self, m: Floats, anchor: Floats | None = None) -> None:
+    def __init__(self, m: Floats, anchor: Floats | None = None, pins: Pins | None = None) -> None:
         self._m = m.astype(np.float64)
         self._anchor = np.zeros(len(m)) if anchor is None else np.asarray(anchor, np.float64)
         self._factor = np.ones(m.shape[1])
-        self._anchor_square = float(self._anchor @ self._anchor)
         self.squares = column_dots(self._m, self._m)
         self.anchor_products = self._anchor @ self._m if anchor is not None else np.zeros(m.shape[1])
+        self._pin(pins)
+        if pins is not None:
+            self.anchor_products[pins.columns] += column_dots(pins.vectors, self._m[:, pins.columns])
 
     @classmethod
-    def nothing(cls, kp: int, anchor: Floats) -> RunningBelief:
-        """Begin with ``kp`` zero columns; only what is added to them costs memory."""
+    def nothing(cls, kp: int, anchor: Floats, pins: Pins | None = None) -> RunningBelief:
+        """Begin with ``kp`` zero columns; only what is added to them costs memory. ``anchor`` and ``pins`` as above."""
         none = cls(np.zeros((0, kp)), anchor[:0])
         none._m, none._anchor = np.zeros((len(anchor), kp)), np.asarray(anchor, np.float64)
-        none._anchor_square = float(none._anchor @ none._anchor)
+        none._pin(pins)
         return none
+
+    def _pin(self, pins: Pins | None) -> None:
+        """Take what belongs to the anchor of some columns, and the squares of the anchors."""
+        self._pins, square = pins, float(self._anchor @ self._anchor)
+        self._anchor_square: Any = square
+        if pins is not None:
+            self._anchor_square = np.full(len(self._factor), square)
+            along = self._anchor @ pins.vectors
+            self._anchor_square[pins.columns] += 2.0 * along + column_dots(pins.vectors, pins.vectors)
 
     def copy(self) -> RunningBelief:
         """Return a belief of its own that begins where this one is."""
@@ -147,13 +172,19 @@ class RunningBelief:
         cross : (kp,) products of b with S.
         """
         out = np.empty_like(sums.s)
-        return out, _smoothed(*sums, before, weight, self._anchor, k, self._m, self._factor, out)
+        cross = _smoothed(*sums, before, weight, self._anchor, k, self._m, self._factor, out)
+        if self._pins is not None:
+            out[:, self._pins.columns] += self._pins.vectors[sums.words]
+        return out, cross
 
     def learn(self, sums: SliceSums, weight: Vector) -> Learnt:
         """Add the sums of a slice, each column times its ``weight`` (kp,)."""
         if self._factor.min() < LEAST_FACTOR:
             self._m, self._factor = self._m * self._factor, np.ones(len(self._factor))
         learnt = Learnt(*_add_words(sums.words, sums.s, weight, self._factor, self._anchor, self._m))
+        if self._pins is not None:
+            columns, vectors = self._pins
+            learnt.anchor[columns] += column_dots(vectors[sums.words], sums.s[:, columns])
         self.squares = self.squares + weight * (2.0 * learnt.before + weight * learnt.own)
         self.anchor_products = self.anchor_products + weight * learnt.anchor
         return learnt

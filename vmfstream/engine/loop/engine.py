@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from vmfstream.engine.loop.namer import BackgroundNamer
+from vmfstream.engine.loop.seeding import Seeding
 from vmfstream.engine.loop.settings import EngineSettings as EngineSettings
 from vmfstream.engine.loop.settings import Epoch as Epoch
 from vmfstream.engine.loop.settings import Observer as Observer
 from vmfstream.engine.loop.settings import Progress as Progress
 from vmfstream.engine.loop.state import EngineState, SliceHook
 from vmfstream.engine.loop.writing import PAUSE_FACTOR, PROMPT_PAUSE_FACTOR, Writer
-from vmfstream.protocols import Live, Model, Source, Store
+from vmfstream.protocols import Deciding, Live, Model, Source, Store
 from vmfstream.records import (
     Arrays,
     Checkpoint,
@@ -77,6 +78,7 @@ class Engine:
         `vmfstream.engine.scale.ranged_batches.RangedBatches`.
     hooks : observers of slice ends.
     resumed : where the store stands, if it was asked already and the source stands there too.
+    seeding : gives the first topics their directions and names.
     namer : asked for names of topics, see `vmfstream.engine.loop.namer`.
     """
 
@@ -90,10 +92,12 @@ class Engine:
         batches: Batches,
         hooks: Sequence[SliceHook] = (),
         resumed: Checkpoint | None = None,
+        seeding: Seeding | None = None,
         namer: BackgroundNamer | None = None,
     ) -> None:
         self._source, self._batches, self._namer = source, batches, namer
-        self._state = EngineState(encoder, model, settings, hooks, namer)
+        pending = store.pending if isinstance(store, Deciding) else tuple
+        self._state = EngineState(encoder, model, settings, hooks, pending, seeding, namer)
         pause = PROMPT_PAUSE_FACTOR if settings.labels else PAUSE_FACTOR
         self._writer = Writer(store, in_thread=settings.ahead > 0, pause_factor=pause)
         self._clock = StageClock()
@@ -164,6 +168,7 @@ class Engine:
             open_state, slice_state = state.arrays(slice_ended=bool(closed) or epoch.begun or self._epoch == 1)
             sampled = state.sampler.take(described.index, state.encoder)
             rows = DocumentRows.joined(epoch.rows) if epoch.rows else None
+        decisions, undone = state.decisions.take()
         return Commit(
             epoch=EpochReport(
                 epoch=self._epoch,
@@ -190,6 +195,8 @@ class Engine:
             stories=stories,
             story_events=story_events,
             documents=None if rows is None or not state.settings.documents else self._documents(rows),
+            decisions=decisions,
+            undone=undone,
             documents_per_topic=state.settings.documents_per_topic,
             relabelled=state.take_relabelled(),
             given_names=[] if self._namer is None else self._namer.take(),
@@ -256,6 +263,7 @@ class Engine:
         return self._source.lag(self._state.position.offsets) if isinstance(self._source, Live) else None
 
     def _restore(self, checkpoint: Checkpoint) -> None:
+        self._state.decisions.restore(checkpoint.decisions)
         self._state.restore(checkpoint.open_state, checkpoint.slice_state or {}, checkpoint.position)
         self._batches.restore(checkpoint.open_state)
         self._epoch = self._committed = checkpoint.epoch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.arrays import Mask, Matrix, Vector
+from vmfstream.decisions import WORD_KINDS, decision
 from vmfstream.engine.loop.admission import Admission, RecentIds
+from vmfstream.engine.loop.decision_book import DecisionBook, change_words
 from vmfstream.engine.loop.document_buffer import DocumentBuffer, KeptDocument, times_of
 from vmfstream.engine.loop.learning import BatchResult
 from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.engine.loop.sample import MostNovel, Sampler
 from vmfstream.engine.loop.saved_state import checked_state
+from vmfstream.engine.loop.seeding import Seeding
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.stories import StoryLevel
 from vmfstream.engine.loop.topic_names import NameLevel
@@ -23,6 +26,7 @@ from vmfstream.engine.loop.word_quality import with_quality
 from vmfstream.protocols import Distributed, DocumentTopics, Model, Regrown, SliceSummary, TopicView
 from vmfstream.records import (
     Arrays,
+    Decision,
     Event,
     Rejected,
     Representative,
@@ -33,7 +37,7 @@ from vmfstream.records import (
     TopicRows,
 )
 from vmfstream.stages import timed
-from vmfstream.text.encoders import Counted, Encoder, Growth, TopicNaming, WordCounting
+from vmfstream.text.encoders import Counted, Encoder, Growth, TextEncoder, TopicNaming, WordCounting
 
 _NO_SLICE = -(2**62)
 _NOT_BEGUN = Slice(0, "not begun")
@@ -92,6 +96,8 @@ class EngineState:
     ----------
     encoder, model, settings : see `vmfstream.engine.loop.engine.Engine`.
     hooks : observers of slice ends.
+    pending : returns the decisions of people that wait.
+    seeding : gives the first topics their directions and names; None without seeds.
     namer : asked for names of topics.
 
     Attributes
@@ -100,6 +106,7 @@ class EngineState:
     buffer : documents that are encoded again when the vocabulary changes.
     sampler, novel : the documents that the run file keeps for snapshots, and reports as novel.
     stories : the stories beside the topics; None if there are none.
+    decisions : what people have decided.
     names : what names topics by phrases and words; None if documents have no words.
     """
 
@@ -109,6 +116,8 @@ class EngineState:
         model: Model,
         settings: EngineSettings,
         hooks: Sequence[SliceHook] = (),
+        pending: Callable[[], Sequence[Decision]] = tuple,
+        seeding: Seeding | None = None,
         namer: BackgroundNamer | None = None,
     ) -> None:
         self.encoder, self.model, self.settings = encoder, model, settings
@@ -119,6 +128,7 @@ class EngineState:
         self.stories: StoryLevel | None = None
         if settings.stories is not None and isinstance(encoder, WordCounting):
             self.stories = StoryLevel(settings.stories, encoder.vocabulary)
+        self.decisions, self._seeding = DecisionBook(pending), seeding
         self.names = NameLevel(encoder.vocabulary, namer) if isinstance(encoder, WordCounting) else None
         self._hooks = hooks
         self._relabelled: list[SmoothedDocuments] = []
@@ -171,8 +181,10 @@ class EngineState:
         epoch.oov += result.oov
         if not self.model.begun and not self.room:
             epoch.begun = True
-            _, window, rows = self._regrown()
-            if not self.model.begin(window, self.position.slice or 0, rows):
+            _, window, rows, seeds = self._regrown()
+            if self.model.begin(window, self.position.slice or 0, rows, seeds):
+                self._name_seeds()
+            else:
                 self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory
                 self.buffer.first[self.position.slice or 0] = self.position.in_slice
             self._relabel(self.model.labels())
@@ -186,7 +198,21 @@ class EngineState:
             for hook in self._hooks:
                 hook.before_end(index, documents)
         begun = self.model.begun
-        summary = self.model.end_slice(index, self._regrown, last=last)
+        taken = self.decisions.taken(index, topics=begun)
+        about_words = [one for one in taken if one.kind in WORD_KINDS]
+        about_topics = [one for one in taken if one.kind not in (*WORD_KINDS, "name")]
+        refused = change_words(self.encoder, about_words)
+        summary = self.model.end_slice(index, self._regrown, last=last, decisions=about_topics)
+        if summary is not None:
+            refused |= summary.refused
+        refused |= {
+            one.number: f"there was never a topic {one.topic}"
+            for one in taken
+            if one.kind == "name" and one.topic >= self.model.next_id
+        }
+        self.decisions.settle(taken, refused, [] if summary is None else summary.events)
+        if self.model.begun and not begun:
+            self._name_seeds()
         first = []
         if self.stories is not None:
             first = self.stories.end_slice(index, [] if summary is None else summary.events)
@@ -299,6 +325,8 @@ class EngineState:
         if self.names is not None:
             self.names.restore({k.removeprefix(_NAMES): a for k, a in slice_part.items() if k.startswith(_NAMES)})
         self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
+        if self._seeding is not None:
+            self._seeding.names = self.decisions.seeded
 
     def _regrown(self) -> Regrown:
         """Let the vocabulary grow, and encode the kept documents in it."""
@@ -309,7 +337,17 @@ class EngineState:
             self.stories.remap(growth.terms)
         for hook in self._hooks:
             hook.vocabulary_changed(growth)
-        return Regrown(growth.columns, *self.buffer.encode(self.encoder))
+        seeds = None
+        if self._seeding is not None and isinstance(self.encoder, TextEncoder):
+            seeds = self._seeding.directions(self.encoder, begun=self.model.begun)
+        return Regrown(growth.columns, *self.buffer.encode(self.encoder), seeds)
+
+    def _name_seeds(self) -> None:
+        """Note the names that the first topics have by their seeds, and that they are pinned."""
+        names = () if self._seeding is None else self._seeding.names
+        made = [decision("name", topic, text=name) for topic, name in enumerate(names)]
+        made += [decision("pin", topic) for topic in range(len(names))]
+        self.decisions.add(made, self.position.slice or 0)
 
     def _started(self, events: Sequence[Event]) -> list[Event]:
         """Events for the topics that are new and that no other event names."""

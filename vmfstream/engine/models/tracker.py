@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, rows_of, stack
 from vmfstream.protocols import DocumentTopics, Regrow, Scores, SliceSummary
-from vmfstream.records import Arrays
+from vmfstream.records import Arrays, Decision
 from vmfstream.stages import timed
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class TrackerModel:
         """Numbers of the closed slices that are refitted, oldest first."""
         return [] if self.state is None else [one.index for one in self.state.window]
 
-    def begin(self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows) -> bool:
+    def begin(
+        self, slices: Sequence[tuple[int, Rows]], open_slice: int, open_rows: Rows, seeds: Matrix | None = None
+    ) -> bool:
         """Fit the first topics; False if the vocabulary has fewer than two columns or no document has a direction."""
         from vmfstream.online import tracker
 
@@ -82,7 +84,7 @@ class TrackerModel:
         if open_rows.shape[1] < 2 or not any(x.any() if isinstance(x, np.ndarray) else x.nnz for x in rows):
             return False
         with timed("refits"):
-            self.state = tracker.init(self.settings, slices, open_slice, open_rows)
+            self.state = tracker.init(self.settings, slices, open_slice, open_rows, seeds)
         return True
 
     def learn(self, x: Rows, *, donate: bool) -> Scores:
@@ -99,27 +101,29 @@ class TrackerModel:
 
             self.state = refreshed(self.state)
 
-    def end_slice(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
+    def end_slice(
+        self, index: int, regrow: Regrow, *, last: bool, decisions: Sequence[Decision] = ()
+    ) -> SliceSummary | None:
         """End a slice, or fit the first topics to all closed ones if they have enough documents."""
         from vmfstream.online import tracker
 
         if self.state is None:
             return self._first(index, regrow, last=last)
 
-        def regrown() -> tuple[NDArray[np.int32], Sequence[Rows], Rows]:
-            columns, window, rows = regrow()
-            return columns, [x for _, x in window], rows
+        def regrown() -> tuple[NDArray[np.int32], Sequence[Rows], Rows, Matrix | None]:
+            columns, window, rows, seeds = regrow()
+            return columns, [x for _, x in window], rows, seeds
 
-        self.state, result = tracker.end_slice(self.state, self.settings, regrown)
+        self.state, result = tracker.end_slice(self.state, self.settings, regrown, decisions=decisions)
         return self._summary(self.state, result)
 
     def _first(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
         from vmfstream.online.reading import newest_slice
 
-        _, window, rows = regrow()
+        _, window, rows, seeds = regrow()
         slices = [*window, (index, rows)]
         enough = sum(rows_of(x) for _, x in slices) >= 2 * self.settings.topics
-        if not (enough or last) or not self.begin(slices, index + 1, stack([], rows.shape[1])):
+        if not (enough or last) or not self.begin(slices, index + 1, stack([], rows.shape[1]), seeds):
             return None
         state = self._known()
         result = newest_slice(state, self.settings)
@@ -139,6 +143,7 @@ class TrackerModel:
             resp=result.resp,
             cosine=result.cosine,
             events=result.events,
+            refused=result.refused,
             labelled=result.labelled,
         )
 

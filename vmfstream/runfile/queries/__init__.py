@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vmfstream.runfile.queries.base import Bools, Floats, Ints, Texts, Times, kept
+from vmfstream.runfile.queries.decisions import DecisionFrame, Decisions
 from vmfstream.runfile.queries.documents import (
     DocumentChoice,
     DocumentCountFrame,
@@ -56,6 +57,7 @@ __all__ = [
     "Bools",
     "ClosedSlice",
     "Counts",
+    "DecisionFrame",
     "DocumentChoice",
     "DocumentCountFrame",
     "DocumentFrame",
@@ -100,7 +102,7 @@ __all__ = [
 ]
 
 
-class Reader(Progress, Topics, Documents, Snapshots, Stories):
+class Reader(Progress, Topics, Decisions, Documents, Snapshots, Stories):
     """Query a run file, also while another process is writing it.
 
     A file of an older format is brought up to date first, if nobody writes it.

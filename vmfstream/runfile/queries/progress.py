@@ -11,6 +11,7 @@ import numpy as np
 from vmfstream.folders import source_name
 from vmfstream.runfile.lease import holder
 from vmfstream.runfile.queries.base import Floats, Ints, RunFileQueries, Texts
+from vmfstream.runfile.stored_decisions import RUN_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class RunStatus:
 
     ``epoch`` is the newest epoch (-1 before the first), ``written`` when it was written (UTC), ``usual`` the median of
     the seconds between recent epochs (NaN before the third), ``slice`` the newest closed slice, ``closed`` the epoch
-    that closed it, ``snapshot`` the newest snapshot (-1 without any).
+    that closed it, ``snapshot`` the newest snapshot (-1 without any), ``decisions`` how many people have made.
     """
 
     epoch: int
@@ -57,6 +58,7 @@ class RunStatus:
     slice: int | None
     closed: int
     snapshot: int
+    decisions: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +113,8 @@ class Progress(RunFileQueries):
             select coalesce(max(epoch), -1), coalesce(arg_max(finished, epoch), false),
                 arg_max(begun + to_milliseconds((1e3 * seconds)::bigint), epoch),
                 coalesce((select median(gap) from gaps), 'nan'::double), (select max(slice) from slice),
-                (select coalesce(max(epoch), -1) from slice), (select coalesce(max(snapshot), -1) from snapshot)
+                (select coalesce(max(epoch), -1) from slice), (select coalesce(max(snapshot), -1) from snapshot),
+                (select count(*) from decision)
             from late"""
         return RunStatus(*self._rows(query)[0])
 
@@ -177,7 +180,7 @@ class Progress(RunFileQueries):
 
     def run_name(self) -> str:
         """Return a name that no other run has: when its first epoch began; empty before."""
-        rows = self._rows("select strftime(begun, '%Y%m%d%H%M%S%f') from epoch order by epoch limit 1")
+        rows = self._rows(RUN_NAME)
         return str(rows[0][0]) if rows else ""
 
     def writer(self) -> int | None:

@@ -163,7 +163,7 @@ class TemperatureFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventFrame:
-    """Events in order, see `vmfstream.records.Event`; a missing ``other`` is -1, a missing number NaN."""
+    """Events in order, see `vmfstream.records.Event`; a missing ``other`` or ``decision`` is -1, other numbers NaN."""
 
     slice: Ints
     epoch: Ints
@@ -173,6 +173,7 @@ class EventFrame:
     value: Floats
     evidence: Floats
     chance: Floats
+    decision: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -20,7 +22,7 @@ from vmfstream.bayes.temporal.chain import convolve, forward, smooth
 from vmfstream.bayes.temporal.filtering import filter_fit
 from vmfstream.bayes.temporal.proportions import StaticWeights
 from vmfstream.bayes.temporal.smoother import SmootherModel, SmootherState, Sweep, fit_smoother, smoother_sweep
-from vmfstream.bayes.temporal.word_sums import RunningBelief, SliceSums, narrowed
+from vmfstream.bayes.temporal.word_sums import RunningBelief, SliceSums, narrowed, pins_of
 from vmfstream.directional.bessel import bessel_ratio, log_partition
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.mixtures.seeding import random_responsibilities
@@ -42,6 +44,39 @@ def model_of(h0: Vector, omega: float, lag: int | None = None) -> SmootherModel:
 def dense(sums: list[SliceSums]) -> list[Vector]:
     """Sums over all words."""
     return [s.dense(300) for s in sums]
+
+
+def test_one_slice_with_a_pinned_topic_is_the_flat_mixture_with_a_prior_of_its_own() -> None:
+    xs, _, _ = simulated(t=1)
+    resp = random_responsibilities(xs[0], 3, np.random.default_rng(0))
+    anchor = moment_prior(xs[0], resp, 3).b
+    prior = np.zeros((len(anchor), resp.shape[1]))
+    prior[:, 1] = 80.0 * np.abs(xs[0][0])
+    each = np.where(np.arange(resp.shape[1]) < 3, anchor[:, None], 0.0) + prior
+    flat = fit(xs[0], resp, 3, Prior(1.0, each), kappa="point", tol=1e-12)
+    h0 = np.zeros_like(flat.f)
+    how: dict[str, Any] = {"tol": 1e-12, "pins": pins_of(prior)}
+    smoothed = fit_smoother(xs, [flat.resp], flat.kappa.mean[0], np.zeros(3), h0, anchor, 0.9, 1.0, **how)
+    assert smoothed.kappa == pytest.approx(flat.kappa.mean[0], rel=1e-6)
+    assert np.abs(smoothed.resps[0] - flat.resp).max() < 1e-6
+    plain = fit_smoother(xs, [flat.resp], flat.kappa.mean[0], np.zeros(3), h0, anchor, 0.9, 1.0, tol=1e-12)
+    assert np.abs(plain.resps[0] - flat.resp).max() > 1e-4
+
+
+@pytest.mark.parametrize("lag", [None, 0, 1])
+def test_pins_that_all_topics_share_are_an_anchor(lag: int | None) -> None:
+    xs, _, _ = simulated(t=4)
+    resps = [random_responsibilities(x, 3, np.random.default_rng(t)) for t, x in enumerate(xs)]
+    anchor = moment_prior(xs[0], resps[0], 3).b.astype(np.float64)
+    h0 = np.zeros((len(anchor), resps[0].shape[1]))
+    prior = np.where(np.arange(h0.shape[1]) < 3, 0.4 * anchor[:, None], 0.0)
+    fits = [
+        fit_smoother(xs, resps, 50.0, np.zeros(3), h0, share * anchor, 0.9, 1.0, lag=lag, max_iter=5, pins=pins)
+        for share, pins in ((1.0, None), (0.6, pins_of(prior)))
+    ]
+    assert fits[1].bound == pytest.approx(fits[0].bound, rel=1e-10)
+    for one, other in zip(fits[0].resps, fits[1].resps, strict=True):
+        assert np.abs(one - other).max() < 1e-8
 
 
 def test_one_slice_with_an_anchor_is_the_flat_mixture() -> None:

@@ -1,0 +1,193 @@
+"""Decisions beside a run file and in it: whole or not there, in order, once."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.runfile.records import commit
+from vmfstream.decisions import applied, decision, names_of, told, undone_by
+from vmfstream.errors import InputError
+from vmfstream.records import Commit, Decision
+from vmfstream.runfile.decide import decide
+from vmfstream.runfile.inbox import Inbox
+from vmfstream.runfile.lease import lease
+from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.writer import RunFile
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> RunFile:
+    """Return a run file with two epochs, whose topics are 3 and 7."""
+    run_file = RunFile(tmp_path / "run.duckdb")
+    for epoch in range(2):
+        run_file.commit(quiet(epoch))
+    return run_file
+
+
+def quiet(epoch: int) -> Commit:
+    """Return a commit without events: both topics go on."""
+    one = commit(epoch)
+    return replace(one, closed=[replace(report, events=()) for report in one.closed])
+
+
+def left(run_file: RunFile, *wanted: Decision) -> bool:
+    return decide(run_file.path, wanted)
+
+
+def test_decisions_wait_in_their_order_and_go_with_the_commit_that_applies_them(run_file: RunFile) -> None:
+    wanted = [decision("merge", 3, 7), decision("pin", 7), decision("forbid", text="ship")]
+    assert not left(run_file, *wanted)
+    pending = run_file.pending()
+    assert [one.key for one in pending] == [one.key for one in wanted]
+    assert [replace(one, made=two.made) for one, two in zip(pending, wanted, strict=True)] == wanted
+    assert [one.made for one in pending] == sorted({one.made for one in pending})
+    done = [replace(applied(one, n, 2), refused="too late" if n == 2 else "") for n, one in enumerate(pending[:2], 1)]
+    run_file.commit(replace(quiet(2), decisions=done))
+    assert [one.key for one in run_file.pending()] == [wanted[2].key]
+    checkpoint = run_file.resume()
+    assert checkpoint is not None
+    assert checkpoint.decisions == done
+    frame = Reader(run_file.path).decisions()
+    assert frame.number.tolist() == [1, 2]
+    assert frame.topic.tolist() == [3, 7]
+    assert frame.other.tolist() == [7, -1]
+    assert frame.epoch.tolist() == [2, 2]
+    assert frame.refused.tolist() == ["", "too late"]
+    run_file.commit(replace(quiet(3), decisions=[applied(pending[2], 3, 3)], undone={1: 3}))
+    assert not Inbox(run_file.path).folder.exists()
+    assert Reader(run_file.path).decisions().undone_by.tolist() == [3, -1, -1]
+
+
+def test_a_decision_that_is_in_the_run_file_goes_when_the_run_goes_on(run_file: RunFile) -> None:
+    """It was killed between the commit and the removal."""
+    left(run_file, decision("pin", 3))
+    (one,) = run_file.pending()
+    (file,) = Inbox(run_file.path).folder.iterdir()
+    body = file.read_bytes()
+    run_file.commit(replace(quiet(2), decisions=[applied(one, 1, 2)]))
+    file.parent.mkdir()
+    file.write_bytes(body)
+    assert Reader(run_file.path).waiting_decisions() == []
+    again = RunFile(run_file.path)
+    assert again.resume() is not None
+    assert again.pending() == []
+    assert not file.parent.exists()
+
+
+def test_names_are_given_at_once_where_no_run_is_writing(run_file: RunFile) -> None:
+    assert left(run_file, decision("name", 3, text="<b>three"), decision("name", 7, text="seven"))
+    assert left(run_file, decision("name", 3, text="three"), decision("name", 7))
+    reader = Reader(run_file.path)
+    assert reader.topic_names() == {3: "three"}
+    assert reader.decisions().undone_by.tolist() == [3, 4, -1, -1]
+    assert reader.decisions().slice.tolist() == [1] * 4
+    with lease(run_file.path):
+        assert not left(run_file, decision("name", 3, text="third"))
+        assert reader.topic_names() == {3: "three"}
+        assert [one.text for one in reader.waiting_decisions()] == ["third"]
+    assert left(run_file, decision("name", 7, text="7"))
+    assert reader.topic_names() == {3: "third", 7: "7"}
+    assert not Inbox(run_file.path).folder.exists()
+
+
+def test_what_waits_for_another_run_and_what_cannot_be_read_is_told_once_and_left_alone(
+    run_file: RunFile, caplog: pytest.LogCaptureFixture
+) -> None:
+    inbox = Inbox(run_file.path)
+    left(run_file, decision("pin", 7))
+    inbox.put(decision("pin", 3), "another run")
+    for number, body in enumerate(["{", "[]", '{"run": "", "kind": "explode", "text": ""}']):
+        (inbox.folder / f"{number:020d}-key{number}.json").write_text(body)
+    (inbox.folder / ".half.part").write_text("{")
+    with caplog.at_level(logging.WARNING):
+        assert [one.topic for one in run_file.pending()] == [7]
+        assert [one.topic for one in run_file.pending()] == [7]
+    assert len(caplog.records) == 4
+    assert "made for another run" in caplog.text
+    assert "explode" in caplog.text
+
+
+def test_a_file_without_an_epoch_takes_no_decisions(tmp_path: Path) -> None:
+    empty = RunFile(tmp_path / "empty.duckdb")
+    assert empty.pending() == []
+    with pytest.raises(InputError, match="has not written anything yet"):
+        left(empty, decision("forbid", text="ship"))
+    with pytest.raises(InputError, match="no run file"):
+        decide(tmp_path / "none.duckdb", [decision("pin", 3)])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (decision("merge", 3, 4), "there is no topic 4; topics: 3, 7"),
+        (decision("pin", 0), "there is no topic 0"),
+        (decision("name", 5, text="five"), "there is no topic 5"),
+    ],
+)
+def test_a_topic_that_is_not_there_is_told_at_once(run_file: RunFile, wanted: Decision, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        left(run_file, decision("pin", 3), wanted)
+    assert run_file.pending() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("explode", 3), "expected one of name, pin"),
+        (("pin",), "expected the id of a topic"),
+        (("pin", True), "expected the id of a topic"),
+        (("end", "3"), "expected the id of a topic"),
+        (("merge", 3), "expected the id of a topic"),
+        (("merge", 3, 3), "cannot be merged with itself"),
+        (("name", 3, -1, "x" * 101), "at most 100 characters, got 101"),
+        (("name", 3, -1, 5), "expected a text, got int"),
+        (("forbid", -1, -1, " \x00"), "expected a word"),
+    ],
+)
+def test_a_decision_that_says_too_little_is_none(given: tuple[object, ...], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        decision(*given)  # type: ignore[arg-type]
+
+
+def test_what_a_stranger_wrote_is_one_line_of_printed_signs() -> None:
+    one = decision("name", 3, text="  a\n\x1b[31m\u202eb\tc ")
+    assert one.text == "a [31m b c"
+    assert told(one) == "name topic 3 'a [31m b c'"
+    assert told(decision("name", 3)) == "take away the name of topic 3"
+
+
+def test_opposites_undo_each_other() -> None:
+    def numbered(*some: Decision) -> list[Decision]:
+        return [applied(one, number, 0) for number, one in enumerate(some, 1)]
+
+    earlier = numbered(
+        decision("pin", 1),
+        decision("merge", 2, 3),
+        decision("forbid", text="ship"),
+        decision("name", 4, text="four"),
+        replace(decision("split", 5), other=6),
+        replace(decision("pin", 9), refused="no"),
+    )
+    for undoing, number in (
+        (decision("unpin", 1), [1]),
+        (decision("split", 3), [2]),
+        (decision("allow", text="ship"), [3]),
+        (decision("name", 4), [4]),
+        (decision("merge", 6, 5), [5]),
+        (decision("unpin", 9), []),
+        (decision("end", 1), []),
+        (decision("split", 2), []),
+    ):
+        assert undone_by(undoing, earlier) == number
+    assert names_of(earlier, {8: "eight"}) == {4: "four", 8: "eight"}
+
+
+def test_decisions_are_readable_files(run_file: RunFile) -> None:
+    left(run_file, decision("forbid", text="straße"))
+    (file,) = Inbox(run_file.path).folder.iterdir()
+    assert json.loads(file.read_text())["text"] == "straße"
