@@ -610,8 +610,8 @@ class TopicTracker:
         >>> tracker.merge(dogs, cats)
         >>> tracker.name(cats, "pets")
         >>> _ = tracker.learn(texts, 2003)
-        >>> sorted(row["name"] for row in tracker.topics() if row["slice"] == "2002")
-        ['', 'pets']
+        >>> [row["name"] for row in tracker.topics() if row["slice"] == "2002" and row["topic"] == cats]
+        ['pets']
         """
         self._decide("merge", topic, other)
 

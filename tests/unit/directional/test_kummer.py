@@ -109,8 +109,9 @@ def test_shape_of_the_functions(d: int, kappa: float) -> None:
 def test_derivatives(d: int, size: float, negative: bool) -> None:
     kappa = -size if negative else size
     h = 1e-4 * size
-    low, mid, high = (kummer.watson_terms(d, kappa + step) for step in (-h, 0.0, h))
-    assert (high.log_m - low.log_m) / (2 * h) == pytest.approx(mid.g, rel=1e-5)
+    low, mid, high = (kummer.watson_terms(d, kappa + step) for step in (-h / 5, 0.0, h / 5))
+    assert (high.log_m - low.log_m) / (2 * h / 5) == pytest.approx(mid.g, rel=1e-5)
+    low, high = (kummer.watson_terms(d, kappa + step) for step in (-h, h))
     slope = high.g - low.g if mid.g < 0.5 else low.one_minus_g - high.one_minus_g
     assert slope / (2 * h) == pytest.approx(mid.g_prime, rel=1e-4)
 

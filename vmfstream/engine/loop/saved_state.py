@@ -260,6 +260,8 @@ class _Check:
     def _check_shape(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
         if array.dtype.kind not in rule.kinds:
             raise _damaged(name, f"values of kind {rule.kinds}", array.dtype)
+        if not array.size and array.ndim == 1 and rule.shape[0] == "*":
+            return  # nothing, whatever its rows would be
         if array.ndim != len(rule.shape):
             raise _damaged(name, f"{len(rule.shape)} dimensions", f"the shape {array.shape}")
         for size, wanted in zip(array.shape, rule.shape, strict=True):
