@@ -74,7 +74,8 @@ def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
         raise ValueError(f"max_mb must be positive, got {max_mb}")
     snapshot = CachedRows(rows)
     drawings = Drawings(snapshot)
-    for plan in _plans(initial_measure(history_of(snapshot, readings_of(snapshot)[0]))):
+    opening = initial_measure(history_of(snapshot, readings_of(snapshot)[0]))
+    for plan in _plans(opening, listed=bool(len(snapshot.listed_counts().slice))):
         text = _page(snapshot, plan, drawings)
         size = len(text.encode("utf-8"))
         if size <= max_mb * _MB:
@@ -86,13 +87,13 @@ def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
     return text, ExportReport(bytes=size, dropped=plan.dropped)
 
 
-def _plans(opening: Measure) -> list[PagePlan]:
-    """Return what to write, each plan leaving out one thing more than the one before."""
+def _plans(opening: Measure, *, listed: bool) -> list[PagePlan]:
+    """Return what to write, each plan leaving out one thing more than the one before; ``listed`` if there are lists."""
     plans = [PagePlan()]
     change: dict[str, Any]
     for change, what in (
         ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),
-        ({"listed": 0}, "lists of documents"),
+        *([({"listed": 0}, "lists of documents")] if listed else []),
         ({"documents": 2}, "representative documents beyond two"),
         ({"least_share": 0.005}, "figures of the words of topics that never reached 0.5 %"),
         ({"words": 20}, "words beyond the twenty strongest"),
