@@ -89,16 +89,16 @@ def build_page(rows: RunRows, *, max_mb: float = 8.0) -> tuple[str, ExportReport
 
 def _plans(opening: Measure, *, listed: bool) -> list[PagePlan]:
     """Return what to write, each plan leaving out one thing more than the one before; ``listed`` if there are lists."""
-    plans = [PagePlan()]
-    change: dict[str, Any]
-    for change, what in (
+    steps: list[tuple[dict[str, Any], str]] = [
         ({"measures": (opening,)}, "the river of documents" if opening == "share" else "the river of shares"),
         *([({"listed": 0}, "lists of documents")] if listed else []),
         ({"documents": 2}, "representative documents beyond two"),
         ({"least_share": 0.005}, "figures of the words of topics that never reached 0.5 %"),
         ({"words": 20}, "words beyond the twenty strongest"),
         ({"pictures": 60}, "figures of the words of all but the sixty largest topics"),
-    ):
+    ]
+    plans = [PagePlan()]
+    for change, what in steps:
         plans.append(replace(plans[-1], **change, dropped=(*plans[-1].dropped, what)))
     return plans
 
