@@ -110,7 +110,7 @@ class Executor(Protocol):
         ...
 
     def share(self, value: Any) -> Any:
-        """Bring a value to all workers, once."""
+        """Bring a value to the workers, once."""
         ...
 
     def hold(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Sequence[Any]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import distributed
+import numpy as np
 import pytest
 
 from tests.system.broker.cluster import free_ports
@@ -15,9 +19,10 @@ from tests.system.broker.dask_processes import Grid
 from tests.tiers import all_but
 from tests.unit.engine.documents import committed
 from tests.unit.engine.parts import Parts, news, run, spread
+from tests.waiting import PATIENCE, wait_until
 from vmfstream.engine.scale.cluster import DaskCluster, check_versions, versions
 from vmfstream.engine.scale.executor import InProcess, executor_of
-from vmfstream.errors import InputError, MissingExtra
+from vmfstream.errors import InputError, MissingExtra, WorkersLost
 
 
 @pytest.fixture
@@ -69,6 +74,32 @@ def test_all_differing_libraries_are_named() -> None:
         InputError, match=r"worker 7 .* python 3\.8 there.*; numpy 1\.0 there, .* here; install the same"
     ):
         check_versions(ours, theirs, "the worker 7")
+
+
+def test_values_are_shared_while_a_worker_dies(grid: Grid) -> None:
+    """A worker stops answering, and is killed while values are under way to it."""
+    grid.start(3)
+    cluster = DaskCluster(grid.address)
+    wait_until(lambda: cluster.workers == 3)
+    os.kill(grid.workers[0].pid, signal.SIGSTOP)
+    ended: list[Exception | None] = []
+
+    def share() -> None:
+        try:
+            for _ in range(3):
+                cluster.share(np.zeros(1_000_000))
+        except WorkersLost as error:
+            ended.append(error)
+        else:
+            ended.append(None)
+
+    sharing = threading.Thread(target=share, daemon=True)
+    sharing.start()
+    sharing.join(1.0)  # so that a value is under way
+    grid.kill_worker()
+    sharing.join(PATIENCE)
+    assert len(ended) == 1
+    cluster.close()
 
 
 @pytest.mark.thorough

@@ -95,10 +95,13 @@ class DaskCluster:
         return max(1, sum(threads.values()))
 
     def share(self, value: Any) -> Any:
-        """Send a value to every worker; those that come later get it from others."""
+        """Send a value to one worker, from which the others get it when they need it.
+
+        Not to all at once: Dask tries for ever to reach one that dies meanwhile.
+        """
         with self._explained():
             self._wait_for_workers()
-            return self._client.scatter(value, broadcast=True, hash=False)
+            return self._client.scatter(value, hash=False)
 
     def hold(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
         """Begin to call the function with each of the arguments; results stay with the workers."""
