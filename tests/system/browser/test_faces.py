@@ -94,7 +94,7 @@ def test_a_click_selects_topic_and_date(visit: Callable[[str], Any]) -> None:
 
 def test_search_finds_a_word(visit: Callable[[str], Any]) -> None:
     page = visit("")
-    word = js(page, "return document.querySelector('#topic-name').textContent.split(' ')[0]")
+    word = js(page, "return document.querySelector('#topic-name').textContent.split(/[ ,]+/)[0]")
     press(page, "/")
     assert js(page, "return document.activeElement.id") == "find"
     field = page.switch_to.active_element
