@@ -189,6 +189,9 @@ class Phrases:
         self._alone, self._often = np.array(arrays["alone"], np.float64), np.array(arrays["often"], np.float64)
         self._pairs = np.array(arrays["pairs"], np.int64)
         self._total = float(arrays["total"][0])
+        parts = self._pairs >> _SHIFT, self._pairs & _LOW
+        if any((part >= len(self._alone)).any() for part in parts):
+            raise ValueError(f"expected pairs of {len(self._alone)} words, got others")
 
 
 def _keys(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -78,7 +78,7 @@ def _vocabulary(name: str, *, stemmed: bool) -> dict[str, Rule]:
         f"{name}recent": Rule("f", (terms,), low=0.0),
         f"{name}pending": Rule("i", (terms,), low=0),
         f"{name}first_slice": Rule("i", ("*",)),
-        f"{name}columns": Rule("i", ("dimension" if name == "encoder." else "*",), low=0, high=terms),
+        f"{name}columns": Rule("i", ("dimension" if name == "encoder." else f"{name}width",), low=0, high=terms),
         f"{name}form_starts": Rule("i", (f"{forms}+1",), rising=f"{name}letters"),
         f"{name}form_pool": Rule("u", (f"{name}letters",)),
     }
@@ -146,6 +146,19 @@ _STORIES: Mapping[str, Rule] = {
     **_texts(f"{_BOOK}opener.titles", "stories"),
 }
 
+_NAMES: Mapping[str, Rule] = {
+    "names.phrases.starts": Rule("i", ("phrases+1",), rising="phrases.letters"),
+    "names.phrases.pool": Rule("u", ("phrases.letters",)),
+    "names.phrases.alone": Rule("f", ("phrases",), low=0.0),
+    "names.phrases.pairs": Rule("i", ("pairs",), low=0),
+    "names.phrases.often": Rule("f", ("pairs",), low=0.0),
+    "names.phrases.total": Rule("f", (1,), low=0.0),
+    "encoder.topics.ids": Rule("i", ("named",)),
+    "encoder.topics.indptr": Rule("i", ("named+1",), rising="named.words"),
+    "encoder.topics.indices": Rule("i", ("named.words",), low=0, high="encoder.words.width"),
+    "encoder.topics.data": Rule("f", ("named.words",), low=-_LONG),
+}
+
 _TRACKER: Mapping[str, Rule] = {
     "open.s": Rule("f", ("*", "columns"), low=-np.inf),
     "open.n": Rule("f", ("columns",), low=-1e-3),
@@ -164,6 +177,7 @@ _TRACKER: Mapping[str, Rule] = {
     "window.index": Rule("i", ("window",)),
     "window.sizes": Rule("i", ("window",), low=0, lengths="window.rows"),
     "window.resp": Rule("f", ("window.rows", "columns"), low=0.0),
+    "prior": Rule("f", ("dimension", "*"), low=-_LONG),
     "past.{}": Rule("f", ("dimension", "columns"), low=-np.inf),
     "temperature": Rule("f", (1,), low=0.0),
     **{f"life.{name}": Rule("f", ("topics",), low=-np.inf) for name in ("usual", "weight", "height")},
@@ -209,7 +223,9 @@ def rules_of(arrays: Arrays) -> dict[str, Rule]:
         **_texts("novel.ids", "novel"),
         **_texts("novel.titles", "novel"),
         "stories.mixture.indices": Rule("i", ("stories.entries",), low=0, high=_terms(arrays)),
+        "open.first": Rule("i", ("*", 2)),
         **_STORIES,
+        **_NAMES,
         **_TRACKER,
     }
 
