@@ -14,7 +14,6 @@ import shlex
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -199,9 +198,14 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
         with subprocess.Popen(
             program, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
         ) as process:
-            timer = threading.Timer(limit, _ended, [process])
+            late = threading.Event()
+
+            def end() -> None:
+                late.set()
+                _ended(process)
+
+            timer = threading.Timer(limit, end)
             timer.start()
-            began = time.monotonic()
             try:
                 assert process.stdin is not None
                 assert process.stdout is not None
@@ -214,7 +218,7 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
                 code = process.wait()
             finally:
                 timer.cancel()
-        if time.monotonic() - began >= limit:
+        if late.is_set():
             raise TimeoutError(f"{program[0]} took longer than {limit:g} s")
         if code and len(answer) < _MOST_BYTES:
             raise RuntimeError(f"{program[0]} ended with exit code {code}")
