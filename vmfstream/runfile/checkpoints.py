@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,16 @@ class StoredRun:
     checkpoint: Checkpoint | None
 
 
+@contextmanager
+def one_commit(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection that sees one commit of the run file at ``path``, which is brought up to date before."""
+    upgrade(path, TIMEOUT)
+    with connected(path, read_only=True, timeout=TIMEOUT) as connection:
+        connection.begin()
+        check(connection, path)
+        yield connection
+
+
 def read_run(path: Path) -> StoredRun:
     """Read settings and state of the last commit.
 
@@ -40,12 +51,9 @@ def read_run(path: Path) -> StoredRun:
         If the run file is not released in time.
     """
     path = path.expanduser().resolve()
-    upgrade(path, TIMEOUT)
-    with connected(path, read_only=True, timeout=TIMEOUT) as connection:
-        try:
-            connection.begin()
-            check(connection, path)
+    try:
+        with one_commit(path) as connection:
             settings = dict(connection.execute("select key, value from meta").fetchall())
             return StoredRun(settings, stored_checkpoint(connection))
-        except (duckdb.Error, ValueError) as error:
-            raise InputError(f"cannot read the last state in the run file {path}: {error}") from error
+    except (duckdb.Error, ValueError) as error:
+        raise InputError(f"cannot read the last state in the run file {path}: {error}") from error

@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from vmfstream.errors import InputError
 from vmfstream.records import Arrays
+from vmfstream.runfile.checkpoints import TIMEOUT, one_commit
 from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.rows import Frame, as_texts
 from vmfstream.runfile.schema import check
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import insert, stored_state
-
-TIMEOUT = 30.0
-"""Seconds to wait for a file that another process holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,11 +69,8 @@ def read_stored(path: Path) -> Stored:
         If the run file is not released in time.
     """
     path = path.expanduser().resolve()
-    upgrade(path, TIMEOUT)
-    with connected(path, read_only=True, timeout=TIMEOUT) as connection:
-        try:
-            connection.begin()
-            check(connection, path)
+    try:
+        with one_commit(path) as connection:
             rows = connection.execute("select slice, packed from sample order by slice, key").fetchall()
             return Stored(
                 settings=dict(connection.execute("select key, value from meta").fetchall()),
@@ -85,8 +80,8 @@ def read_stored(path: Path) -> Stored:
                 now=_states(connection, ""),
                 before=_states(connection, "_before"),
             )
-        except (duckdb.Error, ValueError) as error:
-            raise InputError(f"cannot read the run file {path}: {error}") from error
+    except (duckdb.Error, ValueError) as error:
+        raise InputError(f"cannot read the run file {path}: {error}") from error
 
 
 def write_snapshots(path: Path, snapshots: Sequence[Snapshot]) -> list[int]:
