@@ -8,7 +8,7 @@ import sys
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -118,7 +118,15 @@ def show(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Show the words of this topic over time.")] = None,
     words: Annotated[int, typer.Option(min=1, max=60, help="Number of words per topic.")] = 8,
-    reading: ReadingOption = "filtered",
+    reading: Annotated[
+        Literal["filtered", "smoothed"] | None,
+        typer.Option(
+            "--reading",
+            help="Topics as known when each slice closed (filtered), or using documents of later slices too (smoothed, "
+            "the default as on the page).",
+            show_default=False,
+        ),
+    ] = None,
     smoothed: Annotated[
         bool, typer.Option("--smoothed", "--hindsight", hidden=True, help="Former names of --reading smoothed.")
     ] = False,
@@ -133,20 +141,22 @@ def show(
     \b
     vmfstream show run.duckdb --words 4
     vmfstream show run.duckdb --stories --top 10
-    vmfstream show run.duckdb --topic 8 --reading smoothed
+    vmfstream show run.duckdb --topic 8 --reading filtered
     vmfstream show run.duckdb --json
     """
-    from vmfstream.cli.topic_table import newest_stories, newest_topics, one_topic
+    from vmfstream.cli.topic_table import default_reading, newest_stories, newest_topics, one_topic
 
-    smoothed = smoothed or reading == "smoothed"
     if stories:
-        if smoothed or topic is not None:
+        if smoothed or reading is not None or topic is not None:
             raise InputError("--stories shows all stories as they are known now; leave --topic and --reading out")
         return print_rows(newest_stories(run_file, words, top), as_json, "there are no stories")
-    rows = newest_topics(run_file, words, smoothed) if topic is None else one_topic(run_file, topic, words, smoothed)
+    chosen = "smoothed" if smoothed else reading or default_reading(run_file)
+    rows = newest_topics(run_file, words, chosen) if topic is None else one_topic(run_file, topic, words, chosen)
     if not as_json:  # what a terminal has no room for
         rows = [{name: value for name, value in row.items() if name not in ("title", "c_v")} for row in rows]
     print_rows(rows, as_json, "no slice is closed yet")
+    if not as_json and rows and reading is None and chosen == "smoothed":
+        typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
 
 
 def documents(

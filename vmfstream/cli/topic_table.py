@@ -14,9 +14,14 @@ _QUALITY = ("npmi", "c_v", "diversity")
 _UNKNOWN: dict[str, float | None] = dict.fromkeys(_QUALITY)
 
 
-def newest_topics(run_file: Path, words: int, smoothed: bool) -> list[dict[str, Any]]:
+def default_reading(run_file: Path) -> Reading:
+    """Return the reading that page, pictures and tables open with: smoothed, as soon as a slice has been smoothed."""
+    return "smoothed" if Reader(run_file).has_smoothed() else "filtered"
+
+
+def newest_topics(run_file: Path, words: int, reading: Reading) -> list[dict[str, Any]]:
     """Return one row per topic of the newest closed slice, largest first."""
-    reader, reading = _open(run_file, smoothed)
+    reader = _open(run_file, reading)
     topics = reader.topics(reading)
     if not len(topics.slice):
         return []
@@ -42,7 +47,7 @@ def newest_topics(run_file: Path, words: int, smoothed: bool) -> list[dict[str, 
     ]
 
 
-def one_topic(run_file: Path, topic: int, words: int, smoothed: bool) -> list[dict[str, Any]]:
+def one_topic(run_file: Path, topic: int, words: int, reading: Reading) -> list[dict[str, Any]]:
     """Return one row per slice of a topic, oldest first.
 
     Raises
@@ -50,7 +55,7 @@ def one_topic(run_file: Path, topic: int, words: int, smoothed: bool) -> list[di
     InputError
         If there is no such topic; names those that there are.
     """
-    reader, reading = _open(run_file, smoothed)
+    reader = _open(run_file, reading)
     topics = reader.topics(reading)
     here = np.flatnonzero(topics.topic == topic)
     if not len(here):
@@ -99,11 +104,11 @@ def newest_stories(run_file: Path, words: int, top: int) -> list[dict[str, Any]]
     ]
 
 
-def _open(run_file: Path, smoothed: bool) -> tuple[Reader, Reading]:
+def _open(run_file: Path, reading: Reading) -> Reader:
     reader = Reader(run_file)
-    if smoothed and not reader.has_smoothed():
+    if reading == "smoothed" and not reader.has_smoothed():
         raise InputError(f"{run_file}: no slice has been smoothed yet; leave --reading smoothed out")
-    return reader, "smoothed" if smoothed else "filtered"
+    return reader
 
 
 def _quality(reader: Reader) -> dict[tuple[int, int], dict[str, float | None]]:

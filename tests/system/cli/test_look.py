@@ -116,7 +116,9 @@ def test_a_snapshot_without_a_slice_to_compare_by_says_so(run: Run, tmp_path: Pa
 
 def test_one_option_chooses_the_reading(run: Run, run_file: Path, tmp_path: Path) -> None:
     shown = {name: run("show", run_file, "--topic", 0, "--reading", name)[1] for name in ("filtered", "smoothed")}
-    assert shown["filtered"] == run("show", run_file, "--topic", 0)[1] != shown["smoothed"]
+    code, out, err = run("show", run_file, "--topic", 0)
+    assert (code, out, "as known then: --reading filtered" in err) == (0, shown["smoothed"], True)
+    assert shown["filtered"] != shown["smoothed"]
     for former in ("--smoothed", "--hindsight"):
         assert run("show", run_file, "--topic", 0, former)[1] == shown["smoothed"]
     code, _, err = run("show", run_file, "--reading", "later")

@@ -12,12 +12,12 @@ import pytest
 from tests.unit.engine.documents import SUBJECTS, years
 from vmfstream.cli import diagnosis as doctor
 from vmfstream.cli.diagnosis import examine, profile_lines
-from vmfstream.cli.topic_table import newest_stories, newest_topics, one_topic
+from vmfstream.cli.topic_table import default_reading, newest_stories, newest_topics, one_topic
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import Aborted, Item, Mark, MemorySource
 from vmfstream.engine.run import RunSettings, follow
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import Reader
+from vmfstream.runfile.queries import Reader, Reading
 from vmfstream.runfile.writer import RunFile
 from vmfstream.stages import ELAPSED, STAGES
 
@@ -33,7 +33,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_newest_slice_largest_topic_first(run_file: Path) -> None:
-    rows = newest_topics(run_file, words=8, smoothed=False)
+    rows = newest_topics(run_file, words=8, reading="filtered")
     assert [row["slice"] for row in rows] == ["2003"] * 3
     assert [row["documents"] for row in rows] == [15] * 3
     assert sorted(row["topic"] for row in rows) == [0, 1, 2]
@@ -45,7 +45,7 @@ def test_sizes_decide_the_order(tmp_path: Path) -> None:
     uneven = [item for i, item in enumerate(years({2001: 90})) if i % 3 == 1 or i % 9 == 0 or i % 18 == 2]
     path = tmp_path / "run.duckdb"
     follow(MemorySource(uneven), FieldCodec(), RunFile(path), SETTINGS)
-    rows = newest_topics(path, words=1, smoothed=False)
+    rows = newest_topics(path, words=1, reading="filtered")
     assert [row["documents"] for row in rows] == [30, 10, 5]
     assert [len(row["words"]) for row in rows] == [1, 1, 1]
 
@@ -75,8 +75,9 @@ def test_stories_newest_first_then_the_largest(tmp_path: Path) -> None:
 
 
 def test_one_topic_over_time(run_file: Path) -> None:
-    for smoothed in (False, True):
-        rows = one_topic(run_file, 1, words=5, smoothed=smoothed)
+    readings: tuple[Reading, ...] = ("filtered", "smoothed")
+    for reading in readings:
+        rows = one_topic(run_file, 1, words=5, reading=reading)
         assert [row["slice"] for row in rows] == ["2001", "2002", "2003"]
         assert rows[0]["drift_angle"] == ""
         assert rows[1]["drift_angle"].endswith("°")
@@ -85,17 +86,18 @@ def test_one_topic_over_time(run_file: Path) -> None:
 
 def test_an_unknown_topic_names_the_known(run_file: Path) -> None:
     with pytest.raises(InputError, match="no topic 17; topics: 0, 1, 2"):
-        one_topic(run_file, 17, words=5, smoothed=False)
+        one_topic(run_file, 17, words=5, reading="filtered")
 
 
 def test_a_run_file_without_smoothed_topics_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
     RunFile(path)
-    assert newest_topics(path, words=5, smoothed=False) == []
+    assert default_reading(path) == "filtered"
+    assert newest_topics(path, words=5, reading="filtered") == []
     with pytest.raises(InputError, match="smoothed"):
-        newest_topics(path, words=5, smoothed=True)
+        newest_topics(path, words=5, reading="smoothed")
     with pytest.raises(InputError, match="none yet"):
-        one_topic(path, 0, words=5, smoothed=False)
+        one_topic(path, 0, words=5, reading="filtered")
 
 
 def test_everything_is_there() -> None:
