@@ -13,6 +13,7 @@ _STRONG = 8
 def initial_topic(history: History) -> int | None:
     """Return the initial topic: large, distinct, and with much drift over the last tenth of the slices.
 
+    It has documents in the newest slice, where the page opens, if any topic has.
     Drift is weighted with the root of the number of documents, because few documents always drift, and with how
     distinct the topic is, because a mixture of many things drifts, too.
     """
@@ -24,7 +25,8 @@ def initial_topic(history: History) -> int | None:
     drift = history.drift_angle if history.reading == "smoothed" else history.drift_angle / history.usual_drift_angle()
     turn = np.nan_to_num(np.where(alive, drift, 0.0))[recent].sum(axis=0)
     documents = np.nan_to_num(np.where(alive, history.documents, 0.0))[recent].sum(axis=0)
-    score = np.where(alive[-1] | ~alive[-1].any(), turn * np.sqrt(documents) * distinctness(history), -1.0)
+    present = alive[-1] & (np.nan_to_num(history.documents[-1]) >= 0.5)
+    score = np.where(present | ~present.any(), turn * np.sqrt(documents) * distinctness(history), -1.0)
     if score.max() <= 0:
         score = documents
     return int(history.topic[int(np.argmax(score))])

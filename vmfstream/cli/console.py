@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from vmfstream.dashboards.printed import Paper
     from vmfstream.engine.loop import engine as loop
     from vmfstream.engine.loop.engine import Engine, Observer
 
@@ -144,13 +145,29 @@ def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iter
         yield f"{counts.rejected_share:.1%} of the messages were rejected, more than --max-rejected {most_rejected:g}"
 
 
-def write_page(run_file: Path, page: Path, max_mb: float = 8.0) -> None:
-    """Write the page of a run file; print its path and size, and what was left out to keep the size."""
-    from vmfstream.dashboards.export import export_page
+def write_page(run_file: Path, page: Path, max_mb: float = 8.0, *, paper: Paper | None = None) -> None:
+    """Write the page of a run file; print its path and size, and what was left out to keep the size.
 
-    report = export_page(run_file, page, max_mb=max_mb)
+    Parameters
+    ----------
+    run_file : Path
+    page : Path
+        File to write.
+    max_mb : float
+        Size of the HTML page.
+    paper : {"a4", "letter"}, optional
+        Print it as a PDF on this paper.
+    """
+    if paper is None:
+        from vmfstream.dashboards.export import export_page
+
+        report = export_page(run_file, page, max_mb=max_mb)
+    else:
+        from vmfstream.dashboards.printed import print_page
+
+        report = print_page(run_file, page, paper=paper, max_mb=max_mb)
     typer.echo(f"page: {page.resolve()} ({report.bytes / 1e6:.1f} MB)")
-    large = report.bytes > max_mb * 1e6
+    large = paper is None and report.bytes > max_mb * 1e6
     for dropped in report.dropped:
         typer.echo(f"left out {'and still over' if large else 'to stay under'} {max_mb:g} MB: {dropped}")
 

@@ -49,7 +49,8 @@ def export(
         Path | None,
         typer.Argument(
             metavar="PAGE",
-            help="HTML file to write, or with --still the picture, by default named after its view.",
+            help="File to write: .html, .pdf to print (extra: stills), or with --still the picture, by default named "
+            "after its view.",
             show_default=False,
         ),
     ] = None,
@@ -81,21 +82,31 @@ def export(
         bool, typer.Option("--filtered", "--then", hidden=True, help="Former names of --reading filtered.")
     ] = False,
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of the picture: svg, pdf or png; by default by its name.")
+        str | None,
+        typer.Option(
+            "--format", help="Format: html or pdf, of a picture svg, pdf or png; by default by the file's name."
+        ),
     ] = None,
+    paper: Annotated[Literal["a4", "letter"], typer.Option("--paper", help="Paper of the page as a PDF.")] = "a4",
     width: Annotated[str, typer.Option("--width", help="Width of the picture in print, 60 to 1200 mm.")] = "170mm",
 ) -> None:
-    """Write everything there is to see as one HTML file, which needs no server and no network, or a picture for print.
+    """Write everything there is to see as one HTML file, which needs no server and no network, or as a PDF for print.
+
+    With --still it writes one view as a picture.
 
     \b
     vmfstream export run.duckdb run.html
+    vmfstream export run.duckdb run.pdf --paper letter
     vmfstream export run.duckdb --still river --format pdf --width 170mm
     vmfstream export run.duckdb drift.svg --still words --topic 3
     """
     if still is None:
         if page is None:
-            raise InputError("expected the HTML file to write: vmfstream export RUN_FILE PAGE.html")
-        return write_page(run_file, page, max_mb)
+            raise InputError("expected the file to write: vmfstream export RUN_FILE PAGE.html")
+        if format not in (None, "html", "pdf"):
+            raise InputError(f"--format: expected html or pdf, or --still VIEW with {format!r}")
+        as_pdf = (format or page.suffix.lstrip(".").lower()) == "pdf"
+        return write_page(run_file, page, max_mb, paper=paper if as_pdf else None)
     from vmfstream.dashboards.stills import write_still
 
     target = page or Path(f"{still}.{format or 'svg'}")

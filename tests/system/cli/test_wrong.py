@@ -82,6 +82,7 @@ def test_vectors_with_holes_are_rejected(run: Run, tmp_path: Path) -> None:
         (("show", "missing.duckdb"), "missing.duckdb"),
         (("export", "missing.duckdb", "p.html"), "missing.duckdb"),
         (("export", "good.jsonl"), "PAGE.html"),
+        (("export", "good.jsonl", "p.html", "--format", "svg"), "expected html or pdf, or --still"),
         (("export", "good.jsonl", "--still", "river", "--format", "gif"), "expected svg, pdf, png"),
         (("export", "good.jsonl", "--still", "river", "--width", "3mm"), "60 to 1200 mm"),
         (("show", "good.jsonl"), "good.jsonl"),

@@ -187,6 +187,8 @@ def test_opening_topic_turned_lately() -> None:
     late.drift_angle[(late.topic == 3) & (late.slice >= 18)] = 20.0
     late.drift_angle[(late.topic == 1) & (late.slice < 10)] = 40.0
     assert initial_topic(read_history(rows, "smoothed")) == 3
+    late.n[(late.topic == 3) & (late.slice == 19)] = 0.0
+    assert initial_topic(read_history(rows, "smoothed")) not in (None, 3), "the page opens at a slice without it"
 
 
 def test_a_mixture_is_no_opening_topic() -> None:

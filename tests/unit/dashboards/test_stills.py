@@ -15,6 +15,7 @@ from tests.unit.dashboards.fakes import gazette
 from tests.unit.dashboards.written import write_run_file
 from vmfstream.dashboards import VIEWS
 from vmfstream.dashboards.looks.theme import theme
+from vmfstream.dashboards.printed import Paper, print_page
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.stills import format_of, parse_width, printed, still, write_still
 from vmfstream.dashboards.view import Selection
@@ -122,6 +123,28 @@ def test_without_chromium_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
     with pytest.raises(InputError, match="stills need Chromium or Chrome"):
         still(rows(), "words", Selection(topic=1), "svg")
+
+
+def test_without_chromium_no_pdf_and_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=3, topics=2))
+    monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
+    with pytest.raises(InputError, match="a PDF needs Chromium or Chrome"):
+        print_page(run_file, tmp_path / "page.pdf")
+    assert not (tmp_path / "page.pdf").exists()
+
+
+@pytest.mark.browser
+def test_the_page_is_printed_whole_on_the_paper_asked_for(tmp_path: Path) -> None:
+    run_file = write_run_file(tmp_path / "run.duckdb", gazette(slices=6, topics=3))
+    path = tmp_path / "page.pdf"
+    papers: tuple[tuple[Paper, tuple[float, float]], ...] = (("a4", (595.0, 842.0)), ("letter", (612.0, 792.0)))
+    for paper, points in papers:
+        assert print_page(run_file, path, paper=paper).bytes == path.stat().st_size
+        made = path.read_bytes()
+        box = re.search(rb"MediaBox\s*\[\s*0 0 ([0-9.]+) ([0-9.]+)", made)
+        assert box is not None
+        assert (float(box[1]), float(box[2])) == pytest.approx(points, abs=1.0)
+        assert len(re.findall(rb"/Type /Page\b", made)) > 3, "a page that is not drawn yet has three sheets"
 
 
 @pytest.mark.browser
