@@ -80,8 +80,8 @@ def open_source(url: str | Path, **options: Any) -> Source:
     ----------
     url : str or Path
         The name or ``file://`` URL of a file (``.jsonl``, ``.json``, ``.csv``, ``.tsv``, ``.txt``, each also with
-        ``.gz``, or ``.parquet``) or of a folder of such files, ``-`` or ``stdin:`` for standard input,
-        ``kafka://host:9092/topic``, or another scheme of ``SCHEMES``.
+        ``.gz``, ``.parquet``, ``.feather``, ``.xlsx``) or of a folder of such files, ``-`` or ``stdin:`` for standard
+        input, ``kafka://host:9092/topic``, or another scheme of ``SCHEMES``.
     **options
         Options of the source, see its class.
 

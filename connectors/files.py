@@ -1,9 +1,8 @@
-"""Files as sources: JSON and JSON lines, CSV, TSV, plain text (gzip too) and Parquet, row by row."""
+"""Files as sources: JSON and JSON lines, CSV, TSV and plain text (gzip too), Parquet, Feather and Excel, row by row."""
 
 from __future__ import annotations
 
 import csv
-import glob
 import json
 import os
 import zlib
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vmfstream.connectors.codecs import SURPLUS
+from vmfstream.connectors.column_files import count_rows, read_rows, sheet_rows
 from vmfstream.connectors.file_text import checked_encoding, delimiter_of, utf8_chunks
 from vmfstream.connectors.lines import MAX_LINE_BYTES, Line, LineSplitter
 from vmfstream.errors import InputError
 from vmfstream.folders import printable
 from vmfstream.records import Message, Position
 
-_ROWS = 1024  # Parquet rows read at once
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 
 Messages: TypeAlias = Generator[Message, None, None]
@@ -34,7 +33,8 @@ class FileSource:
     """The rows of one file in their order.
 
     The part is the file's name without its folder, so that a moved file can be continued; the offset is the row from 0
-    (lines of JSON and text, records of CSV after the header, rows of Parquet). Blank lines count and are passed over.
+    (lines of JSON and text, records of CSV and of an Excel sheet after the header, rows of Parquet and Feather). Blank
+    lines count and are passed over.
 
     Parameters
     ----------
@@ -58,8 +58,10 @@ class FileSource:
     Raises
     ------
     InputError
-        If the file is missing, a folder, unreadable, or of an unknown format. ``poll`` raises it for a damaged file,
-        after the rows before the damage.
+        If the file is missing, a folder, unreadable, or of an unknown format, or if ``delimiter`` or ``encoding`` is
+        given for a format that has none. ``poll`` raises it for a damaged file, after the rows before the damage.
+    MissingExtra
+        For Feather without pyarrow, for Excel without openpyxl.
     """
 
     def __init__(
@@ -78,6 +80,10 @@ class FileSource:
         self.format = _format(self.path) if format is None else format
         if self.format not in FORMATS:
             raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        if delimiter is not None and self.format not in ("csv", "tsv"):
+            raise InputError(f"delimiter: only tables of text such as .csv have one, {self.path.name} is {self.format}")
+        if encoding is not None and self.format in BINARY:
+            raise InputError(f"encoding: only files of text have one, {self.path.name} is {self.format}")
         if max_line_bytes < 1:
             raise InputError(f"max_line_bytes must be at least 1, got {max_line_bytes}")
         self.part = printable(self.path.name)
@@ -86,7 +92,7 @@ class FileSource:
         self.encoding = None if encoding is None else checked_encoding(encoding)
         self.numbered = numbered
         self.time = time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
-        self._total = _count_parquet(self.path) if self.format == "parquet" else None
+        self._total = count_rows(self.path, self.format) if self.format in ("parquet", "feather") else None
         self._ahead: list[Message] = []
         self._error: InputError | None = None
         # a generator opens the file when it is first asked, so that a pipe is opened only once
@@ -99,7 +105,7 @@ class FileSource:
 
     @property
     def total(self) -> int | None:
-        """Number of rows of a Parquet file; None for the others, which would have to be read."""
+        """Number of rows of a Parquet or Feather file; None for the others, which would have to be read."""
         return self._total
 
     @property
@@ -210,30 +216,15 @@ def _table(source: FileSource, start: int) -> Messages:
             yield Message(source.part, offset, row, _moment(source, offset))
 
 
-def _parquet(source: FileSource, start: int) -> Messages:
-    import duckdb
+def _columns(source: FileSource, start: int) -> Messages:
+    for offset, row in enumerate(read_rows(source.path, source.format, start), start):
+        yield Message(source.part, offset, row, _moment(source, offset))
 
-    relation = "read_parquet(?, hive_partitioning = false)"
-    # DuckDB reads the name as a pattern
-    file = glob.escape(str(source.path))
-    try:
-        with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
-            columns = connection.execute(f"describe select * from {relation}", [file]).fetchall()
-            # times with a zone would need another library on their way into Python; without one they mean UTC anyway
-            zoned = [_quoted(name) for name, kind, *_ in columns if kind == "TIMESTAMP WITH TIME ZONE"]
-            selected = (
-                f"* replace ({', '.join(f'make_timestamp(epoch_us({z})) as {z}' for z in zoned)})" if zoned else "*"
-            )
-            connection.execute(f"select {selected} from {relation} offset ?", [file, start])
-            names = [name for name, *_ in columns]
-            offset = start
-            while rows := connection.fetchmany(_ROWS):
-                for row in rows:
-                    values = dict(zip(names, row, strict=True))
-                    yield Message(source.part, offset, values, _moment(source, offset))
-                    offset += 1
-    except duckdb.Error as error:
-        raise InputError(f"{source.path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+
+def _sheet(source: FileSource, start: int) -> Messages:
+    for offset, row in enumerate(sheet_rows(source.path)):
+        if offset >= start and row:
+            yield Message(source.part, offset, row, _moment(source, offset))
 
 
 FORMATS: dict[str, Rows] = {
@@ -242,9 +233,14 @@ FORMATS: dict[str, Rows] = {
     "csv": _table,
     "tsv": _table,
     "txt": _text_lines,
-    "parquet": _parquet,
+    "parquet": _columns,
+    "feather": _columns,
+    "xlsx": _sheet,
 }
 """Readers of rows, by format."""
+
+BINARY = ("parquet", "feather", "xlsx")
+"""Formats that are no text: they have neither a delimiter nor an encoding, and are not packed again."""
 
 ENDINGS = {
     ".jsonl": "jsonl",
@@ -255,6 +251,9 @@ ENDINGS = {
     ".txt": "txt",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".xlsx": "xlsx",
 }
 """Format by ending of the file's name."""
 
@@ -263,7 +262,7 @@ def _format(path: Path) -> str:
     name = path.name.lower()
     packed = name.endswith(".gz")
     format = ENDINGS.get(Path(name.removesuffix(".gz")).suffix)
-    if format is None or (packed and format == "parquet"):
+    if format is None or (packed and format in BINARY):
         raise InputError(
             f"cannot tell what {path} holds: its name should end in {', '.join(ENDINGS)} (.gz may follow text)"
         )
@@ -322,18 +321,3 @@ class _Cells:
         """Begin a new record; return the too long line of the record that ends, if it had one."""
         refused, self._refused, self._size = self._refused, None, 0
         return refused
-
-
-def _count_parquet(path: Path) -> int:
-    import duckdb
-
-    try:
-        with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
-            query = "select sum(num_rows)::bigint from parquet_file_metadata(?)"
-            return int(connection.execute(query, [glob.escape(str(path))]).fetchall()[0][0])
-    except duckdb.Error as error:
-        raise InputError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from vmfstream.connectors.file_text import checked_encoding
 from vmfstream.connectors.files import ENDINGS, FileSource
 from vmfstream.connectors.lines import MAX_LINE_BYTES
 from vmfstream.errors import InputError
@@ -52,6 +53,10 @@ class FolderSource:
                 f"{self.path}: expected either plain text or tables, found {files[plain.index(True)].name} "
                 f"and {files[plain.index(False)].name}"
             )
+        if plain[0] and options.get("delimiter") is not None:
+            raise InputError(f"delimiter: only tables of text such as .csv have one, {self.path} holds plain text")
+        encoding = options.get("encoding")
+        self._encoding = "utf-8" if encoding is None else checked_encoding(encoding)
         self._max_bytes = max_line_bytes
         self._texts = files if plain[0] else []
         self._dated = all(_DATE.search(file.name) for file in self._texts)
@@ -107,6 +112,11 @@ class FolderSource:
                 text = opened.read(min(size, self._max_bytes))
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from error
+        if self._encoding != "utf-8" and size <= self._max_bytes:
+            try:
+                text = text.decode(self._encoding).encode()
+            except UnicodeDecodeError as error:
+                raise InputError(f"{file} cannot be read as {self._encoding}: {error.reason}") from error
         return Message(self._part, at, {"id": name, "text": text}, time, size if size > self._max_bytes else None)
 
 

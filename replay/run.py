@@ -72,15 +72,20 @@ def open_replay(
     Raises
     ------
     InputError
-        If it is neither, or cannot be read.
+        If it is neither, or cannot be read; if fields or options are named for a corpus, which has its own.
     """
-    if name == PLANTED:
-        return Replay(PlantedSource(), FieldCodec(), "Planted newswire", "made by vmfstream", "month")
     path = Path(name).expanduser()
     if path.is_file() or path.suffix or (path.is_dir() and name not in {one.name for one in corpora()}):
         codec = FieldCodec(time=time, text=text, id=id, title=title, time_format=time_format)
         source = SortedFileSource(path, codec=codec, **options)
         return Replay(source, FieldCodec(), printable(path.stem), "", "year")
+    fields = {"time": time, "text": text, "id": id, "title_column": title, "time_format": time_format}
+    fields |= {option: value for option, value in options.items() if option != "numbered"}
+    refused = [f"--{field.replace('_', '-')}" for field, value in fields.items() if value is not None]
+    if refused:
+        raise InputError(f"{' and '.join(refused)}: expected a file with it, {name} is a corpus with known fields")
+    if name == PLANTED:
+        return Replay(PlantedSource(), FieldCodec(), "Planted newswire", "made by vmfstream", "month")
     corpus = get(name)
     return Replay(CorpusSource(corpus), FieldCodec(), corpus.title, corpus.licence, corpus.slices, corpus.stop_words)
 

@@ -60,6 +60,7 @@ from vmfstream.cli.options import (
     Workers,
     file_options,
     namer_of,
+    no_file_options,
     run_file_of,
     settings_of,
 )
@@ -378,6 +379,8 @@ def run(
     recent = RecentRecords() if labels and not (workers or executor) else None
     if recent is not None:
         reading["recent"] = recent
+    if topic is not None or source in ("-", "stdin:"):
+        no_file_options(source, encoding, delimiter)
     if topic is None:
         reading = {} if source in ("-", "stdin:") else file_options(slices, encoding, delimiter)
     opened, codec = opened_with_codec(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vmfstream.cli.grouped_help import INPUT, KAFKA, OUTPUT, PERFORMANCE, SLICES, TEXT
+from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
     from vmfstream.engine.loop.namer import BackgroundNamer
@@ -395,6 +396,14 @@ def run_file_of(out: Path | None, source: str) -> Path:
         name = Path(name).stem
     name = re.sub(r"[^\w.+-]+", "-", name).strip("-.")
     return Path(f"{name or 'run'}.duckdb")
+
+
+def no_file_options(source: str, encoding: str | None, delimiter: str | None) -> None:
+    """Raise InputError if an option of files is given for a source that is none."""
+    for name, value in (("encoding", encoding), ("delimiter", delimiter)):
+        if value is not None:
+            what = "standard input" if source in ("-", "stdin:") else "a Kafka topic"
+            raise InputError(f"--{name}: expected a file with it, {what} is read as JSON or text in UTF-8")
 
 
 def file_options(slices: str | None, encoding: str | None, delimiter: str | None) -> dict[str, Any]:

@@ -81,6 +81,13 @@ def test_vectors_with_holes_are_rejected(run: Run, tmp_path: Path) -> None:
         (("run", "good.jsonl", "--vector", "v"), "--dimension"),
         (("show", "missing.duckdb"), "missing.duckdb"),
         (("export", "missing.duckdb", "p.html"), "missing.duckdb"),
+        (("run", "-", "--encoding", "cp1252"), "--encoding: expected a file with it, standard input"),
+        (("run", "kafka://127.0.0.1:1/t", "--delimiter", ";"), "--delimiter: expected a file with it, a Kafka topic"),
+        (("run", "good.jsonl", "--delimiter", ";"), "only tables of text"),
+        (
+            ("replay", "planted", "--encoding", "cp1252", "--time", "t"),
+            "--time and --encoding: expected a file",
+        ),
         (("export", "good.jsonl"), "PAGE.html"),
         (("export", "good.jsonl", "p.html", "--format", "svg"), "expected html or pdf, or --still"),
         (("export", "good.jsonl", "--still", "river", "--format", "gif"), "expected svg, pdf, png"),

@@ -5,17 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import openpyxl
 import pytest
 
 from tests.unit.connectors.test_sources import drain, jsonl, parquet
 from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import FieldCodec
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Document, Rejected
 
 
@@ -32,18 +34,73 @@ def test_an_empty_file_is_exhausted_at_once(tmp_path: Path) -> None:
 
 def test_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     (tmp_path / "notes.docx").touch()
-    (tmp_path / "not.parquet").write_text("hello")
+    for name in ("not.parquet", "not.feather", "not.feather.gz", "not.xlsx"):
+        (tmp_path / name).write_text("hello")
+    with pytest.raises(InputError, match="cannot be read as Excel"):
+        drain(open_source(tmp_path / "not.xlsx"))
     for path, says in [
         ("none.jsonl", "there is no file"),
         ("notes.docx", r"should end in \.jsonl, .*\.parquet"),
-        (".", "expected either plain text or tables|cannot be read as Parquet"),
+        (".", "expected either plain text or tables|cannot be read as"),
         ("not.parquet", "cannot be read as Parquet"),
+        ("not.feather", "cannot be read as Feather"),
+        ("not.feather.gz", "cannot tell what"),
         ("x" * 300 + ".jsonl", "File name too long"),
     ]:
         with pytest.raises(InputError, match=says):
             open_source(tmp_path / path)
     with pytest.raises(InputError, match="format must be one of"):
         open_source(tmp_path / "notes.docx", format="docx")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "package"), [("a.feather", "pyarrow", "pyarrow"), ("a.xlsx", "openpyxl", "openpyxl")]
+)
+def test_names_the_package_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str, package: str
+) -> None:
+    (tmp_path / name).touch()
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=f"need {package}: pip install 'vmfstream\\[tables\\]'"):
+        drain(open_source(tmp_path / name))
+
+
+def test_an_excel_sheet_as_people_write_them(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (
+        ["id", " text ", "date"],
+        [7, "a cat", datetime(2021, 3, 1)],
+        [],
+        ["x", "=1+1", "2021-03-02"],
+        [8, "b"],
+    ):
+        sheet.append(row)
+    book.create_sheet("other").append(["not", "read"])
+    book.save(tmp_path / "a.xlsx")
+    messages = drain(open_source(tmp_path / "a.xlsx"))
+    assert [(message.offset, message.value) for message in messages] == [
+        (0, {"id": 7, "text": "a cat", "date": datetime(2021, 3, 1)}),
+        (2, {"id": "x", "date": "2021-03-02"}),  # no program has computed the formula
+        (3, {"id": 8, "text": "b"}),
+    ]
+    decoded = [FieldCodec().decode(message) for message in messages]
+    assert [type(one) for one in decoded] == [Document, Rejected, Rejected]
+    sheet.cell(1, 2, "id")
+    book.save(tmp_path / "b.xlsx")
+    with pytest.raises(InputError, match="expected a header of different names, found id twice"):
+        drain(open_source(tmp_path / "b.xlsx"))
+
+
+def test_options_that_a_format_does_not_have(tmp_path: Path) -> None:
+    parquet(tmp_path / "a.parquet")
+    jsonl(tmp_path / "a.jsonl")
+    with pytest.raises(InputError, match=r"encoding: only files of text have one, a\.parquet is parquet"):
+        open_source(tmp_path / "a.parquet", encoding="cp1252")
+    for name in ("a.parquet", "a.jsonl"):
+        with pytest.raises(InputError, match=r"delimiter: only tables of text such as \.csv have one"):
+            open_source(tmp_path / name, delimiter=";")
 
 
 def test_says_that_permission_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

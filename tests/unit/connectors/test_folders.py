@@ -42,6 +42,18 @@ def test_tables_follow_each_other_in_the_order_of_their_names(tmp_path: Path) ->
     assert source.exhausted
 
 
+def test_plain_texts_have_the_encoding_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a 2001.txt").write_bytes("Größe".encode("cp1252"))
+    (message,) = drain(open_source(tmp_path, encoding="cp1252"))
+    document = FieldCodec().decode(message)
+    assert isinstance(document, Document)
+    assert document.text == "Größe"
+    with pytest.raises(InputError, match=r"a 2001\.txt cannot be read as ascii"):
+        drain(open_source(tmp_path, encoding="ascii"))
+    with pytest.raises(InputError, match="delimiter: only tables of text"):
+        open_source(tmp_path, delimiter=";")
+
+
 def test_plain_texts_are_documents_with_the_dates_of_their_names(tmp_path: Path) -> None:
     for name in ("2020-03-31 speech.txt", "report 1999.txt", "20210215.txt"):
         (tmp_path / name).write_text(f"text of {name}")

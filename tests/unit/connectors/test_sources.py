@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import openpyxl
+import pyarrow.ipc
 import pytest
+from pyarrow.feather import write_feather
 
 from vmfstream.connectors import open_source
 from vmfstream.connectors.codecs import FieldCodec
@@ -49,6 +52,25 @@ def parquet(path: Path) -> None:
         connection.execute(f"copy t to '{path}' (format parquet)")
 
 
+def feather(path: Path) -> None:
+    table = pyarrow.table({name: [row[name] for row in ROWS] for name in ("id", "time", "text")})
+    if path.suffix == ".feather":
+        write_feather(table, str(path))
+    else:
+        with pyarrow.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table, max_chunksize=7)
+
+
+def excel(path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["id", None, "time", "text"])
+    for row in ROWS:
+        sheet.append([row["id"], None, datetime.fromisoformat(row["time"]), row["text"]])
+    book.save(path)
+
+
 def plain(path: Path) -> None:
     write_lines(path, [row["text"] for row in ROWS])
 
@@ -63,6 +85,9 @@ FILES: dict[str, Callable[[Path], None]] = {
     "a.txt": plain,
     "a.txt.gz": plain,
     "a.parquet": parquet,
+    "a.feather": feather,
+    "a.arrow": feather,
+    "a.xlsx": excel,
 }
 
 
