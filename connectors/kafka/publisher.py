@@ -256,6 +256,7 @@ def publish_documents(
     rate: float | None = None,
     partitions: int = 4,
     compression: str | None = None,
+    observe: Callable[[int, int], None] = lambda sent, rejected: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[int, int]:
     """Send the documents of a source as JSON messages, with the id as key and the time as timestamp.
@@ -273,6 +274,8 @@ def publish_documents(
     partitions : int
         Number of partitions, if the topic is made.
     compression : one of ``COMPRESSIONS``, optional
+    observe : callable
+        Called with the numbers of documents sent and rejected so far.
     stop : callable
         Asked between messages; nothing more is sent once it returns true.
 
@@ -304,6 +307,7 @@ def publish_documents(
                     sent += 1
                     if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
                         time.sleep(ahead)
+                observe(sent, rejected)
             bounded.wait()
         finally:
             producer.close(timeout=10)

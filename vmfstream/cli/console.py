@@ -228,14 +228,25 @@ def stopping() -> Iterator[Stop]:
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[tuple[Observer, Stop]]:
     """Show a progress bar on a terminal, nothing elsewhere; yield an observer, and a `Stop` that handles signals."""
+    with counting(title, total) as (tell, stop):
+
+        def observe(now: loop.Progress) -> None:
+            tell(now.documents, now.rejected, f"slice {now.slice}")
+
+        yield observe, stop
+
+
+@contextmanager
+def counting(title: str, total: int | None = None) -> Iterator[tuple[Callable[..., None], Stop]]:
+    """Show a progress bar on a terminal; yield what tells it of documents, rejected ones and a note, and a `Stop`."""
     with stopping() as stop, _bar(timed=total is not None) as bar:
         task = bar.add_task(title, total=total, note="")
 
-        def observe(now: loop.Progress) -> None:
-            note = f"slice {now.slice}" + (f", {now.rejected} rejected" if now.rejected else "")
-            bar.update(task, completed=now.documents + now.rejected, note=note)
+        def tell(documents: int, rejected: int, note: str = "") -> None:
+            parts = [note] * bool(note) + [f"{rejected} rejected"] * bool(rejected)
+            bar.update(task, completed=documents + rejected, note=", ".join(parts))
 
-        yield observe, stop
+        yield tell, stop
 
 
 def table_console() -> Console:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vmfstream.cli.console import check_outputs, conclude, dashboard_if, progress, start_logging
+from vmfstream.cli.console import check_outputs, conclude, counting, dashboard_if, progress, start_logging
 from vmfstream.cli.diagnosis import MOST_LATE, MOST_REJECTED
 from vmfstream.cli.grouped_help import KAFKA, OUTPUT, PERFORMANCE
 from vmfstream.cli.options import (
@@ -85,6 +85,7 @@ def demo(
     vmfstream demo --out demo
     vmfstream show demo/planted.duckdb
     """
+    from vmfstream.replay.planted.stream import PlantedStream
     from vmfstream.replay.run import replay_planted
     from vmfstream.runfile.writer import RunFile
 
@@ -94,7 +95,7 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     run_file, page = out / "planted.duckdb", out / "planted.html"
     run_file.unlink(missing_ok=True)
-    with progress("planted newswire") as (observe, stop):
+    with progress("planted newswire", PlantedStream().total) as (observe, stop):
         result = replay_planted(RunFile(run_file), topics=topics, seed=seed, observe=observe, stop=stop)
     found = f"NMI {result.nmi:.3f}, ARI {result.ari:.3f} (1 is perfect)"
     typer.echo(f"known truth recovered: {found}, {result.documents:,} documents labelled as they came")
@@ -509,7 +510,8 @@ def publish(
     named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
     opened = open_replay(corpus, **named, **file_options(None, encoding, delimiter))
     how: dict[str, Any] = {"rate": rate, "partitions": partitions, "compression": compression}
-    with closing(opened.source), progress(opened.title) as (_, stop):
+    with closing(opened.source), counting(opened.title, opened.source.total) as (tell, stop):
+        how["observe"] = tell
         sent, rejected = publish_documents(opened.source, opened.codec, address, options, stop=stop, **how)
     typer.echo(f"sent: {sent:,} documents to {address.url}, {rejected:,} rejected")
     if stop.code:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vmfstream.cli.console import conclude
+from vmfstream.cli.console import conclude, counting
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,18 @@ def test_the_number_of_topics_is_told(
     stop: Any = None
     conclude(engine, Path("run.duckdb"), None, stop, topics=16)
     assert capsys.readouterr().out.splitlines()[-1] == said
+
+
+def test_a_terminal_sees_what_is_done_and_how_long_the_rest_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    for total in (200, None):
+        with counting("news", total) as (tell, _):
+            tell(150, 2, "slice 2001")
+            tell(170, 3)
+        shown = capsys.readouterr().err
+        assert "news" in shown
+        assert f"173/{total or '?'}" in shown.replace(" ", "")
+        assert "3 rejected" in shown
+        assert ("left" in shown) == (total is not None)
