@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 _NARROW = frozenset("iljtf.,:;'|!()[] ·")
 _WIDE = frozenset("mwMW@%—…")
@@ -10,6 +11,7 @@ _MARGIN = 1.06  # other fonts of the stack are wider than the one that was measu
 _BOLD = 1.04
 
 
+@lru_cache(maxsize=100_000)  # the same words are measured again and again
 def em_width(text: str, bold: bool = False) -> float:
     """Return the estimated width of a line of text in units of its font size, a little too wide on purpose."""
     return sum(map(_character, text)) * _MARGIN * (_BOLD if bold else 1.0)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from vmfstream.dashboards.rows.geometry import unit
 from vmfstream.dashboards.rows.history import Floats, Ints
@@ -64,10 +65,10 @@ def mean_degrees(angles: AngleFrame, sketches: SketchFrame, topics: Ints) -> Flo
     cell = a[known] * count + b[known]
     times = np.bincount(cell, minlength=count * count).reshape(count, count)
     total = np.bincount(cell, weights=angles.degrees[known], minlength=count * count).reshape(count, count)
-    life = np.zeros((count, sketches.numbers.shape[1]))
-    own = np.isin(sketches.topic, topics)
-    np.add.at(life, np.searchsorted(topics, sketches.topic[own]), unit(sketches.numbers[own]))
-    life = unit(life)
+    own = np.flatnonzero(np.isin(sketches.topic, topics))
+    whose = np.searchsorted(topics, sketches.topic[own])
+    of_topic = csr_array((np.ones(own.size), (whose, np.arange(own.size))), shape=(count, own.size))
+    life = unit(of_topic @ unit(sketches.numbers[own]))
     times, total = times + times.T, total + total.T
     unmet = np.degrees(np.arccos(np.clip(life @ life.T, -1.0, 1.0)))
     out: Floats = np.where(times > 0, total / np.maximum(times, 1), unmet)

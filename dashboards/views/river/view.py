@@ -87,18 +87,23 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
     words = [for_plotly(word) for word in history.vocabulary]
     columns = {t: history.given.get(int(topic)) for t, topic in enumerate(history.topic)}
     given = {t: for_plotly(name) for t, name in columns.items() if name}
+    sources = bands.source.tolist()
+    told = (frame.telling >= 0).any(axis=2)
+    moments = {
+        t: {
+            s: _moment(history, s, t, [words[w] for w in frame.telling[s, t] if w >= 0]) if told[s, t] else []
+            for s in set(sources)
+        }
+        for t in bands.topics
+        if t != REST and t not in given
+    }
     placed = place_labels(
         x=_x_pixels(bands.x, history.index.size, size.width),
         edges=bands.edges * scale,
         columns=_x_pixels(bands.column, history.index.size, size.width),
         thickness=bands.thickness * scale,
         words=[
-            []
-            if t == REST
-            else [
-                [given[t]] if t in given else _moment(history, s, t, [words[w] for w in frame.telling[s, t] if w >= 0])
-                for s in bands.source
-            ]
+            [] if t == REST else [[given[t]]] * len(sources) if t in given else [moments[t][s] for s in sources]
             for t in bands.topics
         ],
         fixed={b: for_plotly(rest(bands.smaller)) for b, t in enumerate(bands.topics) if t == REST},
