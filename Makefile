@@ -14,7 +14,7 @@ demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run 
 	$(BIN)/vmfstream demo --out demo
 
 test: $(VENV)/.installed-test  ## what shows most mistakes in a few minutes; needs no data, no Java and no browser
-	$(PYTEST) --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract
+	$(PYTEST) --dist worksteal -m 'not (thorough or corpus or browser or broker)' tests/unit tests/contract tests/peers
 
 test-all: $(VENV)/.installed-test chromium lint lint-js  ## everything that must hold: also programs, browser, Kafka, real data
 	$(PYTEST) --dist loadgroup --no-loadscope-reorder

@@ -108,6 +108,14 @@ def unit_documents(x: Rows | Sequence[Any], d: int | None) -> Any:
     return rows / (norms if rows.ndim == 1 else norms[:, None])
 
 
+def number(name: str, given: object) -> float:
+    """Return a number as a float. Raises ValueError with its ``name`` for anything else."""
+    try:
+        return float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a number, got {given!r}") from None
+
+
 def checked_weights(given: ArrayLike | None, n: int, name: str = "weights") -> Vector:
     """Return one finite weight >= 0 for each of ``n`` vectors, (n,) float64; ones if None is ``given``.
 

@@ -24,7 +24,7 @@ from vmfstream.directional.bessel import (
     partition_gap,
     vmf_terms,
 )
-from vmfstream.directional.checks import unit_vector
+from vmfstream.directional.checks import number, unit_vector
 from vmfstream.directional.distribution import CLOSE, Distribution, angles, observed
 from vmfstream.directional.inverses import INVERSES
 from vmfstream.directional.sphere import place_around
@@ -308,7 +308,7 @@ def _estimate(d: int, length: float, n: float, q: float, estimator: Estimator) -
 
 
 def _concentration(name: str, given: float) -> float:
-    value = float(given)
+    value = number(name, given)
     if not 0.0 <= value < math.inf:
         raise ValueError(f"{name}: expected a finite concentration of at least 0, got {value}")
     return value

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.axes import least_axis, principal_axis
 from vmfstream.directional.bessel import R_MAX, log_c_uniform
-from vmfstream.directional.checks import unit_vector
+from vmfstream.directional.checks import number, unit_vector
 from vmfstream.directional.distribution import CLOSE, Distribution, angles, observed
 from vmfstream.directional.kummer import (
     inv_mean_square,
@@ -330,7 +330,7 @@ class Watson(Distribution):
 
 
 def _finite(name: str, given: float) -> float:
-    value = float(given)
+    value = number(name, given)
     if not math.isfinite(value):
         raise ValueError(f"{name}: expected a finite concentration, got {value}")
     return value

@@ -99,6 +99,11 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         return float(self._cosines(rows)[~empty, labels[~empty]].mean()) if not empty.all() else 0.0
 
     @property
+    def cluster_centers_(self) -> NDArray[Any]:
+        """The means, (K, D), under the name that scikit-learn's k-means gives them."""
+        return self.means_
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.means_)
 

@@ -49,7 +49,8 @@ class VMFMixture(LikelihoodMixture):
         ``newton2`` approximate ``mle``.
     init : {"k-means++", "random", "perturbed-mean"}, array or callable
         ``k-means++``: rows that are far apart and five sweeps of spherical k-means; ``random``: random
-        responsibilities; ``perturbed-mean``: means near the mean of all rows and the concentration 10. An array is
+        responsibilities; ``perturbed-mean``: means near the mean of all rows and the concentration 10; among few
+        columns soft fits may stay at the mean that these two begin with, and warn. An array is
         either labels, shape (N,), or means, shape (K, D), whose nearest rows are the first components. A callable gives
         means: ``init(unit rows without copies, n_components, numpy.random.Generator)``.
     n_init : int or "auto"

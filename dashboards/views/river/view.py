@@ -88,7 +88,7 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
     columns = {t: history.given.get(int(topic)) for t, topic in enumerate(history.topic)}
     given = {t: for_plotly(name) for t, name in columns.items() if name}
     sources = bands.source.tolist()
-    told = (frame.telling >= 0).any(axis=2)
+    told = np.any(frame.telling >= 0, axis=2)
     moments = {
         t: {
             s: _moment(history, s, t, [words[w] for w in frame.telling[s, t] if w >= 0]) if told[s, t] else []
