@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -120,6 +121,7 @@ class FieldCodec:
         self._time = TIME_NAMES if time is None else () if time == MESSAGE_TIME else (time,)
         self._text = TEXT_NAMES if text is None else (text,)
         self._title = TITLE_NAMES if title is None else (title,)
+        self._asked = tuple(name for name in (id, title) if name is not None)
         self._vector = vector
         self._meta = tuple(meta)
         self._nested = any("." in name for name in (id, time, text, title, vector, *meta) if name)
@@ -178,6 +180,14 @@ class FieldCodec:
             [vectors.get(at) for at in range(len(messages))] if vectors else None,
             rejected,
         )
+
+    def missing_fields(self, messages: Sequence[Message]) -> list[str]:
+        """Return which of the fields named for id and title none of the messages has: documents do without them."""
+        there: set[str] = set()
+        for message in messages:
+            with suppress(ValueError):
+                there.update(self._fields(message))
+        return [name for name in self._asked if name not in there]
 
     def written_time(self, message: Message) -> Any:
         """Return the time of a message as it is written there; None where there is none to be found."""

@@ -35,7 +35,7 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
     ------
     InputError
         If none of the rows is a document; tells the most frequent reason. If days and months cannot be told apart;
-        names the formats that are possible.
+        names the formats that are possible. If no row has a field that was named for id or title.
     """
     if not rows:
         raise InputError(f"{name}: expected documents, found none")
@@ -47,6 +47,9 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
         many = f"none of the first {len(rows):,} rows is a document" if len(rows) > 1 else "its row is no document"
         how = _UNTIMED if reason.startswith("no time") else ""
         raise InputError(f"{name}: {many}; {'' if count == len(rows) else 'most often: '}{reason}{how}")
+    missing = codec.missing_fields(rows)
+    if missing:
+        raise InputError(f"{name}: none of the first {len(rows):,} rows has a field {' or '.join(map(repr, missing))}")
 
 
 _UNTIMED = "; name it by --time, or cut slices by a number of documents, such as --slices 100"

@@ -102,7 +102,7 @@ def parse_address(url: str) -> TopicAddress:
         )
     servers = tuple(_server(name.strip(), url) for name in parts.netloc.split(",") if name.strip())
     topics = tuple(dict.fromkeys(unquote(name) for name in parts.path.strip("/").split(",") if name))
-    if not servers or not topics or parts.query or parts.fragment:
+    if parts.scheme.lower() != "kafka" or not servers or not topics or parts.query or parts.fragment:
         raise InputError(f"expected kafka://host:9092/topic, or several hosts and topics with commas, got {url}")
     for topic in topics:
         check_topic(topic)

@@ -61,8 +61,10 @@ from vmfstream.cli.options import (
     file_options,
     namer_of,
     no_file_options,
+    only_kafka,
     run_file_of,
     settings_of,
+    stdin_options,
 )
 from vmfstream.cli.snapshot import background_kinds
 from vmfstream.errors import InputError
@@ -175,53 +177,54 @@ def replay(
         check_outputs(run_file, html)
     named: dict[str, Any] = {"time": time, "text": text, "id": id, "title": title_column, "time_format": time_format}
     opened = open_replay(corpus, **named, **file_options(slices, encoding, delimiter))
-    settings = settings_of(
-        title=page_title or opened.title,
-        source=corpus,
-        licence=opened.licence,
-        topics=topics,
-        topics_from=topics_from,
-        slices=slices or opened.slices,
-        seed=seed,
-        living_topics=living_topics,
-        threads=threads,
-        window=window,
-        refit_budget=refit_budget,
-        epoch_documents=epoch_size,
-        vocabulary=vocabulary,
-        language=stop_words,
-        tokeniser=tokeniser,
-        stop_words=" ".join(opened.stop_words),
-        stem=stem,
-        embed=embed,
-        stories=stories,
-        story_days=story_days,
-        documents=documents,
-        keep_text=keep_text,
-        sample=sample,
-    )
-    with closing(opened.source), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
-        with (
-            progress(opened.title, opened.source.total) as (observe, stop),
-            background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds) as notify,
-        ):
+    with closing(opened.source):
+        settings = settings_of(
+            title=page_title or opened.title,
+            source=corpus,
+            licence=opened.licence,
+            topics=topics,
+            topics_from=topics_from,
+            slices=slices or opened.slices,
+            seed=seed,
+            living_topics=living_topics,
+            threads=threads,
+            window=window,
+            refit_budget=refit_budget,
+            epoch_documents=epoch_size,
+            vocabulary=vocabulary,
+            language=stop_words,
+            tokeniser=tokeniser,
+            stop_words=" ".join(opened.stop_words),
+            stem=stem,
+            embed=embed,
+            stories=stories,
+            story_days=story_days,
+            documents=documents,
+            keep_text=keep_text,
+            sample=sample,
+        )
+        with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
+            with (
+                progress(opened.title, opened.source.total) as (observe, stop),
+                background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds) as notify,
+            ):
+                if evaluate:
+                    comparison = compare(opened.source, opened.codec, settings, observe)
+                else:
+                    engine = follow(
+                        opened.source,
+                        opened.codec,
+                        RunFile(run_file),
+                        settings,
+                        observe=notify,
+                        stop=stop,
+                        renamed=renamed,
+                        namer=asked,
+                    )
             if evaluate:
-                comparison = compare(opened.source, opened.codec, settings, observe)
+                typer.echo(comparison.render())
             else:
-                engine = follow(
-                    opened.source,
-                    opened.codec,
-                    RunFile(run_file),
-                    settings,
-                    observe=notify,
-                    stop=stop,
-                    renamed=renamed,
-                    namer=asked,
-                )
-        if evaluate:
-            typer.echo(comparison.render())
-        else:
-            conclude(engine, run_file, html, stop, topics=topics, stay=stay, rejected=max_rejected)
+                conclude(engine, run_file, html, stop, topics=topics, stay=stay, rejected=max_rejected)
 
 
 def run(
@@ -281,7 +284,11 @@ def run(
     kind: Kinds = None,
     config: Config = None,
     format: Annotated[
-        str, typer.Option(help="Format of a Kafka topic's messages: json or text.", rich_help_panel=KAFKA)
+        str,
+        typer.Option(
+            help="Format of the messages of a Kafka topic, and of the lines of standard input: json or text.",
+            rich_help_panel=KAFKA,
+        ),
     ] = "json",
     on_gap: Annotated[
         str,
@@ -364,6 +371,10 @@ def run(
 
     start_logging(verbose)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
+    if metrics_port is None and metrics_address != "127.0.0.1":
+        raise InputError("--metrics-address: expected --metrics-port with it; without, no metrics are served")
+    if labels is None and label_format != "headers":
+        raise InputError("--label-format: expected --labels with it; without, no labels are sent")
     if (vector is None) != (dimension == 0):
         raise InputError("--vector and --dimension belong together: name the field and give the length of its vectors")
     if vector is not None and embed:
@@ -383,7 +394,10 @@ def run(
     if topic is not None or source in ("-", "stdin:"):
         no_file_options(source, encoding, delimiter)
     if topic is None:
-        reading = {} if source in ("-", "stdin:") else file_options(slices, encoding, delimiter)
+        piped = source in ("-", "stdin:")
+        of_topics = {"--on-gap": on_gap != "fail", "--group": group is not None}
+        only_kafka(source, of_topics | {"--format": format != "json" and not piped})
+        reading = stdin_options(format) if piped else file_options(slices, encoding, delimiter)
     opened, codec = opened_with_codec(
         source,
         reading,
@@ -395,60 +409,61 @@ def run(
         dimension=dimension if vector else None,
         time_format=time_format,
     )
-    settings = settings_of(
-        title=page_title or opened.name,
-        source=source,
-        topics=topics,
-        topics_from=topics_from,
-        slices=slices or "day",
-        seed=seed,
-        living_topics=living_topics,
-        threads=threads,
-        window=window,
-        refit_budget=refit_budget,
-        epoch_documents=epoch_size,
-        vocabulary=vocabulary,
-        language=stop_words,
-        tokeniser=tokeniser,
-        stem=stem,
-        dimension=dimension,
-        named=vector is not None and text is not None,
-        embed=embed,
-        stories=stories,
-        story_days=story_days,
-        documents=documents,
-        keep_text=keep_text,
-        sample=sample,
-    )
-    wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
-    latency = Latency()
-    wishes |= {"labels": labels, "label_format": label_format, "latency": latency, "recent": recent}
-    wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
-    if linger is None and topic:
-        linger = LINGER_OF_LABELS if labels else LINGER
-    with closing(opened), dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
-        with (
-            progress(opened.name, opened.total) as (observe, stop),
-            background_snapshots(observe, run_file, snapshot_every, kinds) as noticed,
-            observers(run_file, noticed, **wishes) as notify,
-            executor_of(executor, workers) as pool,
-        ):
-            engine = follow(
-                opened,
-                codec,
-                RunFile(run_file, sent=lambda: latency.epoch),
-                settings,
-                linger=linger,
-                observe=notify,
-                stop=stop,
-                executor=pool,
-                renamed=renamed,
-                namer=asked,
-                labels=labels is not None,
-            )
-        if labels is not None:
-            typer.echo(_labels_sent(latency))
-        conclude(engine, run_file, html, stop, topics=topics, stay=stay, late=max_late, rejected=max_rejected)
+    with closing(opened):
+        settings = settings_of(
+            title=page_title or opened.name,
+            source=source,
+            topics=topics,
+            topics_from=topics_from,
+            slices=slices or "day",
+            seed=seed,
+            living_topics=living_topics,
+            threads=threads,
+            window=window,
+            refit_budget=refit_budget,
+            epoch_documents=epoch_size,
+            vocabulary=vocabulary,
+            language=stop_words,
+            tokeniser=tokeniser,
+            stem=stem,
+            dimension=dimension,
+            named=vector is not None and text is not None,
+            embed=embed,
+            stories=stories,
+            story_days=story_days,
+            documents=documents,
+            keep_text=keep_text,
+            sample=sample,
+        )
+        wishes: dict[str, Any] = {"source": topic, "options": options, "publish": publish, "dead_letters": dead_letters}
+        latency = Latency()
+        wishes |= {"labels": labels, "label_format": label_format, "latency": latency, "recent": recent}
+        wishes |= {"metrics_port": metrics_port, "metrics_address": metrics_address}
+        if linger is None and topic:
+            linger = LINGER_OF_LABELS if labels else LINGER
+        with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
+            with (
+                progress(opened.name, opened.total) as (observe, stop),
+                background_snapshots(observe, run_file, snapshot_every, kinds) as noticed,
+                observers(run_file, noticed, **wishes) as notify,
+                executor_of(executor, workers) as pool,
+            ):
+                engine = follow(
+                    opened,
+                    codec,
+                    RunFile(run_file, sent=lambda: latency.epoch),
+                    settings,
+                    linger=linger,
+                    observe=notify,
+                    stop=stop,
+                    executor=pool,
+                    renamed=renamed,
+                    namer=asked,
+                    labels=labels is not None,
+                )
+            if labels is not None:
+                typer.echo(_labels_sent(latency))
+            conclude(engine, run_file, html, stop, topics=topics, stay=stay, late=max_late, rejected=max_rejected)
 
 
 def _labels_sent(latency: Latency) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -404,6 +405,23 @@ def no_file_options(source: str, encoding: str | None, delimiter: str | None) ->
         if value is not None:
             what = "standard input" if source in ("-", "stdin:") else "a Kafka topic"
             raise InputError(f"--{name}: expected a file with it, {what} is read as JSON or text in UTF-8")
+
+
+def only_kafka(source: str, given: Mapping[str, bool]) -> None:
+    """Raise InputError if one of the options ``given`` of Kafka topics stands beside another source."""
+    for option, value in given.items():
+        if value:
+            raise InputError(
+                f"{option}: expected a Kafka topic, kafka://host:9092/topic, as source with it, got {source}"
+            )
+
+
+def stdin_options(format: str) -> dict[str, Any]:
+    """Return options of standard input, whose lines are JSON or text."""
+    kinds = {"json": "jsonl", "text": "txt"}
+    if format not in kinds:
+        raise InputError(f"--format: expected json or text, got {format!r}")
+    return {"format": kinds[format]}
 
 
 def file_options(slices: str | None, encoding: str | None, delimiter: str | None) -> dict[str, Any]:

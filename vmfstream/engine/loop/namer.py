@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
@@ -183,7 +184,7 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
     Raises
     ------
     InputError
-        If it names no program.
+        If it names no program that is there.
     """
     try:
         program = shlex.split(command)
@@ -191,6 +192,8 @@ def command_namer(command: str, limit: float = LIMIT) -> NamingFunction:
         raise InputError(f"--namer: expected a program and its arguments, got {command!r}: {error}") from None
     if not program:
         raise InputError("--namer: expected a program and its arguments, got nothing")
+    if shutil.which(program[0]) is None:
+        raise InputError(f"--namer: there is no program {program[0]!r} that can be run")
 
     def ask(request: Request) -> str:
         body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
