@@ -50,7 +50,7 @@ def record(folder: Path, kind: str) -> Recorded:
     return Recorded(events(calls), json.loads(digests.read_text()), files)
 
 
-def lay_out(folder: Path, files: Mapping[str, bytes]) -> Path:
+def lay_out(folder: Path, files: Mapping[str, bytes | bytearray]) -> Path:
     """Write files into a folder, of which nothing else is left; return the run file."""
     folder.mkdir(exist_ok=True)
     for file in folder.iterdir():
@@ -79,12 +79,10 @@ def after_power_cut(state: State, recorded: Recorded, folder: Path) -> str:
 
 def flipped(recorded: Recorded, folder: Path, rng: random.Random, *, locked: bool) -> str:
     """Flip a bit of the run file, read all that it holds and begin to go on; say what happened."""
-    files = {NAME: bytearray(recorded.files[NAME])}
-    at = rng.choice((rng.randrange(3 * 4096), rng.randrange(len(files[NAME]))))
-    files[NAME][at] ^= 1 << rng.randrange(8)
-    if locked:
-        files[NAME + ".lock"] = bytearray(b"1\n")
-    path = lay_out(folder, files)
+    body = bytearray(recorded.files[NAME])
+    at = rng.choice((rng.randrange(3 * 4096), rng.randrange(len(body))))
+    body[at] ^= 1 << rng.randrange(8)
+    path = lay_out(folder, {NAME: body} | ({NAME + ".lock": b"1\n"} if locked else {}))
     before = path.read_bytes()
     told = 0
     try:
