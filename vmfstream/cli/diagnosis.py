@@ -29,8 +29,8 @@ class Check:
     good: bool = True
 
 
-def examine(run_file: Path | None = None) -> Iterator[Check]:
-    """Check Python, the libraries, the compiled kernels, and a run file if one is named."""
+def examine(run_file: Path | None = None, *, deep: bool = False) -> Iterator[Check]:
+    """Check Python, the libraries, the compiled kernels, and a run file if one is named; ``deep`` reads all of it."""
     yield Check("python", sys.version.split()[0], sys.version_info >= (3, 11))
     for name in PACKAGES:
         try:
@@ -40,6 +40,8 @@ def examine(run_file: Path | None = None) -> Iterator[Check]:
     yield _kernels()
     if run_file is not None:
         yield from _run_file(run_file)
+        if deep:
+            yield from _contents(run_file)
 
 
 def _kernels() -> Check:
@@ -70,6 +72,35 @@ def _run_file(path: Path) -> Iterator[Check]:
     late = f"{counts.late:,} documents" + (f", {counts.late_share:.1%} of all" if counts.late else "")
     yield Check("late", late, counts.late_share <= MOST_LATE)
     yield Check("size", _sized(sizes))
+
+
+def _contents(path: Path) -> Iterator[Check]:
+    """Read every row and every state of a run file."""
+    from vmfstream.runfile.verification import problems
+
+    try:
+        found = list(problems(path)) or _state_problems(path)
+    except VmfstreamError as error:
+        found = [str(error)]
+    for one in found:
+        yield Check("contents", one, False)
+    if not found:
+        yield Check("contents", "every row and the saved states were read, and agree")
+
+
+def _state_problems(path: Path) -> list[str]:
+    from vmfstream.engine.loop.saved_state import checked_state
+    from vmfstream.runfile.verification import stored_states
+
+    states, counted = stored_states(path)
+    for parts in (("open", "slice"), ("open_before", "slice_before")):
+        with checked_state(*(states.get(part, {}) for part in parts)):
+            pass
+    counters = states.get("open", {}).get("engine.counters")
+    if counters is not None and (told := tuple(counters[3:5].tolist())) != counted:
+        names = "{} documents and {} rejected messages"
+        return [f"the saved state knows {names.format(*told)}, the epochs have {names.format(*counted)}"]
+    return []
 
 
 def _sized(sizes: dict[str, int]) -> str:

@@ -278,6 +278,9 @@ def doctor(
     profile: Annotated[
         bool, typer.Option("--profile", help="Print instead where the time of the run that wrote the run file went.")
     ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every row and the saved states of the run file, and compare them.")
+    ] = False,
 ) -> None:
     """Check the installation, and if named a run file (last epoch, rejected messages) or topics (lag, one message).
 
@@ -286,6 +289,7 @@ def doctor(
     \b
     vmfstream doctor
     vmfstream doctor run.duckdb kafka://localhost:9092/news
+    vmfstream doctor --deep run.duckdb
     vmfstream doctor --profile run.duckdb
     """
     from vmfstream.cli.diagnosis import examine, profile_lines
@@ -305,9 +309,14 @@ def doctor(
         for line in profile_lines(run_file):
             typer.echo(line)
         return
+    if deep and run_file is None:
+        raise InputError("--deep needs a run file: vmfstream doctor --deep run.duckdb")
     codec = FieldCodec(id=id, time=time, text=text, unit="offset")
     failed = False
-    checks = [examine(run_file), *(examine_topics(url, read_options(config), codec, run_file) for url in topics)]
+    checks = [
+        examine(run_file, deep=deep),
+        *(examine_topics(url, read_options(config), codec, run_file) for url in topics),
+    ]
     for check in chain.from_iterable(checks):
         failed |= not check.good
         mark = typer.style("ok  ", fg=typer.colors.GREEN) if check.good else typer.style("FAIL", fg=typer.colors.RED)

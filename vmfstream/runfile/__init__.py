@@ -7,5 +7,6 @@
 ``memory``        `MemoryStore`: the same records without a file
 ``schema``        tables and migrations; ``upgrade`` applies them to a file of an older format
 ``rows``          records as columns of tables; ``arrays`` and ``json_records`` as bytes and as JSON
-``connection``    open the file for a moment; ``lease`` keeps others from writing, ``repair`` mends a torn write
+``verification``  read everything, and check that the tables agree
+``connection``    open the file for a moment; ``rollback`` undoes what was cut off; ``lease`` keeps others from writing
 """

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import re
+import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import duckdb
 
 from vmfstream.errors import InputError, StoreLocked
-from vmfstream.runfile.lease import abandoned
-from vmfstream.runfile.repair import read_directory, repair
+from vmfstream.runfile.lease import lease
+from vmfstream.runfile.rollback import cut_off, journal_of, keep, settle, sync_folder
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
@@ -25,12 +29,19 @@ _CLOSED: dict[str, str | bool | int | float | list[str]] = {
 }
 """A run file may come from somebody else: what it holds, views for one, can read and write no other file."""
 
-_WRITING = _CLOSED | {"threads": 1, "default_block_size": 2**14}
+_WRITING = _CLOSED | {"threads": 1, "default_block_size": 2**14, "checkpoint_threshold": "1TB"}
 """Transactions are too small to gain from threads. A new file has the smallest blocks, since a table fills whole ones:
-600 headlines in 30 slices take 7.7 MB instead of 19.7, and a state of 14 MB is written in 80 ms instead of 65."""
+600 headlines in 30 slices take 7.7 MB instead of 19.7, and a state of 14 MB is written in 80 ms instead of 65.
+Changes are folded into the file once, at the end: a second time would find the rollback journal out of date."""
 
 _MARK = slice(8, 12)
 """Bytes of a file by which it is known to be of DuckDB: names such as x.jsonl mean other things to it."""
+
+
+_open_here: Counter[Path] = Counter()
+_opening = threading.RLock()
+"""While none of this process's connections is open, and none is being opened or closed, the file may be opened beside
+DuckDB: closing it gives up the locks that DuckDB has on it."""
 
 
 @contextmanager
@@ -38,7 +49,9 @@ def connected(path: Path, *, read_only: bool, timeout: float) -> Iterator[duckdb
     """Open the file, yield the connection, and close it; an open transaction is rolled back.
 
     DuckDB lets either one process write or several read, so keep the file open for one commit or one set of queries
-    only. While another process holds it, opening is tried again every 10 to 20 ms.
+    only. While another process holds it, opening is tried again every 10 to 20 ms. What was committed for writing is in
+    the file and on disk when this ends without an error; else the file is as it was before, or holds all of it. A
+    transaction that was cut off by a kill or a power cut is undone first.
 
     Parameters
     ----------
@@ -53,14 +66,74 @@ def connected(path: Path, *, read_only: bool, timeout: float) -> Iterator[duckdb
     StoreLocked
         If the file is still held after ``timeout``.
     InputError
-        If there is no such file (read only) or folder, or DuckDB cannot open it.
+        If there is no such file (read only) or folder, or DuckDB cannot open it, or the disk is full.
     """
     _check_path(path, read_only)
-    connection = _open(path, read_only, timeout)
-    try:
+    if read_only:
+        connection = _open(path, timeout, lambda: duckdb.connect(path, read_only=True, config=_CLOSED))
+        try:
+            yield connection
+        finally:
+            _close(path, connection)
+        return
+    if not path.exists():
+        _create(path, timeout)
+    with _writing(path, timeout) as connection:
         yield connection
+
+
+@contextmanager
+def _writing(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a file that exists for writing, under a rollback journal."""
+    file: BinaryIO | None = None
+
+    def connect() -> duckdb.DuckDBPyConnection:
+        nonlocal file
+        opened = path.open("rb")
+        try:
+            connection = duckdb.connect(path, config=_WRITING)
+        except BaseException:
+            opened.close()
+            raise
+        file = opened
+        return connection
+
+    connection = _open(path, timeout, connect)
+    try:
+        assert file is not None
+        with _explained(path):
+            keep(connection, path, file)
+        yield connection
+        with _explained(path):
+            connection.execute("checkpoint")
+            sync_folder(path.parent)  # DuckDB's log must not come back
+            journal_of(path).unlink(missing_ok=True)
     finally:
-        connection.close()
+        _close(path, connection, file)
+
+
+def _create(path: Path, timeout: float) -> None:
+    """Make an empty file, which is there as a whole or not at all."""
+    part = path.with_name(path.name + ".new")
+    try:
+        with lease(path):
+            part.unlink(missing_ok=True)
+            _close(part, _open(part, timeout, lambda: duckdb.connect(part, config=_WRITING)))
+            part.replace(path)
+            sync_folder(path.parent)
+    except OSError as error:
+        raise _inaccessible(path, error) from error
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        reason = explain(error) if isinstance(error, duckdb.Error) else error.strerror
+        raise InputError(
+            f"cannot write the run file {path}: {reason}; if the disk is full make room, then continue the run"
+        ) from error
 
 
 def explain(error: duckdb.Error) -> str:
@@ -78,33 +151,86 @@ def _check_path(path: Path, read_only: bool) -> None:
             )
         if read_only and not path.exists():
             raise InputError(f"there is no run file at {path}")
-        if path.exists() and not abandoned(path):
-            with path.open("rb") as file:
-                head = file.read(_MARK.stop)
-            if head and head[_MARK] != b"DUCK":
-                raise _no_run_file(path)
     except OSError as error:
-        raise InputError(f"cannot access the run file {path}: {error.strerror}") from error
+        raise _inaccessible(path, error) from error
 
 
-def _open(path: Path, read_only: bool, timeout: float) -> duckdb.DuckDBPyConnection:
+def _inaccessible(path: Path, error: OSError) -> InputError:
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        return InputError(
+            f"no permission to open the run file {path}: {error.strerror}; change its rights or use another"
+        )
+    return InputError(f"cannot access the run file {path}: {error.strerror}")
+
+
+def _open(path: Path, timeout: float, connect: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
+    """Connect; wait while the file is held elsewhere."""
     deadline = time.monotonic() + timeout
-    doubtful = not read_only and abandoned(path)
     while True:
         try:
-            connection = duckdb.connect(path, read_only=read_only, config=_CLOSED if read_only else _WRITING)
-            if doubtful:
-                read_directory(connection)
+            with _opening:
+                if not _open_here[path] and path.exists():
+                    _look(path)
+                connection = connect()
+                _open_here[path] += 1
             return connection
         except duckdb.Error as error:
-            if doubtful and repair(path, error):
-                continue
             if not _is_held(error):
                 raise _unusable(path, error) from error
             if time.monotonic() >= deadline:
                 raise StoreLocked(_held(path, timeout, error)) from error
+        except OSError as error:
+            raise _inaccessible(path, error) from error
         # the random part keeps two waiting processes from retrying at the same moments
         time.sleep(random.uniform(0.010, 0.020))
+
+
+def _close(path: Path, connection: duckdb.DuckDBPyConnection, file: BinaryIO | None = None) -> None:
+    with _opening:
+        connection.close()
+        if file is not None:
+            file.close()
+        _open_here[path] -= 1
+
+
+def _look(path: Path) -> None:
+    """Refuse a file of another kind, and undo a transaction that was cut off.
+
+    Raises
+    ------
+    duckdb.IOException
+        If another process has the file open, so that nothing can be undone.
+    """
+    with path.open("rb") as file:
+        head = file.read(_MARK.stop)
+        if head and head[_MARK] != b"DUCK":
+            raise _no_run_file(path)
+        if cut_off(path, file) is None:
+            return
+    try:
+        with path.open("r+b") as file:
+            _lock(file, path)
+            journal = cut_off(path, file)  # its transaction may have come to its end meanwhile
+            if journal is not None:
+                settle(journal, path, file)
+    except PermissionError as error:
+        raise InputError(
+            f"the last transaction of the run file {path} was cut off and must be undone first, but there is no "
+            f"permission to write: {error.strerror}; continue the run, or copy the file and {journal_of(path).name} "
+            "to a folder that can be written"
+        ) from error
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    """Take the lock that DuckDB takes; it goes when the file is closed."""
+    try:
+        import fcntl
+    except ImportError:  # Windows refuses to open a file that DuckDB has open
+        return
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise duckdb.IOException(f"{_HELD[0]} {path}") from error
 
 
 _HELD = ("Could not set lock on file", "different configuration than existing", "Unique file handle conflict")
@@ -131,6 +257,4 @@ def _unusable(path: Path, error: duckdb.Error) -> InputError:
         return _no_run_file(path)
     if "Permission denied" in message or "Read-only file system" in message:
         return InputError(f"no permission to open the run file {path}: {message}; change its rights or use another")
-    if abandoned(path):
-        message += "; its run was killed: start it again, which repairs what a killed write leaves"
     return InputError(f"cannot open the run file {path}: {message}")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from vmfstream.decisions import KINDS
 from vmfstream.records import Decision, microseconds, moment_of
+from vmfstream.runfile.rollback import sync_folder
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class Inbox:
                 break
             except FileNotFoundError:  # the run has just removed the empty folder
                 time.sleep(0.001)
-        _to_disk(self.folder)
+        sync_folder(self.folder)
         return Decision(one.key, moment_of(now), one.kind, one.topic, one.other, one.text)
 
     def read(self, run: str) -> list[Decision]:
@@ -109,15 +110,3 @@ class Inbox:
         if name not in self._told:
             self._told.add(name)
             log.warning("the decision in %s %s; it is left out", self.folder / name, why)
-
-
-def _to_disk(folder: Path) -> None:
-    """Make the names in a folder last."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

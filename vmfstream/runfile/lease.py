@@ -65,23 +65,6 @@ def holder(run_file: Path) -> int | None:
     return process
 
 
-def abandoned(run_file: Path) -> bool:
-    """Return whether the last run was killed while it held a run file: its lock file is left without a holder."""
-    try:
-        import fcntl
-
-        descriptor = os.open(_lock_of(run_file), os.O_RDONLY)
-    except (ImportError, OSError):
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
-
-
 def _lock_of(run_file: Path) -> Path:
     return run_file.with_name(run_file.name + ".lock")
 

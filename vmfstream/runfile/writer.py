@@ -108,11 +108,11 @@ class RunFile:
             raise ValueError(f"settings must not hold the key {_RESERVED!r}, which is reserved for the file's format")
         with connected(self.path, read_only=False, timeout=self.timeout) as connection:
             try:
-                connection.begin()
                 query = connection.execute("select key, value from meta where key <> ? order by key", [_RESERVED])
                 stored = dict(query.fetchall())
                 if stored or not wanted:
                     return stored
+                connection.begin()
                 for key, value in wanted.items():
                     connection.execute("insert into meta values (?, ?)", [key, str(value)])
                 connection.commit()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import time
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -152,6 +154,18 @@ def test_rejected_messages_of_rare_kinds_are_counted_too(tmp_path: Path) -> None
     follow(MemorySource([*years({2001: 40}), *bad, *bad[:3]]), FieldCodec(), RunFile(tmp_path / "run.duckdb"), SETTINGS)
     found = {check.what: check.found for check in examine(tmp_path / "run.duckdb")}
     assert found["rejected"] == "8 messages (2 x empty; 2 x not JSON; 2 x not a JSON object; 2 others)"
+
+
+def test_everything_in_a_run_file_is_read(run_file: Path, tmp_path: Path) -> None:
+    assert [check.found for check in examine(run_file, deep=True)][-1].startswith("every row")
+    other = shutil.copyfile(run_file, tmp_path / "other.duckdb")
+    with duckdb.connect(other) as connection:
+        connection.execute("update epoch set n = n + 1 where epoch = 1")
+    told = [check.found for check in examine(other, deep=True) if not check.good]
+    assert len(told) == 1
+    assert re.match(
+        r"the saved state knows \d+ documents and 3 rejected messages, the epochs have \d+ documents", told[0]
+    )
 
 
 def test_what_is_no_run_file_fails(tmp_path: Path) -> None:

@@ -1,0 +1,159 @@
+"""The rollback journal: what a transaction may overwrite, kept beside the run file until the transaction is over.
+
+DuckDB adds rows in free blocks of the file and makes them count by writing one of two headers last. Two kinds of blocks
+are written in place: the headers, and those blocks of the directory that have free room. A power cut in between leaves
+any of them old, new, or a mixture that DuckDB refuses. So they are copied into ``<run file>.rollback`` and synced
+before a transaction begins, as SQLite does. If the headers of a file are still those of the journal, its transaction
+did not come to its end, and the blocks are written back. If one of them is newer, everything that it refers to was
+synced before it, and the transaction counts. In both cases DuckDB's own log of the transaction is removed.
+
+The journal names blocks by where they stand in the file and holds copies of them; nothing of DuckDB's format is
+interpreted, and nothing is written back that was not read from the same file before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import duckdb
+
+_logger = logging.getLogger(__name__)
+
+_MAGIC = b"vmfstream rollback 1\n"
+_DIGEST = 32
+_LENGTH = 8  # bytes that hold the length of the JSON header
+_PAGE = 4096
+_HEADERS = 3 * _PAGE
+"""Bytes at the beginning of a DuckDB file: one page about the file, two headers that are written in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Parts of a run file as they were before a transaction: its first bytes, and blocks by their places."""
+
+    headers: bytes
+    blocks: dict[int, bytes]
+
+
+def journal_of(run_file: Path) -> Path:
+    """Return where the journal of a run file is."""
+    return run_file.with_name(run_file.name + ".rollback")
+
+
+def keep(connection: duckdb.DuckDBPyConnection, run_file: Path, file: BinaryIO) -> None:
+    """Write the journal and have it on disk, before a transaction begins.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        To the run file, for writing; nothing was changed over it yet.
+    run_file : Path
+    file : BinaryIO
+        The run file, opened before the connection: closing a file gives up all locks that the process has on it.
+    """
+    places = connection.execute(
+        "select block_id * block_size from pragma_metadata_info(), pragma_database_size() where len(free_list) > 0"
+    ).fetchall()
+    size = connection.execute("select block_size from pragma_database_size()").fetchall()[0][0]
+    descriptor = file.fileno()
+    blocks = {_HEADERS + place: os.pread(descriptor, size, _HEADERS + place) for (place,) in places}
+    body = _packed(Journal(os.pread(descriptor, _HEADERS, 0), blocks))
+    path = journal_of(run_file)
+    with path.open("wb", buffering=0) as journal:
+        journal.write(body)
+        os.fsync(journal.fileno())
+    sync_folder(path.parent)
+
+
+def cut_off(run_file: Path, file: BinaryIO) -> Journal | None:
+    """Return the journal if its transaction was cut off, or goes on at the moment; None if not.
+
+    ``file`` is the open run file.
+    """
+    try:
+        journal = _unpacked(journal_of(run_file).read_bytes())
+    except FileNotFoundError:
+        return None
+    if journal is None:
+        return None
+    first, *turn = _same_pages(journal, file)
+    return journal if first and any(turn) else None
+
+
+def settle(journal: Journal, run_file: Path, file: BinaryIO) -> None:
+    """Undo the transaction of a journal, or let it count if it had come to its end; remove the journal.
+
+    Nobody else may have the file open. Being cut off here does no harm: it is done again.
+
+    Parameters
+    ----------
+    journal : Journal
+        From `cut_off`.
+    run_file : Path
+    file : BinaryIO
+        The run file, open for reading and writing.
+    """
+    descriptor = file.fileno()
+    logs = [log for log in _logs(run_file) if log.exists()]
+    if all(_same_pages(journal, file)):
+        changed = [at for at, block in journal.blocks.items() if os.pread(descriptor, len(block), at) != block]
+        for at in changed:
+            os.pwrite(descriptor, journal.blocks[at], at)
+        os.fsync(descriptor)
+        if changed or logs:
+            _logger.warning("%s: the last transaction was cut off and is undone; the run goes on before it", run_file)
+    for log in logs:
+        log.unlink()
+    sync_folder(run_file.parent)
+    journal_of(run_file).unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder last."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _same_pages(journal: Journal, file: BinaryIO) -> list[bool]:
+    """Tell which of the first pages of a file are those of its journal."""
+    now = os.pread(file.fileno(), _HEADERS, 0)
+    return [now[at : at + _PAGE] == journal.headers[at : at + _PAGE] for at in range(0, _HEADERS, _PAGE)]
+
+
+def _logs(run_file: Path) -> list[Path]:
+    """Return where DuckDB logs a transaction that is not in the file yet."""
+    return [run_file.with_name(run_file.name + suffix) for suffix in (".wal", ".wal.checkpoint", ".wal.recovery")]
+
+
+def _packed(journal: Journal) -> bytes:
+    sizes = [[place, len(block)] for place, block in journal.blocks.items()]
+    header = json.dumps([len(journal.headers), sizes]).encode()
+    body = b"".join([len(header).to_bytes(_LENGTH, "little"), header, journal.headers, *journal.blocks.values()])
+    return _MAGIC + hashlib.blake2b(body, digest_size=_DIGEST).digest() + body
+
+
+def _unpacked(content: bytes) -> Journal | None:
+    """Return what a journal holds; None if it was not written to its end, so that its transaction never began."""
+    digest, body = content[len(_MAGIC) : len(_MAGIC) + _DIGEST], content[len(_MAGIC) + _DIGEST :]
+    if not content.startswith(_MAGIC) or hashlib.blake2b(body, digest_size=_DIGEST).digest() != digest:
+        return None
+    at = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
+    first, sizes = json.loads(body[_LENGTH:at])
+    headers, at = body[at : at + first], at + first
+    blocks = {}
+    for place, size in sizes:
+        blocks[place] = body[at : at + size]
+        at += size
+    return Journal(headers, blocks)

@@ -1,0 +1,92 @@
+"""Read a run file to its last byte in use, and check that its tables agree with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from vmfstream.errors import InputError
+from vmfstream.records import Arrays
+from vmfstream.runfile.checkpoints import one_commit
+from vmfstream.runfile.connection import explain
+from vmfstream.runfile.writer import stored_state
+
+_DISAGREEMENTS = {
+    "epochs are missing": "select count(*) <> max(epoch) - min(epoch) + 1 from epoch",
+    "rejected messages are missing": "select sum(rejected) <> (select count(*) from rejected) from epoch",
+    "documents are missing": """
+        select sum(n) <> (select count(*) from document) from epoch
+        where exists(select * from meta where key = 'documents' and value = 'all')
+        and not exists(select * from migration where name = 'add_documents' and applied_at > (
+            select min(begun) from epoch))""",
+    "places of documents are missing": """
+        select bool_or(n <> places) from (
+            select count(*) as n, max(place) + 1 as places from document group by slice)
+        where exists(select * from meta where key = 'documents' and value = 'all')""",
+    "closed slices name epochs that are missing": "select count(*) > 0 from slice anti join epoch using (epoch)",
+    **{
+        f"{table} has slices that are not closed": f"select count(*) > 0 from {table} anti join slice using (slice)"
+        for table in ("filtered", "filtered_word", "smoothed", "smoothed_word", "representative", "event", "topic_name")
+    },
+    "there are epochs, but no position in the source": """
+        select count(*) > 0 and not exists(select * from position) from epoch where n > 0""",
+}
+"""What would be wrong if a query answered true."""
+
+
+def problems(path: Path) -> Iterator[str]:
+    """Read every row and say what cannot be read, or does not agree; nothing if the run file is whole.
+
+    Blocks that no row uses are not read. The states are read as bytes; `stored_states` makes arrays of them.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    InputError
+        If there is no run file at ``path``, or it cannot be opened.
+    """
+    path = path.expanduser().resolve()
+    damaged = False
+    with one_commit(path) as connection:
+        names = connection.execute("select table_name from duckdb_tables() where not internal order by 1").fetchall()
+        for (name,) in names:
+            try:
+                connection.execute(f'select bit_xor(hash(row)) from "{name}" as row').fetchall()
+            except duckdb.Error as error:
+                damaged = True
+                yield f"the table {name} cannot be read: {explain(error)}"
+                connection.rollback()
+                connection.begin()
+        if damaged:
+            return
+        for what, query in _DISAGREEMENTS.items():
+            if connection.execute(query).fetchall() == [(True,)]:
+                yield what
+
+
+def stored_states(path: Path) -> tuple[dict[str, Arrays], tuple[int, int]]:
+    """Return the stored states by name, and how many documents and rejected messages the epochs have.
+
+    Raises
+    ------
+    InputError
+        If a state cannot be read.
+    """
+    path = path.expanduser().resolve()
+    with one_commit(path) as connection:
+        try:
+            states = {
+                name: state
+                for name in ("open", "slice", "open_before", "slice_before")
+                if (state := stored_state(connection, name)) is not None
+            }
+            counts = connection.execute("select coalesce(sum(n), 0), coalesce(sum(rejected), 0) from epoch").fetchall()
+        except (duckdb.Error, ValueError) as error:
+            raise InputError(f"a state in the run file {path} cannot be read: {error}") from error
+    documents, rejected = counts[0]
+    return states, (int(documents), int(rejected))
