@@ -46,9 +46,12 @@ def distinctness(history: History) -> Floats:
 
 
 def initial_measure(history: History) -> Measure:
-    """Return the initial measure: shares if the fullest slice has over three times the median number of documents.
+    """Return the initial measure: shares if the last third of the slices has over three times the documents of the first.
 
-    Counts of a stream that grew a lot make its beginning too thin to be seen or labelled.
+    Counts of a stream that grew a lot make its beginning too thin to be seen or labelled. Medians are compared, so that
+    bursts are shown as what they are.
     """
     full = history.n[history.n > 0]
-    return "share" if full.size > 1 and full.max() > 3 * np.median(full) else "documents"
+    third = -(-full.size // 3)
+    grown = full.size > 1 and np.median(full[-third:]) > 3 * np.median(full[:third])
+    return "share" if grown else "documents"

@@ -172,8 +172,7 @@ def _shown(frame: RiverFrame, values: Floats, size: Size) -> Bools:
     most = _MOST_BANDS_PHONE if size.width <= PHONE else MOST_TOPICS
     if frame.all_topics or not crowded(history, most):
         return np.ones(topics, dtype=np.bool_)
-    total = values.sum(axis=1, keepdims=True)
-    peak = (values / np.where(total > 0, total, 1.0)).max(axis=0)
+    peak = values.max(axis=0)  # as it is drawn
     shown = np.zeros(topics, dtype=np.bool_)
     provisional = history.provisional()
     for group in (np.flatnonzero(~provisional), np.flatnonzero(provisional)):  # one comes after the other
