@@ -333,6 +333,10 @@ class Model(Protocol):
         """
         ...
 
+    def skip_to(self, index: int) -> None:
+        """Let slice ``index`` be the open one; the slices before it have no documents and are not ended."""
+        ...
+
     def describe(self) -> TopicView | None:
         """Return the topics in the middle of the open slice, None if there are none yet."""
         ...

@@ -129,6 +129,25 @@ def test_a_document_far_ahead_is_an_error_of_its_time(gap: int, accepted: bool) 
         assert rejected[0].offset == 30
 
 
+def test_a_long_silence_has_no_slices() -> None:
+    items = [*years({2001: 30, 2002: 30}), *[document(100 + i, 2902 + i // 30) for i in range(60)]]
+    store = run(items)
+    years_closed = [r.slice.label for r in closed(store)]
+    assert years_closed == ["2001", "2002", *map(str, range(2003, 2019)), "2902", "2903"]
+    assert [r.n for r in closed(store)] == [30, 30, *[0] * 16, 30, 30]
+    assert sum(c.epoch.rejected for c in store.commits) == 0
+    labels = [one.topics.topic.tolist() for one in closed(store)[-2:] if one.topics is not None]
+    assert [len(topics) for topics in labels] == [3, 3]
+    assert [r.n for r in closed(run(items, empty_slices=0))] == [30, 30, 30, 30]
+
+
+def test_a_silence_is_the_same_whatever_epochs_are_cut() -> None:
+    items = [*years({2001: 30, 2002: 30}), *[document(100 + i, 2500 + i // 30) for i in range(60)]]
+    stores = [run(items, epoch_documents=documents) for documents in (7, 1000)]
+    first, second = ([(r.slice.label, r.n, r.predicted) for r in closed(store)] for store in stores)
+    assert [one[:2] for one in first] == [one[:2] for one in second]
+
+
 def test_a_repeated_id_is_refused_within_its_distance() -> None:
     items = [*years({2001: 30}), document(29, 2001), document(3, 2001)]
     store = run(items, remembered_ids=20)

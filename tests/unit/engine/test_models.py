@@ -93,6 +93,9 @@ class Axes:
         nan = float("nan")
         return SliceSummary(nan, nan, False, nan, view, [view], nothing, nothing, [])
 
+    def skip_to(self, index: int) -> None:
+        self.slice = index
+
     def describe(self) -> View:
         unknown = np.full(DIMENSION, np.nan)
         f = np.eye(DIMENSION, dtype=np.float32)

@@ -222,7 +222,11 @@ class Engine:
 
         if epoch.next_slice is not None:
             while position.slice is not None and position.slice < epoch.next_slice:
-                end_slice(last=False)
+                if len(closed) <= state.settings.empty_slices:
+                    end_slice(last=False)
+                else:
+                    state.skip_to(epoch.next_slice)
+                    self._batches.slice_ended(epoch.next_slice)
         elif epoch.end and position.slice is not None and not self.finished:
             if position.in_slice or not state.model.begun:
                 end_slice(last=True)

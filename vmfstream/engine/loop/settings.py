@@ -22,6 +22,8 @@ class EngineSettings:
     batch_characters : characters of text after which a batch takes no more documents, which bounds memory.
     linger : seconds after which an epoch that has documents is closed although more could come; None waits.
     max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
+    empty_slices : slices without documents that are ended one after the other; of a longer silence the rest is skipped
+        and has no rows.
     remembered_ids : documents after which a repeated id is no longer recognised.
     epoch_words, slice_words, representative_documents : rows per topic in the run file.
     novel_documents : most novel documents of a slice in the run file.
@@ -42,6 +44,7 @@ class EngineSettings:
     batch_characters: int = 50_000_000
     linger: float | None = None
     max_gap: int = 1000
+    empty_slices: int = 16
     remembered_ids: int = 65_536
     epoch_words: int = 20
     slice_words: int = 60

@@ -253,6 +253,11 @@ class EngineState:
             for view in summary.smoothed
         ]
 
+    def skip_to(self, index: int) -> None:
+        """Leave out slices without documents: ``index`` is the open one now."""
+        self.position.slice = index
+        self.model.skip_to(index)
+
     def label_window(self) -> None:
         """Give the documents of the window the topics that they have now, as at the end of a stream."""
         self._relabel(self.model.labels())

@@ -6,7 +6,7 @@ What it is made of is imported when it is first called: documents are read befor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,6 +116,11 @@ class TrackerModel:
 
         self.state, result = tracker.end_slice(self.state, self.settings, regrown, decisions=decisions)
         return self._summary(self.state, result)
+
+    def skip_to(self, index: int) -> None:
+        """Go on with a later slice."""
+        if self.state is not None:
+            self.state = replace(self.state, slice=index)
 
     def _first(self, index: int, regrow: Regrow, *, last: bool) -> SliceSummary | None:
         from vmfstream.online.reading import newest_slice
