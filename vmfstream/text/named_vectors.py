@@ -86,6 +86,10 @@ class NamedVectorEncoder(VectorEncoder):
         """Return the counts of the words of the texts."""
         return counts.counts
 
+    def vectors_beside(self, counts: NamedVectors) -> NDArray[np.float32]:
+        """Return the vectors as unit rows, (N, dim)."""
+        return np.asarray(self.encode(counts.vectors), np.float32)
+
     def concat(self, parts: Sequence[Any]) -> NamedVectors:
         """Put batches under each other, which may be none."""
         return NamedVectors(super().concat(parts), Counts.concat([part.counts for part in parts]))

@@ -219,3 +219,56 @@ def test_no_such_model_is_found_before_anything_is_read() -> None:
     with pytest.raises(InputError, match=r"expected wordllama, onnx:FILE"):
         RunSettings(embed="no.such:model").check_encoder()
     assert sentence_model(HERE).dimension == 8
+
+
+# --- stories of words and vectors
+
+
+def told(first: int, second: int) -> dict[str, Any]:
+    """A document of three words that all share, and four of a subject."""
+    own = SUBJECTS[second][first % 4 : first % 4 + 4]
+    return {"id": f"{first}", "time": 2001, "text": " ".join(["report says today", *own])}
+
+
+def test_stories_are_made_of_words_and_vectors() -> None:
+    store = MemoryStore()
+    engine = follow(MemorySource([told(i, i % 3) for i in range(60)]), FieldCodec(), store, SETTINGS)
+    state = engine.state.stories.arrays()  # type: ignore[union-attr]
+    assert state["mixture.beside"].shape == (len(state["mixture.ids"]), 8)
+    np.testing.assert_allclose(state["mixture.beside_square"], (state["mixture.beside"] ** 2).sum(axis=1), rtol=1e-4)
+    assert state["mixture.size"].sum() == 60
+
+
+def test_stories_of_words_alone_go_on_without_vectors() -> None:
+    """As in run files of before stories had vectors."""
+    from vmfstream.engine.loop.document_buffer import KeptDocuments
+    from vmfstream.engine.loop.stories import StoryDocuments, StoryLevel
+    from vmfstream.stories.settings import StorySettings
+
+    encoder = SETTINGS.encoder()
+    decoded = codec().decode_all(MemorySource([told(i, i % 3) for i in range(60)]).poll(99, 0.0))
+    counts = encoder.count(decoded)
+    kept, none = KeptDocuments.of(decoded), (np.full(60, -1), np.zeros(60))
+    words = StoryDocuments(encoder.word_counts(counts), kept, *none)  # type: ignore[attr-defined]
+    both = StoryDocuments(words.counts, kept, *none, encoder.vectors_beside(counts))  # type: ignore[attr-defined]
+    one = StoryLevel(StorySettings(), encoder.vocabulary)  # type: ignore[attr-defined]
+    other = StoryLevel(StorySettings(), encoder.vocabulary)  # type: ignore[attr-defined]
+    one.learn(words, 0)
+    other.restore(one.arrays())
+    np.testing.assert_array_equal(other.learn(both, 0), one.learn(words, 0))
+    assert both.merged(both).vectors.shape == (120, 8)  # type: ignore[union-attr]
+
+
+def test_frozen_stories_take_words_and_vectors(tmp_path: Any) -> None:
+    tracker = learnt(HERE)
+    frozen = tracker.freeze()
+    texts = [item["text"] for item in items({2001: 9})]
+    wanted = frozen.label(texts)
+    assert (wanted["story"] >= 0).all()
+    frozen.save(tmp_path / "model")
+    again = type(frozen).load(tmp_path / "model")
+    np.testing.assert_array_equal(again.label(texts)["story"], wanted["story"])
+    array = np.load(tmp_path / "model" / "stories.mixture.beside.npy")
+    np.save(tmp_path / "model" / "stories.mixture.beside.npy", array[:, :-1].copy())
+    with pytest.raises(InputError, match=r"stories\.mixture\.beside: expected 8 numbers for each story"):
+        type(frozen).load(tmp_path / "model")
