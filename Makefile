@@ -52,7 +52,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/pip install -qq -e '.[test,stemming,dask]'
+	$(BIN)/pip install -qq -e '.[test,stemming,embeddings,dask]'
 	touch $@
 
 .PHONY: chromium

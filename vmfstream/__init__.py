@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
     from vmfstream.estimators.bayesian import BayesianVMFMixture
+    from vmfstream.estimators.cauchy import SphericalCauchyMixture
     from vmfstream.estimators.chunked import chunked
     from vmfstream.estimators.dirichlet_process import DirichletProcessVMFMixture
     from vmfstream.estimators.hierarchical import HierarchicalVMFMixture
@@ -75,6 +76,7 @@ __all__ = [
     "HierarchicalVMFMixture",
     "MultilevelClustering",
     "OnlineVMFMixture",
+    "SphericalCauchyMixture",
     "SphericalKMeans",
     "StoryMixture",
     "TemporalVMFMixture",
@@ -108,6 +110,7 @@ _HOMES = {
     "VonMisesFisher": "vmfstream.directional.vmf",
     "Watson": "vmfstream.directional.watson",
     "WatsonMixture": "vmfstream.estimators.watson",
+    "SphericalCauchyMixture": "vmfstream.estimators.cauchy",
     "chunked": "vmfstream.estimators.chunked",
 }
 

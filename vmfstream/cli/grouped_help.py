@@ -14,9 +14,22 @@ OUTPUT = "Output"
 PERFORMANCE = "Performance"
 _ORDER = ("Arguments", INPUT, SLICES, TEXT, KAFKA, OUTPUT, PERFORMANCE, "Options")
 
+ALONE = {"--embed": "wordllama"}
+"""Options that may stand without a value, and what they mean then."""
+
 
 class GroupedHelp(TyperCommand):
     """A command whose ``--help`` lists options under the names of their groups; options of no group come last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option of `ALONE` that no value follows gets the one that it stands for."""
+        for at, name in enumerate(args):
+            if name == "--":
+                break
+            last = at + 1 == len(args) or (args[at + 1].startswith("-") and args[at + 1] != "-")
+            if name in ALONE and last:
+                args = [*args[:at], f"{name}={ALONE[name]}", *args[at + 1 :]]
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write one section per group; hidden options are left out."""

@@ -241,8 +241,9 @@ Embed = Annotated[
     str,
     typer.Option(
         "--embed",
-        help="Name of a sentence-transformers model; topics are followed in its vectors instead of words "
-        "(extra: embeddings).",
+        metavar="[MODEL]",
+        help="Follow topics in vectors of the texts by a model: wordllama, which --embed alone stands for (extra: "
+        "embeddings), onnx:FILE with tokenizer.json beside it, sentence-transformers:NAME, or package.module:function.",
         rich_help_panel=TEXT,
     ),
 ]

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,14 @@ from vmfstream.engine.runtime_tuning import tuned_runtime
 from vmfstream.errors import InputError
 from vmfstream.folders import source_name
 from vmfstream.online.settings import TrackerSettings
-from vmfstream.protocols import Codec, Executor, Model, Source, Store
+from vmfstream.protocols import Codec, ColumnCodec, Executor, Model, Source, Store
 from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import seeds_from_text
 from vmfstream.stories.settings import StorySettings
 
 if TYPE_CHECKING:
+    from vmfstream.engine.loop.embedding import EmbeddingCodec
     from vmfstream.engine.loop.engine import Batches, Engine
     from vmfstream.engine.loop.local_batches import Assigned
     from vmfstream.engine.loop.namer import BackgroundNamer
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from vmfstream.engine.observers.evaluation import Comparison
     from vmfstream.text.encoders import Encoder, TextEncoder
     from vmfstream.text.own_tokeniser import Cut
+    from vmfstream.text.sentence_models import Embed, SentenceModel
     from vmfstream.text.tokeniser import Tokeniser
 
 
@@ -66,7 +69,7 @@ class RunSettings:
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
     named : whether the vectors come with texts, whose words name the topics.
-    embed : sentence-transformers model that makes vectors of texts, or empty (extra ``embeddings``).
+    embed : model that makes vectors of texts, see `vmfstream.text.sentence_models`, or empty.
     living_topics : whether topics may be born, split, merge and become dormant; else those of the first fits stay.
     sample : most documents that the run file keeps for snapshots; 0 for none.
     stories : whether stories are followed beside the topics, where documents have texts.
@@ -126,6 +129,10 @@ class RunSettings:
         if self.keep_text and self.documents == "none":
             raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
         object.__setattr__(self, "slices", str(Slicing.parse(self.slices)))  # one text for equal lengths
+        if self.embed:
+            from vmfstream.text.sentence_models import full_name
+
+            object.__setattr__(self, "embed", full_name(self.embed))
         seeds = seeds_from_text(self.topics_from)
         if len(seeds) > self.topics:
             raise InputError(f"topics: expected at least as many as there are topics to begin with, {len(seeds)}")
@@ -163,8 +170,11 @@ class RunSettings:
         own = {f.name for f in fields(self)}
         return {name: value for name, value in self.rules.as_text().items() if name not in own}
 
-    def encoder(self, cut: Cut | None = None) -> Encoder:
-        """Build the encoder of these settings; ``cut`` is the function that ``tokeniser`` names, if it is at hand."""
+    def encoder(self, cut: Cut | None = None, embed: Embed | None = None) -> Encoder:
+        """Build the encoder of these settings.
+
+        ``cut`` and ``embed`` are the functions that ``tokeniser`` and ``embed`` name, if they are at hand.
+        """
         from vmfstream.text.encoders import VectorEncoder
 
         if self.dimension and not self.named:
@@ -175,8 +185,24 @@ class RunSettings:
         from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
 
         if self.embed:
-            return SentenceEncoder(self.embed, text.vocabulary)
+            return SentenceEncoder(self._sentence_model(embed), text.vocabulary)
         return NamedVectorEncoder(self.dimension, text.vocabulary)
+
+    def embedding(self, codec: Codec | ColumnCodec, embed: Embed | None = None) -> EmbeddingCodec | None:
+        """Return a codec that gives documents their vectors too, None where no model is named; ``embed`` as above.
+
+        The model is loaded where the first message is decoded.
+        """
+        if not self.embed:
+            return None
+        from vmfstream.engine.loop.embedding import EmbeddingCodec
+
+        return EmbeddingCodec(codec, partial(self._sentence_model, embed), self.embed)
+
+    def _sentence_model(self, embed: Embed | None) -> SentenceModel:
+        from vmfstream.text.sentence_models import FunctionModel, sentence_model
+
+        return sentence_model(self.embed) if embed is None else FunctionModel(embed, self.embed)
 
     def seeding(self, cut: Cut | None = None) -> Seeding | None:
         """Build what gives the first topics their directions, None without seeds; ``cut`` as for `encoder`.
@@ -374,6 +400,7 @@ def follow(
     """
     with lease(store.path) if isinstance(store, RunFile) else nullcontext(), ExitStack() as stack:
         settings = agree(settings, store.settings(settings.as_text()), renamed=renamed)
+        codec = settings.embedding(codec) or codec
         cut = replace(settings.engine(linger, ahead if executor is None else 0), labels=labels)
         checkpoint = store.resume()
         if checkpoint is not None:
@@ -419,6 +446,7 @@ def evaluate(source: Source, codec: Codec, settings: RunSettings, observe: Obser
     from vmfstream.engine.observers.evaluation import Comparison, Evaluator
     from vmfstream.runfile.memory import MemoryStore
 
+    codec = settings.embedding(codec) or codec
     cut = replace(settings, sample=0, stories=False, documents="none", keep_text=False).engine()
     encoder, model = settings.encoder(), TrackerModel(settings.tracker())
     evaluator = Evaluator(encoder, model, cut.slices)

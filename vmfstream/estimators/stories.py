@@ -130,7 +130,9 @@ class StoryMixture(SphereEstimator, Clusterer):
         self.max_features = max_features
         self.window = window
 
-    def fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
+    def fit(
+        self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None, vectors: ArrayLike | None = None
+    ) -> StoryMixture:
         """Forget everything and learn the rows of ``X``, (N, D), in their order.
 
         Arguments and errors as in `partial_fit`. After an error the earlier fit is still there.
@@ -139,13 +141,15 @@ class StoryMixture(SphereEstimator, Clusterer):
         for name in learnt:
             delattr(self, name)
         try:
-            return self.partial_fit(X, times=times)
+            return self.partial_fit(X, times=times, vectors=vectors)
         except ValueError:
             for name, value in learnt.items():
                 setattr(self, name, value)
             raise
 
-    def partial_fit(self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None) -> StoryMixture:
+    def partial_fit(
+        self, X: ArrayLike, y: object = None, *, times: ArrayLike | None = None, vectors: ArrayLike | None = None
+    ) -> StoryMixture:
         """Learn the rows of ``X`` in their order.
 
         Parameters
@@ -155,13 +159,17 @@ class StoryMixture(SphereEstimator, Clusterer):
         times : array-like, (N,), optional
             Times of the rows, in the unit of ``half_life``; without them time is counted in documents. A time before
             the newest one so far counts as that.
+        vectors : array-like, (N, E), optional
+            A second view of each document, such as embeddings of sentences beside words in a sparse ``X``: a story has
+            a mean direction in both, and the likelihoods are multiplied. Scaled to unit length; rows of zeros say
+            nothing. Given for all batches or for none.
 
         Raises
         ------
         ValueError
             If a parameter is outside its domain, rows have another number of features than before, are not finite or
-            come in parts, times are not finite, not one per row, or given for some batches only, or features have names
-            by now (``learn_one``). Nothing is learnt then.
+            come in parts, times or vectors are not finite, not one per row, or given for some batches only, or features
+            have names by now (``learn_one``). Nothing is learnt then.
 
         ``y`` is ignored.
         """
@@ -175,19 +183,23 @@ class StoryMixture(SphereEstimator, Clusterer):
         least = 2 if first else 1  # later rows are compared with the first
         given = self._validated(X, reset=first, ensure_min_features=least, ensure_all_finite=False)
         rows = unit_rows(given, copy=False)[0]
-        mixture = self._begun(rows.shape[1], dense=not issparse(rows)) if first else self._mixture
-        self._learn(mixture, rows, times)
+        beside = None if vectors is None else _unit_vectors(vectors)
+        length = 0 if beside is None else beside.shape[1]
+        mixture = self._begun(rows.shape[1], dense=not issparse(rows), vectors=length) if first else self._mixture
+        self._learn(mixture, rows, times, beside)
         self._mixture = mixture
         return self
 
-    def predict(self, X: ArrayLike, *, times: ArrayLike | None = None) -> NDArray[np.int64]:
+    def predict(
+        self, X: ArrayLike, *, times: ArrayLike | None = None, vectors: ArrayLike | None = None
+    ) -> NDArray[np.int64]:
         """Return the label that each row would get if it were learnt next, (N,) int64.
 
         Rows that would open a story all get ``next_id_``, rows of zeros -1. Without ``times`` it is the time of the
-        last document.
+        last document. ``times`` and ``vectors`` as in `partial_fit`.
         """
         rows, _ = self._rows(X)
-        return self._mixture.predict(rows, times)
+        return self._mixture.predict(rows, times, None if vectors is None else _unit_vectors(vectors))
 
     def learn_one(self, x: Mapping[Any, float], time: float | None = None) -> None:
         """Learn one document, given as a mapping from features to numbers."""
@@ -254,7 +266,7 @@ class StoryMixture(SphereEstimator, Clusterer):
         """Mean directions of the living stories, (S, D)."""
         return unit_rows(self._living().sums, copy=False)[0]
 
-    def _begun(self, columns: int, *, dense: bool) -> SequentialMixture:
+    def _begun(self, columns: int, *, dense: bool, vectors: int = 0) -> SequentialMixture:
         settings = StorySettings(
             grain=AUTO if isinstance(self.grain, str) else float(self.grain),
             half_life=float(self.half_life),
@@ -262,15 +274,23 @@ class StoryMixture(SphereEstimator, Clusterer):
             max_stories=int(self.max_stories),
             max_words=int(self.max_words),
         )
-        return SequentialMixture(settings, columns, dense=dense)
+        return SequentialMixture(settings, columns, dense=dense, vectors=vectors)
 
-    def _learn(self, mixture: SequentialMixture, rows: Rows, times: ArrayLike | None) -> None:
+    def _learn(
+        self,
+        mixture: SequentialMixture,
+        rows: Rows,
+        times: ArrayLike | None,
+        vectors: NDArray[np.float32] | None = None,
+    ) -> None:
         if self.window:
             if not hasattr(self, "_window"):
                 self._window = Window(int(self.window))
-            learnt, self.smoothed_labels_ = self._window.learn(mixture, rows, mixture.checked_times(rows, times))
+            learnt, self.smoothed_labels_ = self._window.learn(
+                mixture, rows, mixture.checked_times(rows, times, vectors), vectors
+            )
         else:
-            learnt = mixture.learn(rows, times)
+            learnt = mixture.learn(rows, times, vectors)
         self.labels_ = learnt.labels
         self.retired_ = learnt.retired
         self._report_empty(learnt.labels < 0)
@@ -282,3 +302,14 @@ class StoryMixture(SphereEstimator, Clusterer):
     def _living(self) -> Living:
         check_is_fitted(self)
         return self._mixture.living()
+
+
+def _unit_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
+    rows = np.asarray(vectors, np.float32)
+    if rows.ndim != 2 or rows.shape[1] < 2:
+        raise ValueError(f"vectors: expected the shape (N, E) with E of at least 2, got {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError(
+            f"vectors: expected finite numbers, got others in row {np.argmin(np.isfinite(rows).all(axis=1))}"
+        )
+    return np.asarray(unit_rows(rows)[0], np.float32)

@@ -235,7 +235,7 @@ class FrozenModel:
         new = new_topic_log_density(x, self._anchor, belief.kappa) - found.loglik
         stories = np.full(len(documents), -1, np.int64)
         if self._stories is not None and isinstance(self._encoder, WordCounting):
-            stories = self._stories.label(self._encoder.word_counts(counts))
+            stories = self._stories.label(self._encoder.word_counts(counts), self._encoder.vectors_beside(counts))
         if isinstance(self._encoder, WordCounting) and self._encoder.vocabulary.crowded:
             self._encoder.restore(self._stored)
         return Labels(
@@ -279,13 +279,13 @@ class _Stories:
         mixture = SequentialMixture.from_arrays(settings, _part(arrays, "mixture."))
         return cls(mixture, RunningTfidf.from_arrays(_part(arrays, "weights.")))
 
-    def label(self, counts: Counts) -> NDArray[np.int64]:
+    def label(self, counts: Counts, vectors: NDArray[np.float32] | None) -> NDArray[np.int64]:
         """Return the story that each document would join if it came next, -1 for a new one or no words."""
         mixture = self.mixture
         columns = max(mixture.columns, len(self.weights.document_frequency), int(counts.terms.max(initial=-1)) + 1)
         mixture.widen(columns)
         rows = csr_array((counts.counts, counts.terms, counts.indptr), shape=(len(counts), columns))
-        found = mixture.predict(self.weights.weigh_next(rows))
+        found = mixture.predict(self.weights.weigh_next(rows), vectors=vectors if mixture.vectors else None)
         return np.where(found == mixture.next_id, -1, found)
 
 

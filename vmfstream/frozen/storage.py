@@ -191,6 +191,9 @@ _STORIES: _Spec = {
 }
 
 
+_BESIDE: _Spec = {"stories.mixture.beside": ("float32", 2), "stories.mixture.beside_square": ("float64", 1)}
+
+
 def _faults(about: dict[str, Any], arrays: Arrays) -> Iterator[str]:
     """Say what is wrong with a model; the first fault is enough, later checks rely on earlier ones."""
     yield from _wrong_about(about)
@@ -219,7 +222,7 @@ def _faults(about: dict[str, Any], arrays: Arrays) -> Iterator[str]:
     if words != "encoder." and arrays["encoder.dim"].tolist() != [d]:
         yield f"encoder.dim: expected {d}, got {arrays['encoder.dim'].tolist()}"
     if "stories.settings" in arrays:
-        yield from _wrong_stories(arrays, terms)
+        yield from _wrong_stories(arrays, terms, 0 if words == "encoder." else d)
 
 
 def _wrong_about(about: dict[str, Any]) -> Iterator[str]:
@@ -275,8 +278,13 @@ def _wrong_words(arrays: Arrays, prefix: str) -> Iterator[str]:
         yield f"{prefix}form_term, form_df, shown: expected the stems of {forms:,} words"
 
 
-def _wrong_stories(arrays: Arrays, terms: int) -> Iterator[str]:
+def _wrong_stories(arrays: Arrays, terms: int, d: int) -> Iterator[str]:
     yield from _wrong_types(arrays, _STORIES)
+    if any(name in arrays for name in _BESIDE):
+        yield from _wrong_types(arrays, _BESIDE)
+        beside, squares = (arrays[name] for name in _BESIDE)
+        if beside.shape != (len(arrays["stories.mixture.ids"]), d) or squares.shape != beside.shape[:1]:
+            yield f"stories.mixture.beside: expected {d} numbers for each story, got the shape {beside.shape}"
     of = {name.removeprefix("stories."): arrays[name] for name in _STORIES}
     grain, *positive, days = of["settings"].tolist() if len(of["settings"]) == 8 else (0.0, 0.0)
     if not (np.isnan(grain) or 0.0 < grain < 1.0) or not all(number > 0.0 for number in positive) or days not in (0, 1):

@@ -4,7 +4,9 @@ A story that has 5, 10, 20 or 40 documents is compared with the other stories of
 sums of rows r_a and r_b, those of more than `COMPARED` documents scaled down to so many, the log Bayes factor of one
 mean direction against two is
 
-    L(kappa r_a + C_0 m_0) + L(kappa r_b + C_0 m_0) - L(kappa (r_a + r_b) + C_0 m_0) - L(C_0),   L(v) = log C_D(|v|).
+    L(kappa r_a + C_0 m_0) + L(kappa r_b + C_0 m_0) - L(kappa (r_a + r_b) + C_0 m_0) - L(C_0),   L(v) = log C_D(|v|),
+
+plus the same of vectors that documents have beside their words.
 
 The two become one if that exceeds log alpha, the log prior odds of a story of its own. Without the scaling the factor
 of two stories that are about the same, but not of the same words, falls below any bound as they grow. Only stories that
@@ -29,7 +31,19 @@ from vmfstream.directional.bessel_scalars import ell
 from vmfstream.stories.grain import KAPPA_SQUARED, OPENING, PRIOR_SQUARED, rescore
 from vmfstream.stories.lists import drop
 from vmfstream.stories.memory import DONE, EXAMINE, LIVING, MARK, NEEDS_PLACES, NEEDS_POOL, NEEDS_RETIRED, OLDEST
-from vmfstream.stories.sums import add, link, need_of, remove, shorten, strongest, sums_of, unlink, visit, visit_all
+from vmfstream.stories.sums import (
+    add,
+    link,
+    need_of,
+    product_of,
+    remove,
+    shorten,
+    strongest,
+    sums_of,
+    unlink,
+    visit,
+    visit_all,
+)
 from vmfstream.stories.tables import make_room
 from vmfstream.stories.tables import wanted as wanted_of_table
 
@@ -80,6 +94,9 @@ def _end(slot, columns, weights, memory, retired, into, evidence):  # type: igno
     else:
         remove(slot, columns, weights, memory)
         drop(slot, memory.words.start, memory.words.length, memory.words.room, memory.places.key, memory.places.free)
+    if memory.beside.shape[1] > 0:
+        memory.beside[slot] = 0.0
+        memory.beside_square[slot] = 0.0
     unlink(slot, memory.older, memory.newer, memory.counters)
     memory.ids[slot] = -1
     memory.counters[LIVING] -= 1
@@ -145,7 +162,10 @@ def _twin_of(slot, memory, model):  # type: ignore[no-untyped-def]
         )  # fmt: skip
     own = min(1.0, COMPARED / memory.size[slot])
     own_square = own * own * memory.square[slot]
+    two = memory.beside.shape[1] > 0
     own_ell = _ell_of(own_square, model, scale)
+    if two:
+        own_ell += _ell_beside(own * own * memory.beside_square[slot], model)
     best, winner, product = 0.0, np.int64(-1), 0.0
     for c in range(number):
         other = memory.candidates[c]
@@ -157,6 +177,11 @@ def _twin_of(slot, memory, model):  # type: ignore[no-untyped-def]
         square = share * share * memory.square[other]
         together = own_square + square + 2.0 * own * share * memory.dot[other]
         evidence = _ell_of(together, model, scale) - own_ell - _ell_of(square, model, scale) - scale[OPENING]
+        if two:
+            memory.beside_dot[other] = product_of(memory.beside[slot], memory.beside[other])
+            square = share * share * memory.beside_square[other]
+            together = own * own * memory.beside_square[slot] + square + 2.0 * own * share * memory.beside_dot[other]
+            evidence += _ell_beside(together, model) - _ell_beside(square, model)
         if evidence > best or (evidence == best and winner >= 0 and memory.ids[other] < memory.ids[winner]):
             best, winner, product = evidence, np.int64(other), memory.dot[other]
     return winner, best, product
@@ -165,6 +190,11 @@ def _twin_of(slot, memory, model):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _ell_of(square, model, scale):  # type: ignore[no-untyped-def]
     return ell(model.dimension, math.sqrt(scale[KAPPA_SQUARED] * max(square, 0.0) + scale[PRIOR_SQUARED]))
+
+
+@njit(cache=True, nogil=True)
+def _ell_beside(square, model):  # type: ignore[no-untyped-def]
+    return ell(model.beside, math.sqrt(model.beside_kappa * max(square, 0.0) + model.beside_prior))
 
 
 @njit(cache=True, nogil=True)
@@ -181,11 +211,16 @@ def _merge(kept, gone, columns, weights, product, evidence, memory, model, retir
             kept, columns, weights, places.key, places.value, words.start[kept], np.int64(words.room[kept]),
             postings.start, postings.length, postings.room, pool.key, pool.value, pool.free, pool.used,
         )  # fmt: skip
-    square = memory.square[gone] + 2.0 * product
+    square, beside_square = memory.square[gone] + 2.0 * product, 0.0
+    if memory.beside.shape[1] > 0:
+        between = product_of(memory.beside[kept], memory.beside[gone])
+        beside_square = memory.beside_square[gone] + 2.0 * between
+        memory.beside[kept] += memory.beside[gone]
     size, first, last = memory.size[gone], memory.first[gone], memory.last[gone]
     _end(gone, columns, weights, memory, retired, memory.ids[kept], evidence)
     memory.size[kept] += size
     memory.square[kept] += square
+    memory.beside_square[kept] += beside_square
     memory.first[kept] = min(memory.first[kept], first)
     if last > memory.last[kept]:
         memory.last[kept] = last
@@ -195,5 +230,5 @@ def _merge(kept, gone, columns, weights, product, evidence, memory, model, retir
         shorten(memory, kept, model.max_words - model.max_words // 4)
     rescore(
         kept, model, memory.scale, memory.size, memory.square, memory.first, memory.last, memory.base, memory.ceiling,
-        memory.slope,
+        memory.slope, memory.beside_square, memory.beside_slope,
     )  # fmt: skip

@@ -14,8 +14,8 @@ The concentration of a document is kappa = D grain / (1 - grain^2), its weight i
 coarsest grain, or at the given one.
 
 ``memory`` is what the mixture remembers, changed in place, and ``scale``, ``size``, ``square``, ``first``, ``last``,
-``base``, ``ceiling`` and ``slope`` are its arrays; ``model`` are its settings as numbers; ``slot`` is the place of a
-story, ``grain`` a number in (0, 1), ``values`` are those of a row.
+``base``, ``ceiling``, ``slope``, ``beside_square`` and ``beside_slope`` are its arrays; ``model`` are its settings as
+numbers; ``slot`` is the place of a story, ``grain`` a number in (0, 1), ``values`` are those of a row.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ def set_grain(memory, model, grain):  # type: ignore[no-untyped-def]
     memory.scale[KAPPA_SQUARED] = kappa * kappa
     memory.scale[PRIOR_SQUARED] = prior * prior
     memory.scale[OPENING] = model.log_alpha - ell(model.dimension, prior)
+    if model.beside_kappa > 0.0:
+        memory.scale[OPENING] -= ell(model.beside, math.sqrt(model.beside_prior))
 
 
 @njit(cache=True, nogil=True)
@@ -61,8 +63,10 @@ def weight_of(grain):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def rescore(slot, model, scale, size, square, first, last, base, ceiling, slope):  # type: ignore[no-untyped-def]
-    """Set what the score of a story is made of from its count, its times and its square."""
+def rescore(  # type: ignore[no-untyped-def]
+    slot, model, scale, size, square, first, last, base, ceiling, slope, beside_square, beside_slope
+):
+    """Set what the score of a story is made of from its count, its times and its squares."""
     concentration = math.sqrt(scale[KAPPA_SQUARED] * max(square[slot], 0.0) + scale[PRIOR_SQUARED])
     own, cosine, _, _ = terms(model.dimension, concentration)
     steep = 0.5 * scale[KAPPA_SQUARED] * cosine / concentration
@@ -70,3 +74,8 @@ def rescore(slot, model, scale, size, square, first, last, base, ceiling, slope)
     base[slot] = 2.0 * math.log(size[slot]) - math.log(tempo) - own
     ceiling[slot] = base[slot] + own
     slope[slot] = 2.0 * steep
+    if model.beside_kappa > 0.0:
+        concentration = math.sqrt(model.beside_kappa * max(beside_square[slot], 0.0) + model.beside_prior)
+        own, cosine, _, _ = terms(model.beside, concentration)
+        beside_slope[slot] = model.beside_kappa * cosine / concentration
+        base[slot] -= own

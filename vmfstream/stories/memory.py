@@ -25,7 +25,8 @@ class Memory(NamedTuple):
 
         log P(c) + log p(x | c) = base + g(q + 2 w r'x + w^2) - (n + 1) log(1 + (t - last) / (b_0 + last - first)),
 
-    but for what all stories share.
+    but for what all stories share. Vectors beside the words have sums, squares, products and slopes of their own; the
+    base is less their g, the ceiling has both, and the score has a second g(q + 2 r'x + 1).
     """
 
     ids: NDArray[np.int64]
@@ -62,6 +63,12 @@ class Memory(NamedTuple):
     """Memory of the words."""
     dense: NDArray[np.float32]
     """(S, D) sums of rows; (1, 0) in a sparse mixture."""
+    beside: NDArray[np.float32]
+    """(S, E) sums of the vectors that documents have beside their words; (1, 0) without."""
+    beside_square: NDArray[np.float64]
+    beside_dot: NDArray[np.float64]
+    beside_slope: NDArray[np.float64]
+    """(S,) what ``square``, ``dot`` and ``slope`` are, of these vectors."""
     counters: NDArray[np.int64]
     clock: NDArray[np.float64]
     """(2,) newest time, relative to the origin; the origin."""
@@ -69,10 +76,11 @@ class Memory(NamedTuple):
     """(5,) concentrations of the formulas and the grains so far, see `vmfstream.stories.grain`."""
 
 
-def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
+def empty_memory(slots: int, columns: int, dense: bool, vectors: int = 0) -> Memory:
     """Return the memory of a mixture without stories: room for ``slots`` of them and for ``columns`` columns.
 
-    ``dense`` keeps sums of rows as arrays instead of lists.
+    ``dense`` keeps sums of rows as arrays instead of lists; ``vectors`` is the length of those that documents have
+    beside their words, 0 for none.
     """
     counters = np.zeros(N_COUNTERS, np.int64)
     counters[[OLDEST, NEWEST, EXAMINE]] = -1
@@ -97,6 +105,10 @@ def empty_memory(slots: int, columns: int, dense: bool) -> Memory:
         pool=empty_pool(0 if dense else 1024),
         places=empty_pool(0 if dense else 1024, np.int32),
         dense=np.zeros((slots, columns), np.float32) if dense else np.zeros((1, 0), np.float32),
+        beside=np.zeros((slots, vectors), np.float32) if vectors else np.zeros((1, 0), np.float32),
+        beside_square=np.zeros(slots),
+        beside_dot=np.zeros(slots),
+        beside_slope=np.zeros(slots),
         counters=counters,
         clock=np.zeros(2),
         scale=np.zeros(5),
@@ -107,13 +119,15 @@ def more_slots(memory: Memory, slots: int) -> Memory:
     """Return the memory with free slots after those there are, ``slots`` altogether."""
     old = len(memory.ids)
     dense = memory.dense.shape[1] > 0
-    wider = empty_memory(slots, memory.dense.shape[1], dense)
+    wider = empty_memory(slots, memory.dense.shape[1], dense, memory.beside.shape[1])
     same = ("ids", "size", "square", "first", "last", "base", "ceiling", "slope", "older", "newer", "visited")
-    for name in same:
+    for name in (*same, "beside_square", "beside_slope"):
         getattr(wider, name)[:old] = getattr(memory, name)
     free = np.concatenate([np.arange(slots - 1, old - 1, -1), memory.free])
     if dense:
         wider.dense[:old] = memory.dense
+    if memory.beside.shape[1]:
+        wider.beside[:old] = memory.beside
     return wider._replace(
         free=free,
         words=more_lists(memory.words, slots),

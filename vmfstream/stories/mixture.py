@@ -32,6 +32,7 @@ from vmfstream.stories.settings import AUTO, StorySettings, constants
 from vmfstream.stories.sums import strongest_words, sums_by_story
 
 _RETIRED_PLACES = 64
+_NO_VECTORS = np.zeros((0, 0), np.float32)
 
 
 class Living(NamedTuple):
@@ -95,6 +96,9 @@ class SequentialMixture:
     that nobody joined for 8 half-lives is retired; two that began together and prove to be the same are merged, see
     `vmfstream.stories.ends`. A document of a sparse matrix joins only stories with r_c'x other than 0.
 
+    With ``vectors`` a document has a second log p(x | c) of the same form, of its vector, with a grain, a dimension and
+    w = 1 of its own (`vmfstream.stories.settings`): given their story, words and vector are independent.
+
     Parameters
     ----------
     settings : StorySettings
@@ -102,6 +106,8 @@ class SequentialMixture:
         Columns of the rows.
     dense : bool
         Whether rows are dense.
+    vectors : int
+        Length of the vectors that documents have beside their rows, such as embeddings of their sentences; 0 for none.
 
     Notes
     -----
@@ -120,13 +126,13 @@ class SequentialMixture:
     [0, 0, 1, 0, 1]
     """
 
-    def __init__(self, settings: StorySettings, columns: int, *, dense: bool = False) -> None:
+    def __init__(self, settings: StorySettings, columns: int, *, dense: bool = False, vectors: int = 0) -> None:
         self.settings = settings
-        self._constants = constants(settings)
+        self._constants = constants(settings, vectors=vectors > 0)
         self._columns = columns
         self._dense = dense
         self._timed: bool | None = None
-        self._memory = empty_memory(64, columns, dense)
+        self._memory = empty_memory(64, columns, dense, vectors)
         set_grain(self._memory, self._constants, COARSEST if settings.grain == AUTO else settings.grain)
 
     @property
@@ -138,6 +144,11 @@ class SequentialMixture:
     def dense(self) -> bool:
         """Whether rows are dense."""
         return self._dense
+
+    @property
+    def vectors(self) -> int:
+        """Length of the vectors beside the rows, 0 for none."""
+        return int(self._memory.beside.shape[1])
 
     @property
     def n_documents(self) -> int:
@@ -184,7 +195,7 @@ class SequentialMixture:
         """Tell which columns a living story holds, (D,); for sparse rows."""
         return np.asarray(self._memory.postings.length[: self._columns] > 0)
 
-    def learn(self, rows: Rows, times: ArrayLike | None = None) -> Learnt:
+    def learn(self, rows: Rows, times: ArrayLike | None = None, vectors: NDArray[np.float32] | None = None) -> Learnt:
         """Give rows their stories, one after the other, and learn them.
 
         Parameters
@@ -193,18 +204,21 @@ class SequentialMixture:
             A row of zeros gets the label -1 and changes nothing.
         times : (N,) array_like, optional
             Times of the rows in the unit of ``half_life``; a time before the newest one so far counts as that.
+        vectors : (N, E) float32, unit rows or rows of zeros, which say nothing; with ``vectors`` only
 
         Raises
         ------
         ValueError
-            If the rows have another number of columns, times are not finite, not one per row, or given for some
+            If rows or vectors have another number of columns, times are not finite, not one per row, or given for some
             batches and not for others. Nothing is learnt then.
         """
-        given = self.checked_times(rows, times)
+        self._check_columns(rows)
+        given = self._times(times, rows.shape[0])
+        beside = self._beside(vectors, rows.shape[0])
         if self._timed is None and rows.shape[0]:
             self._timed = given is not None
             self._memory.clock[1] = 0.0 if given is None else given[0]
-        documents = self._documents(rows, given)
+        documents = self._documents(rows, given, beside)
         labels = np.empty(rows.shape[0], np.int64)
         cosines = np.zeros(rows.shape[0], np.float32)
         retired = _retired_places(_RETIRED_PLACES)
@@ -224,12 +238,24 @@ class SequentialMixture:
         handed.append(self._retired(retired))
         return Learnt(labels, Retired(*(np.concatenate(parts) for parts in zip(*handed, strict=True))), cosines)
 
-    def checked_times(self, rows: Rows, times: ArrayLike | None) -> NDArray[np.float64] | None:
-        """Return the times of rows, None where time is counted in documents; raises what `learn` raises."""
+    def checked_times(
+        self, rows: Rows, times: ArrayLike | None, vectors: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float64] | None:
+        """Return the times of rows, None where time is counted in documents.
+
+        ``rows``, ``times`` and ``vectors`` are what `learn` takes, errors those that it raises.
+        """
         self._check_columns(rows)
+        self._beside(vectors, rows.shape[0])
         return self._times(times, rows.shape[0])
 
-    def relabel(self, rows: Rows, times: NDArray[np.floating[Any]], owners: NDArray[np.int64]) -> NDArray[np.int64]:
+    def relabel(
+        self,
+        rows: Rows,
+        times: NDArray[np.floating[Any]],
+        owners: NDArray[np.int64],
+        vectors: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.int64]:
         """Return the most probable story of rows that were learnt, (N,), as stories are now.
 
         A row that would be alone, or one of zeros, gets -1.
@@ -239,23 +265,27 @@ class SequentialMixture:
         rows : (N, D), unit rows or rows of zeros
         times : (N,), when they came; where time is counted in documents, how many were learnt before each.
         owners : (N,), ids of the stories that they are in, in which they are not counted here.
+        vectors : as in `learn`.
         """
         labels = np.empty(rows.shape[0], np.int64)
-        documents = self._documents(rows, times.astype(np.float64))
+        documents = self._documents(rows, times.astype(np.float64), self._beside(vectors, rows.shape[0]))
         label_rows(self._memory, self._constants, documents, owners, labels)
         return np.where(labels == self.next_id, -1, labels)
 
-    def predict(self, rows: Rows, times: ArrayLike | None = None) -> NDArray[np.int64]:
+    def predict(
+        self, rows: Rows, times: ArrayLike | None = None, vectors: NDArray[np.float32] | None = None
+    ) -> NDArray[np.int64]:
         """Return the label that each row would get if it were learnt next; `next_id` for one that opens a story.
 
         Parameters and errors as in `learn`; without times it is now.
         """
         self._check_columns(rows)
+        beside = self._beside(vectors, rows.shape[0])
         given = self._times(times, rows.shape[0], learning=False)
         if given is None and self._timed:
             given = np.full(rows.shape[0], self._memory.clock.sum())
         labels = np.empty(rows.shape[0], np.int64)
-        label_rows(self._memory, self._constants, self._documents(rows, given), np.zeros(0, np.int64), labels)
+        label_rows(self._memory, self._constants, self._documents(rows, given, beside), np.zeros(0, np.int64), labels)
         return labels
 
     def living(self) -> Living:
@@ -289,6 +319,8 @@ class SequentialMixture:
         if isinstance(sums, csr_array):
             stored |= {"indptr": sums.indptr.astype(np.int64), "indices": sums.indices.astype(np.int32)}
         timed = -1 if self._timed is None else int(self._timed)
+        if self.vectors:
+            stored |= {"beside": memory.beside[order], "beside_square": memory.beside_square[order]}
         return stored | {
             "values": sums.data if isinstance(sums, csr_array) else sums,
             "clock": memory.clock.copy(),
@@ -311,12 +343,15 @@ class SequentialMixture:
         columns, timed = arrays["form"].tolist()
         if len(arrays.get("indices", ())) and not arrays["indices"].max() < columns:
             raise ValueError(f"expected words below {columns}, got {arrays['indices'].max()}")
-        mixture = cls(settings, columns, dense="indptr" not in arrays)
+        beside = arrays.get("beside", np.zeros((0, 0), np.float32))
+        mixture = cls(settings, columns, dense="indptr" not in arrays, vectors=beside.shape[1])
         mixture._timed = None if timed < 0 else bool(timed)
         stories = len(arrays["ids"])
         memory = more_slots(mixture._memory, max(64, stories))
         for name in ("ids", "size", "square", "first", "last"):
             getattr(memory, name)[:stories] = arrays[name]
+        if mixture.vectors:
+            memory.beside[:stories], memory.beside_square[:stories] = beside, arrays["beside_square"]
         memory.clock[:] = arrays["clock"]
         memory.counters[[NEXT_ID, DOCUMENTS]] = arrays["counters"]
         memory.counters[LIVING] = stories
@@ -330,9 +365,9 @@ class SequentialMixture:
         mixture._memory = memory._replace(free=free)
         values = np.ascontiguousarray(arrays["values"], np.float32).reshape(-1) * np.float32(weight)
         if mixture._dense:
-            sums = Documents(np.arange(stories + 1) * columns, np.zeros(0, np.int32), values, np.zeros(0))
+            sums = Documents(np.arange(stories + 1) * columns, np.zeros(0, np.int32), values, np.zeros(0), _NO_VECTORS)
         else:
-            sums = Documents(arrays["indptr"], arrays["indices"], values, np.zeros(0))
+            sums = Documents(arrays["indptr"], arrays["indices"], values, np.zeros(0), _NO_VECTORS)
         done = 0
         while done < stories:
             done, reason, need = place_stories(mixture._memory, mixture._constants, done, sums)
@@ -387,7 +422,17 @@ class SequentialMixture:
         if rows.shape[1] != self._columns:
             raise ValueError(f"rows: expected {self._columns} columns, got {rows.shape[1]}")
 
-    def _documents(self, rows: Rows, times: NDArray[np.float64] | None) -> Documents:
+    def _beside(self, vectors: NDArray[np.float32] | None, n: int) -> NDArray[np.float32]:
+        if not self.vectors:
+            if vectors is not None:
+                raise ValueError("vectors: expected none, for this mixture was made without")
+            return _NO_VECTORS
+        if vectors is None or vectors.shape != (n, self.vectors):
+            got = "none" if vectors is None else f"the shape {vectors.shape}"
+            raise ValueError(f"vectors: expected the shape {(n, self.vectors)}, got {got}")
+        return np.require(vectors, np.float32, ["C", "W"])
+
+    def _documents(self, rows: Rows, times: NDArray[np.float64] | None, beside: NDArray[np.float32]) -> Documents:
         columns = self._columns
         since = np.zeros(0) if times is None else times - self._memory.clock[1]
         if self._dense:
@@ -397,7 +442,7 @@ class SequentialMixture:
             if not lengths.all():
                 values = values[lengths > 0]
             return Documents(
-                np.concatenate(([0], np.cumsum(lengths))), np.zeros(0, np.int32), values.reshape(-1), since
+                np.concatenate(([0], np.cumsum(lengths))), np.zeros(0, np.int32), values.reshape(-1), since, beside
             )
         plain = isinstance(rows, csr_array) and rows.dtype == np.float32
         sparse: Any = rows if plain else csr_array(rows, dtype=np.float32)
@@ -405,7 +450,7 @@ class SequentialMixture:
             sparse = sparse.copy()
             sparse.eliminate_zeros()
         values = np.require(sparse.data, requirements="W")  # read-only arrays would be compiled for anew
-        return Documents(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values, since)
+        return Documents(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), values, since, beside)
 
     def _retired(self, retired: RetiredArrays) -> Retired:
         number, origin = int(retired.number[0]), self._memory.clock[1]

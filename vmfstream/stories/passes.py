@@ -31,7 +31,7 @@ from vmfstream.stories.memory import (
     NEXT_ID,
     OLDEST,
 )
-from vmfstream.stories.sums import add, link, need_of, shorten, unlink, visit, visit_all
+from vmfstream.stories.sums import add, link, need_of, product_of, shorten, unlink, visit, visit_all
 from vmfstream.stories.tables import make_room
 from vmfstream.stories.tables import wanted as wanted_of_table
 
@@ -46,6 +46,8 @@ class Documents(NamedTuple):
     values: NDArray[np.float32]
     times: NDArray[np.float64]
     """(N,) relative to the origin; (0,) where time is the number of documents."""
+    beside: NDArray[np.float32]
+    """(N, E) vectors beside the rows, of unit length or zeros; (0, 0) without."""
 
 
 @njit(cache=True, nogil=True)
@@ -67,18 +69,32 @@ def _best(  # type: ignore[no-untyped-def]
     dot,
     candidates,
     bounds,
+    vector,
+    beside,
+    beside_square,
+    beside_dot,
+    beside_slope,
 ):
     """Return the slot of the most probable story, -1 for a new one; of equals the one with the smallest id.
 
-    Stories that are silent for too long, but not retired yet, do not count.
+    Stories that are silent for too long, but not retired yet, do not count. ``vector`` is that beside the row, of no
+    length without one; its products are filled in.
     """
     kappa_squared, prior_squared, own = scale[KAPPA_SQUARED], scale[PRIOR_SQUARED], weight * weight
     best = scale[OPENING] + ell(model.dimension, math.sqrt(kappa_squared * own + prior_squared))
+    two = beside.shape[1] > 0
+    own_beside = 0.0
+    if two:
+        own_beside = product_of(vector, vector)
+        best += ell(model.beside, math.sqrt(model.beside_kappa * own_beside + model.beside_prior))
     winner = np.int64(-1)
     highest, most = -1, -np.inf
     for c in range(number):
         slot = candidates[c]
         bounds[c] = ceiling[slot] + slope[slot] * (dot[slot] + 0.5 * own)
+        if two:
+            beside_dot[slot] = product_of(beside[slot], vector)
+            bounds[c] += beside_slope[slot] * (beside_dot[slot] + 0.5 * own_beside)
         if bounds[c] > most:
             highest, most = c, bounds[c]
     if highest > 0:  # the candidate with the highest bound first: then few others are evaluated
@@ -97,6 +113,9 @@ def _best(  # type: ignore[no-untyped-def]
             continue
         joined = max(square[slot] + 2.0 * dot[slot] + own, 0.0)
         score = base[slot] - silent + ell(model.dimension, math.sqrt(kappa_squared * joined + prior_squared))
+        if two:
+            joined = max(beside_square[slot] + 2.0 * beside_dot[slot] + own_beside, 0.0)
+            score += ell(model.beside, math.sqrt(model.beside_kappa * joined + model.beside_prior))
         if score > best or (score == best and winner >= 0 and ids[slot] < ids[winner]):
             best, winner = score, np.int64(slot)
             threshold = best - _MARGIN * (1.0 + abs(best))
@@ -124,6 +143,13 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
     slots, weights, pool_free, pool_used = pool.key, pool.value, pool.free, pool.used
     rows, all_columns, all_values, times = documents.bounds, documents.columns, documents.values, documents.times
     number, ended, sums, no_columns = retired.number, retired.ids.size, memory.dense, documents.columns[:0]
+    beside, beside_square, beside_dot = memory.beside, memory.beside_square, memory.beside_dot
+    beside_slope, vectors, two, no_vector = (
+        memory.beside_slope,
+        documents.beside,
+        memory.beside.shape[1] > 0,
+        all_values[:0],
+    )
     for i in range(begin, labels.size + 1):
         if counters[EXAMINE] >= 0:
             reason, need = merge_twin(memory, model, retired)
@@ -153,7 +179,7 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
             found = visit(columns, values, start, length, slots, weights, dot, visited, candidates, counters[MARK])
         slot = _best(
             found, now, weight, dense, model, scale, ids, size, square, first, last, base, ceiling, slope, dot,
-            candidates, bounds,
+            candidates, bounds, vectors[i] if two else no_vector, beside, beside_square, beside_dot, beside_slope,
         )  # fmt: skip
         opened = slot < 0
         if opened:
@@ -176,6 +202,8 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
             size[slot] = 0
             square[slot] = 0.0
             dot[slot] = 0.0
+            beside_square[slot] = 0.0
+            beside_dot[slot] = 0.0
             first[slot] = now
             counters[NEXT_ID] += 1
             counters[LIVING] += 1
@@ -193,10 +221,15 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
             )  # fmt: skip
         size[slot] += 1
         square[slot] += 2.0 * dot[slot] + weight * weight
+        if two:
+            beside[slot] += vectors[i]
+            beside_square[slot] += 2.0 * beside_dot[slot] + product_of(vectors[i], vectors[i])
         last[slot] = now
         if table_length[slot] > model.max_words:
             shorten(memory, slot, model.max_words - model.max_words // 4)
-        rescore(slot, model, scale, size, square, first, last, base, ceiling, slope)
+        rescore(
+            slot, model, scale, size, square, first, last, base, ceiling, slope, beside_square, beside_slope
+        )  # fmt: skip
         labels[i] = ids[slot]
         counters[DOCUMENTS] += 1
         clock[0] = now
@@ -209,9 +242,12 @@ def learn_rows(memory, model, documents, begin, labels, cosines, retired):  # ty
 
 
 @njit(cache=True, nogil=True)
-def _leave_out(slot, weight, model, memory):  # type: ignore[no-untyped-def]
-    """Take the document whose products are known out of its story, for a while."""
+def _leave_out(slot, weight, model, memory, vector):  # type: ignore[no-untyped-def]
+    """Take the document whose products with rows are known, and its ``vector``, out of its story, for a while."""
     own, dot = weight * weight, memory.dot
+    if vector.size:
+        memory.beside_square[slot] += product_of(vector, vector) - 2.0 * product_of(memory.beside[slot], vector)
+        memory.beside[slot] -= vector
     memory.size[slot] -= 1
     memory.square[slot] += own - 2.0 * dot[slot]
     dot[slot] -= own
@@ -220,7 +256,7 @@ def _leave_out(slot, weight, model, memory):  # type: ignore[no-untyped-def]
         return
     rescore(
         slot, model, memory.scale, memory.size, memory.square, memory.first, memory.last, memory.base, memory.ceiling,
-        memory.slope,
+        memory.slope, memory.beside_square, memory.beside_slope,
     )  # fmt: skip
 
 
@@ -234,6 +270,7 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
     """
     dense = memory.dense.shape[1] > 0
     counters, clock, rows = memory.counters, memory.clock, documents.bounds
+    two = memory.beside.shape[1] > 0
     for i in range(labels.size):
         if rows[i] == rows[i + 1]:
             labels[i] = -1
@@ -246,6 +283,7 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
         if model.automatic:
             weight = weight_of(grain_of(values))
             values = values * np.float32(weight)
+        vector = documents.beside[i] if two else documents.values[:0]
         counters[MARK] += 1
         if dense:
             found = visit_all(values, memory.dense, counters[OLDEST], memory.newer, memory.dot, memory.candidates)
@@ -259,18 +297,23 @@ def label_rows(memory, model, documents, owners, labels):  # type: ignore[no-unt
             if memory.ids[memory.candidates[c]] == owners[i]:
                 owner = memory.candidates[c]
         if owner >= 0:
-            square = memory.square[owner]
-            _leave_out(owner, weight, model, memory)
+            square, beside_square = memory.square[owner], memory.beside_square[owner]
+            sums = memory.beside[owner].copy() if two else vector
+            _leave_out(owner, weight, model, memory, vector)
         slot = _best(
             found, now, weight, dense, model, memory.scale, memory.ids, memory.size, memory.square, memory.first,
             memory.last, memory.base, memory.ceiling, memory.slope, memory.dot, memory.candidates, memory.bounds,
+            vector, memory.beside, memory.beside_square, memory.beside_dot, memory.beside_slope,
         )  # fmt: skip
         if owner >= 0:
             memory.size[owner] += 1
             memory.square[owner] = square
+            memory.beside_square[owner] = beside_square
+            if two:
+                memory.beside[owner] = sums
             rescore(
                 owner, model, memory.scale, memory.size, memory.square, memory.first, memory.last, memory.base,
-                memory.ceiling, memory.slope,
+                memory.ceiling, memory.slope, memory.beside_square, memory.beside_slope,
             )  # fmt: skip
         labels[i] = memory.ids[slot] if slot >= 0 else counters[NEXT_ID]
 
@@ -307,6 +350,6 @@ def place_stories(memory, model, begin, sums):  # type: ignore[no-untyped-def]
         link(slot, memory.older, memory.newer, memory.counters)
         rescore(
             slot, model, memory.scale, memory.size, memory.square, memory.first, memory.last, memory.base,
-            memory.ceiling, memory.slope,
+            memory.ceiling, memory.slope, memory.beside_square, memory.beside_slope,
         )  # fmt: skip
     return sums.bounds.size - 1, DONE, np.int64(0)

@@ -17,6 +17,12 @@ labels, for log-likelihoods grow with the dimension, the prior and the tempo of 
 much words count beside time. See `StorySettings` for how it was chosen.
 """
 
+WORDS_BESIDE, VECTORS_BESIDE, VECTORS_GRAIN = 1_500.0, 150.0, 0.5
+"""Of documents with words and a vector beside them: the dimensions that the formulas use of both, and the grain of
+vectors. Log-likelihoods grow with the dimension, so these say how much each counts, whatever the length of vectors.
+They were chosen from a grid of 27, see `docs/embeddings.md`.
+"""
+
 AUTO: Literal["auto"] = "auto"
 """Grain that follows the length of each document, see `vmfstream.stories.grain`."""
 
@@ -69,7 +75,9 @@ class StorySettings:
 
     @classmethod
     def from_numbers(cls, numbers: NDArray[np.float64]) -> StorySettings:
-        """Rebuild what `numbers` made; before there were days, it made one less."""
+        """Rebuild what `numbers` made; before there were days, it made one less. ValueError if it cannot have."""
+        if not (numbers[1:7] > 0.0).all():
+            raise ValueError(f"expected settings of stories above 0, got {numbers.tolist()}")
         grain, half_life, alpha, retire_after, prior, stories, words, *days = numbers.tolist()
         given = AUTO if math.isnan(grain) else grain
         return cls(given, half_life, alpha, retire_after, prior, int(stories), int(words), any(days))
@@ -90,12 +98,18 @@ class Constants(NamedTuple):
     """Time after which a story is retired."""
     max_stories: int
     max_words: int
+    beside: float
+    """Dimension of the vectors that documents have beside their words."""
+    beside_kappa: float
+    beside_prior: float
+    """Squares of the concentration of these vectors and of the prior of their mean directions."""
 
 
-def constants(settings: StorySettings) -> Constants:
-    """Return the constants of the formulas."""
+def constants(settings: StorySettings, *, vectors: bool = False) -> Constants:
+    """Return the constants of the formulas; ``vectors`` tells that documents have some beside their words."""
+    kappa = VECTORS_BESIDE * VECTORS_GRAIN / (1.0 - VECTORS_GRAIN**2)
     return Constants(
-        DIMENSION,
+        WORDS_BESIDE if vectors else DIMENSION,
         settings.prior,
         settings.half_life / (math.sqrt(2.0) - 1.0),
         math.log(settings.alpha),
@@ -104,4 +118,7 @@ def constants(settings: StorySettings) -> Constants:
         settings.retire_after * settings.half_life,
         settings.max_stories,
         settings.max_words,
+        VECTORS_BESIDE,
+        kappa**2 if vectors else 0.0,
+        (settings.prior * kappa) ** 2 if vectors else 0.0,
     )

@@ -56,7 +56,7 @@ def visit_all(x, sums, oldest, newer, dot, candidates):  # type: ignore[no-untyp
     """Compute w r'x for all stories; return how many."""
     number, slot = 0, oldest
     while slot >= 0:
-        dot[slot] = _dot(sums[slot], x)
+        dot[slot] = product_of(sums[slot], x)
         candidates[number] = slot
         number += 1
         slot = newer[slot]
@@ -64,7 +64,8 @@ def visit_all(x, sums, oldest, newer, dot, candidates):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(a, b):  # type: ignore[no-untyped-def]
+def product_of(a, b):  # type: ignore[no-untyped-def]
+    """Return the product of two dense rows of float32, ``a`` and ``b``."""
     total = np.float32(0.0)
     for j in range(a.size):
         total += a[j] * b[j]

@@ -21,9 +21,11 @@ class _Part(NamedTuple):
     rows: Rows
     labels: NDArray[np.int64]
     times: NDArray[np.floating[Any]]
+    vectors: NDArray[np.float32] | None
 
     def taken(self, some: slice) -> _Part:
-        return _Part(self.rows[some], self.labels[some], self.times[some])
+        vectors = None if self.vectors is None else self.vectors[some]
+        return _Part(self.rows[some], self.labels[some], self.times[some], vectors)
 
 
 class Window:
@@ -45,14 +47,18 @@ class Window:
         self._seen = 0
 
     def learn(
-        self, mixture: SequentialMixture, rows: Rows, times: NDArray[np.float64] | None
+        self,
+        mixture: SequentialMixture,
+        rows: Rows,
+        times: NDArray[np.float64] | None,
+        vectors: NDArray[np.float32] | None = None,
     ) -> tuple[Learnt, NDArray[np.int64]]:
         """Let a mixture learn rows; return what it says, and the second labels of the rows that left meanwhile.
 
         Parameters
         ----------
         mixture : the same in every call.
-        rows, times : as `SequentialMixture.learn` takes them, checked.
+        rows, times, vectors : as `SequentialMixture.learn` takes them, checked.
         """
         learnt: list[Learnt] = []
         left, low = [np.zeros(0, np.int64)], 0
@@ -61,13 +67,14 @@ class Window:
             some = slice(low, low + step)
             given = None if times is None else times[some]
             number, newest = mixture.n_documents, mixture.newest
-            learnt.append(mixture.learn(rows[some], given))
+            beside = None if vectors is None else vectors[some]
+            learnt.append(mixture.learn(rows[some], given, beside))
             known = learnt[-1].labels >= 0
             if given is None:
                 came = number + np.cumsum(known) - 1.0
             else:
                 came = np.maximum(np.maximum.accumulate(np.where(known, given, -np.inf)), newest)
-            self._parts.append(_Part(rows[some], learnt[-1].labels.copy(), came))
+            self._parts.append(_Part(rows[some], learnt[-1].labels.copy(), came, beside))
             self._follow(learnt[-1].retired)
             self._seen += step
             low += step
@@ -113,5 +120,5 @@ class Window:
         if isinstance(rows, csr_array) and rows.shape[1] < mixture.columns:
             rows = rows.copy()
             rows.resize((rows.shape[0], mixture.columns))
-        labels = mixture.relabel(rows, part.times, part.labels)
+        labels = mixture.relabel(rows, part.times, part.labels, part.vectors)
         return np.where(labels < 0, part.labels, labels)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vmfstream.errors import InputError, MissingExtra
-from vmfstream.records import Arrays, Document, texts_of
+from vmfstream.records import Arrays, Document, Documents, texts_of
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import Place, TopWords, VectorEncoder, Vectors, strongest_words
+from vmfstream.text.sentence_models import SentenceModel
 from vmfstream.text.vocabulary import Growth, Vocabulary
 
 FADE = 0.5
@@ -85,6 +85,10 @@ class NamedVectorEncoder(VectorEncoder):
     def word_counts(self, counts: NamedVectors) -> Counts:
         """Return the counts of the words of the texts."""
         return counts.counts
+
+    def vectors_beside(self, counts: NamedVectors) -> NDArray[np.float32]:
+        """Return the vectors as unit rows, (N, dim)."""
+        return np.asarray(self.encode(counts.vectors), np.float32)
 
     def concat(self, parts: Sequence[Any]) -> NamedVectors:
         """Put batches under each other, which may be none."""
@@ -203,31 +207,36 @@ class NamedVectorEncoder(VectorEncoder):
 
 
 class SentenceEncoder(NamedVectorEncoder):
-    """Texts as vectors of a sentence-transformers model, with words for topics.
+    """Texts as vectors of a sentence model, with words for topics.
 
     Parameters
     ----------
-    model : str
-        Name of a model, or a folder that holds one.
+    model : SentenceModel
+        Makes the vectors of documents that come without one.
     vocabulary : Vocabulary
-
-    Raises
-    ------
-    MissingExtra
-        If sentence-transformers is not installed.
-    InputError
-        If there is no such model.
     """
 
-    def __init__(self, model: str, vocabulary: Vocabulary) -> None:
-        self._model = _sentence_model(model)
-        super().__init__(int(self._model.get_sentence_embedding_dimension()), vocabulary)
+    def __init__(self, model: SentenceModel, vocabulary: Vocabulary) -> None:
+        self._model = model
+        super().__init__(model.dimension, vocabulary)
 
     def count(self, documents: Sequence[Document]) -> NamedVectors:
-        """Embed the texts of N documents and count their words."""
-        found = self._model.encode(texts_of(documents), show_progress_bar=False)
-        vectors = np.asarray(found, np.float32).reshape(-1, self.dim)
-        return super().count([replace(d, vector=vector) for d, vector in zip(documents, vectors, strict=True)])
+        """Embed the texts of N documents, those that have no vector yet, and count their words."""
+        columns = documents if isinstance(documents, Documents) else Documents.of(documents)
+        return super().count(embedded(columns, self._model))
+
+
+def embedded(documents: Documents, model: SentenceModel) -> Documents:
+    """Return documents with the vectors of their texts by ``model``; those that they have stay."""
+    known = documents.vector or [None] * len(documents)
+    lacking = [at for at, vector in enumerate(known) if vector is None]
+    if not lacking:
+        return documents
+    found = model.embed([documents.text[at] or "" for at in lacking])
+    vectors = list(known)
+    for at, vector in zip(lacking, found, strict=True):
+        vectors[at] = vector
+    return replace(documents, vector=vectors)
 
 
 def class_tf_idf(counts: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -259,14 +268,3 @@ def _moved(by_topic: csr_array, columns: NDArray[np.int32]) -> csr_array:
     shape = (by_topic.shape[1], len(columns))
     chosen = csr_array((np.ones(len(known), np.float32), (columns[known], known)), shape=shape)
     return csr_array(by_topic @ chosen)
-
-
-def _sentence_model(name: str) -> Any:
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise MissingExtra("embedding texts needs sentence-transformers: pip install 'vmfstream[embeddings]'") from None
-    try:
-        return SentenceTransformer(name)
-    except (OSError, ValueError) as error:
-        raise InputError(f"there is no sentence model {name!r}: {str(error).splitlines()[0]}") from error

@@ -84,7 +84,7 @@ class OwnTokeniser(Tokeniser):
         return WordRuns(table.add(word for words in cut for word in words), document, joined)
 
 
-def name_of(cut: Cut) -> str:
+def name_of(cut: Callable[..., object]) -> str:
     """Return the address of a function, ``module:name``, under which `tokeniser_at` may find it."""
     name = getattr(cut, "__qualname__", type(cut).__qualname__)
     return f"{getattr(cut, '__module__', None) or 'builtins'}:{name}"

@@ -112,6 +112,10 @@ class WordCounting(Protocol):
         """Return the counts of words in what ``count`` returned."""
         ...
 
+    def vectors_beside(self, counts: Counted) -> NDArray[np.float32] | None:
+        """Return the vectors of what ``count`` returned, unit rows (N, E) or rows of zeros; None if there are none."""
+        ...
+
 
 class WorkerEncoder(DocumentEncoder, CountStorage, Protocol):
     """Counts documents of the open slice in a worker, as a copy of the run's encoder."""

@@ -97,6 +97,9 @@ class TextEncoder:
         """Return the counts as they are."""
         return counts
 
+    def vectors_beside(self, counts: Counts) -> None:
+        """Return that there are none."""
+
     def concat(self, parts: Sequence[Counts]) -> Counts:
         """Put batches under each other, which may be none."""
         return Counts.concat(parts)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vmfstream.arrays import Rows
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.errors import InputError
-from vmfstream.records import Arrays, Document
+from vmfstream.records import Arrays, Document, Documents
 from vmfstream.text.protocol import Counted, Place, TopWords
 from vmfstream.text.sketch import Projection, projection, sketch
 from vmfstream.text.top_words import check_matrix, filled, strongest
@@ -85,12 +85,14 @@ class VectorEncoder:
             document, what was expected and what was found.
         """
         values = np.empty((len(documents), self._dim), dtype=np.float32)
-        for row, document in enumerate(documents):
-            found = None if document.vector is None else np.shape(document.vector)
-            if document.vector is None or found != (self._dim,):
+        vectors = documents.vector if isinstance(documents, Documents) else [one.vector for one in documents]
+        for row, vector in enumerate(vectors or [None] * len(documents)):
+            found = None if vector is None else np.shape(vector)
+            if vector is None or found != (self._dim,):
+                document = documents[row]
                 raise InputError(f"document {document.id!r}: expected a vector of {self._dim} numbers, found {found}")
             with np.errstate(over="ignore"):
-                values[row] = document.vector
+                values[row] = vector
         rows, columns = np.nonzero(~np.isfinite(values))
         if rows.size:
             row, column = int(rows[0]), int(columns[0])

@@ -31,6 +31,7 @@ from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
 from vmfstream.text.filters import is_language
 from vmfstream.text.own_tokeniser import Cut, name_of, tokeniser_at
+from vmfstream.text.sentence_models import Embed
 from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
 from vmfstream.topic_tracker.rows import (
     closed_slices,
@@ -106,6 +107,11 @@ class TopicTracker:
     tokeniser : callable, optional
         Cuts a text into words, which are counted as it returns them; by default words are found as described in
         `vmfstream.text.tokeniser`. A tracker that is loaded or unpickled must find it in its module.
+    embed : str or callable, optional
+        Follow topics in vectors of the texts by a model: ``"wordllama"`` (extra ``embeddings``), ``"onnx:FILE"``,
+        ``"sentence-transformers:NAME"``, or a function that takes a list of texts and returns as many vectors, of a
+        text always the same. Topics are named by the words of their texts. A tracker that is loaded or unpickled must
+        find the function in its module.
     namer : callable, optional
         Gives topics their names, for instance by a language model: called with a dict of ``topic``, ``slice``,
         ``name`` (the automatic one), ``words``, ``phrases`` and ``documents`` (titles), it returns a name. It is called
@@ -152,6 +158,7 @@ class TopicTracker:
         documents: bool = False,
         topics_from: Any = None,
         tokeniser: Cut | None = None,
+        embed: str | Embed | None = None,
         namer: NamingFunction | None = None,
         capacity: int | None = None,
     ) -> None:
@@ -171,15 +178,18 @@ class TopicTracker:
             "documents": documents,
             "topics_from": topics_from,
             "tokeniser": tokeniser,
+            "embed": embed,
             "namer": namer,
         }
         for name, function in (("tokeniser", tokeniser), ("namer", namer)):
             if function is not None and not callable(function):
                 raise InputError(f"{name}: expected a function, got {type(function).__name__}")
+        if not (embed is None or callable(embed) or (isinstance(embed, str) and embed)):
+            raise InputError(f"embed: expected the name of a model or a function, got {embed!r}")
         self._namer = None if namer is None else BackgroundNamer(namer)
         _check({name: value for name, value in self._given.items() if name != "topics_from"})
         language, words = _stop_words(stop_words)
-        self._cut = tokeniser
+        self._cut, self._embed = tokeniser, None if isinstance(embed, str) else embed
         self._run = RunSettings(
             title="texts",
             topics=topics,
@@ -188,6 +198,7 @@ class TopicTracker:
             language=language,
             stop_words=" ".join(words),
             tokeniser="" if tokeniser is None else name_of(tokeniser),
+            embed="" if embed is None else embed if isinstance(embed, str) else name_of(embed),
             vocabulary=vocabulary_size,
             living_topics=living_topics,
             refit_budget=refit_budget,
@@ -210,9 +221,10 @@ class TopicTracker:
         self._source.closed = checkpoint is not None and checkpoint.finished
         cut = self._run.engine()
         self._model = TrackerModel(self._track)
-        self._encoder, self._reader = self._run.encoder(self._cut), self._run.encoder(self._cut)
+        self._encoder, self._reader = (self._run.encoder(self._cut, self._embed) for _ in range(2))
         self._story_labels, self._order, self._first_offset = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
-        batches = LocalBatches(self._source, self._source, cut, in_stories=self._keep_labels)
+        codec = self._run.embedding(self._source, self._embed) or self._source
+        batches = LocalBatches(self._source, codec, cut, in_stories=self._keep_labels)
         made = self._source, self._encoder, self._model, store, cut, batches
         self._engine = Engine(*made, seeding=self._run.seeding(self._cut), namer=self._namer)
 
@@ -804,6 +816,7 @@ class TopicTracker:
             seed=run.seed,
             stop_words=_given_stop_words(run),
             tokeniser=tokeniser_at(run.tokeniser) if run.tokeniser else None,
+            embed=run.embed or None,
             vocabulary_size=run.vocabulary,
             living_topics=run.living_topics,
             refit_budget=run.refit_budget,
@@ -850,7 +863,8 @@ class TopicTracker:
         n = len(texts)
         counts = self._reader.count(Documents([PART] * n, np.arange(n), [""] * n, np.zeros(n, np.int64), texts))
         x = self._reader.encode(counts)
-        return state, x, directed(x), np.diff(counts.indptr) > 0
+        there = directed(x) if self._run.embed else np.diff(counts.indptr) > 0
+        return state, x, directed(x), there
 
 
 def _stop_words(wanted: str | Sequence[str] | None) -> tuple[str, list[str]]:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.system.cli.given import COMMAND, SUBJECTS, Run, count, lines, write
 from tests.waiting import wait_for
+from vmfstream.runfile.writer import RunFile
 
 
 def test_a_run_writes_a_run_file_that_show_reads(run: Run, good: Path, tmp_path: Path) -> None:
@@ -150,3 +151,16 @@ def test_vectors_with_texts_have_topics_with_words(run: Run, tmp_path: Path) -> 
     words = [set(json.loads(line)["words"][:5]) for line in out.splitlines()]
     assert len(words) == 3
     assert all(any(found <= set(subject.split()) for subject in SUBJECTS) for found in words)
+
+
+@pytest.mark.parametrize("given", [("--embed",), ("--embed", "wordllama")])
+def test_topics_of_vectors_are_named_by_words(run: Run, good: Path, tmp_path: Path, given: tuple[str, ...]) -> None:
+    run_file = tmp_path / "run.duckdb"
+    code, out, _ = run("run", good, *COMMAND, "--out", run_file, *given)
+    assert code == 0
+    assert "120 documents, 0 rejected" in out
+    _, out, _ = run("show", run_file, "--json")
+    found = {frozenset(json.loads(line)["words"][:3]) for line in out.splitlines()}
+    assert len(found) == 3
+    assert all(any(words <= set(s.split()) for s in SUBJECTS) for words in found)
+    assert RunFile(run_file).settings({})["embed"] == "wordllama"

@@ -163,7 +163,7 @@ def test_embedding_needs_its_extra(run: Run, good: Path, tmp_path: Path, monkeyp
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     code, _, err = run("run", good, "--out", tmp_path / "run.duckdb", "--embed", "some-model")
     assert code == 1
-    assert "pip install 'vmfstream[embeddings]'" in err
+    assert "pip install 'vmfstream[sentence-transformers]'" in err
 
 
 # --- input that is not what it should be, and outputs that cannot be written

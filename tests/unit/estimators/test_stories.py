@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.unit.estimators.checks import RIVER_CHECKS, RIVER_METHOD, bags, texts
 from tests.unit.mixtures.planted import directions, vmf_rows
+from tests.unit.stories.streams import bursts, vectors_of
 from vmfstream.estimators.chunked import chunked
 from vmfstream.estimators.stories import StoryMixture
 
@@ -188,3 +189,40 @@ def test_rows_with_and_without_names_do_not_mix() -> None:
 def test_parameters_outside_their_domain(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=name):
         StoryMixture(**{name: value}).fit(np.eye(4))
+
+
+def test_a_second_view_counts_in_any_batches_and_after_the_window() -> None:
+    x, truth = bursts(600, words=5, seed=2)
+    vectors = 1.0 * vectors_of(truth, noise=0.5)
+    vectors[::50] = 0.0
+    whole, parts = StoryMixture(window=100), StoryMixture(window=100)
+    whole.partial_fit(csr_array(x), vectors=vectors)
+    assert (whole.labels_ != StoryMixture().fit(csr_array(x)).labels_).any()
+    labels, smoothed = [], []
+    for low in range(0, len(x), 130):
+        part = slice(low, low + 130)
+        parts = pickle.loads(pickle.dumps(parts)).partial_fit(csr_array(x[part]), vectors=vectors[part])
+        labels.append(parts.labels_)
+        smoothed.append(parts.smoothed_labels_)
+    np.testing.assert_array_equal(np.concatenate(labels), whole.labels_)
+    np.testing.assert_array_equal(np.concatenate(smoothed), whole.smoothed_labels_)
+    twice = StoryMixture().fit(csr_array(x), vectors=3.0 * vectors)
+    np.testing.assert_array_equal(twice.labels_, whole.labels_)
+    assert (twice.predict(csr_array(x[-5:]), vectors=vectors[-5:]) == twice.labels_[-5:]).mean() > 0.5
+
+
+def test_views_that_do_not_fit_are_clear_errors() -> None:
+    x, _ = planted(20)
+    for vectors, says in (
+        (np.ones((20, 1)), r"vectors: expected the shape \(N, E\) with E of at least 2, got \(20, 1\)"),
+        (np.ones((19, 4)), r"vectors: expected the shape \(20, 4\), got the shape \(19, 4\)"),
+        (
+            np.where(np.arange(80).reshape(20, 4) == 9, np.nan, 1.0),
+            r"vectors: expected finite numbers, got .* row 2",
+        ),
+    ):
+        with pytest.raises(ValueError, match=says):
+            StoryMixture().fit(x, vectors=vectors)
+    model = StoryMixture().fit(x, vectors=np.ones((20, 4)))
+    with pytest.raises(ValueError, match=r"vectors: expected the shape \(20, 4\), got none"):
+        model.partial_fit(x)

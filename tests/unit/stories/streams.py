@@ -39,6 +39,14 @@ def bursts(
     return rows / np.linalg.norm(rows, axis=1, keepdims=True), labels
 
 
+def vectors_of(labels: NDArray[np.int64], *, noise: float, length: int = 12, seed: int = 0) -> NDArray[np.float32]:
+    """Unit vectors about a direction for each story."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((labels.max() + 1, length))
+    vectors = centres[labels] + noise * rng.standard_normal((len(labels), length))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
 def long_news(
     n: int, *, columns: int = 8000, words: int | tuple[int, int] = 150, stories: int = 30, seed: int = 0
 ) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from tests.unit.stories.streams import TWINS, bursts, forwarded
+from tests.unit.stories.streams import TWINS, bursts, forwarded, vectors_of
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import StorySettings
 
@@ -226,3 +226,82 @@ def test_bad_input_says_what_was_expected_and_nothing_is_learnt() -> None:
     untimed.learn(x)
     with pytest.raises(ValueError, match="time is counted in documents"):
         untimed.learn(x, np.arange(20.0))
+
+
+# --- vectors beside the words
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_words_and_vectors_go_on_from_stored_arrays(timed: bool) -> None:
+    x, truth = bursts(700, **TWINS)
+    rows, beside = csr_array(x.astype(np.float32)), vectors_of(truth, noise=2.0)
+    settings = StorySettings(grain=0.2, half_life=150.0)
+    times = np.cumsum(np.random.default_rng(0).exponential(1.0, 700)).round(1) + 1e9 if timed else None
+    one, two = (SequentialMixture(settings, x.shape[1], vectors=12) for _ in range(2))
+    whole = one.learn(rows, times, beside)
+    assert (whole.retired.into >= 0).any()
+    labels = []
+    for low in range(0, 700, 61):
+        part = slice(low, low + 61)
+        labels.append(two.learn(rows[part], None if times is None else times[part], beside[part]).labels)
+        two = SequentialMixture.from_arrays(settings, two.arrays())
+    np.testing.assert_array_equal(np.concatenate(labels), whole.labels)
+    for name, array in one.arrays().items():
+        np.testing.assert_array_equal(array, two.arrays()[name])
+    assert two.vectors == 12
+
+
+def test_vectors_help_where_words_say_little_and_zeros_say_nothing() -> None:
+    x, truth = bursts(400, words=5, seed=2)  # two words of their own
+    rows, settings = csr_array(x.astype(np.float32)), StorySettings(half_life=30.0)
+    alone = SequentialMixture(settings, x.shape[1]).learn(rows).labels
+    both = SequentialMixture(settings, x.shape[1], vectors=12).learn(rows, None, vectors_of(truth, noise=0.3)).labels
+    same = truth[:, None] == truth
+    right = [((found[:, None] == found) == same).mean() for found in (alone, both)]
+    assert 1.0 - right[1] < 0.7 * (1.0 - right[0])
+    nothing = np.zeros((400, 12), np.float32)
+    rows = csr_array(x.astype(np.float32))
+    one = SequentialMixture(SHORT, x.shape[1], vectors=12).learn(rows, None, nothing).labels
+    other = SequentialMixture(SHORT, x.shape[1], vectors=7).learn(rows, None, nothing[:, :7]).labels
+    np.testing.assert_array_equal(one, other)
+    assert len(np.unique(one)) < 100
+
+
+def test_sums_of_vectors_are_those_of_the_documents() -> None:
+    x, truth = bursts(3000, columns=2000)
+    rows, beside = csr_array(x.astype(np.float32)), vectors_of(truth, noise=0.3)
+    mixture = SequentialMixture(StorySettings(0.4, half_life=1e5), x.shape[1], vectors=12)
+    labels = mixture.learn(rows, None, beside).labels
+    stored = mixture.arrays()
+    assert len(stored["ids"]) > 70  # more than there was room for at first
+    for story, sums, square in zip(stored["ids"], stored["beside"], stored["beside_square"], strict=True):
+        np.testing.assert_allclose(sums, beside[labels == story].sum(axis=0), atol=1e-4)
+        assert square == pytest.approx((sums**2).sum(), rel=1e-4)
+
+
+def test_prediction_and_second_labels_use_the_vectors() -> None:
+    x, truth = bursts(400, words=5, seed=2)  # two words of their own
+    rows, beside = csr_array(x.astype(np.float32)), vectors_of(truth, noise=0.3)
+    mixture = SequentialMixture(StorySettings(half_life=30.0), x.shape[1], vectors=12)
+    labels = mixture.learn(rows[:399], None, beside[:399]).labels
+    again = mixture.relabel(rows[:399], np.arange(399.0), labels, beside[:399])
+    alive = np.isin(labels, mixture.living().ids) & (again >= 0)
+    assert (again == labels)[alive].mean() > 0.85
+    before = mixture.arrays()
+    wanted = mixture.predict(rows[399:], vectors=beside[399:])
+    assert mixture.learn(rows[399:], None, beside[399:]).labels == wanted
+    mixture = SequentialMixture.from_arrays(mixture.settings, before)
+    assert mixture.predict(rows[399:], vectors=beside[399:]) == wanted
+    assert mixture.predict(rows[399:], vectors=-beside[399:]) != wanted
+
+
+def test_vectors_that_do_not_fit_are_clear_errors() -> None:
+    rows = rows_of(5)
+    with pytest.raises(ValueError, match="vectors: expected none, for this mixture was made without"):
+        SequentialMixture(SHORT, 300).learn(rows, None, np.ones((5, 3), np.float32))
+    mixture = SequentialMixture(SHORT, 300, vectors=3)
+    with pytest.raises(ValueError, match=r"vectors: expected the shape \(5, 3\), got none"):
+        mixture.learn(rows)
+    with pytest.raises(ValueError, match=r"vectors: expected the shape \(5, 3\), got the shape \(4, 3\)"):
+        mixture.learn(rows, None, np.ones((4, 3), np.float32))
+    assert mixture.n_documents == 0

@@ -10,30 +10,40 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tests.unit.stories.streams import TWINS, bursts
+from tests.unit.stories.streams import TWINS, bursts, vectors_of
 from vmfstream.directional.bessel import log_c
 from vmfstream.stories.mixture import SequentialMixture
-from vmfstream.stories.settings import DIMENSION, StorySettings
+from vmfstream.stories.settings import DIMENSION, VECTORS_BESIDE, VECTORS_GRAIN, WORDS_BESIDE, StorySettings
 
 Rows = NDArray[np.float64]
 
 
 def one_by_one(
-    x: Rows, settings: StorySettings, times: NDArray[np.float64], *, dense: bool, timed: bool
+    x: Rows,
+    settings: StorySettings,
+    times: NDArray[np.float64],
+    *,
+    dense: bool,
+    timed: bool,
+    beside: Rows | None = None,
 ) -> tuple[list[int], list[int], list[tuple[int, int, float]]]:
     """Labels, stories that ended and those of them that were merged, into which one and by how much evidence.
 
     By the formulas as they are written: every story is compared with every document, and with every other story.
     """
-    auto = settings.grain == "auto"
+    auto, dimension = settings.grain == "auto", DIMENSION if beside is None else WORDS_BESIDE
+    vectors = np.zeros((len(x), 2)) if beside is None else beside
+    kappa_beside = 0.0 if beside is None else VECTORS_BESIDE * VECTORS_GRAIN / (1 - VECTORS_GRAIN**2)
     grain = (
         np.clip(0.15 * np.abs(x).sum(axis=1) / math.sqrt(12), 0.15, 0.5) if auto else np.full(len(x), settings.grain)
     )
-    kappas = DIMENSION * grain / (1 - grain**2)
-    prior = settings.prior * (DIMENSION * 0.15 / (1 - 0.15**2) if auto else kappas[0])
+    kappas = dimension * grain / (1 - grain**2)
+    prior = settings.prior * (dimension * 0.15 / (1 - 0.15**2) if auto else kappas[0])
     b0 = settings.half_life / (math.sqrt(2) - 1)
     m0 = np.zeros(x.shape[1] + 1)
     m0[-1] = prior
+    m1 = np.zeros(vectors.shape[1] + 1)
+    m1[-1] = settings.prior * kappa_beside
     stories: dict[int, dict[str, Any]] = {}
     labels, retired, merged = [], [], []
     log_alpha = math.log(settings.alpha)
@@ -42,8 +52,8 @@ def one_by_one(
         def young(s: dict[str, Any]) -> bool:
             return bool(s["first"] - times[0] * timed > settings.half_life >= now - s["first"])
 
-        def scaled(s: dict[str, Any]) -> Rows:
-            return np.asarray(s["sum"] * min(1.0, 10 / s["n"]))
+        def scaled(s: dict[str, Any], name: str = "sum") -> Rows:
+            return np.asarray(s[name] * min(1.0, 10 / s["n"]))
 
         one = stories[name]
         if one["n"] not in {5, 10, 20, 40} or not young(one):
@@ -53,19 +63,25 @@ def one_by_one(
             if c != name and s["n"] >= 5 and young(s) and one["sum"] @ s["sum"] > 1e-9:
                 b = scaled(s)
                 factor = big_l(a + m0) + big_l(b + m0) - big_l(a + b + m0) - big_l(m0)
+                a1, b1 = scaled(one, "beside"), scaled(s, "beside")
+                factor += big_l1(a1 + m1) + big_l1(b1 + m1) - big_l1(a1 + b1 + m1) - big_l1(m1)
                 found.append((log_alpha - factor, c))
         if found and min(found)[0] < 0:
             margin, other = min(found)
             kept, gone = sorted((name, other), key=lambda c: (-stories[c]["n"], c))
             s, t = stories[kept], stories.pop(gone)
+            s["beside"] = s["beside"] + t["beside"]
             s |= {"n": s["n"] + t["n"], "sum": s["sum"] + t["sum"], "last": now, "first": min(s["first"], t["first"])}
             retired.append(gone)
             merged.append((gone, kept, -margin))
 
     def big_l(vector: Rows) -> float:
-        return float(log_c(DIMENSION, np.linalg.norm(vector)))
+        return float(log_c(dimension, np.linalg.norm(vector)))
 
-    for row, now, kappa in zip(x, times, kappas, strict=True):
+    def big_l1(vector: Rows) -> float:
+        return float(log_c(VECTORS_BESIDE, np.linalg.norm(vector))) if kappa_beside else 0.0
+
+    for row, now, kappa, vector in zip(x, times, kappas, vectors, strict=True):
         if not row.any():
             labels.append(-1)
             continue
@@ -73,11 +89,14 @@ def one_by_one(
             retired.append(name)
             del stories[name]
         extended = np.append(row, 0.0)
+        longer = np.append(vector, 0.0)
         name, best = -1, log_alpha + big_l(m0) - big_l(kappa * extended + m0)
+        best += big_l1(m1) - big_l1(kappa_beside * longer + m1)
         for c, s in stories.items():
             if not dense and abs(row @ s["sum"][:-1]) < 1e-12:
                 continue
             likelihood = big_l(s["sum"] + m0) - big_l(s["sum"] + kappa * extended + m0)
+            likelihood += big_l1(s["beside"] + m1) - big_l1(s["beside"] + kappa_beside * longer + m1)
             expected = b0 + s["last"] - s["first"]
             tempo = math.log(s["n"] * b0 / expected) - (s["n"] + 1) * math.log1p((now - s["last"]) / expected)
             score = math.log(s["n"]) + tempo + likelihood
@@ -86,8 +105,10 @@ def one_by_one(
         if name < 0:
             name = max([*labels, -1]) + 1
             stories[name] = {"n": 0, "sum": np.zeros(x.shape[1] + 1), "first": now}
+            stories[name]["beside"] = np.zeros(len(m1))
         stories[name]["n"] += 1
         stories[name]["sum"] = stories[name]["sum"] + kappa * extended
+        stories[name]["beside"] = stories[name]["beside"] + kappa_beside * longer
         stories[name]["last"] = now
         labels.append(name)
         examined(name, now)
@@ -141,3 +162,26 @@ def test_stories_that_prove_to_be_the_same_are_merged_by_the_formulas(
     np.testing.assert_allclose(learnt.retired.evidence[gone], [evidence for *_, evidence in merged], rtol=1e-3)
     assert np.isnan(learnt.retired.evidence[~gone]).all()
     assert len(merged) >= least
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("twins", [False, True])
+def test_words_and_vectors_count_by_the_formulas(dense: bool, timed: bool, twins: bool) -> None:
+    x, truth = bursts(700, **TWINS) if twins else bursts(400, seed=1)
+    beside = vectors_of(truth, noise=2.0 if twins else 0.4)
+    beside[::40] = 0.0
+    settings = StorySettings(grain=0.2, half_life=150.0) if twins else StorySettings(half_life=30.0)
+    times = np.cumsum(np.random.default_rng(2).exponential(1.0, len(x))) + 1e6 if timed else np.arange(0.0, len(x))
+    rows: Any = x.astype(np.float32)
+    mixture = SequentialMixture(settings, x.shape[1], dense=dense, vectors=12)
+    learnt = mixture.learn(rows if dense else csr_array(rows), times if timed else None, beside)
+    exact = rows.astype(np.float64), beside.astype(np.float64)
+    labels, retired, merged = one_by_one(exact[0], settings, times, dense=dense, timed=timed, beside=exact[1])
+    assert learnt.labels.tolist() == labels
+    assert learnt.retired.ids.tolist() == retired
+    gone = learnt.retired.into >= 0
+    np.testing.assert_allclose(learnt.retired.evidence[gone], [evidence for *_, evidence in merged], rtol=1e-3)
+    assert not twins or merged
+    alone = SequentialMixture(settings, x.shape[1], dense=dense).learn(rows if dense else csr_array(rows))
+    assert alone.labels.tolist() != labels

@@ -25,6 +25,7 @@ from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
 from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder, class_tf_idf
+from vmfstream.text.sentence_models import _loaded, sentence_model
 from vmfstream.text.vocabulary import Vocabulary
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -233,7 +234,9 @@ class FakeModel:
 
     def encode(self, texts: list[str], show_progress_bar: bool) -> Any:
         assert not show_progress_bar
-        return [[sum(word in subject for word in text.split()) + 0.01 for subject in SUBJECTS] for text in texts]
+        return np.array(
+            [[sum(word in subject for word in text.split()) + 0.01 for subject in SUBJECTS] for text in texts]
+        )
 
 
 @pytest.fixture
@@ -241,6 +244,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("sentence_transformers")
     module.SentenceTransformer = FakeModel  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    _loaded.cache_clear()
 
 
 def test_sentences_are_embedded_and_named(model: None) -> None:
@@ -254,18 +258,19 @@ def test_sentences_are_embedded_and_named(model: None) -> None:
 
 
 def test_no_documents_are_no_vectors(model: None) -> None:
-    assert len(SentenceEncoder("known", Vocabulary()).count([])) == 0
+    assert len(SentenceEncoder(sentence_model("known"), Vocabulary()).count([])) == 0
 
 
 def test_without_the_extra_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    _loaded.cache_clear()
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'vmfstream\[embeddings\]'"):
-        SentenceEncoder("known", Vocabulary())
+    with pytest.raises(MissingExtra, match=r"pip install 'vmfstream\[sentence-transformers\]'"):
+        SentenceEncoder(sentence_model("known"), Vocabulary())
 
 
 def test_an_unknown_model_is_one_sentence(model: None) -> None:
     with pytest.raises(InputError, match=r"there is no sentence model 'other': other is not a model$"):
-        SentenceEncoder("other", Vocabulary())
+        sentence_model("other")
 
 
 def test_kinds_of_encoders() -> None:

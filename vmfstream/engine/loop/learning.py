@@ -110,7 +110,7 @@ def learn_batch(
         if not stories or not isinstance(encoder, WordCounting):
             return None
         known = kept if len(kept) == len(documents) else KeptDocuments.of(documents)
-        return StoryDocuments(encoder.word_counts(counts), known, topics, novelty)
+        return StoryDocuments(encoder.word_counts(counts), known, topics, novelty, encoder.vectors_beside(counts))
 
     if score is None:
         unknown = for_stories(np.full(len(documents), -1), np.zeros(len(documents)))

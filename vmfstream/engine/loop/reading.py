@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.engine.loop.admission import Columns, columns_of
+from vmfstream.engine.loop.embedding import EmbeddingCodec
 from vmfstream.engine.loop.settings import EngineSettings
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.protocols import Codec, ColumnCodec, Live, Source
@@ -105,12 +106,21 @@ def reader_of(source: Source, codec: Codec | ColumnCodec, settings: EngineSettin
 
 def _read(
     source: Source, codec: Codec | ColumnCodec, slicing: Slicing, most: int
-) -> tuple[Sequence[Message], Chunk, float]:
-    """Poll and decode; the third is how many seconds that took, 0 for nothing."""
-    began = time.perf_counter()
+) -> tuple[Sequence[Message], Chunk, dict[str, float]]:
+    """Poll and decode; the third is how many seconds that took by stages, none for nothing."""
+    began, embedded = time.perf_counter(), _embedding_seconds(codec)
     messages = source.poll(most, PATIENCE)
-    chunk = Chunk.of(decoded(codec, messages), slicing) if messages else Chunk.none()
-    return messages, chunk, time.perf_counter() - began if messages else 0.0
+    if not messages:
+        return messages, Chunk.none(), {}
+    chunk = Chunk.of(decoded(codec, messages), slicing)
+    embedding = _embedding_seconds(codec) - embedded
+    reading = time.perf_counter() - began - embedding
+    return messages, chunk, {"reading": reading, "embedding": embedding} if embedding else {"reading": reading}
+
+
+def _embedding_seconds(codec: Codec | ColumnCodec) -> float:
+    """Return the seconds that a codec has spent so far on vectors of texts."""
+    return codec.seconds if isinstance(codec, EmbeddingCodec) else 0.0
 
 
 class DirectReader:
@@ -136,7 +146,8 @@ class DirectReader:
     def read(self) -> Chunk:
         """Poll and decode."""
         _, chunk, seconds = _read(self._source, self._codec, self._slicing, self._most)
-        spent("reading", seconds)
+        for stage, some in seconds.items():
+            spent(stage, some)
         return chunk
 
     def committed(self, position: Position) -> None:
@@ -165,7 +176,7 @@ class ReadAhead:
     def __init__(self, source: Source, codec: Codec | ColumnCodec, slicing: Slicing, most: int, bytes: int) -> None:
         self._source, self._codec, self._slicing, self._most, self._bytes = source, codec, slicing, most, bytes
         self._changed = Condition()
-        self._chunks: deque[tuple[Chunk, int, float]] = deque()
+        self._chunks: deque[tuple[Chunk, int, dict[str, float]]] = deque()
         self._held = 0
         self._position: Position | None = None
         self._error: BaseException | None = None
@@ -201,7 +212,8 @@ class ReadAhead:
                 self._changed.wait_for(lambda: self._chunks or self._ended, PATIENCE)
             if self._chunks:
                 chunk, size, seconds = self._chunks.popleft()
-                spent("reading", seconds, meanwhile=True)
+                for stage, some in seconds.items():
+                    spent(stage, some, meanwhile=True)
                 self._held -= size
                 self._changed.notify_all()
                 return chunk
@@ -240,7 +252,7 @@ class ReadAhead:
                     return True
             self._pass_on()
 
-    def _add(self, chunk: Chunk, size: int, seconds: float) -> None:
+    def _add(self, chunk: Chunk, size: int, seconds: dict[str, float]) -> None:
         with self._changed:
             self._chunks.append((chunk, size, seconds))
             self._held += size

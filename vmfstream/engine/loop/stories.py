@@ -46,24 +46,27 @@ _DAY = 86_400e6
 class StoryDocuments:
     """N documents for the stories: their words, what is remembered of them, their topics and novelty on arrival.
 
-    ``counts`` (N rows) are those of an encoder, ``topics`` (N,) is -1 for none, ``novelty`` (N,) in nats 0 then.
+    ``counts`` (N rows) are those of an encoder, ``topics`` (N,) is -1 for none, ``novelty`` (N,) in nats 0 then;
+    ``vectors`` (N, E) are unit rows, or None for none.
     """
 
     counts: Counts
     kept: KeptDocuments
     topics: NDArray[np.int64]
     novelty: NDArray[np.float64]
+    vectors: NDArray[np.float32] | None = None
 
     def merged(self, later: StoryDocuments) -> StoryDocuments:
         """Put later documents behind these."""
         counts = Counts.concat([self.counts, later.counts])
         topics = np.concatenate([self.topics, later.topics])
         novelty = np.concatenate([self.novelty, later.novelty])
-        return StoryDocuments(counts, self.kept + later.kept, topics, novelty)
+        known = [one.vectors for one in (self, later) if one.vectors is not None]
+        return StoryDocuments(counts, self.kept + later.kept, topics, novelty, np.concatenate(known) if known else None)
 
     def remap(self, terms: NDArray[np.integer] | None) -> StoryDocuments:
         """Follow a renumbering of the terms."""
-        return StoryDocuments(self.counts.remap(terms), self.kept, self.topics, self.novelty)
+        return StoryDocuments(self.counts.remap(terms), self.kept, self.topics, self.novelty, self.vectors)
 
 
 class StoryLevel:
@@ -90,7 +93,10 @@ class StoryLevel:
 
         -1 stands for documents without words.
         """
-        mixture, weights = self._parts()
+        vectors = documents.vectors
+        mixture, weights = self._parts(0 if vectors is None else vectors.shape[1])
+        if not mixture.vectors:  # a run that began with stories of words alone goes on so
+            vectors = None
         counts = documents.counts
         mixture.widen(max(mixture.columns, self._vocabulary.n_terms))
         shape = (len(counts), mixture.columns)
@@ -102,13 +108,15 @@ class StoryLevel:
         for low in range(0, len(counts), step):
             some = slice(low, min(low + step, len(counts)))
             topics, novelty = documents.topics[some], documents.novelty[some]
-            labels[some] = self._learn(mixture, rows[some], documents.kept[some], topics, novelty, index)
+            beside = None if vectors is None else vectors[some]
+            labels[some] = self._learn(mixture, rows[some], beside, documents.kept[some], topics, novelty, index)
         return labels
 
     def _learn(
         self,
         mixture: SequentialMixture,
         rows: csr_array,
+        beside: NDArray[np.float32] | None,
         kept: Sequence[KeptDocument],
         topics: NDArray[np.int64],
         novelty: NDArray[np.float64],
@@ -116,7 +124,7 @@ class StoryLevel:
     ) -> NDArray[np.int64]:
         book, known = self._book, mixture.next_id
         times = times_of(kept).view(np.int64) / _DAY if self._settings.days else None
-        learnt = mixture.learn(rows, times)
+        learnt = mixture.learn(rows, times, beside)
         book.open(np.arange(known, mixture.next_id), index)
         places = np.where(learnt.labels >= 0, np.searchsorted(book.ids, learnt.labels), -1)
         words = np.diff(rows.indptr)
@@ -243,13 +251,14 @@ class StoryLevel:
         if len(self._made[1].document_frequency) > mixture.columns:
             raise ValueError(f"expected frequencies of at most {mixture.columns} words")
 
-    def _parts(self) -> tuple[SequentialMixture, RunningTfidf]:
-        """Return the mixture and the weights of words; made when the first document comes."""
+    def _parts(self, vectors: int = 0) -> tuple[SequentialMixture, RunningTfidf]:
+        """Return the mixture and the weights of words; made when the first document comes, with ``vectors`` so long."""
         if self._made is None:
             from vmfstream.stories.mixture import SequentialMixture
             from vmfstream.stories.weights import RunningTfidf
 
-            self._made = SequentialMixture(self._settings, max(self._vocabulary.n_terms, 1)), RunningTfidf()
+            columns = max(self._vocabulary.n_terms, 1)
+            self._made = SequentialMixture(self._settings, columns, vectors=vectors), RunningTfidf()
         return self._made
 
     def _happened(self, kind: str, places: NDArray[np.int64], index: int) -> None:

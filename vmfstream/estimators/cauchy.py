@@ -1,0 +1,151 @@
+"""Mixtures of spherical Cauchy distributions, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vmfstream.arrays import Rows
+from vmfstream.estimators.base import ITERATION, MixtureEstimator
+from vmfstream.estimators.distinct import distinct
+from vmfstream.estimators.mixtures import own_starts
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Number
+from vmfstream.mixtures import cauchy
+from vmfstream.mixtures.em import best_of
+
+
+class SphericalCauchyMixture(MixtureEstimator):
+    """Mixture of spherical Cauchy distributions, whose tails are so heavy that outliers hardly move a mean.
+
+    For vectors of texts, most of which lie about a few directions and some of which belong nowhere. The density falls
+    with a power of the distance, not exponentially as that of a von Mises-Fisher distribution does.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components K.
+    outliers : float
+        Share of rows that ``predict`` and ``labels_`` mark as outliers, with the label -1, in [0, .5]: those whose
+        log-density is below that quantile of the rows of ``fit``. 0 marks none.
+    init : {"k-means++", "random"}, array or callable
+        As of `VMFMixture`.
+    n_init : int
+        Number of starts; the one with the largest likelihood is kept.
+    max_iter : int
+        Largest number of M-steps.
+    tol : float
+        Stop when the log-likelihood per row changes by less, in nats.
+    warm_start : bool
+        Begin where the last fit ended, if there was one.
+    random_state : None, int, RandomState or Generator
+        Source of randomness.
+    n_jobs : int or None
+        Threads for sparse ``X``: one for None, all for -1.
+
+    Attributes
+    ----------
+    means_ : (K, D) unit rows; concentrations_ : (K,) rho in [0, 1), the position of the mean direction in the ball
+    weights_ : (K,) shares, sum to 1; labels_ : (N,) int64, -1 for outliers and for rows without direction
+    threshold_ : log-density relative to uniform below which a row is an outlier; -inf if there are none
+    lower_bounds_ : mean log-likelihood relative to uniform, before the first M-step and after each;
+    lower_bound_ : the last of them
+    n_iter_, converged_, n_empty_rows_, n_features_in_
+
+    References
+    ----------
+    Kato and McCullagh (2020), "Some properties of a Cauchy family on the sphere derived from the Moebius
+    transformations", Bernoulli 26, eq. (1) for the density; EM by a bound of it, see `vmfstream.mixtures.cauchy`.
+
+    Examples
+    --------
+    >>> SphericalCauchyMixture(2, random_state=0).fit_predict([[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1], [-1, -1]])[:4]
+    array([1, 1, 0, 0])
+    """
+
+    domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
+        "outliers": Number(0.0, 0.5, closed="both"),
+        "init": Either(Choice("k-means++", "random"), Array(), Function()),
+        "tol": Number(0.0),
+        "warm_start": Flag(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        outliers: float = 0.0,
+        init: str | ArrayLike = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.outliers = outliers
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> SphericalCauchyMixture:
+        """Fit the mixture to the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
+            weight is scaled to that number: then weights are relative.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction and a weight.
+        """
+        documents = self._read(X, sample_weight)
+        warm = self.warm_start and hasattr(self, "means_")
+        part = distinct(documents, self.n_components)
+        k, rng, starts = self.n_components, self._rng(), 1 if warm else self._number_of_starts()
+        given = own_starts(self.init, part, documents.weight, k, starts, rng, self._threads())
+        fits = (
+            cauchy.fit(
+                part.rows,
+                k,
+                rng=rng,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                init=self._mixture(documents.rows.dtype) if warm else start,
+                n_init=starts if isinstance(start, str) else 1,
+                weights=part.weight,
+                threads=self._threads(),
+            )
+            for start in given
+        )
+        self.threshold_ = -np.inf
+        self._keep(best_of(fits), documents, part.number)
+        if self.outliers:
+            density = self._posterior(documents.rows)[1]
+            self.threshold_ = float(np.quantile(density[~documents.empty], self.outliers))
+            self.labels_[density < self.threshold_] = -1
+        self._warn_of_empty()
+        self._warn_unless(self.converged_, self.max_iter)
+        return self
+
+    def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return cauchy.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
+
+    def _labels(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+        resp, density = self._posterior(rows)
+        labels = resp.argmax(axis=1)
+        labels[empty | (density < self.threshold_)] = -1
+        return labels
