@@ -179,6 +179,14 @@ StoryDays = Annotated[
         rich_help_panel=TEXT,
     ),
 ]
+SmoothedStories = Annotated[
+    bool,
+    typer.Option(
+        "--smoothed-stories",
+        help="Give kept documents a second story when 300 later ones are known; stories take twice as long then.",
+        rich_help_panel=TEXT,
+    ),
+]
 Sample = Annotated[
     int,
     typer.Option(

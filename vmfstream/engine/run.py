@@ -72,6 +72,7 @@ class RunSettings:
     stories : whether stories are followed beside the topics, where documents have texts.
     story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
         instead.
+    smoothed_stories : whether documents get a second story when 300 later ones are known, in the table of documents.
     topics_from : seeds of the first topics, as `vmfstream.seeds.seeds_as_text` writes them; empty for none.
     documents : of which documents the run file keeps what they got: ``all``, ``none``, or a number: so many of each
         topic and slice, the newest.
@@ -102,6 +103,7 @@ class RunSettings:
     sample: int = 20_000
     stories: bool = True
     story_days: float = 0.0
+    smoothed_stories: bool = False
     topics_from: str = ""
     documents: str = "none"
     keep_text: bool = False
@@ -125,6 +127,8 @@ class RunSettings:
             raise InputError(f"documents: expected all, none or a number above 0, got {self.documents!r}")
         if self.keep_text and self.documents == "none":
             raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
+        if self.smoothed_stories and (self.documents == "none" or not self.stories):
+            raise InputError("smoothed_stories: they belong to kept documents with stories; expected both")
         object.__setattr__(self, "slices", str(Slicing.parse(self.slices)))  # one text for equal lengths
         seeds = seeds_from_text(self.topics_from)
         if len(seeds) > self.topics:
@@ -169,7 +173,7 @@ class RunSettings:
 
         if self.dimension and not self.named:
             return VectorEncoder(self.dimension)
-        text = self._text_encoder(cut)
+        text = self.text_encoder(cut)
         if not (self.embed or self.dimension):
             return text
         from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
@@ -191,7 +195,7 @@ class RunSettings:
             return None
         from vmfstream.engine.loop.seeding import Seeding
 
-        return Seeding(seeds, lambda: self._text_encoder(cut))
+        return Seeding(seeds, lambda: self.text_encoder(cut))
 
     def _tokeniser(self, cut: Cut | None) -> Tokeniser | None:
         if cut is None and not self.tokeniser:
@@ -212,7 +216,8 @@ class RunSettings:
             stemmer(self.stem)
         self.seeding()
 
-    def _text_encoder(self, cut: Cut | None = None) -> TextEncoder:
+    def text_encoder(self, cut: Cut | None = None) -> TextEncoder:
+        """Build what counts the words of texts; ``cut`` as for `encoder`."""
         from vmfstream.text.encoders import TextEncoder
 
         return TextEncoder(
@@ -258,6 +263,7 @@ class RunSettings:
             seed=self.seed,
             ahead=ahead,
             stories=self._stories() if self.stories else None,
+            story_window=STORY_WINDOW if self.smoothed_stories else 0,
             documents=self.documents != "none",
             documents_per_topic=int(self.documents) if self.documents.isdecimal() else 0,
             text=TEXT_CHARACTERS if self.keep_text else 0,
@@ -270,6 +276,9 @@ def _read(text: str, kind: type) -> Any:
 
 AHEAD = 2**25
 """Bytes of messages that are read while earlier ones are learnt."""
+
+STORY_WINDOW = 300
+"""Documents after which a document gets its second story."""
 
 _LAST_NAMES = 60.0
 """Seconds that a namer has for what it was not asked or has not answered when the stream ends."""

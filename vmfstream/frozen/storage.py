@@ -75,6 +75,11 @@ def write_model(parts: ModelParts, path: Path) -> None:
         unfinished.replace(path)
     except OSError as error:
         raise InputError(f"cannot write the model {path}: {error.strerror or error}") from error
+    finally:
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished, ignore_errors=True)
+        else:
+            unfinished.unlink(missing_ok=True)
 
 
 def read_model(path: Path) -> ModelParts:

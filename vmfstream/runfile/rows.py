@@ -108,6 +108,11 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "place": _joined([np.arange(one.first, one.first + len(one.topic)) for one in parts]),
             "topic": _joined([one.topic for one in parts]),
         }
+    if commit.in_other_stories:
+        tables["story_smoothed"] = {
+            name: _joined([getattr(one, name) for one in commit.in_other_stories])
+            for name in ("slice", "place", "story")
+        }
     if commit.given_names:
         tables["given_name"] = given_names(commit.given_names)
     if commit.labels is not None and commit.labels.part is not None and commit.labels.offset is not None:

@@ -101,8 +101,8 @@ def rows_of_novel_documents(commits: Sequence[Commit]) -> list[dict[str, Any]]:
     ]
 
 
-def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
-    """Return what documents got on arrival and later, in order, as columns."""
+def columns_of_documents(commits: Sequence[Commit], *, stories: bool = False) -> dict[str, NDArray[Any]]:
+    """Return what documents got on arrival and later, in order, as columns; with ``stories`` later ones too."""
     parts = [(one.epoch.slice.label, one.documents) for one in commits if one.documents is not None]
     whole, real = np.zeros(0, np.int64), np.zeros(0, np.float32)
     nothing = DocumentRows([], whole, whole, real, whole, real, whole, real, whole)
@@ -117,6 +117,10 @@ def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
         first = begins[later.slice] + later.first
         smoothed[first : first + len(later.topic)] = later.topic
     labels = np.array([label for label, _ in parts], np.object_)
+    later_story = rows.story.copy()
+    for others in (some for one in commits for some in one.in_other_stories):
+        at = np.array([begins[index] for index in others.slice.tolist()], np.int64) + others.place
+        later_story[at] = others.story
     return {
         "id": np.array(rows.id, np.object_),
         "time": rows.time.view("datetime64[us]"),
@@ -128,7 +132,7 @@ def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
         "story": rows.story,
         "novelty": rows.novelty,
         "smoothed_topic": smoothed,
-    }
+    } | ({"smoothed_story": later_story} if stories else {})
 
 
 def past_topics(reports: Sequence[SliceReport], at: str) -> PastTopics:

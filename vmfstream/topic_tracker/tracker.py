@@ -63,6 +63,7 @@ _DOMAINS: dict[str, Domain] = {
     "refit_budget": Number(0.0, closed="both"),
     "stories": Flag(),
     "story_days": Number(0.0),
+    "smoothed_stories": Flag(),
     "documents": Flag(),
 }
 
@@ -96,6 +97,9 @@ class TopicTracker:
     story_days : float
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
+    smoothed_stories : bool
+        Give documents that are kept a second story when 300 later ones are known, see `documents`. Stories take twice
+        as long then.
     documents : bool
         Keep what every document got on arrival, see `documents`. That takes some 130 bytes of memory each, however many
         there are; without, memory does not grow with the stream.
@@ -149,6 +153,7 @@ class TopicTracker:
         refit_budget: float = math.inf,
         stories: bool = True,
         story_days: float = 0.0,
+        smoothed_stories: bool = False,
         documents: bool = False,
         topics_from: Any = None,
         tokeniser: Cut | None = None,
@@ -168,6 +173,7 @@ class TopicTracker:
             "refit_budget": refit_budget,
             "stories": stories,
             "story_days": story_days,
+            "smoothed_stories": smoothed_stories,
             "documents": documents,
             "topics_from": topics_from,
             "tokeniser": tokeniser,
@@ -194,6 +200,7 @@ class TopicTracker:
             sample=0,
             stories=stories,
             story_days=story_days,
+            smoothed_stories=smoothed_stories,
             documents="all" if documents else "none",
             topics_from="" if topics_from is None else seeds_as_text(seeds_of(topics_from)),
         )
@@ -715,7 +722,8 @@ class TopicTracker:
             ``novelty`` (as of `novelty`), all as they were told on arrival; the numbers are NaN without a topic.
             ``smoothed_topic`` is the topic given the documents of later slices, -1 where it is not known: it is told
             when the slice has left the window of recent documents, at `finish`, and with the first topics for
-            documents that came before them.
+            documents that came before them. ``smoothed_story``, with ``smoothed_stories=True``, is the story given the
+            300 to 400 documents that came next, that on arrival until these are known.
 
         Raises
         ------
@@ -732,7 +740,7 @@ class TopicTracker:
         """
         if self._run.documents != "all":
             raise InputError("this tracker keeps no documents; make one with documents=True")
-        return Columns(columns_of_documents(self._store.commits))
+        return Columns(columns_of_documents(self._store.commits, stories=self._run.smoothed_stories))
 
     def novel(self) -> list[dict[str, Any]]:
         """Return the first stories of each closed slice, then its most novel other documents, at most 20.
@@ -809,6 +817,7 @@ class TopicTracker:
             refit_budget=run.refit_budget,
             stories=run.stories,
             story_days=run.story_days,
+            smoothed_stories=run.smoothed_stories,
             documents=run.documents == "all",
             topics_from=seeds_from_text(run.topics_from) or None,
         )

@@ -164,3 +164,17 @@ def test_newer_formats_and_moments_are_told(folder: Path) -> None:
 def test_a_place_that_cannot_be_written_is_told(model: FrozenModel, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write the model"):
         model.save(tmp_path / "no folder" / "model.zip")
+
+
+@pytest.mark.parametrize("name", ["model.zip", "model"])
+def test_a_model_that_cannot_be_written_leaves_nothing(
+    model: FrozenModel, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        model.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
