@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -13,8 +14,11 @@ from tests.unit.engine.documents import SUBJECTS, document
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.run import RunSettings, evaluate
+from vmfstream.engine.loop import seeding
+from vmfstream.engine.run import RunSettings, evaluate, follow
 from vmfstream.errors import InputError
+from vmfstream.runfile.queries import DocumentChoice, Reader
+from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import Seed, read_seeds, seeds_as_text, seeds_from_text, seeds_of
 
 GIVEN = {"Space": ["comet", "ORBIT"], "Farms": ["wheat", "barley", "unheard"]}
@@ -175,3 +179,36 @@ def test_models_that_know_no_seeds_are_not_compared() -> None:
     settings = RunSettings(topics_from=seeds_as_text(seeds_of(GIVEN)))
     with pytest.raises(InputError, match="leave --topics-from out"):
         evaluate(MemorySource([]), FieldCodec(), settings)
+
+
+def test_topics_that_were_found_near_a_seed_are_its_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the documents that a class is about have other words, and a word of the seed now and then."""
+    monkeypatch.setattr(seeding, "PART_COSINE", 0.04)
+    planes = ["pilot", "runway", "airline", "wings", "jet", "airport"]
+    groups = [SUBJECTS[0], planes, SUBJECTS[1], SUBJECTS[2]]
+    path = tmp_path / "run.duckdb"
+    items = [
+        {"id": f"p{year}-{i}", "time": year, "text": document(i, 0, groups)["text"] + " cargo" * (i % 16 == 1)}
+        for year in range(2001, 2006)
+        for i in range(80)
+    ]
+    settings = RunSettings(
+        topics=4, documents="all", topics_from=seeds_as_text(seeds_of({"Freight": ["cargo", "ship"]}))
+    )
+    follow(MemorySource(items), FieldCodec(), RunFile(path), settings)
+    found = Reader(path).documents(DocumentChoice())
+    ships, planes_topic, space = (int(np.bincount(found.smoothed_topic[at::4]).argmax()) for at in range(3))
+    assert (ships, len({ships, planes_topic, space})) == (0, 3)
+    own = Reader(path).documents(DocumentChoice(topic=0)).id.tolist()
+    whole = Reader(path).documents(DocumentChoice(topic=0, parts=True)).id.tolist()
+    with duckdb.connect(path, read_only=True) as connection:
+        told = connection.execute("select topic, part_of from filtered where slice = 2005 order by topic").fetchall()
+    assert dict(told) == {0: 0, planes_topic: 0} | {topic: None for topic, _ in told if topic not in (0, planes_topic)}
+    assert set(whole) == {*own, *found.id[found.smoothed_topic == planes_topic].tolist()} > set(own)
+    tracker = TopicTracker(4, topics_from={"Freight": ["cargo", "ship"]})
+    tracker.learn([one["text"] for one in items], [one["time"] for one in items])
+    tracker.finish()
+    assert tracker.parts() == {0: 0, planes_topic: 0}
+    tracker.save(tmp_path / "tracker.duckdb")
+    assert TopicTracker.load(tmp_path / "tracker.duckdb").parts() == {0: 0, planes_topic: 0}
+    assert TopicTracker(4).learn(["ship cargo"] * 9, 2001).parts() == {}

@@ -32,6 +32,7 @@ def chosen(
     run_file: Path,
     *,
     topic: int | None = None,
+    parts: bool = False,
     story: int | None = None,
     slice: str | None = None,
     since: str | None = None,
@@ -44,6 +45,7 @@ def chosen(
     Parameters
     ----------
     run_file : Path
+    parts : with the documents of the parts of the topic.
     topic, story : ids that the documents got; documents of a story that was merged belong to the one that goes on.
     slice : label of the slice with which they were learnt.
     since, until : earliest and latest date, in ISO form, as short as a year; ``until`` counts with all of it.
@@ -68,7 +70,7 @@ def chosen(
         (None if since is None else _moment("--since", since, 0)),
         (None if until is None else _moment("--until", until, 1)),
     )
-    return reader, DocumentChoice(topic, story, index, *moments, search, reading)
+    return reader, DocumentChoice(topic, story, index, *moments, search, reading, parts=parts)
 
 
 def newest_rows(reader: Reader, choice: DocumentChoice, limit: int) -> list[dict[str, Any]]:

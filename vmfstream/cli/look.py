@@ -152,6 +152,9 @@ def show(
 def documents(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Only documents that got this topic.")] = None,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="With --topic: those of the parts of a topic that was named beforehand too.")
+    ] = False,
     story: Annotated[
         int | None, typer.Option("--story", help="Only documents of this story and of those merged into it.")
     ] = None,
@@ -200,9 +203,12 @@ def documents(
         raise InputError("--out: expected --format csv, jsonl or parquet with it, got table")
     if reading not in ("filtered", "smoothed"):
         raise InputError(f"--reading: expected filtered or smoothed, got {reading!r}")
+    if parts and topic is None:
+        raise InputError("--parts: expected --topic with it")
     reader, choice = chosen(
         run_file,
         topic=topic,
+        parts=parts,
         story=story,
         slice=slice,
         since=since,

@@ -179,6 +179,14 @@ StoryDays = Annotated[
         rich_help_panel=TEXT,
     ),
 ]
+PhrasesOption = Annotated[
+    bool,
+    typer.Option(
+        "--phrases",
+        help="Count phrases of two words that the stream has, such as climate change, as features besides their words.",
+        rich_help_panel=TEXT,
+    ),
+]
 SmoothedStories = Annotated[
     bool,
     typer.Option(

@@ -63,6 +63,7 @@ class RunSettings:
         keeps all words.
     stop_words : further stop words, separated by blanks.
     tokeniser : function that cuts texts into words, as ``module:name``; empty for the built-in one.
+    phrases : whether phrases of two words that the stream has are features besides their words.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
     named : whether the vectors come with texts, whose words name the topics.
@@ -95,6 +96,7 @@ class RunSettings:
     language: str = "english"
     stop_words: str = ""
     tokeniser: str = ""
+    phrases: bool = False
     stem: str = ""
     dimension: int = 0
     named: bool = False
@@ -129,6 +131,8 @@ class RunSettings:
             raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
         if self.smoothed_stories and (self.documents == "none" or not self.stories):
             raise InputError("smoothed_stories: they belong to kept documents with stories; expected both")
+        if self.phrases and (self.embed or self.dimension):
+            raise InputError("phrases: they are features of texts; expected texts without --embed and --vector")
         object.__setattr__(self, "slices", str(Slicing.parse(self.slices)))  # one text for equal lengths
         seeds = seeds_from_text(self.topics_from)
         if len(seeds) > self.topics:
@@ -198,11 +202,17 @@ class RunSettings:
         return Seeding(seeds, lambda: self.text_encoder(cut))
 
     def _tokeniser(self, cut: Cut | None) -> Tokeniser | None:
-        if cut is None and not self.tokeniser:
-            return None
-        from vmfstream.text.own_tokeniser import OwnTokeniser, tokeniser_at
+        found: Tokeniser | None = None
+        if cut is not None or self.tokeniser:
+            from vmfstream.text.own_tokeniser import OwnTokeniser, tokeniser_at
 
-        return OwnTokeniser(tokeniser_at(self.tokeniser) if cut is None else cut)
+            found = OwnTokeniser(tokeniser_at(self.tokeniser) if cut is None else cut)
+        if not self.phrases:
+            return found
+        from vmfstream.text.phrase_tokeniser import PhraseTokeniser
+        from vmfstream.text.tokeniser import Tokeniser
+
+        return PhraseTokeniser(Tokeniser() if found is None else found)
 
     def check_encoder(self) -> None:
         """Raise what `encoder` would, but for words without making one, which takes longer than reading begins."""
@@ -263,6 +273,7 @@ class RunSettings:
             seed=self.seed,
             ahead=ahead,
             stories=self._stories() if self.stories else None,
+            phrases=self.phrases,
             story_window=STORY_WINDOW if self.smoothed_stories else 0,
             documents=self.documents != "none",
             documents_per_topic=int(self.documents) if self.documents.isdecimal() else 0,

@@ -265,7 +265,8 @@ def _reading(table: str, topics: Sequence[tuple[int, TopicRows]]) -> dict[str, F
     pairs = [(index, rows, np.triu_indices(len(rows.topic), 1)) for index, rows in topics if rows.angles is not None]
     sketched = [(index, rows.topic, rows.sketches) for index, rows in topics if rows.sketches is not None]
     return {
-        table: _topics("slice", topics, (*_UNCERTAIN, *_QUALITY) if table == "filtered" else _UNCERTAIN),
+        table: _topics("slice", topics, (*_UNCERTAIN, *_QUALITY) if table == "filtered" else _UNCERTAIN)
+        | (_parts(topics) if table == "filtered" else {}),
         f"{table}_word": _words("slice", topics),
         f"{table}_angle": {
             "slice": np.repeat(_ints([index for index, _, _ in pairs]), [len(a) for _, _, (a, _) in pairs]),
@@ -288,6 +289,12 @@ def _topics(key: str, topics: Sequence[tuple[int, TopicRows]], more: Sequence[st
     }
     names = (*_NUMBERS, *more)
     return frame | {name: _joined([_known(getattr(rows, name), rows) for _, rows in topics]) for name in names}
+
+
+def _parts(topics: Sequence[tuple[int, TopicRows]]) -> Frame:
+    """Return the topics of which others are parts, NaN for none."""
+    parts = [np.full(len(rows.topic), -1) if rows.part_of is None else rows.part_of for _, rows in topics]
+    return {"part_of": _joined([np.where(one < 0, np.nan, one) for one in parts])}
 
 
 def _known(column: NDArray[np.float64] | None, rows: TopicRows) -> NDArray[np.float64]:

@@ -258,6 +258,11 @@ def narrow_documents(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(f"alter table {table} alter {column} set data type {narrow}")
 
 
+def add_parts(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tell which topics are parts of one that was named beforehand."""
+    connection.execute("alter table filtered add column part_of integer")
+
+
 def widen(connection: duckdb.DuckDBPyConnection, table: str, frame: Mapping[str, NDArray[Any]]) -> None:
     """Give columns of a ``table`` a wider type if numbers of a ``frame`` ask for it.
 
@@ -289,10 +294,11 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_outbox,
     add_decisions,
     narrow_documents,
+    add_parts,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
-FINGERPRINT = "1ce2818c84989ab8"
+FINGERPRINT = "514aa0a91c5e0791"
 """That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
 
 

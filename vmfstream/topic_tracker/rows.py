@@ -55,6 +55,14 @@ def rows_of_topics(
     return [row | ({"name": names[row["topic"]]} if row["topic"] in names else {}) for row in rows]
 
 
+def parts_of_topics(commits: Sequence[Commit]) -> dict[int, int]:
+    """Return for topics the one named beforehand that they are parts of, as told last."""
+    rows = [report.topics for report in closed_slices(commits) if report.topics is not None]
+    told = [(one.topic, one.part_of) for one in rows if one.part_of is not None]
+    found = {topic: part for ids, of in told for topic, part in zip(ids.tolist(), of.tolist(), strict=True)}
+    return {topic: part for topic, part in sorted(found.items()) if part >= 0}
+
+
 def rows_of_events(commits: Sequence[Commit]) -> list[dict[str, Any]]:
     """Return one row per event, in order."""
     return [

@@ -35,6 +35,7 @@ from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, mome
 from vmfstream.topic_tracker.rows import (
     closed_slices,
     columns_of_documents,
+    parts_of_topics,
     past_topics,
     rows_of_decisions,
     rows_of_events,
@@ -64,6 +65,7 @@ _DOMAINS: dict[str, Domain] = {
     "stories": Flag(),
     "story_days": Number(0.0),
     "smoothed_stories": Flag(),
+    "phrases": Flag(),
     "documents": Flag(),
 }
 
@@ -97,6 +99,8 @@ class TopicTracker:
     story_days : float
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
+    phrases : bool
+        Count phrases of two words that the stream has, such as *climate change*, as features besides their words.
     smoothed_stories : bool
         Give documents that are kept a second story when 300 later ones are known, see `documents`. Stories take twice
         as long then.
@@ -154,6 +158,7 @@ class TopicTracker:
         stories: bool = True,
         story_days: float = 0.0,
         smoothed_stories: bool = False,
+        phrases: bool = False,
         documents: bool = False,
         topics_from: Any = None,
         tokeniser: Cut | None = None,
@@ -174,6 +179,7 @@ class TopicTracker:
             "stories": stories,
             "story_days": story_days,
             "smoothed_stories": smoothed_stories,
+            "phrases": phrases,
             "documents": documents,
             "topics_from": topics_from,
             "tokeniser": tokeniser,
@@ -201,6 +207,7 @@ class TopicTracker:
             stories=stories,
             story_days=story_days,
             smoothed_stories=smoothed_stories,
+            phrases=phrases,
             documents="all" if documents else "none",
             topics_from="" if topics_from is None else seeds_as_text(seeds_of(topics_from)),
         )
@@ -546,6 +553,20 @@ class TopicTracker:
         commits, names = self._store.commits, self.names()
         return RowList(rows_of_topics(commits, names, smoothed=_smoothed(smoothed, hindsight), words=words))
 
+    def parts(self) -> dict[int, int]:
+        """Return which topics belong to one that was named beforehand: the topic named, by topic, as told last.
+
+        A topic that was named is its own; one that was found belongs to it if its mean direction is near to the words
+        that name it. Without ``topics_from`` there are none.
+
+        Examples
+        --------
+        >>> tracker = TopicTracker(topics=2, slices="year", topics_from={"Pets": ["cat", "fur"]})
+        >>> tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001).learn(["sea"], 2002).parts()
+        {0: 0}
+        """
+        return parts_of_topics(self._store.commits)
+
     def trajectory(
         self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
     ) -> RowList:
@@ -818,6 +839,7 @@ class TopicTracker:
             stories=run.stories,
             story_days=run.story_days,
             smoothed_stories=run.smoothed_stories,
+            phrases=run.phrases,
             documents=run.documents == "all",
             topics_from=seeds_from_text(run.topics_from) or None,
         )

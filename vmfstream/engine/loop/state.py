@@ -240,6 +240,8 @@ class EngineState:
         described = self.settings.slices.slice(index)
         if self.names is not None:
             self.names.learn(kept, summary)
+            if self.settings.phrases and isinstance(self.encoder, WordCounting):
+                self.encoder.vocabulary.add_phrases(self.names.phrases())
         if summary is None:
             nothing = float("nan")
             return SliceReport(described, n, nothing, nothing, True, self.encoder.dim, None, None), []
@@ -247,6 +249,8 @@ class EngineState:
         topics = self.rows(summary.topics)
         if isinstance(self.encoder, WordCounting):
             topics = with_quality(topics, self.encoder, [counts for _, counts in self.buffer.window])
+        if self._seeding is not None:
+            topics = replace(topics, part_of=self._seeding.parts(summary.topics.ids, summary.topics.f))
         best = representative(summary, kept, self.settings.representative_documents)
         report = SliceReport(
             slice=described,

@@ -73,6 +73,7 @@ class DocumentChoice:
     Attributes
     ----------
     topic : that of the documents, by the ``reading``.
+    parts : with the documents of topics that are parts of it, where it was named beforehand.
     story : theirs, or the one that theirs was merged into.
     slice : number of the slice with which they were learnt.
     since, until : earliest time of a document, and the time that all are before, without a time zone in UTC.
@@ -89,13 +90,14 @@ class DocumentChoice:
     search: str = ""
     reading: Reading = "smoothed"
     part: tuple[int, int, int, int] | None = None
+    parts: bool = False
 
     def clause(self) -> tuple[str, list[object]]:
         """Return what stands behind ``from`` in a query, with its parameters."""
         labels = "coalesce(nullif(later.topic, -1), document.topic)" if self.reading == "smoothed" else "document.topic"
         stories = "coalesce(moved.story, document.story)" if self.reading == "smoothed" else "document.story"
         conditions: list[tuple[str, object]] = [
-            (f"{labels} = ?", self.topic),
+            (f"{labels} in ({_PARTS})" if self.parts else f"{labels} = ?", self.topic),
             (f"{stories} in ({_MERGED})", self.story),
             ("slice = ?", self.slice),
             ("time >= ?", self.since),
@@ -111,6 +113,12 @@ class DocumentChoice:
 
 _LATER = "left join document_smoothed later using (slice, place) left join story_smoothed moved using (slice, place)"
 """What documents got later."""
+
+_PARTS = """
+    with wanted(topic) as (select ?::integer)
+    from wanted union
+    select filtered.topic from filtered group by filtered.topic
+        having arg_max(coalesce(part_of, -1), slice) = (select topic from wanted)"""
 
 _MERGED = """
     with recursive part(story) as (
