@@ -25,6 +25,7 @@ from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import seeds_from_text
 from vmfstream.stories.settings import StorySettings
+from vmfstream.text.filters import AUTO
 
 if TYPE_CHECKING:
     from vmfstream.engine.loop.engine import Batches, Engine
@@ -60,7 +61,7 @@ class RunSettings:
     epoch_documents : most documents of one epoch.
     vocabulary : maximum vocabulary size.
     language : of the stop words, see `vmfstream.text.filters.languages`, several with commas between them; ``none``
-        keeps all words.
+        keeps all words, ``auto`` leaves out those of the language that each document is written in.
     stop_words : further stop words, separated by blanks.
     tokeniser : function that cuts texts into words, as ``module:name``; empty for the built-in one.
     phrases : whether phrases of two words that the stream has are features besides their words.
@@ -207,6 +208,11 @@ class RunSettings:
             from vmfstream.text.own_tokeniser import OwnTokeniser, tokeniser_at
 
             found = OwnTokeniser(tokeniser_at(self.tokeniser) if cut is None else cut)
+        if self.language == AUTO:
+            from vmfstream.text.languages import LanguageTokeniser
+            from vmfstream.text.tokeniser import Tokeniser
+
+            found = LanguageTokeniser(Tokeniser() if found is None else found)
         if not self.phrases:
             return found
         from vmfstream.text.phrase_tokeniser import PhraseTokeniser
@@ -216,7 +222,7 @@ class RunSettings:
 
     def check_encoder(self) -> None:
         """Raise what `encoder` would, but for words without making one, which takes longer than reading begins."""
-        if self.embed or self.dimension or self.tokeniser:
+        if self.embed or self.dimension or self.tokeniser or self.language == AUTO:
             self.encoder()
             return
         from vmfstream.text.filters import stemmer, stop_words_of

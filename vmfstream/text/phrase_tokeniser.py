@@ -39,6 +39,10 @@ class PhraseTokeniser(Tokeniser):
         super().__init__(*words.options)
         self._words = words
 
+    def stop_words(self) -> Sequence[str]:
+        """Return those of the other tokeniser."""
+        return self._words.stop_words()
+
     def tokens(self, text: str) -> list[str]:
         """Return the words of one text in their order, without phrases."""
         return self._words.tokens(text)

@@ -162,5 +162,6 @@ class NameLevel:
         if self._made is None:
             from vmfstream.text.phrases import Phrases
 
-            self._made = Phrases(self._vocabulary.tokeniser, self._vocabulary.stop_words)
+            cuts = self._vocabulary.tokeniser
+            self._made = Phrases(cuts, [*self._vocabulary.stop_words, *cuts.stop_words()])
         return self._made
