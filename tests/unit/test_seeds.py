@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from tests.unit.engine.documents import SUBJECTS, document
+from tests.unit.engine.documents import SUBJECTS, OneByOne, document
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
@@ -32,6 +33,10 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def texts(first: int = 0) -> list[str]:
     return [document(i, 0)["text"] for i in range(first, first + 60)]
+
+
+def handed(source: OneByOne, most: int) -> bool:
+    return source.handed >= most
 
 
 def learnt(**settings: Any) -> TopicTracker:
@@ -145,6 +150,27 @@ def test_a_tracker_with_seeds_goes_on_as_it_was(tmp_path: Path) -> None:
     assert again.names() == tracker.names()
     assert repr(again.topics()) == repr(tracker.topics())
     assert again.decisions() == tracker.decisions()
+
+
+@pytest.mark.parametrize("stops", [(70,), (10, 60, 61, 90)])
+def test_an_interrupted_run_with_seeds_goes_on_as_it_was(tmp_path: Path, stops: tuple[int, ...]) -> None:
+    """Before the first fit, behind it, and twice within one slice."""
+    items = [document(i, 2001 + i // 60) | {"id": f"s{i}"} for i in range(300)]
+    settings = RunSettings(topics=4, topics_from=seeds_as_text(seeds_of(GIVEN)), epoch_documents=20, threads=1)
+    whole, halves = tmp_path / "whole.duckdb", tmp_path / "halves.duckdb"
+    follow(MemorySource(items), FieldCodec(), RunFile(whole), settings)
+    for most in stops:
+        source = OneByOne(items)
+        follow(source, FieldCodec(), RunFile(halves), settings, stop=partial(handed, source, most))
+    follow(MemorySource(items), FieldCodec(), RunFile(halves), settings)
+    for table in ("filtered", "filtered_word", "smoothed", "decision"):
+        rows = []
+        for path in (whole, halves):
+            with duckdb.connect(path, read_only=True) as connection:
+                named = "* exclude (key, made, epoch)" if table == "decision" else "*"
+                rows.append(connection.execute(f"select {named} from {table} order by all").fetchall())
+        assert repr(rows[0]) == repr(rows[1])
+        assert rows[0]
 
 
 def test_a_seed_none_of_whose_words_is_there_is_left_out_and_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -62,8 +62,9 @@ class PhraseTokeniser(Tokeniser):
         known = terms >= 0
         if not known.any():
             return alone
-        pairs = np.stack([runs.document[at][known], terms[known]])
-        (document, term), often = np.unique(pairs, axis=1, return_counts=True)
+        row = runs.document[at][known]
+        pairs, often = np.unique((row << _SHIFT) | terms[known], return_counts=True)
+        document, term = pairs >> _SHIFT, pairs & _LOW
         rows = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(alone.indptr)), document])
         order = np.argsort(rows, kind="stable")  # of a document first its words, then its phrases
         often = np.minimum(often, np.iinfo(np.uint16).max).astype(np.uint16)
@@ -71,7 +72,7 @@ class PhraseTokeniser(Tokeniser):
             np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(texts))))).astype(np.int64),
             np.concatenate([alone.terms, term.astype(np.int32)])[order],
             np.concatenate([alone.counts, often])[order],
-            alone.tokens + np.bincount(pairs[0], minlength=len(texts)).astype(np.int32),
+            alone.tokens + np.bincount(row, minlength=len(texts)).astype(np.int32),
         )
 
 

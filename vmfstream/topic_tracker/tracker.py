@@ -541,7 +541,7 @@ class TopicTracker:
         Returns
         -------
         RowList
-            A list of dicts, and a table: ``pandas.DataFrame(rows)``, ``polars.DataFrame(rows)``, ``rows.columns``.
+            A list of dicts, and a table: ``rows.to_pandas()``, ``rows.to_polars()``, ``rows.columns``.
             ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
             before), ``words`` (pairs of word and weight), ``name`` (given, or its most telling phrases and words) and
             ``title`` (of its most representative document); ``share_low`` and ``share_high`` bound the share and

@@ -329,7 +329,8 @@ def test_documents_of_large_slices_get_smoothed_topics(tmp_path: Path, epoch: in
 
 @pytest.mark.usefixtures("small_window")
 def test_a_continued_run_tells_the_same_of_a_large_slice_and_keeps_few_documents() -> None:
-    sizes, cut = {2001: 200, 2002: 1000}, {"documents": True, "epoch_documents": 100, "batch_documents": 100}
+    sizes = {2001: 200, 2002: 1000}
+    cut: dict[str, Any] = {"documents": True, "epoch_documents": 100, "batch_documents": 100}
     whole = run(years(sizes), **cut)
     store = MemoryStore()
     begun = engine(OneByOne(years(sizes)), store, **cut)

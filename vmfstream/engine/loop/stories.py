@@ -130,7 +130,8 @@ class StoryLevel:
         """Note which of the documents that waited longest have another story now."""
         at = np.flatnonzero(left.labels != left.before)
         if len(at):
-            self._smoothed.append(SmoothedStories(*self._waiting[:, at], left.labels[at]))
+            slices, places = self._waiting[:, at]
+            self._smoothed.append(SmoothedStories(slices, places, left.labels[at]))
         self._waiting = self._waiting[:, len(left.labels) :]
 
     def _learn(
