@@ -349,6 +349,10 @@ class Model(Protocol):
         """Return the topics of the documents of the slices in the window, and of the kept ones of the open slice."""
         ...
 
+    def topics_of(self, x: Rows) -> NDArray[np.int64]:
+        """Return the most probable topics of unit rows (N, D), given all documents so far: ids (N,), -1 for none."""
+        ...
+
     def arrays(self) -> tuple[Arrays, Arrays]:
         """Return the state, without rows of documents: what changes with every epoch, and at slice ends."""
         ...

@@ -342,7 +342,8 @@ class TopicRows:
     ``n`` are documents, of which a topic may have a part; ``words`` are the strongest of each topic with their weights.
 
     ``npmi`` and ``c_v`` are the coherence of the ten strongest words of each topic in the documents of the window, and
-    ``diversity`` tells how few of them it shares with other topics, see `vmfstream.text.coherence`.
+    ``diversity`` tells how few of them it shares with other topics, see `vmfstream.text.coherence`. ``part_of`` is for
+    topics that were found the one named beforehand whose words they are about, -1 for none.
     """
 
     topic: NDArray[np.int64]
@@ -363,6 +364,7 @@ class TopicRows:
     npmi: NDArray[np.float64] | None = None
     c_v: NDArray[np.float64] | None = None
     diversity: NDArray[np.float64] | None = None
+    part_of: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -611,12 +613,30 @@ class SmoothedDocuments:
     """What documents were labelled later, given documents that came after them.
 
     ``first`` is the place of the first one in the ``slice``; ``topic`` (N,) are the ids of the topics of this and the
-    next ones, -1 for none. Later labels of the slice replace them.
+    next ones, -1 for none. Later labels of the same documents replace them.
     """
 
     slice: int
     first: int
     topic: NDArray[np.int64]
+
+    def besides(self, others: Sequence[SmoothedDocuments]) -> list[SmoothedDocuments]:
+        """Return what is left without the documents of ``others``."""
+        left = np.ones(len(self.topic), bool)
+        for one in others:
+            if one.slice == self.slice:
+                left[max(one.first - self.first, 0) : max(one.first + len(one.topic) - self.first, 0)] = False
+        bounds = np.flatnonzero(np.diff(left, prepend=False, append=False)).reshape(-1, 2).tolist()
+        return [SmoothedDocuments(self.slice, self.first + low, self.topic[low:high]) for low, high in bounds]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothedStories:
+    """Documents whose story is another one after later documents: ``slice``, ``place`` in it and ``story``, (N,)."""
+
+    slice: NDArray[np.int64]
+    place: NDArray[np.int64]
+    story: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -703,10 +723,11 @@ class Commit:
     ``finished`` tells that the source has ended. ``seconds`` went since the commit before, by stage, see
     `vmfstream.stages`. ``stories`` are those that changed, ``story_events`` what happened to stories. ``documents`` are
     those of the epoch, None where they are not kept; of each topic and slice only the newest ``documents_per_topic``
-    stay, all if it is 0. ``relabelled`` are documents that have their smoothed labels now. ``given_names`` are names
-    that a namer gave: slice, topic, name. ``labels`` are all documents of the epoch, with the places of their messages,
-    where they are sent to others afterwards. ``decisions`` were applied, or refused, at the ends of its slices;
-    ``undone`` has for numbers of earlier ones that of the decision by which each is undone.
+    stay, all if it is 0. ``relabelled`` are documents that have their smoothed topics now, ``in_other_stories`` those
+    whose smoothed story is another one. ``given_names`` are names that a namer gave: slice, topic, name. ``labels`` are
+    all documents of the epoch, with the places of their messages, where they are sent to others afterwards.
+    ``decisions`` were applied, or refused, at the ends of its slices; ``undone`` has for numbers of earlier ones that
+    of the decision by which each is undone.
     """
 
     epoch: EpochReport
@@ -726,6 +747,7 @@ class Commit:
     undone: Mapping[int, int] = field(default_factory=dict)
     documents_per_topic: int = 0
     relabelled: Sequence[SmoothedDocuments] = ()
+    in_other_stories: Sequence[SmoothedStories] = ()
     given_names: Sequence[tuple[int, int, str]] = ()
     labels: DocumentRows | None = None
 

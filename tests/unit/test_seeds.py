@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
-from tests.unit.engine.documents import SUBJECTS, document
+from tests.unit.engine.documents import SUBJECTS, OneByOne, document
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.run import RunSettings, evaluate
+from vmfstream.engine.loop import seeding
+from vmfstream.engine.run import RunSettings, evaluate, follow
 from vmfstream.errors import InputError
+from vmfstream.runfile.queries import DocumentChoice, Reader
+from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import Seed, read_seeds, seeds_as_text, seeds_from_text, seeds_of
 
 GIVEN = {"Space": ["comet", "ORBIT"], "Farms": ["wheat", "barley", "unheard"]}
@@ -28,6 +33,10 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def texts(first: int = 0) -> list[str]:
     return [document(i, 0)["text"] for i in range(first, first + 60)]
+
+
+def handed(source: OneByOne, most: int) -> bool:
+    return source.handed >= most
 
 
 def learnt(**settings: Any) -> TopicTracker:
@@ -143,6 +152,27 @@ def test_a_tracker_with_seeds_goes_on_as_it_was(tmp_path: Path) -> None:
     assert again.decisions() == tracker.decisions()
 
 
+@pytest.mark.parametrize("stops", [(70,), (10, 60, 61, 90)])
+def test_an_interrupted_run_with_seeds_goes_on_as_it_was(tmp_path: Path, stops: tuple[int, ...]) -> None:
+    """Before the first fit, behind it, and twice within one slice."""
+    items = [document(i, 2001 + i // 60) | {"id": f"s{i}"} for i in range(300)]
+    settings = RunSettings(topics=4, topics_from=seeds_as_text(seeds_of(GIVEN)), epoch_documents=20, threads=1)
+    whole, halves = tmp_path / "whole.duckdb", tmp_path / "halves.duckdb"
+    follow(MemorySource(items), FieldCodec(), RunFile(whole), settings)
+    for most in stops:
+        source = OneByOne(items)
+        follow(source, FieldCodec(), RunFile(halves), settings, stop=partial(handed, source, most))
+    follow(MemorySource(items), FieldCodec(), RunFile(halves), settings)
+    for table in ("filtered", "filtered_word", "smoothed", "decision"):
+        rows = []
+        for path in (whole, halves):
+            with duckdb.connect(path, read_only=True) as connection:
+                named = "* exclude (key, made, epoch)" if table == "decision" else "*"
+                rows.append(connection.execute(f"select {named} from {table} order by all").fetchall())
+        assert repr(rows[0]) == repr(rows[1])
+        assert rows[0]
+
+
 def test_a_seed_none_of_whose_words_is_there_is_left_out_and_told(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         tracker = learnt(topics_from={"Music": ["violin"], "Space": ["comet"]})
@@ -175,3 +205,36 @@ def test_models_that_know_no_seeds_are_not_compared() -> None:
     settings = RunSettings(topics_from=seeds_as_text(seeds_of(GIVEN)))
     with pytest.raises(InputError, match="leave --topics-from out"):
         evaluate(MemorySource([]), FieldCodec(), settings)
+
+
+def test_topics_that_were_found_near_a_seed_are_its_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the documents that a class is about have other words, and a word of the seed now and then."""
+    monkeypatch.setattr(seeding, "PART_COSINE", 0.04)
+    planes = ["pilot", "runway", "airline", "wings", "jet", "airport"]
+    groups = [SUBJECTS[0], planes, SUBJECTS[1], SUBJECTS[2]]
+    path = tmp_path / "run.duckdb"
+    items = [
+        {"id": f"p{year}-{i}", "time": year, "text": document(i, 0, groups)["text"] + " cargo" * (i % 16 == 1)}
+        for year in range(2001, 2006)
+        for i in range(80)
+    ]
+    settings = RunSettings(
+        topics=4, documents="all", topics_from=seeds_as_text(seeds_of({"Freight": ["cargo", "ship"]}))
+    )
+    follow(MemorySource(items), FieldCodec(), RunFile(path), settings)
+    found = Reader(path).documents(DocumentChoice())
+    ships, planes_topic, space = (int(np.bincount(found.smoothed_topic[at::4]).argmax()) for at in range(3))
+    assert (ships, len({ships, planes_topic, space})) == (0, 3)
+    own = Reader(path).documents(DocumentChoice(topic=0)).id.tolist()
+    whole = Reader(path).documents(DocumentChoice(topic=0, parts=True)).id.tolist()
+    with duckdb.connect(path, read_only=True) as connection:
+        told = connection.execute("select topic, part_of from filtered where slice = 2005 order by topic").fetchall()
+    assert dict(told) == {0: 0, planes_topic: 0} | {topic: None for topic, _ in told if topic not in (0, planes_topic)}
+    assert set(whole) == {*own, *found.id[found.smoothed_topic == planes_topic].tolist()} > set(own)
+    tracker = TopicTracker(4, topics_from={"Freight": ["cargo", "ship"]})
+    tracker.learn([one["text"] for one in items], [one["time"] for one in items])
+    tracker.finish()
+    assert tracker.parts() == {0: 0, planes_topic: 0}
+    tracker.save(tmp_path / "tracker.duckdb")
+    assert TopicTracker.load(tmp_path / "tracker.duckdb").parts() == {0: 0, planes_topic: 0}
+    assert TopicTracker(4).learn(["ship cargo"] * 9, 2001).parts() == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vmfstream.errors import InputError
-from vmfstream.runfile.queries import DocumentChoice, Reader, Reading
+from vmfstream.runfile.queries import DocumentChoice, DocumentFrame, Reader, Reading
 
 COLUMNS = (
     "id",
@@ -22,6 +23,7 @@ COLUMNS = (
     "story",
     "novelty",
     "smoothed_topic",
+    "smoothed_story",
 )
 """The keys of a row; where texts are kept ``text`` too."""
 
@@ -30,6 +32,7 @@ def chosen(
     run_file: Path,
     *,
     topic: int | None = None,
+    parts: bool = False,
     story: int | None = None,
     slice: str | None = None,
     since: str | None = None,
@@ -42,6 +45,7 @@ def chosen(
     Parameters
     ----------
     run_file : Path
+    parts : with the documents of the parts of the topic.
     topic, story : ids that the documents got; documents of a story that was merged belong to the one that goes on.
     slice : label of the slice with which they were learnt.
     since, until : earliest and latest date, in ISO form, as short as a year; ``until`` counts with all of it.
@@ -66,22 +70,22 @@ def chosen(
         (None if since is None else _moment("--since", since, 0)),
         (None if until is None else _moment("--until", until, 1)),
     )
-    return reader, DocumentChoice(topic, story, index, *moments, search, reading)
+    return reader, DocumentChoice(topic, story, index, *moments, search, reading, parts=parts)
 
 
-def rows_of(
-    reader: Reader, choice: DocumentChoice, *, newest: bool = False, limit: int | None = None
-) -> list[dict[str, Any]]:
-    """Return one row per document with its labels, in the order in which they were learnt.
+def newest_rows(reader: Reader, choice: DocumentChoice, limit: int) -> list[dict[str, Any]]:
+    """Return one row per document with its labels, for the newest ``limit`` ones, the last one first."""
+    return _rows(reader.documents(choice, newest=True, limit=limit), reader.slice_labels(), keeps_text(reader))
 
-    Parameters
-    ----------
-    reader, choice : as of `chosen`.
-    newest : the last ones first.
-    limit : most rows.
-    """
-    labels = reader.slice_labels()
-    found = reader.documents(choice, newest=newest, limit=limit)
+
+def all_rows(reader: Reader, choice: DocumentChoice, limit: int | None) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of documents in the order in which they were learnt, at most ``limit``, some at a time."""
+    labels, texts = reader.slice_labels(), keeps_text(reader)
+    for found in reader.documents_in_parts(choice, limit=limit):
+        yield _rows(found, labels, texts)
+
+
+def _rows(found: DocumentFrame, labels: dict[int, str], texts: bool) -> list[dict[str, Any]]:
     times = np.datetime_as_string(found.time, "s").tolist()
     rows = [
         {"id": id, "time": time, "slice": labels[slice]}
@@ -93,7 +97,7 @@ def rows_of(
         values = np.round(column, 4).tolist()
         for row, value, none in zip(rows, values, missing.tolist(), strict=True):
             row[name] = None if none else value
-    if keeps_text(reader):
+    if texts:
         for row, text in zip(rows, found.text.tolist(), strict=True):
             row["text"] = text
     return rows

@@ -57,6 +57,16 @@ At = Annotated[
 ]
 
 
+ZeroShot = Annotated[
+    Path | None,
+    typer.Option(
+        "--topics-from",
+        help="TOML file of topics to label by instead of those of the run: tables [[topic]] with name and words, or "
+        "example documents. They need not be in the run, whose vocabulary is used.",
+    ),
+]
+
+
 def label(
     model: Annotated[
         Path, typer.Argument(metavar="RUN_FILE", help="Run file, also while a run writes it, or a frozen model.")
@@ -70,6 +80,7 @@ def label(
         ),
     ],
     at: At = None,
+    topics_from: ZeroShot = None,
     format: Annotated[str, typer.Option("--format", help="csv, jsonl, or table: the first ones only.")] = "csv",
     limit: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of documents; by default 30 in a table.")
@@ -106,6 +117,7 @@ def label(
     vmfstream label news.duckdb new.jsonl > labels.csv
     tail -f new.jsonl | vmfstream label news.duckdb - --format jsonl
     vmfstream label news.duckdb new.csv --at 2003
+    vmfstream label news.duckdb new.jsonl --topics-from topics.toml
     """
     from vmfstream.cli.options import file_options, no_file_options
     from vmfstream.cli.sources import opened_with_codec
@@ -115,6 +127,8 @@ def label(
     start_logging(verbose)
     check_format(format)
     frozen = FrozenModel.load(model, at)
+    if topics_from is not None:
+        frozen = frozen.with_topics(topics_from)
     if (vector is None) != (frozen.dimension == 0):
         wanted = f"vectors of {frozen.dimension} numbers: name their field by --vector" if frozen.dimension else "texts"
         raise InputError(f"{model} labels {wanted}")

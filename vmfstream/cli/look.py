@@ -173,6 +173,9 @@ def show(
 def documents(
     run_file: RunFileArgument,
     topic: Annotated[int | None, typer.Option("--topic", "-t", help="Only documents that got this topic.")] = None,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="With --topic: those of the parts of a topic that was named beforehand too.")
+    ] = False,
     story: Annotated[
         int | None, typer.Option("--story", help="Only documents of this story and of those merged into it.")
     ] = None,
@@ -201,7 +204,8 @@ def documents(
     """List documents with their labels: topics, calibrated probabilities, story and novelty as told on arrival.
 
     smoothed_topic is the topic that a document has after the later ones of the window; --topic goes by it where there
-    is one, with --reading filtered by the topic on arrival.
+    is one, with --reading filtered by the topic on arrival. So do smoothed_story, of runs with --smoothed-stories, and
+    --story.
 
     \b
     vmfstream documents run.duckdb --topic 7
@@ -210,7 +214,7 @@ def documents(
     vmfstream documents run.duckdb --format csv > documents.csv
     vmfstream documents run.duckdb --format parquet --out documents.parquet
     """
-    from vmfstream.cli.document_table import COLUMNS, chosen, keeps_text, rows_of
+    from vmfstream.cli.document_table import COLUMNS, all_rows, chosen, keeps_text, newest_rows
 
     if format not in ("table", "csv", "jsonl", "parquet"):
         raise InputError(f"--format: expected table, csv, jsonl or parquet, got {format!r}")
@@ -220,9 +224,12 @@ def documents(
         raise InputError("--out: expected --format csv, jsonl or parquet with it, got table")
     if reading not in ("filtered", "smoothed"):
         raise InputError(f"--reading: expected filtered or smoothed, got {reading!r}")
+    if parts and topic is None:
+        raise InputError("--parts: expected --topic with it")
     reader, choice = chosen(
         run_file,
         topic=topic,
+        parts=parts,
         story=story,
         slice=slice,
         since=since,
@@ -233,17 +240,18 @@ def documents(
     table = format == "table"
     if format == "parquet" and out is not None:
         return typer.echo(f"{out.resolve()}: {reader.write_documents(choice, out, limit=limit):,} documents")
-    rows = rows_of(reader, choice, newest=table, limit=30 if table and limit is None else limit)
     if table:
+        rows = newest_rows(reader, choice, 30 if limit is None else limit)
         return print_rows([{name: row[name] for name in COLUMNS} for row in rows], False, "there are no such documents")
     with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
-        if format == "jsonl":
-            target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            return
-        names = [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS
-        writer = csv.DictWriter(target, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.DictWriter(target, [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS, lineterminator="\n")
+        if format == "csv":
+            writer.writeheader()
+        for some in all_rows(reader, choice, limit):
+            if format == "csv":
+                writer.writerows(some)
+            else:
+                target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in some)
 
 
 def corpora(

@@ -181,6 +181,22 @@ StoryDays = Annotated[
         rich_help_panel=TEXT,
     ),
 ]
+PhrasesOption = Annotated[
+    bool,
+    typer.Option(
+        "--phrases",
+        help="Count phrases of two words that the stream has, such as climate change, as features besides their words.",
+        rich_help_panel=TEXT,
+    ),
+]
+SmoothedStories = Annotated[
+    bool,
+    typer.Option(
+        "--smoothed-stories",
+        help="Give kept documents a second story when 300 later ones are known; stories take twice as long then.",
+        rich_help_panel=TEXT,
+    ),
+]
 Sample = Annotated[
     int,
     typer.Option(

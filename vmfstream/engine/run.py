@@ -26,6 +26,7 @@ from vmfstream.runfile.lease import lease
 from vmfstream.runfile.writer import RunFile
 from vmfstream.seeds import seeds_from_text
 from vmfstream.stories.settings import StorySettings
+from vmfstream.text.filters import AUTO
 
 if TYPE_CHECKING:
     from vmfstream.engine.loop.embedding import EmbeddingCodec
@@ -63,9 +64,10 @@ class RunSettings:
     epoch_documents : most documents of one epoch.
     vocabulary : maximum vocabulary size.
     language : of the stop words, see `vmfstream.text.filters.languages`, several with commas between them; ``none``
-        keeps all words.
+        keeps all words, ``auto`` leaves out those of the language that each document is written in.
     stop_words : further stop words, separated by blanks.
     tokeniser : function that cuts texts into words, as ``module:name``; empty for the built-in one.
+    phrases : whether phrases of two words that the stream has are features besides their words.
     stem : language of the stemmer (extra ``stemming``), or empty.
     dimension : of document vectors; 0 for text.
     named : whether the vectors come with texts, whose words name the topics.
@@ -75,6 +77,7 @@ class RunSettings:
     stories : whether stories are followed beside the topics, where documents have texts.
     story_days : days after which the weight of a new story is halved, by the times of documents; 0 counts 300 documents
         instead.
+    smoothed_stories : whether documents get a second story when 300 later ones are known, in the table of documents.
     topics_from : seeds of the first topics, as `vmfstream.seeds.seeds_as_text` writes them; empty for none.
     documents : of which documents the run file keeps what they got: ``all``, ``none``, or a number: so many of each
         topic and slice, the newest.
@@ -97,6 +100,7 @@ class RunSettings:
     language: str = "english"
     stop_words: str = ""
     tokeniser: str = ""
+    phrases: bool = False
     stem: str = ""
     dimension: int = 0
     named: bool = False
@@ -105,6 +109,7 @@ class RunSettings:
     sample: int = 20_000
     stories: bool = True
     story_days: float = 0.0
+    smoothed_stories: bool = False
     topics_from: str = ""
     documents: str = "none"
     keep_text: bool = False
@@ -128,6 +133,10 @@ class RunSettings:
             raise InputError(f"documents: expected all, none or a number above 0, got {self.documents!r}")
         if self.keep_text and self.documents == "none":
             raise InputError("keep_text: texts are kept with documents; expected documents all or a number, got none")
+        if self.smoothed_stories and (self.documents == "none" or not self.stories):
+            raise InputError("smoothed_stories: they belong to kept documents with stories; expected both")
+        if self.phrases and (self.embed or self.dimension):
+            raise InputError("phrases: they are features of texts; expected texts without --embed and --vector")
         object.__setattr__(self, "slices", str(Slicing.parse(self.slices)))  # one text for equal lengths
         if self.embed:
             from vmfstream.text.sentence_models import full_name
@@ -179,7 +188,7 @@ class RunSettings:
 
         if self.dimension and not self.named:
             return VectorEncoder(self.dimension)
-        text = self._text_encoder(cut)
+        text = self.text_encoder(cut)
         if not (self.embed or self.dimension):
             return text
         from vmfstream.text.named_vectors import NamedVectorEncoder, SentenceEncoder
@@ -217,18 +226,29 @@ class RunSettings:
             return None
         from vmfstream.engine.loop.seeding import Seeding
 
-        return Seeding(seeds, lambda: self._text_encoder(cut))
+        return Seeding(seeds, lambda: self.text_encoder(cut))
 
     def _tokeniser(self, cut: Cut | None) -> Tokeniser | None:
-        if cut is None and not self.tokeniser:
-            return None
-        from vmfstream.text.own_tokeniser import OwnTokeniser, tokeniser_at
+        found: Tokeniser | None = None
+        if cut is not None or self.tokeniser:
+            from vmfstream.text.own_tokeniser import OwnTokeniser, tokeniser_at
 
-        return OwnTokeniser(tokeniser_at(self.tokeniser) if cut is None else cut)
+            found = OwnTokeniser(tokeniser_at(self.tokeniser) if cut is None else cut)
+        if self.language == AUTO:
+            from vmfstream.text.languages import LanguageTokeniser
+            from vmfstream.text.tokeniser import Tokeniser
+
+            found = LanguageTokeniser(Tokeniser() if found is None else found)
+        if not self.phrases:
+            return found
+        from vmfstream.text.phrase_tokeniser import PhraseTokeniser
+        from vmfstream.text.tokeniser import Tokeniser
+
+        return PhraseTokeniser(Tokeniser() if found is None else found)
 
     def check_encoder(self) -> None:
         """Raise what `encoder` would, but for words without making one, which takes longer than reading begins."""
-        if self.embed or self.dimension or self.tokeniser:
+        if self.embed or self.dimension or self.tokeniser or self.language == AUTO:
             self.encoder()
             return
         from vmfstream.text.filters import stemmer, stop_words_of
@@ -238,7 +258,8 @@ class RunSettings:
             stemmer(self.stem)
         self.seeding()
 
-    def _text_encoder(self, cut: Cut | None = None) -> TextEncoder:
+    def text_encoder(self, cut: Cut | None = None) -> TextEncoder:
+        """Build what counts the words of texts; ``cut`` as for `encoder`."""
         from vmfstream.text.encoders import TextEncoder
 
         return TextEncoder(
@@ -284,6 +305,8 @@ class RunSettings:
             seed=self.seed,
             ahead=ahead,
             stories=self._stories() if self.stories else None,
+            phrases=self.phrases,
+            story_window=STORY_WINDOW if self.smoothed_stories else 0,
             documents=self.documents != "none",
             documents_per_topic=int(self.documents) if self.documents.isdecimal() else 0,
             text=TEXT_CHARACTERS if self.keep_text else 0,
@@ -296,6 +319,9 @@ def _read(text: str, kind: type) -> Any:
 
 AHEAD = 2**25
 """Bytes of messages that are read while earlier ones are learnt."""
+
+STORY_WINDOW = 300
+"""Documents after which a document gets its second story."""
 
 _LAST_NAMES = 60.0
 """Seconds that a namer has for what it was not asked or has not answered when the stream ends."""

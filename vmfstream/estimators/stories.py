@@ -217,7 +217,7 @@ class StoryMixture(SphereEstimator, Clusterer):
     def flush(self) -> NDArray[np.int64]:
         """Return the second labels of the rows that are still in the ``window``, in their order, and empty it."""
         check_is_fitted(self)
-        return self._window.flush(self._mixture) if self.window else np.zeros(0, np.int64)
+        return self._window.flush(self._mixture).labels if self.window else np.zeros(0, np.int64)
 
     def predict_one(self, x: Mapping[Any, float]) -> int:
         """Return the id that one document would get if it were learnt next; -1 if it holds no feature."""
@@ -286,9 +286,8 @@ class StoryMixture(SphereEstimator, Clusterer):
         if self.window:
             if not hasattr(self, "_window"):
                 self._window = Window(int(self.window))
-            learnt, self.smoothed_labels_ = self._window.learn(
-                mixture, rows, mixture.checked_times(rows, times, vectors), vectors
-            )
+            learnt, left = self._window.learn(mixture, rows, mixture.checked_times(rows, times, vectors), vectors)
+            self.smoothed_labels_ = left.labels
         else:
             learnt = mixture.learn(rows, times, vectors)
         self.labels_ = learnt.labels

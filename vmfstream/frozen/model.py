@@ -15,14 +15,16 @@ from vmfstream.directional.kernels import padded, zeros
 from vmfstream.engine.run import RunSettings
 from vmfstream.errors import InputError
 from vmfstream.frozen.parts import ModelParts
+from vmfstream.frozen.zero_shot import ONLY_KNOWN, with_seeds
 from vmfstream.online.belief import Belief, label, lowest_cosine, score_polynomial
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.records import Arrays, Documents
+from vmfstream.seeds import seeds_of
 from vmfstream.stories.mixture import SequentialMixture
 from vmfstream.stories.settings import StorySettings
 from vmfstream.stories.weights import RunningTfidf
 from vmfstream.text.counts import Counts
-from vmfstream.text.encoders import WordCounting
+from vmfstream.text.encoders import TextEncoder, WordCounting
 
 _BATCH = 5_000  # documents that are labelled at once, which bounds memory
 _NEW_WORDS = 2**17  # unknown words after which the vocabulary is read anew, which bounds memory
@@ -96,6 +98,7 @@ class FrozenModel:
         names = [topic["name"] for topic in parts.about["topics"]]
         self._names = np.array([*names, None], np.object_)
         self._stories = _Stories.of(_part(arrays, "stories."))
+        self._only_known = bool(parts.about.get(ONLY_KNOWN, False))
 
     @property
     def topic_ids(self) -> NDArray[np.int64]:
@@ -169,6 +172,36 @@ class FrozenModel:
 
         return cls(parts_of_run(path, at))
 
+    def with_topics(self, topics_from: Any) -> FrozenModel:
+        """Return a model with the same vocabulary and stories whose topics are only named: zero-shot labels.
+
+        A topic is known by its words alone. A document gets the one that explains it best, or none if a topic of which
+        nothing is known explains it as well; probabilities are those of the model, and not calibrated.
+
+        Parameters
+        ----------
+        topics_from : str, Path, mapping or sequence
+            Topics as of `vmfstream.TopicTracker`: a TOML file, a mapping of names to words, or mappings with ``name``,
+            ``words`` and ``documents``. They are numbered from 0.
+
+        Raises
+        ------
+        InputError
+            If it is none of these, the model has no words, or it knows none of the words.
+
+        Examples
+        --------
+        >>> from vmfstream import TopicTracker
+        >>> texts = ["cat fur paw", "ship sea harbour"] * 20
+        >>> model = TopicTracker(topics=2, slices="year").learn(texts, 2001).learn(texts, 2002).freeze()
+        >>> named = model.with_topics({"Pets": ["fur", "paw"], "Travel": ["harbour"]})
+        >>> named.label(["fur on a paw", "the harbour", "the sea"])["name"].tolist()
+        ['Pets', 'Travel', None]
+        """
+        if not isinstance(self._encoder, TextEncoder):
+            raise InputError("topics to label by are told by words; this model labels vectors")
+        return FrozenModel(with_seeds(self._parts, seeds_of(topics_from), self._encoder))
+
     def save(self, path: str | Path) -> None:
         """Write the model: a zip file if the name ends in .zip, else a folder; see docs/run-file.md for what is in it.
 
@@ -231,16 +264,17 @@ class FrozenModel:
             belief = belief._replace(lowest_cosine=lowest)
             polynomial = score_polynomial(belief)
         found = label(x, belief, threads=1, poly=polynomial, beta=self._beta)
-        known = found.label >= 0
         new = new_topic_log_density(x, self._anchor, belief.kappa) - found.loglik
+        strongest = found.label if not self._only_known else np.where(new < 0.0, found.label, -1)
+        known = strongest >= 0
         stories = np.full(len(documents), -1, np.int64)
         if self._stories is not None and isinstance(self._encoder, WordCounting):
             stories = self._stories.label(self._encoder.word_counts(counts), self._encoder.vectors_beside(counts))
         if isinstance(self._encoder, WordCounting) and self._encoder.vocabulary.crowded:
             self._encoder.restore(self._stored)
         return Labels(
-            np.where(known, self._ids[found.label], -1),
-            self._names[found.label],
+            np.where(known, self._ids[strongest], -1),
+            self._names[strongest],
             np.where(known, found.sure, np.float32(np.nan)),
             stories,
             np.where(known, new, np.nan).astype(np.float32),

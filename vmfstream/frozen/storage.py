@@ -1,7 +1,7 @@
 """Frozen models as files: a zip file or a folder with ``model.json`` and one ``NAME.npy`` for each array.
 
-Nothing is pickled. What is read is checked before it is used: names, types, shapes, numbers that are finite, and
-numbers that say where others stand, since compiled code relies on them.
+Nothing is pickled. What is read is checked before it is used, by the rules of saved states: names, types, shapes,
+numbers that are finite, and numbers that say where others stand, since compiled code relies on them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from vmfstream import __version__
+from vmfstream.engine.loop.saved_state import Rule, check_arrays, rules_of
 from vmfstream.errors import FormatVersion, InputError
 from vmfstream.frozen.parts import ModelParts
 from vmfstream.records import Arrays
@@ -75,6 +76,11 @@ def write_model(parts: ModelParts, path: Path) -> None:
         unfinished.replace(path)
     except OSError as error:
         raise InputError(f"cannot write the model {path}: {error.strerror or error}") from error
+    finally:
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished, ignore_errors=True)
+        else:
+            unfinished.unlink(missing_ok=True)
 
 
 def read_model(path: Path) -> ModelParts:
@@ -123,6 +129,9 @@ def _parts(path: Path, names: list[str], read: Callable[[str], bytes]) -> ModelP
             except ValueError as error:
                 raise _damaged(path, f"{name}: {error}") from error
     for fault in _faults(about, arrays):
+        raise _damaged(path, fault)
+    check_arrays(arrays, rules_of(arrays) | _RULES, f"the model {path} is damaged")
+    for fault in _unlike(about, arrays):
         raise _damaged(path, fault)
     return ModelParts(about, arrays)
 
@@ -193,36 +202,58 @@ _STORIES: _Spec = {
 
 _BESIDE: _Spec = {"stories.mixture.beside": ("float32", 2), "stories.mixture.beside_square": ("float64", 1)}
 
+_RULES = {
+    "topics.ids": Rule("i", ("topics",), low=0),
+    "topics.f": Rule("f", ("dimension", "topics"), low=-np.inf),
+    "topics.gamma": Rule("f", ("topics",), low=0.0),
+    "topics.log_weights": Rule("f", ("topics",), low=-np.inf),
+    "topics.anchor": Rule("f", ("dimension",), low=-np.inf),
+    "topics.scalars": Rule("f", (3,), low=-1.0),
+    "stories.settings": Rule("f", (8,)),
+    "stories.weights.df": Rule("i", ("stories.columns",), low=0),
+}
+"""Rules of what saved states do not have, or have in another form."""
+
 
 def _faults(about: dict[str, Any], arrays: Arrays) -> Iterator[str]:
-    """Say what is wrong with a model; the first fault is enough, later checks rely on earlier ones."""
+    """Say what is missing in a model, or of another type; the first fault is enough."""
     yield from _wrong_about(about)
     yield from _wrong_types(arrays, _TOPICS)
-    k, d = len(arrays["topics.ids"]), len(arrays["topics.anchor"])
-    if k < 1 or d < 2 or arrays["topics.f"].shape != (d, k):
-        got = arrays["topics.f"].shape
-        yield f"topics.f: expected one row per word and one column per topic, ({d}, {k}), got {got}"
-    for name in ("topics.gamma", "topics.log_weights"):
-        if arrays[name].shape != (k,):
-            yield f"{name}: expected {k} numbers, one per topic, got {len(arrays[name])}"
-    if [topic["topic"] for topic in about["topics"]] != arrays["topics.ids"].tolist():
-        yield "topics.ids: expected the numbers of the topics in model.json, got others"
-    kappa, lowest, temperature = (*arrays["topics.scalars"].tolist(), 0.0, 0.0, 0.0)[:3]
-    if not (kappa > 0.0 and -1.0 <= lowest <= 0.0 and temperature > 0.0) or (arrays["topics.gamma"] < 0.0).any():
-        yield "topics.scalars: expected a concentration, a lowest cosine and a temperature, got other numbers"
-    words = next((p for p in ("encoder.", "encoder.words.") if f"{p}form_starts" in arrays), None)
-    terms = 0
+    words = _words_in(arrays)
     if words is not None:
-        yield from _wrong_words(arrays, words)
-        terms = len(arrays[f"{words}df"])
-        if words == "encoder." and len(arrays["encoder.columns"]) != d:
-            yield f"encoder.columns: expected {d}, one per word of topics.f, got {len(arrays['encoder.columns'])}"
+        yield from _wrong_types(arrays, _WORDS | (_STEMS if f"{words}term_starts" in arrays else {}), words)
     elif "encoder.dim" not in arrays:
         yield "neither words (encoder.form_starts) nor a dimension (encoder.dim) are there"
+    if words != "encoder.":
+        yield from _wrong_types(arrays, {"encoder.dim": ("int64", 1)})
+    if "stories.settings" in arrays:
+        yield from _wrong_types(arrays, _STORIES)
+        if any(name in arrays for name in _BESIDE):
+            yield from _wrong_types(arrays, _BESIDE)
+
+
+def _words_in(arrays: Arrays) -> str | None:
+    """Return how the names of the arrays of words begin, None without words."""
+    return next((p for p in ("encoder.", "encoder.words.") if f"{p}form_starts" in arrays), None)
+
+
+def _unlike(about: dict[str, Any], arrays: Arrays) -> Iterator[str]:
+    """Say what does not belong together in arrays that are good one by one."""
+    k, d = len(arrays["topics.ids"]), len(arrays["topics.anchor"])
+    if k < 1 or d < 2:
+        yield f"topics.f: expected two words or more and a topic, got {arrays['topics.f'].shape}"
+    if [topic["topic"] for topic in about["topics"]] != arrays["topics.ids"].tolist():
+        yield "topics.ids: expected the numbers of the topics in model.json, got others"
+    kappa, lowest, temperature = arrays["topics.scalars"].tolist()
+    if not (kappa > 0.0 and lowest <= 0.0 and temperature > 0.0):
+        yield "topics.scalars: expected a concentration, a lowest cosine and a temperature, got other numbers"
+    words = _words_in(arrays)
+    if words is not None:
+        yield from _wrong_words(arrays, words)
     if words != "encoder." and arrays["encoder.dim"].tolist() != [d]:
         yield f"encoder.dim: expected {d}, got {arrays['encoder.dim'].tolist()}"
     if "stories.settings" in arrays:
-        yield from _wrong_stories(arrays, terms, 0 if words == "encoder." else d)
+        yield from _wrong_stories(arrays)
 
 
 def _wrong_about(about: dict[str, Any]) -> Iterator[str]:
@@ -250,72 +281,30 @@ def _wrong_types(arrays: Arrays, spec: _Spec, prefix: str = "") -> Iterator[str]
 
 
 def _wrong_words(arrays: Arrays, prefix: str) -> Iterator[str]:
-    stemmed = f"{prefix}term_starts" in arrays
-    yield from _wrong_types(arrays, _WORDS | (_STEMS if stemmed else {}), prefix)
-    of = {name: arrays[f"{prefix}{name}"] for name in (*_WORDS, *(_STEMS if stemmed else ()))}
-    terms, forms = len(of["df"]), len(of["form_starts"]) - 1
-    for kind, number in (("form", forms), ("term", terms)) if stemmed else (("form", terms),):
-        starts, pool = of[f"{kind}_starts"], of[f"{kind}_pool"]
-        if len(starts) != number + 1 or not _bounds(starts, len(pool)):
-            yield f"{prefix}{kind}_starts: expected where each of {number:,} words begins in {kind}_pool"
-        letters = pool.tobytes()
+    for kind in ("form", "term") if f"{prefix}term_starts" in arrays else ("form",):
+        starts, letters = arrays[f"{prefix}{kind}_starts"], arrays[f"{prefix}{kind}_pool"].tobytes()
+        number = len(starts) - 1
         if len({letters[a:b] for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)}) != number:
             yield f"{prefix}{kind}_pool: expected {number:,} different words, some are twice there"
-    for name in ("recent", "pending"):
-        if len(of[name]) != terms:
-            yield f"{prefix}{name}: expected {terms:,} numbers, one per word, got {len(of[name]):,}"
-    if len(of["documents"]) != 2 or (of["documents"] < 0).any() or (of["df"] < 0).any():
-        yield f"{prefix}documents and df: expected numbers of documents from 0 on"
-    columns = of["columns"]
-    if not _within(columns, 0, terms) or len(np.unique(columns)) != len(columns):
-        yield f"{prefix}columns: expected different numbers of words below {terms:,}"
-    if stemmed and not (
-        len(of["form_term"]) == len(of["form_df"]) == forms
-        and _within(of["form_term"], -1, terms)
-        and len(of["shown"]) == len(columns)
-        and _within(of["shown"], -1, forms)
-    ):
-        yield f"{prefix}form_term, form_df, shown: expected the stems of {forms:,} words"
+    columns = arrays[f"{prefix}columns"]
+    if len(np.unique(columns)) != len(columns):
+        yield f"{prefix}columns: expected different numbers of words, some are twice there"
+    if f"{prefix}shown" in arrays and len(arrays[f"{prefix}shown"]) != len(columns):
+        yield f"{prefix}shown: expected {len(columns):,} numbers, one per column"
 
 
-def _wrong_stories(arrays: Arrays, terms: int, d: int) -> Iterator[str]:
-    yield from _wrong_types(arrays, _STORIES)
-    if any(name in arrays for name in _BESIDE):
-        yield from _wrong_types(arrays, _BESIDE)
-        beside, squares = (arrays[name] for name in _BESIDE)
-        if beside.shape != (len(arrays["stories.mixture.ids"]), d) or squares.shape != beside.shape[:1]:
-            yield f"stories.mixture.beside: expected {d} numbers for each story, got the shape {beside.shape}"
+def _wrong_stories(arrays: Arrays) -> Iterator[str]:
     of = {name.removeprefix("stories."): arrays[name] for name in _STORIES}
-    grain, *positive, days = of["settings"].tolist() if len(of["settings"]) == 8 else (0.0, 0.0)
+    grain, *positive, days = of["settings"].tolist()
     if not (np.isnan(grain) or 0.0 < grain < 1.0) or not all(number > 0.0 for number in positive) or days not in (0, 1):
         yield f"stories.settings: expected those of a StoryMixture, got {of['settings'].tolist()}"
-    ids, indptr = of["mixture.ids"], of["mixture.indptr"]
-    n, entries = len(ids), len(of["mixture.indices"])
-    for name in ("size", "square", "first", "last"):
-        if len(of[f"mixture.{name}"]) != n:
-            yield f"stories.mixture.{name}: expected {n:,} numbers, one per story, got {len(of[f'mixture.{name}']):,}"
-    for name, length in (("clock", 2), ("counters", 2), ("form", 2), ("grains", 2)):
-        if len(of[f"mixture.{name}"]) != length:
-            yield f"stories.mixture.{name}: expected {length} numbers, got {len(of[f'mixture.{name}'])}"
-    next_id, documents = of["mixture.counters"].tolist()
-    if len(np.unique(ids)) != n or not _within(ids, 0, next_id) or (of["mixture.size"] < 1).any() or documents < n:
+    ids, (next_id, documents) = of["mixture.ids"], of["mixture.counters"].tolist()
+    if len(np.unique(ids)) != len(ids) or (ids >= next_id).any() or documents < len(ids):
         yield f"stories.mixture.ids: expected different numbers below {next_id:,}, of stories with documents"
     columns, timed = of["mixture.form"].tolist()
-    if not 1 <= columns <= max(terms, 1) or timed not in (-1, 0, 1):
-        yield f"stories.mixture.form: expected at most {terms:,} columns, one per word, got {columns:,}"
-    if len(indptr) != n + 1 or not _bounds(indptr, entries) or len(of["mixture.values"]) != entries:
-        yield "stories.mixture.indptr: expected where the words of each story begin"
-    if not _within(of["mixture.indices"], 0, columns):
+    if columns < 1 or timed not in (-1, 0, 1):
+        yield f"stories.mixture.form: expected a number of words and -1, 0 or 1, got {of['mixture.form'].tolist()}"
+    if (of["mixture.indices"] >= columns).any():
         yield f"stories.mixture.indices: expected numbers of words below {columns:,}"
-    df = of["weights.df"]
-    if len(df) != columns or (df < 0).any() or len(of["weights.documents"]) != 1 or of["weights.documents"][0] < 0:
-        yield f"stories.weights: expected document frequencies of {columns:,} words"
-
-
-def _bounds(starts: NDArray[Any], end: int) -> bool:
-    """Tell whether these numbers divide what ends at ``end`` into parts."""
-    return bool(len(starts) and starts[0] == 0 and starts[-1] == end and (np.diff(starts) >= 0).all())
-
-
-def _within(numbers: NDArray[Any], low: int, end: int) -> bool:
-    return not len(numbers) or bool(low <= numbers.min() and numbers.max() < end)
+    if len(of["weights.df"]) != columns:
+        yield f"stories.weights.df: expected document frequencies of {columns:,} words, got {len(of['weights.df']):,}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vmfstream.bayes.predictive import topic_densities
 from vmfstream.bayes.temporal.chain import smooth
 from vmfstream.online import filtering
-from vmfstream.online.belief import current_belief, lowest_cosine, posterior, predicted_belief, score, up_to_date
+from vmfstream.online.belief import current_belief, label, lowest_cosine, posterior, predicted_belief, score, up_to_date
 from vmfstream.online.births import new_topic_log_density
 from vmfstream.online.hindsight import as_it_was, begun, labels
 from vmfstream.online.results import SliceResult, StepInfo, TopicView, mean_cosines, topic_view
@@ -29,6 +29,16 @@ def memberships(state: TrackState, x: Rows, settings: TrackerSettings) -> tuple[
     known = known._replace(f=known.f.astype(x.dtype, copy=False))
     resp, loglik, _ = posterior(x, known, threads=settings.threads)
     return resp, loglik
+
+
+def most_probable(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.int64]:
+    """Return the ids of the most probable topics of documents, (N,), -1 for those without direction.
+
+    ``state``, ``x`` and ``settings`` as in `memberships`.
+    """
+    state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
+    found = label(x, current_belief(up_to_date(state), settings), threads=settings.threads).label
+    return np.where(found >= 0, state.ids[found], -1)
 
 
 def topic_log_densities(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:

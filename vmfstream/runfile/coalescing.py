@@ -16,11 +16,11 @@ from vmfstream.runfile.rows import Frame, frames
 class CoalescedWrite:
     """The changes that one transaction makes to the tables.
 
-    Smoothed rows of the slices ``renewed``, rows of the ``stories``, and later labels of documents of the slices
-    ``documents`` are deleted before new rows are added. In the slices of ``cut`` only sampled documents with keys up to
-    the given largest one stay; of each topic and slice ``documents_per_topic`` documents stay, all if it is 0.
-    ``seconds`` are added to those of each stage. ``undone`` has for numbers of decisions that of the
-    one which undoes each.
+    Smoothed rows of the slices ``renewed``, rows of the ``stories``, and later labels of the ``documents`` (slice,
+    first place, place after the last) are deleted before new rows are added. In the slices of ``cut`` only sampled
+    documents with keys up to the given largest one stay; of each topic and slice ``documents_per_topic`` documents
+    stay, all if it is 0. ``seconds`` are added to those of each stage. ``undone`` has for numbers of decisions that of
+    the one which undoes each.
     """
 
     tables: Mapping[str, Frame]
@@ -30,7 +30,7 @@ class CoalescedWrite:
     seconds: Mapping[str, float]
     stories: Sequence[int]
     undone: Mapping[int, int]
-    documents: Sequence[int]
+    documents: Sequence[tuple[int, int, int]]
     documents_per_topic: int
 
 
@@ -54,7 +54,7 @@ def coalesce(commits: Sequence[Commit]) -> CoalescedWrite:
         _summed(commits),
         sorted({story for one in commits if one.stories is not None for story in one.stories.story.tolist()}),
         {number: later for one in commits for number, later in one.undone.items()},
-        sorted({labels.slice for one in commits for labels in one.relabelled}),
+        sorted({(it.slice, it.first, it.first + len(it.topic)) for one in commits for it in one.relabelled}),
         max(one.documents_per_topic for one in commits),
     )
 
@@ -78,7 +78,7 @@ def _start_times(commits: Sequence[Commit]) -> list[datetime]:
 
 def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
     """Leave out smoothed slices, labels and stories that a later epoch replaces, and what it drops of the sample."""
-    renewed, relabelled = set[int](), set[int]()
+    renewed, relabelled = set[int](), list[SmoothedDocuments]()
     known = np.zeros(0, np.int64)
     cut: dict[int, int] = {}
     found = []
@@ -90,9 +90,8 @@ def _without_replaced(commits: Sequence[Commit]) -> list[Commit]:
             known = np.union1d(known, one.stories.story)
         documents: list[SmoothedDocuments] = []
         for labels in reversed(one.relabelled):
-            if labels.slice not in relabelled:
-                documents.insert(0, labels)
-                relabelled.add(labels.slice)
+            documents[:0] = labels.besides(relabelled)
+            relabelled.append(labels)
         sampled = _without_dropped(one.sampled, cut)
         found.append(replace(one, smoothed=smoothed, sampled=sampled, stories=stories, relabelled=documents))
         renewed |= {view.slice for view in one.smoothed}

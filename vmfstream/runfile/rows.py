@@ -108,6 +108,11 @@ def frames(commit: Commit, begun: datetime) -> dict[str, Frame]:
             "place": _joined([np.arange(one.first, one.first + len(one.topic)) for one in parts]),
             "topic": _joined([one.topic for one in parts]),
         }
+    if commit.in_other_stories:
+        tables["story_smoothed"] = {
+            name: _joined([getattr(one, name) for one in commit.in_other_stories])
+            for name in ("slice", "place", "story")
+        }
     if commit.given_names:
         tables["given_name"] = given_names(commit.given_names)
     if commit.labels is not None and commit.labels.part is not None and commit.labels.offset is not None:
@@ -260,7 +265,8 @@ def _reading(table: str, topics: Sequence[tuple[int, TopicRows]]) -> dict[str, F
     pairs = [(index, rows, np.triu_indices(len(rows.topic), 1)) for index, rows in topics if rows.angles is not None]
     sketched = [(index, rows.topic, rows.sketches) for index, rows in topics if rows.sketches is not None]
     return {
-        table: _topics("slice", topics, (*_UNCERTAIN, *_QUALITY) if table == "filtered" else _UNCERTAIN),
+        table: _topics("slice", topics, (*_UNCERTAIN, *_QUALITY) if table == "filtered" else _UNCERTAIN)
+        | (_parts(topics) if table == "filtered" else {}),
         f"{table}_word": _words("slice", topics),
         f"{table}_angle": {
             "slice": np.repeat(_ints([index for index, _, _ in pairs]), [len(a) for _, _, (a, _) in pairs]),
@@ -283,6 +289,12 @@ def _topics(key: str, topics: Sequence[tuple[int, TopicRows]], more: Sequence[st
     }
     names = (*_NUMBERS, *more)
     return frame | {name: _joined([_known(getattr(rows, name), rows) for _, rows in topics]) for name in names}
+
+
+def _parts(topics: Sequence[tuple[int, TopicRows]]) -> Frame:
+    """Return the topics of which others are parts, NaN for none."""
+    parts = [np.full(len(rows.topic), -1) if rows.part_of is None else rows.part_of for _, rows in topics]
+    return {"part_of": _joined([np.where(one < 0, np.nan, one) for one in parts])}
 
 
 def _known(column: NDArray[np.float64] | None, rows: TopicRows) -> NDArray[np.float64]:

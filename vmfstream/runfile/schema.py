@@ -7,12 +7,14 @@ Only small tables carry an index. Rows of an epoch or a slice are kept unique by
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
+from numpy.typing import NDArray
 
 from vmfstream.errors import FormatVersion, InputError
 from vmfstream.runfile.lease import lease
@@ -231,6 +233,47 @@ def add_decisions(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("alter table event add column decision bigint")
 
 
+NARROW = {
+    ("document", "topic"): ("SMALLINT", "INTEGER"),
+    ("document", "second"): ("SMALLINT", "INTEGER"),
+    ("document", "story"): ("INTEGER", "BIGINT"),
+    ("document_smoothed", "topic"): ("SMALLINT", "INTEGER"),
+    ("story_smoothed", "story"): ("INTEGER", "BIGINT"),
+}
+"""Columns of documents with their types, and with those that they get when a number is too large.
+
+In the small blocks of a run file DuckDB packs whole numbers of two bytes, but none of four or eight.
+"""
+
+LARGEST = {"SMALLINT": 2**15 - 1, "INTEGER": 2**31 - 1}
+"""Largest numbers of the types."""
+
+
+def narrow_documents(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep numbers of topics and stories of documents in fewer bytes where they are small enough; add later stories."""
+    connection.execute("create table story_smoothed(slice integer not null, place uinteger not null, story integer)")
+    for (table, column), (narrow, _) in NARROW.items():
+        largest = connection.execute(f"select coalesce(max({column}), 0) from {table}").fetchall()[0][0]
+        if largest <= LARGEST[narrow]:
+            connection.execute(f"alter table {table} alter {column} set data type {narrow}")
+
+
+def add_parts(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tell which topics are parts of one that was named beforehand."""
+    connection.execute("alter table filtered add column part_of integer")
+
+
+def widen(connection: duckdb.DuckDBPyConnection, table: str, frame: Mapping[str, NDArray[Any]]) -> None:
+    """Give columns of a ``table`` a wider type if numbers of a ``frame`` ask for it.
+
+    That is done over ``connection``, in the open transaction.
+    """
+    for name, column in frame.items():
+        narrow, wide = NARROW.get((table, name), ("", ""))
+        if narrow and column.size and column.max() > LARGEST[narrow]:
+            connection.execute(f"alter table {table} alter {name} set data type {wide}")
+
+
 MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     create_tables,
     add_lag,
@@ -250,10 +293,12 @@ MIGRATIONS: tuple[Callable[[duckdb.DuckDBPyConnection], None], ...] = (
     add_names,
     add_outbox,
     add_decisions,
+    narrow_documents,
+    add_parts,
 )
 """Every step that ever changed the tables, oldest first; a step is never edited, only followed by another."""
 
-FINGERPRINT = "2069caa4b6b44872"
+FINGERPRINT = "514aa0a91c5e0791"
 """That of the tables that all migrations make, with which `verify` compares a file: making them takes longer."""
 
 
@@ -370,8 +415,9 @@ def verify(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def fingerprint(columns: Sequence[tuple[str, str, str]]) -> str:
-    """Return a short digest of (table, column, type) of all columns, in any order."""
-    return hashlib.sha256(repr(sorted(columns)).encode()).hexdigest()[:16]
+    """Return a short digest of (table, column, type) of all columns, in any order; those of `NARROW` may be wide."""
+    same = {(*column, wide): (*column, narrow) for column, (narrow, wide) in NARROW.items()}
+    return hashlib.sha256(repr(sorted(same.get(one, one) for one in columns)).encode()).hexdigest()[:16]
 
 
 def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:

@@ -18,7 +18,7 @@ from vmfstream.runfile.coalescing import CoalescedWrite, coalesce
 from vmfstream.runfile.connection import connected, explain
 from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.rows import Frame, check_order, given_names
-from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify
+from vmfstream.runfile.schema import CREATE_CHECKPOINT, check, prepare, verify, widen
 from vmfstream.runfile.stored_decisions import run_name, stored_decisions
 from vmfstream.stages import ELAPSED, WRITING
 
@@ -257,18 +257,25 @@ def _delete_stories(connection: duckdb.DuckDBPyConnection, stories: Sequence[int
             connection.execute(f"delete from {table} where story in (select unnest(?::bigint[]))", [stories])
 
 
-def _delete_labels(connection: duckdb.DuckDBPyConnection, slices: Sequence[int]) -> None:
-    """Delete the later labels of the documents of slices, which get others."""
-    if slices:
-        connection.execute("delete from document_smoothed where slice in (select unnest(?::integer[]))", [slices])
+def _delete_labels(connection: duckdb.DuckDBPyConnection, documents: Sequence[tuple[int, int, int]]) -> None:
+    """Delete the later labels of documents, which get others: slice, first place, place after the last."""
+    if documents:
+        connection.execute(
+            "delete from document_smoothed labels using (select unnest(?::integer[]) as slice, "
+            "unnest(?::bigint[]) as low, unnest(?::bigint[]) as high) gone "
+            "where labels.slice = gone.slice and place >= low and place < high",
+            [list(column) for column in zip(*documents, strict=True)],
+        )
 
 
 def _drop_documents(connection: duckdb.DuckDBPyConnection, combined: CoalescedWrite) -> None:
     """Delete what a run does not keep of documents, if it keeps only the newest of each topic and slice."""
-    most, frame = combined.documents_per_topic, combined.tables.get("document")
+    most = combined.documents_per_topic
     if not most:
         return
-    slices = {*combined.documents, *(np.unique(frame["slice"]).tolist() if frame is not None else ())}
+    slices = {index for index, _, _ in combined.documents}
+    for frame in (combined.tables.get(name) for name in ("document", "story_smoothed")):
+        slices |= set() if frame is None else set(np.unique(frame["slice"]).tolist())
     changed = [sorted(slices)]
     connection.execute(
         "delete from document where (slice, place) in (select (slice, place) from document "
@@ -276,11 +283,12 @@ def _drop_documents(connection: duckdb.DuckDBPyConnection, combined: CoalescedWr
         "qualify row_number() over (partition by slice, topic order by place desc) > $2)",
         [*changed, most],
     )
-    connection.execute(
-        "delete from document_smoothed where slice in (select unnest($1::integer[])) and (slice, place) not in "
-        "(select (slice, place) from document where slice in (select unnest($1::integer[])))",
-        changed,
-    )
+    for table in ("document_smoothed", "story_smoothed"):
+        connection.execute(
+            f"delete from {table} where slice in (select unnest($1::integer[])) and (slice, place) not in "
+            "(select (slice, place) from document where slice in (select unnest($1::integer[])))",
+            changed,
+        )
 
 
 def _drop_sampled(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int]) -> None:
@@ -294,6 +302,7 @@ def _drop_sampled(connection: duckdb.DuckDBPyConnection, cut: Mapping[int, int])
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, frame: Frame) -> None:
     """Add the rows of ``frame`` to a ``table`` over ``connection``, in the open transaction."""
+    widen(connection, table, frame)
     connection.register("incoming", frame)
     names = ", ".join(frame)
     connection.execute(f"insert into {table} ({names}) select {names} from incoming")

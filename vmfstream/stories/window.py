@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,19 @@ class _Part(NamedTuple):
         return _Part(self.rows[some], self.labels[some], self.times[some], vectors)
 
 
+class Left(NamedTuple):
+    """Rows that left the window, (N,): their second ``labels``, and those ``before``, which follow mergers."""
+
+    labels: NDArray[np.int64]
+    before: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Left]) -> Left:
+        """Put parts behind each other."""
+        nothing = np.zeros(0, np.int64)
+        return cls(*(np.concatenate([nothing, *(part[i] for part in parts)]) for i in range(2)))
+
+
 class Window:
     """The rows that were learnt last, each of which gets a second label when it leaves.
 
@@ -52,8 +66,8 @@ class Window:
         rows: Rows,
         times: NDArray[np.float64] | None,
         vectors: NDArray[np.float32] | None = None,
-    ) -> tuple[Learnt, NDArray[np.int64]]:
-        """Let a mixture learn rows; return what it says, and the second labels of the rows that left meanwhile.
+    ) -> tuple[Learnt, Left]:
+        """Let a mixture learn rows; return what it says, and the rows that left meanwhile.
 
         Parameters
         ----------
@@ -61,7 +75,7 @@ class Window:
         rows, times, vectors : as `SequentialMixture.learn` takes them, checked.
         """
         learnt: list[Learnt] = []
-        left, low = [np.zeros(0, np.int64)], 0
+        left, low = list[Left](), 0
         while low < rows.shape[0] or not learnt:
             step = min(rows.shape[0] - low, STRIDE - self._seen % STRIDE)
             some = slice(low, low + step)
@@ -82,12 +96,42 @@ class Window:
                 left += [self._relabelled(mixture, part) for part in self._leave()]
         retired = Retired(*(np.concatenate(parts) for parts in zip(*(one.retired for one in learnt), strict=True)))
         labels, cosines = (np.concatenate([getattr(one, name) for one in learnt]) for name in ("labels", "cosines"))
-        return Learnt(labels, retired, cosines), np.concatenate(left)
+        return Learnt(labels, retired, cosines), Left.joined(left)
 
-    def flush(self, mixture: SequentialMixture) -> NDArray[np.int64]:
-        """Return the second labels of all rows in the window, and empty it."""
+    def flush(self, mixture: SequentialMixture) -> Left:
+        """Let all rows leave, and return them."""
         parts, self._parts = self._parts, []
-        return np.concatenate([np.zeros(0, np.int64), *(self._relabelled(mixture, part) for part in parts)])
+        return Left.joined([self._relabelled(mixture, part) for part in parts])
+
+    def remap(self, terms: NDArray[np.integer], columns: int) -> None:
+        """Follow a renumbering of the columns, as `vmfstream.engine.loop.stories.remapped` does; for sparse rows."""
+        self._parts = [part._replace(rows=_renumbered(part.rows, terms, columns)) for part in self._parts]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as plain arrays, for `restore`; for sparse rows."""
+        rows: Any = [part.rows for part in self._parts]
+        if not rows:
+            return {"seen": np.array([self._seen])}
+        lengths = np.concatenate([np.diff(one.indptr) for one in rows])
+        vectors = [part.vectors for part in self._parts if part.vectors is not None]
+        beside = {"vectors": np.concatenate(vectors)} if vectors else {}
+        return beside | {
+            "seen": np.array([self._seen]),
+            "indptr": np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+            "indices": np.concatenate([one.indices for one in rows]).astype(np.int32),
+            "values": np.concatenate([one.data for one in rows]),
+            "labels": np.concatenate([part.labels for part in self._parts]),
+            "times": np.concatenate([part.times for part in self._parts]).astype(np.float64),
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], columns: int) -> None:
+        """Continue from what `arrays` returned, with rows of so many ``columns``."""
+        self._seen = int(arrays["seen"][0])
+        if "labels" in arrays:
+            labels = np.array(arrays["labels"])
+            parts = (arrays["values"], arrays["indices"], arrays["indptr"])
+            rows = csr_array(parts, shape=(len(labels), columns))
+            self._parts = [_Part(rows, labels, arrays["times"], arrays.get("vectors"))]
 
     def columns_in_use(self, columns: int) -> NDArray[np.bool_]:
         """Tell which of so many columns rows in the window hold; for sparse rows."""
@@ -115,10 +159,18 @@ class Window:
             beyond -= out
         return left
 
-    def _relabelled(self, mixture: SequentialMixture, part: _Part) -> NDArray[np.int64]:
+    def _relabelled(self, mixture: SequentialMixture, part: _Part) -> Left:
         rows: Any = part.rows
         if isinstance(rows, csr_array) and rows.shape[1] < mixture.columns:
             rows = rows.copy()
             rows.resize((rows.shape[0], mixture.columns))
         labels = mixture.relabel(rows, part.times, part.labels, part.vectors)
-        return np.where(labels < 0, part.labels, labels)
+        return Left(np.where(labels < 0, part.labels, labels), part.labels)
+
+
+def _renumbered(rows: Any, terms: NDArray[np.integer], columns: int) -> csr_array:
+    """Return sparse rows under other columns, ``terms`` of the old ones, without those that are gone (-1)."""
+    new = terms[rows.indices]
+    stay = new >= 0
+    bounds = np.concatenate(([0], np.cumsum(stay)))[rows.indptr]
+    return csr_array((rows.data[stay], new[stay].astype(np.int32), bounds), shape=(rows.shape[0], columns))

@@ -19,6 +19,9 @@ from vmfstream.errors import InputError, MissingExtra
 NEWS_WORDS = frozenset({"bill", "cry", "fire", "interest", "mill", "system"})
 """Words of the list of Glasgow that news are about: they are no stop words of ``english``."""
 
+AUTO = "auto"
+"""What stands for the lists of the languages that documents are written in, see `vmfstream.text.languages`."""
+
 NO_STOP_WORDS = "none"
 """What stands for no list."""
 
@@ -54,8 +57,8 @@ def languages() -> list[str]:
 
 
 def is_language(name: str) -> bool:
-    """Tell whether there is a list of stop words of this name."""
-    return name in STOP_WORDS or name in languages()
+    """Tell whether there is a list of stop words of this name, or it stands for that of each document's language."""
+    return name == AUTO or name in STOP_WORDS or name in languages()
 
 
 def stop_words_of(wanted: str | Iterable[str] | None) -> Iterable[str]:
@@ -77,7 +80,7 @@ def stop_words_of(wanted: str | Iterable[str] | None) -> Iterable[str]:
     >>> "und" in stop_words_of("english,german"), "fire" in stop_words_of("english")
     (True, False)
     """
-    if wanted is None:
+    if wanted is None or wanted == AUTO:  # a tokeniser leaves them out
         return ()
     if not isinstance(wanted, str):
         given = list(wanted)
@@ -99,7 +102,7 @@ def _listed(language: str) -> Iterable[str]:
 
 
 def chosen_stop_words(text: str) -> tuple[str, list[str]]:
-    """Read ``--stop-words``: languages and files of words, with commas between them, or ``none``.
+    """Read ``--stop-words``: languages, ``auto``, and files of words, with commas between them, or ``none``.
 
     Returns
     -------
@@ -125,6 +128,8 @@ def chosen_stop_words(text: str) -> tuple[str, list[str]]:
         if not one or not path.is_file():
             raise InputError(f"stop words: expected {', '.join(languages())}, none or a file of words, got {one!r}")
         words += _words_of_file(path)
+    if AUTO in names and len(names) > 1:
+        raise InputError(f"stop words: {AUTO} stands for every language, and goes with files of words only")
     return ",".join(dict.fromkeys(names)) or NO_STOP_WORDS, words
 
 

@@ -109,6 +109,13 @@ class Phrases:
         self._prune()
         return spans
 
+    def pairs(self) -> list[str]:
+        """Return the phrases of two words that are known now, the most frequent first."""
+        at = np.flatnonzero(self._is_phrase())
+        at = at[np.argsort(-self._often[at], kind="stable")]
+        both = zip((self._pairs[at] >> _SHIFT).tolist(), (self._pairs[at] & _LOW).tolist(), strict=True)
+        return [f"{self._words.word(one)} {self._words.word(other)}" for one, other in both]
+
     def _joined(self, runs: WordRuns) -> NDArray[np.int64]:
         """Return where words stand that make a pair with the word before."""
         good = runs.words >= self._stops

@@ -96,6 +96,10 @@ class Tokeniser:
             raise ValueError(f"expected 1 <= min_length <= max_length, got {min_length} and {max_length}")
         self.options = TokeniserOptions(int(min_length), int(max_length), bool(keep_numbers))
 
+    def stop_words(self) -> Sequence[str]:
+        """Return the words that `count` leaves out besides those that it is told to."""
+        return ()
+
     def tokens(self, text: str) -> list[str]:
         """Return the words of one text in their order, repetitions included (for people and tests, not for speed)."""
         pool, bounds = _bytes([text])

@@ -189,6 +189,12 @@ class Vocabulary:
         self._pending_documents += len(counts)
         return counts
 
+    def add_phrases(self, names: Sequence[str]) -> None:
+        """Let phrases be terms, as far as there is room; a `PhraseTokeniser` counts them from now on."""
+        room = max(_CROWDED * self.capacity - (len(self._forms) - self._stops), 0)
+        self._forms.add(names[:room])
+        self._make_room()
+
     def forbid(self, word: str) -> None:
         """Give a word no column from the next :meth:`close_slice` on; with ``stem`` no word of the same stem.
 

@@ -191,9 +191,13 @@ class WordTable:
 
     def find(self, words: Iterable[str]) -> NDArray[np.int64]:
         """Return the ids of ``words``, -1 for those that are not in the table."""
+        return self.places(*_encoded(words))
+
+    def places(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Do as :meth:`find` with the words ``pool[starts[i] : starts[i + 1]]``."""
         size = self.words.size[:1]
         # as if the table were full, so that it takes no more words
-        return _ids(self.words._replace(size=np.concatenate([size, size])), *_encoded(words))
+        return _ids(self.words._replace(size=np.concatenate([size, size])), starts, pool)
 
     def word(self, word_id: int) -> str:
         """Return word ``word_id``."""

@@ -55,6 +55,14 @@ def rows_of_topics(
     return [row | ({"name": names[row["topic"]]} if row["topic"] in names else {}) for row in rows]
 
 
+def parts_of_topics(commits: Sequence[Commit]) -> dict[int, int]:
+    """Return for topics the one named beforehand that they are parts of, as told last."""
+    rows = [report.topics for report in closed_slices(commits) if report.topics is not None]
+    told = [(one.topic, one.part_of) for one in rows if one.part_of is not None]
+    found = {topic: part for ids, of in told for topic, part in zip(ids.tolist(), of.tolist(), strict=True)}
+    return {topic: part for topic, part in sorted(found.items()) if part >= 0}
+
+
 def rows_of_events(commits: Sequence[Commit]) -> list[dict[str, Any]]:
     """Return one row per event, in order."""
     return [
@@ -101,8 +109,8 @@ def rows_of_novel_documents(commits: Sequence[Commit]) -> list[dict[str, Any]]:
     ]
 
 
-def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
-    """Return what documents got on arrival and later, in order, as columns."""
+def columns_of_documents(commits: Sequence[Commit], *, stories: bool = False) -> dict[str, NDArray[Any]]:
+    """Return what documents got on arrival and later, in order, as columns; with ``stories`` later ones too."""
     parts = [(one.epoch.slice.label, one.documents) for one in commits if one.documents is not None]
     whole, real = np.zeros(0, np.int64), np.zeros(0, np.float32)
     nothing = DocumentRows([], whole, whole, real, whole, real, whole, real, whole)
@@ -117,6 +125,10 @@ def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
         first = begins[later.slice] + later.first
         smoothed[first : first + len(later.topic)] = later.topic
     labels = np.array([label for label, _ in parts], np.object_)
+    later_story = rows.story.copy()
+    for others in (some for one in commits for some in one.in_other_stories):
+        at = np.array([begins[index] for index in others.slice.tolist()], np.int64) + others.place
+        later_story[at] = others.story
     return {
         "id": np.array(rows.id, np.object_),
         "time": rows.time.view("datetime64[us]"),
@@ -128,7 +140,7 @@ def columns_of_documents(commits: Sequence[Commit]) -> dict[str, NDArray[Any]]:
         "story": rows.story,
         "novelty": rows.novelty,
         "smoothed_topic": smoothed,
-    }
+    } | ({"smoothed_story": later_story} if stories else {})
 
 
 def past_topics(reports: Sequence[SliceReport], at: str) -> PastTopics:

@@ -34,6 +34,12 @@ class Columns(dict[str, NDArray[Any]]):
 
         return pd.DataFrame(dict(self))
 
+    def to_polars(self) -> Any:
+        """Return a DataFrame of polars."""
+        import polars
+
+        return polars.DataFrame(ArrowStream(self))
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import duckdb
 
@@ -47,8 +53,8 @@ class Columns(dict[str, NDArray[Any]]):
 class RowList(list[dict[str, Any]]):
     """Rows as dicts with the same keys, which become a table of pandas, polars or Arrow.
 
-    It is a list of dicts, so that ``pandas.DataFrame(rows)`` and ``polars.DataFrame(rows)`` work; `columns` has the
-    same column by column.
+    It is a list of dicts, so that ``pandas.DataFrame(rows)`` works; `columns` has the same column by column. polars
+    reads no pairs of words and weights: `to_polars` gives the words.
     """
 
     @property
@@ -70,6 +76,10 @@ class RowList(list[dict[str, Any]]):
     def to_pandas(self) -> Any:
         """Return a DataFrame of pandas."""
         return self.columns.to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return a DataFrame of polars."""
+        return self.columns.to_polars()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.columns.__arrow_c_stream__(requested_schema)

@@ -36,6 +36,7 @@ from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, mome
 from vmfstream.topic_tracker.rows import (
     closed_slices,
     columns_of_documents,
+    parts_of_topics,
     past_topics,
     rows_of_decisions,
     rows_of_events,
@@ -64,6 +65,8 @@ _DOMAINS: dict[str, Domain] = {
     "refit_budget": Number(0.0, closed="both"),
     "stories": Flag(),
     "story_days": Number(0.0),
+    "smoothed_stories": Flag(),
+    "phrases": Flag(),
     "documents": Flag(),
 }
 
@@ -97,6 +100,11 @@ class TopicTracker:
     story_days : float
         Days after which the weight of a new story is halved, by the times of documents, >= 0; stories that nobody
         joined for 8 times as long end. 0 counts 300 documents instead.
+    phrases : bool
+        Count phrases of two words that the stream has, such as *climate change*, as features besides their words.
+    smoothed_stories : bool
+        Give documents that are kept a second story when 300 later ones are known, see `documents`. Stories take twice
+        as long then.
     documents : bool
         Keep what every document got on arrival, see `documents`. That takes some 130 bytes of memory each, however many
         there are; without, memory does not grow with the stream.
@@ -155,6 +163,8 @@ class TopicTracker:
         refit_budget: float = math.inf,
         stories: bool = True,
         story_days: float = 0.0,
+        smoothed_stories: bool = False,
+        phrases: bool = False,
         documents: bool = False,
         topics_from: Any = None,
         tokeniser: Cut | None = None,
@@ -175,6 +185,8 @@ class TopicTracker:
             "refit_budget": refit_budget,
             "stories": stories,
             "story_days": story_days,
+            "smoothed_stories": smoothed_stories,
+            "phrases": phrases,
             "documents": documents,
             "topics_from": topics_from,
             "tokeniser": tokeniser,
@@ -205,6 +217,8 @@ class TopicTracker:
             sample=0,
             stories=stories,
             story_days=story_days,
+            smoothed_stories=smoothed_stories,
+            phrases=phrases,
             documents="all" if documents else "none",
             topics_from="" if topics_from is None else seeds_as_text(seeds_of(topics_from)),
         )
@@ -539,7 +553,7 @@ class TopicTracker:
         Returns
         -------
         RowList
-            A list of dicts, and a table: ``pandas.DataFrame(rows)``, ``polars.DataFrame(rows)``, ``rows.columns``.
+            A list of dicts, and a table: ``rows.to_pandas()``, ``rows.to_polars()``, ``rows.columns``.
             ``slice``, ``topic``, ``documents``, ``share``, ``drift_angle`` (degrees to the topic's mean in the slice
             before), ``words`` (pairs of word and weight), ``name`` (given, or its most telling phrases and words) and
             ``title`` (of its most representative document); ``share_low`` and ``share_high`` bound the share and
@@ -550,6 +564,20 @@ class TopicTracker:
         self._take_names()
         commits, names = self._store.commits, self.names()
         return RowList(rows_of_topics(commits, names, smoothed=_smoothed(smoothed, hindsight), words=words))
+
+    def parts(self) -> dict[int, int]:
+        """Return which topics belong to one that was named beforehand: the topic named, by topic, as told last.
+
+        A topic that was named is its own; one that was found belongs to it if its mean direction is near to the words
+        that name it. Without ``topics_from`` there are none.
+
+        Examples
+        --------
+        >>> tracker = TopicTracker(topics=2, slices="year", topics_from={"Pets": ["cat", "fur"]})
+        >>> tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001).learn(["sea"], 2002).parts()
+        {0: 0}
+        """
+        return parts_of_topics(self._store.commits)
 
     def trajectory(
         self, topic: int, *, smoothed: bool = False, words: int = 10, hindsight: bool | None = None
@@ -727,7 +755,8 @@ class TopicTracker:
             ``novelty`` (as of `novelty`), all as they were told on arrival; the numbers are NaN without a topic.
             ``smoothed_topic`` is the topic given the documents of later slices, -1 where it is not known: it is told
             when the slice has left the window of recent documents, at `finish`, and with the first topics for
-            documents that came before them.
+            documents that came before them. ``smoothed_story``, with ``smoothed_stories=True``, is the story given the
+            300 to 400 documents that came next, that on arrival until these are known.
 
         Raises
         ------
@@ -744,7 +773,7 @@ class TopicTracker:
         """
         if self._run.documents != "all":
             raise InputError("this tracker keeps no documents; make one with documents=True")
-        return Columns(columns_of_documents(self._store.commits))
+        return Columns(columns_of_documents(self._store.commits, stories=self._run.smoothed_stories))
 
     def novel(self) -> list[dict[str, Any]]:
         """Return the first stories of each closed slice, then its most novel other documents, at most 20.
@@ -822,6 +851,8 @@ class TopicTracker:
             refit_budget=run.refit_budget,
             stories=run.stories,
             story_days=run.story_days,
+            smoothed_stories=run.smoothed_stories,
+            phrases=run.phrases,
             documents=run.documents == "all",
             topics_from=seeds_from_text(run.topics_from) or None,
         )

@@ -128,3 +128,22 @@ def test_wrong_arguments_are_told(run: Run, run_file: Path, new: Path, tmp_path:
         code, _, err = run("label", *given)
         assert code == 1
         assert says in err
+
+
+def test_documents_are_labelled_by_topics_that_the_run_does_not_have(
+    run: Run, run_file: Path, new: Path, tmp_path: Path
+) -> None:
+    words = [subject.split()[:3] for subject in SUBJECTS[:2]]
+    topics = tmp_path / "topics.toml"
+    topics.write_text("".join(f'[[topic]]\nname = "Named {i}"\nwords = {of}\n' for i, of in enumerate(words)))
+    code, out, err = run("label", run_file, new, "--topics-from", topics, "--format", "jsonl")
+    assert (code, err) == (0, "labelled: 4 documents, 0 rejected\n")
+    assert [(row["topic"], row["name"]) for row in rows(out)] == [
+        (0, "Named 0"),
+        (1, "Named 1"),
+        (None, None),
+        (None, None),
+    ]
+    code, _, err = run("label", run_file, new, "--topics-from", tmp_path / "none.toml")
+    assert code == 1
+    assert "cannot read the topics from" in err

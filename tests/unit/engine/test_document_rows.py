@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -12,20 +13,29 @@ import duckdb
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from tests.unit.engine import documents as documents_module
 from tests.unit.engine.documents import OneByOne, document, engine, run, years
 from tests.unit.runfile.records import commit, documents
+from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
+from vmfstream.engine.loop import later_topics as later_labels
 from vmfstream.engine.models import tracker
 from vmfstream.engine.run import RunSettings, agree, follow
 from vmfstream.errors import InputError
 from vmfstream.online.settings import TrackerSettings
-from vmfstream.records import DocumentRows, SmoothedDocuments
+from vmfstream.records import DocumentRows, Documents, SmoothedDocuments
 from vmfstream.runfile import schema
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.runfile.queries import DocumentChoice, Reader
 from vmfstream.runfile.writer import RunFile
+from vmfstream.stories.mixture import SequentialMixture
+from vmfstream.stories.settings import StorySettings
+from vmfstream.stories.weights import RunningTfidf
+from vmfstream.stories.window import Left, Window
+from vmfstream.text.encoders import TextEncoder
 
 SIZES = {2001: 40, 2002: 50, 2003: 60}
 
@@ -278,3 +288,195 @@ def test_the_places_of_documents_without_a_direction_count(monkeypatch: pytest.M
     topics = np.array([found[i] for i in before])
     subjects = np.array([int(rows.id[i][1:]) % 3 for i in before])
     assert all(len(set(topics[subjects == subject].tolist())) == 1 for subject in range(3))
+
+
+def test_documents_in_parts_are_the_same_as_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "run.duckdb"
+    sizes = {2001: 5, 2002: 5, 2003: 60, 2004: 5}  # two slices are one part, a large one is many
+    settings = RunSettings(topics=3, documents="all", epoch_documents=25, threads=1)
+    follow(MemorySource(years(sizes)), FieldCodec(), RunFile(path), settings)
+    reader = Reader(path)
+    whole = reader.documents(DocumentChoice())
+    parts = list(reader.documents_in_parts(DocumentChoice(), most=12))
+    assert [len(part.id) for part in parts] == [10, 12, 12, 12, 12, 12, 5]
+    for name in ("id", "topic", "smoothed_topic", "story"):
+        found = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(found, getattr(whole, name))
+    few = list(reader.documents_in_parts(DocumentChoice(since=datetime(2003, 1, 1)), limit=30, most=12))
+    assert [id for part in few for id in part.id] == whole.id[10:40].tolist()
+
+
+@pytest.fixture
+def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of more than 300 documents are large."""
+    monkeypatch.setattr(TrackerSettings, "slice_limit", 300)
+    monkeypatch.setattr(later_labels, "STEP", 50)
+
+
+@pytest.mark.usefixtures("small_window")
+@pytest.mark.parametrize("epoch", [100, 470])
+def test_documents_of_large_slices_get_smoothed_topics(tmp_path: Path, epoch: int) -> None:
+    sizes = {2001: 200, 2002: 1000, 2003: 200, 2004: 700}
+    settings = RunSettings(topics=3, documents="all", epoch_documents=epoch, threads=1)
+    follow(MemorySource(years(sizes)), FieldCodec(), RunFile(tmp_path / "run.duckdb"), settings)
+    found = Reader(tmp_path / "run.duckdb").documents(DocumentChoice())
+    assert found.id.tolist() == [f"d{i}" for i in range(2100)]
+    assert [len(set(found.smoothed_topic[subject::3].tolist())) for subject in range(3)] == [1, 1, 1]
+    assert (found.smoothed_topic >= 0).all()
+    with duckdb.connect(tmp_path / "run.duckdb", read_only=True) as connection:
+        assert connection.execute("select count(*) from document_smoothed").fetchall() == [(2100,)]
+
+
+@pytest.mark.usefixtures("small_window")
+def test_a_continued_run_tells_the_same_of_a_large_slice_and_keeps_few_documents() -> None:
+    sizes = {2001: 200, 2002: 1000}
+    cut: dict[str, Any] = {"documents": True, "epoch_documents": 100, "batch_documents": 100}
+    whole = run(years(sizes), **cut)
+    store = MemoryStore()
+    begun = engine(OneByOne(years(sizes)), store, **cut)
+    begun.run(stop=lambda: begun.documents >= 800)
+    assert not begun.finished
+    checkpoint = store.resume()
+    assert checkpoint is not None
+    kept = checkpoint.open_state
+    assert 300 <= len(kept["later.tokens"]) < 350
+    assert kept["later.first"][0] + len(kept["later.tokens"]) == begun.documents - 200
+    engine(years(sizes), store, **cut).run()
+    assert later_topics(store.commits) == later_topics(whole.commits)
+    assert sorted(later_topics(whole.commits)) == list(range(1200))
+
+
+@pytest.mark.usefixtures("small_window")
+def test_topics_of_a_large_slice_are_those_of_later_documents() -> None:
+    """A document is scored by what is known 300 documents later, not on arrival."""
+    known = list[int]()
+
+    class Noting(tracker.TrackerModel):
+        def topics_of(self, x: Any) -> NDArray[np.int64]:
+            assert self.state is not None
+            known.append(self.state.open.documents)
+            return np.asarray(known[-1:] * x.shape[0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(documents_module, "TrackerModel", Noting)
+        store = run(years({2001: 200, 2002: 1000}), documents=True, epoch_documents=100, batch_documents=100)
+    found = later_topics(store.commits)
+    waited = [found[200 + i] - i for i in range(700)]
+    assert min(waited) > 300
+    assert max(waited) <= 300 + 50 + 100
+    assert {found[200 + i] for i in range(700, 1000)} == {1000}
+
+
+def test_later_labels_replace_those_of_the_same_documents_only(tmp_path: Path) -> None:
+    first, later = SmoothedDocuments(0, 2, np.arange(5)), SmoothedDocuments(0, 3, np.array([8, 9]))
+    other = SmoothedDocuments(1, 0, np.arange(9))
+    left = [(one.first, one.topic.tolist()) for one in first.besides([later, other])]
+    assert left == [(2, [0]), (5, [3, 4])]
+    assert first.besides([SmoothedDocuments(0, 0, np.arange(9))]) == []
+    for together in (True, False):
+        run_file = RunFile(tmp_path / f"{together}.duckdb")
+        commits = [
+            commit(0, documents=documents(*"abcdefg"), relabelled=[first, other]),
+            commit(1, relabelled=[later]),
+        ]
+        for some in [commits] if together else [[one] for one in commits]:
+            run_file.commit(*some)
+        found = Reader(run_file.path).documents(DocumentChoice())
+        assert found.smoothed_topic.tolist() == [-1, -1, 0, 8, 9, 3, 4]
+
+
+def test_numbers_that_are_too_large_widen_their_columns(tmp_path: Path) -> None:
+    run_file = RunFile(tmp_path / "run.duckdb")
+    rows = documents("a", "b")
+    run_file.commit(commit(0, documents=rows))
+    many = replace(rows, topic=np.array([2**15, 7]), story=np.array([2**31, 7]), second=np.array([2**20, -1]))
+    later = [SmoothedDocuments(1, 0, np.array([2**15, 3]))]
+    run_file.commit(commit(1, documents=many, relabelled=later))
+    found = Reader(RunFile(run_file.path).path).documents(DocumentChoice())
+    assert found.topic.tolist() == [-1, 0, 2**15, 7]
+    assert found.story.tolist() == [-1, 0, 2**31, 7]
+    assert found.second.tolist() == [-1, 0, 2**20, -1]
+    assert found.smoothed_topic.tolist() == [-1, -1, 2**15, 3]
+
+
+def mixed(n: int) -> list[Any]:
+    """Documents of five words of one of many themes, some of which share words, so that stories change."""
+    rng = np.random.default_rng(3)
+    theme = rng.integers(0, 12, n) + np.arange(n) // 150
+    words = [[f"word{4 * t + j}x" for j in rng.integers(0, 7, 5)] for t in theme.tolist()]
+    return [{"id": f"m{i}", "time": 2001 + i // 200, "text": " ".join(words[i])} for i in range(n)]
+
+
+def later_stories(store: MemoryStore) -> dict[tuple[int, int], int]:
+    return {
+        (index, place): story
+        for one in store.commits
+        for some in one.in_other_stories
+        for index, place, story in zip(*(getattr(some, f).tolist() for f in ("slice", "place", "story")), strict=True)
+    }
+
+
+def test_smoothed_stories_are_those_of_the_estimator_and_of_a_continued_run() -> None:
+    items = mixed(1500)
+    stories = StorySettings()
+    cut: dict[str, Any] = {"documents": True, "stories": stories, "story_window": 300, "epoch_documents": 170}
+    whole = run(items, **cut)
+    rows, told = all_rows(whole), later_stories(whole)
+    places = [(2001 + i // 200, i % 200) for i in range(1500)]
+    assert rows.place.tolist() == [place for _, place in places]
+    assert told.keys() <= set(places)
+
+    made = TextEncoder()
+    mixture, window = SequentialMixture(stories, 50_000), Window(300)
+    labels, left = list[NDArray[np.int64]](), list[Left]()
+    weights = RunningTfidf()
+    for low in range(0, 1500, 170):
+        some = items[low : low + 170]
+        counts = made.count(
+            Documents(
+                [""] * len(some),
+                np.arange(len(some)),
+                [""] * len(some),
+                np.zeros(len(some), np.int64),
+                [one["text"] for one in some],
+            )
+        )
+        x = weights.weigh(csr_array((counts.counts, counts.terms, counts.indptr), shape=(len(some), 50_000)))
+        learnt, gone = window.learn(mixture, x, None)
+        labels.append(learnt.labels)
+        left.append(gone)
+    left.append(window.flush(mixture))
+    np.testing.assert_array_equal(rows.story, np.concatenate(labels))
+    both = Left.joined(left)
+    changed = np.flatnonzero(both.labels != both.before).tolist()
+    assert 5 < len(changed) < 750
+    assert told == {places[i]: both.labels[i] for i in changed}
+    store = MemoryStore()
+    begun = engine(OneByOne(items), store, **cut)
+    begun.run(stop=lambda: begun.documents >= 700)
+    assert not begun.finished
+    engine(items, store, **cut).run()
+    assert later_stories(store) == told
+
+
+def test_smoothed_stories_are_in_the_run_file_and_in_python(tmp_path: Path) -> None:
+    items = mixed(900)
+    path = tmp_path / "run.duckdb"
+    settings = RunSettings(topics=3, documents="all", smoothed_stories=True, threads=1)
+    follow(MemorySource(items), FieldCodec(), RunFile(path), settings)
+    found = Reader(path).documents(DocumentChoice())
+    moved = found.smoothed_story != found.story
+    assert 0 < moved.sum() < 450
+    story = int(found.smoothed_story[moved][0])
+    merged = Reader(path).story_events()
+    assert not (merged.other == story).any()
+    own = Reader(path).documents(DocumentChoice(story=story)).id.tolist()
+    assert found.id[moved][0] in own
+    assert found.id[moved][0] not in Reader(path).documents(DocumentChoice(story=story, reading="filtered")).id
+    made = TopicTracker(3, documents=True, smoothed_stories=True)
+    made.learn([one["text"] for one in items], [one["time"] for one in items]).finish()
+    made.save(tmp_path / "tracker.duckdb")
+    made = TopicTracker.load(tmp_path / "tracker.duckdb")
+    np.testing.assert_array_equal(made.documents()["smoothed_story"], found.smoothed_story)
+    with pytest.raises(InputError, match="smoothed_stories: they belong to kept documents with stories"):
+        TopicTracker(3, smoothed_stories=True)

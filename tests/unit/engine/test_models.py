@@ -80,6 +80,9 @@ class Axes:
     def labels(self) -> list[DocumentTopics]:
         return []
 
+    def topics_of(self, x: Rows) -> NDArray[np.int64]:
+        return np.full(x.shape[0], -1)
+
     def end_epoch(self) -> None:
         pass
 

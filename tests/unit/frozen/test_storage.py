@@ -87,21 +87,25 @@ def setting(at: int, value: Any) -> Callable[[np.ndarray], np.ndarray]:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (changed("topics.f", lambda a: a[:-1]), "topics.f: expected one row per word"),
+        (changed("topics.f", lambda a: a[:-1]), "topics.f: expected a size of "),
         (changed("topics.f", setting(0, np.nan)), "topics.f: expected finite numbers, got nan"),
         (changed("topics.f", lambda a: a.astype(np.float64)), "topics.f: expected float32 with 2 dimensions"),
         (changed("topics.scalars", setting(0, -1.0)), "topics.scalars: expected a concentration"),
         (changed("topics.ids", setting(0, 77)), "topics.ids: expected the numbers of the topics in model.json"),
-        (changed("encoder.columns", setting(0, 10**6)), "encoder.columns: expected different numbers of words below"),
-        (changed("encoder.columns", setting(0, -1)), "encoder.columns: expected different numbers of words below"),
-        (changed("encoder.form_starts", setting(3, 10**9)), "encoder.form_starts: expected where each of"),
-        (changed("encoder.form_term", setting(-1, 10**6)), "expected the stems of"),
+        (changed("encoder.columns", setting(0, 10**6)), "encoder.columns: expected less than "),
+        (changed("encoder.columns", setting(0, -1)), "encoder.columns: expected at least 0, got -1"),
+        (
+            changed("encoder.form_starts", setting(3, 10**9)),
+            "encoder.form_starts: expected numbers that rise",
+        ),
+        (changed("encoder.form_term", setting(-1, 10**6)), "encoder.form_term: expected less than "),
         (changed("encoder.settings", lambda a: a[:-2]), "damaged, or of other settings than it says"),
-        (changed("stories.mixture.indices", setting(0, 10**7)), "stories.mixture.indices: expected numbers of words"),
-        (changed("stories.mixture.indices", setting(0, -5)), "stories.mixture.indices: expected numbers of words"),
-        (changed("stories.mixture.indptr", setting(-1, 10**9)), "stories.mixture.indptr: expected where the words"),
+        (changed("stories.mixture.indices", setting(0, 10**7)), "stories.mixture.indices: expected less than "),
+        (changed("stories.mixture.indices", setting(0, -5)), "stories.mixture.indices: expected at least 0"),
+        (changed("stories.mixture.indptr", setting(-1, 10**9)), "stories.mixture.indptr: expected numbers that rise"),
         (changed("stories.mixture.form", setting(0, 2**40)), "stories.mixture.form: expected at most"),
-        (changed("stories.weights.df", lambda a: np.append(a, a)), "stories.weights: expected document frequencies"),
+        (changed("stories.weights.df", lambda a: np.append(a, a)), "stories.weights.df: expected document frequencies"),
+        (changed("encoder.columns", lambda a: np.roll(a, 1) * 0 + a[0]), "encoder.columns: expected different numbers"),
         (lambda folder: (folder / "topics.gamma.npy").unlink(), "topics.gamma is missing"),
         (lambda folder: (folder / "topics.gamma.npy").write_bytes(b"\x93NUMPY"), "topics.gamma.npy: "),
         (lambda folder: np.save(folder / "topics.gamma.npy", np.array([{}], object)), "expected numbers, found object"),
@@ -164,3 +168,17 @@ def test_newer_formats_and_moments_are_told(folder: Path) -> None:
 def test_a_place_that_cannot_be_written_is_told(model: FrozenModel, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write the model"):
         model.save(tmp_path / "no folder" / "model.zip")
+
+
+@pytest.mark.parametrize("name", ["model.zip", "model"])
+def test_a_model_that_cannot_be_written_leaves_nothing(
+    model: FrozenModel, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        model.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())

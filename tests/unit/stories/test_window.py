@@ -58,7 +58,7 @@ def test_batches_and_pickling_change_no_label(dense: bool, timed: bool, batch: i
 def test_labels_are_those_of_the_stories_when_rows_leave(timed: bool) -> None:
     x, times, window = rows_of(), times_of(900, timed), Window(130)
     mixture = SequentialMixture(SETTINGS, x.shape[1])
-    learnt, left = window.learn(mixture, x, times)
+    learnt, (left, before) = window.learn(mixture, x, times)
     prefix, done = SequentialMixture(SETTINGS, x.shape[1]), 0
     empty = np.diff(x.indptr) == 0
     came = np.arange(900) - np.cumsum(empty) if times is None else np.maximum.accumulate(np.where(empty, 0.0, times))
@@ -71,6 +71,7 @@ def test_labels_are_those_of_the_stories_when_rows_leave(timed: bool) -> None:
             assert left[row] == (own if expected < 0 else expected)  # alone: as on arrival, after the mergers so far
         done = max(end - 130, 0)
     assert (left != forwarded(learnt.labels, learnt.retired)[: len(left)]).sum() > 5
+    assert (left != before).sum() > 5
 
 
 def prefix_ended(learnt: Learnt, prefix: SequentialMixture) -> Retired:

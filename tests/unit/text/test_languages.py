@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vmfstream.engine.run import RunSettings, agree
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, MissingExtra
 from vmfstream.records import Document
+from vmfstream.text import languages as languages_module
 from vmfstream.text.encoders import TextEncoder
 from vmfstream.text.filters import chosen_stop_words, languages, stop_words_of
+from vmfstream.text.languages import LanguageTokeniser, language_of
 from vmfstream.text.own_tokeniser import OwnTokeniser, name_of, tokeniser_at
 from vmfstream.text.tokeniser import Tokeniser
 from vmfstream.text.vocabulary import Vocabulary
@@ -156,3 +159,67 @@ class OwnCut:
     @staticmethod
     def words(text: str) -> list[str]:
         return text.split(" ")
+
+
+SENTENCES = {
+    "english": "The government said on Monday that it would not raise the taxes of the people who live in the city",
+    "german": "Die Regierung sagte am Montag, dass sie die Steuern der Menschen in der Stadt nicht erhöhen würde",
+    "french": "Le gouvernement a dit lundi qu'il ne voulait pas augmenter les impôts des gens qui vivent dans la ville",
+    "spanish": "El gobierno dijo el lunes que no iba a subir los impuestos de la gente que vive en la ciudad",
+    "russian": "Правительство заявило в понедельник, что не будет повышать налоги для людей, которые живут в городе",
+}
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_the_language_of_each_text_is_told(language: str) -> None:
+    pytest.importorskip("py3langid")
+    assert language_of(SENTENCES[language]) == language
+    assert language_of(SENTENCES[language] + "\ud83d") == language
+
+
+def test_words_are_left_out_where_they_are_stop_words_of_the_text() -> None:
+    pytest.importorskip("py3langid")
+    table = WordTable(1000)
+    table.add(["own"])
+    texts = [*SENTENCES.values(), "", "die " + SENTENCES["english"] + " own"]
+    counts = LanguageTokeniser(Tokeniser()).count(texts, table, skip=1)
+    found = [
+        {table.word(int(term)): int(n) for term, n in zip(counts.terms[a:b], counts.counts[a:b], strict=True)}
+        for a, b in zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
+    ]
+    names = [*SENTENCES, "english", "english"]
+    for text, language, words, tokens in zip(texts, names, found, counts.tokens.tolist(), strict=True):
+        stops = {token for stop in stop_words_of(language) for token in Tokeniser().tokens(stop)} | {"own"}
+        expected: dict[str, int] = {}
+        for word in Tokeniser().tokens(text):
+            if word not in stops:
+                expected[word] = expected.get(word, 0) + 1
+        assert words == expected
+        assert tokens == sum(expected.values())
+    assert "die" in found[-1]  # no stop word of English
+    assert "die" not in found[1]
+
+
+def test_a_stream_of_two_languages_has_topics_without_stop_words_of_either(tmp_path: Path) -> None:
+    pytest.importorskip("py3langid")
+    tracker = TopicTracker(2, stop_words="auto", phrases=True)
+    for year in (2001, 2002, 2003):
+        tracker.learn([SENTENCES["english"], SENTENCES["german"]] * 20, year)
+    tracker.finish()
+    words = {word for row in tracker.topics(words=30) for word, _ in row["words"]}
+    assert {"government", "regierung"} <= words
+    assert not words & {"the", "that", "die", "dass", "nicht", "who"}
+    tracker.save(tmp_path / "tracker.duckdb")
+    again = TopicTracker.load(tmp_path / "tracker.duckdb")
+    assert again.label(["die Regierung der Stadt"])["topic"].tolist() >= [0]
+    assert chosen_stop_words("auto") == ("auto", [])
+    with pytest.raises(InputError, match="auto stands for every language"):
+        chosen_stop_words("auto,german")
+
+
+def test_without_the_package_it_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    languages_module._identifier.cache_clear()
+    with pytest.raises(MissingExtra, match=r"telling languages needs py3langid: pip install 'vmfstream\[languages\]'"):
+        RunSettings(language="auto").check_encoder()
+    languages_module._identifier.cache_clear()

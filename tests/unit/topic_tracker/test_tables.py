@@ -166,3 +166,13 @@ def test_a_tracker_without_rows_has_no_columns() -> None:
     with pytest.raises(InputError, match="there are no rows yet"):
         rows.__arrow_c_stream__()
     assert np.array_equal(TopicTracker(documents=True).documents()["id"], np.zeros(0, object))
+
+
+def test_rows_and_columns_become_frames_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    tracker = TopicTracker(2, slices="year", documents=True)
+    tracker.learn(["cat fur paw", "ship sea harbour"] * 9, 2001).learn(["sea"], 2002)
+    frame = tracker.topics().to_polars()
+    assert frame.schema["words"] == polars.List(polars.String)
+    assert frame["words"].to_list() == [[word for word, _ in row["words"]] for row in tracker.topics()]
+    assert tracker.documents().to_polars()["topic"].to_list() == tracker.documents()["topic"].tolist()

@@ -199,6 +199,7 @@ class Engine:
             undone=undone,
             documents_per_topic=state.settings.documents_per_topic,
             relabelled=state.take_relabelled(),
+            in_other_stories=[] if state.stories is None else state.stories.take_smoothed(),
             given_names=[] if self._namer is None else self._namer.take(),
             labels=rows if state.settings.labels else None,
         )

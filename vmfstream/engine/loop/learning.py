@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,6 +37,7 @@ class BatchResult:
     words, oov : words counted, and those of them that have no column.
     stories : the documents for the stories, None if there are none.
     rows : what the documents got, stories aside; None if that is not wanted.
+    all_counts : the counts of all documents, which are scored again later; None if that is not wanted.
     """
 
     kept: KeptDocuments
@@ -51,6 +52,16 @@ class BatchResult:
     oov: int = 0
     stories: StoryDocuments | None = None
     rows: DocumentRows | None = None
+    all_counts: Counted | None = None
+
+    def remap(self, terms: NDArray[np.int32] | None) -> BatchResult:
+        """Follow a renumbering of the terms of its counts."""
+        return replace(
+            self,
+            counts=self.counts.remap(terms),
+            stories=None if self.stories is None else self.stories.remap(terms),
+            all_counts=None if self.all_counts is None else self.all_counts.remap(terms),
+        )
 
     def merged(self, later: BatchResult, encoder: CountStorage) -> BatchResult:
         """Join with the result of later documents; the counts of both are those of ``encoder``."""
@@ -70,6 +81,9 @@ class BatchResult:
             oov=self.oov + later.oov,
             stories=None if self.stories is None or later.stories is None else self.stories.merged(later.stories),
             rows=None if self.rows is None or later.rows is None else DocumentRows.joined([self.rows, later.rows]),
+            all_counts=None
+            if self.all_counts is None or later.all_counts is None
+            else encoder.concat([self.all_counts, later.all_counts]),
         )
 
 
@@ -84,6 +98,7 @@ def learn_batch(
     rows: bool = False,
     text: int = 0,
     places: bool = False,
+    again: bool = False,
 ) -> BatchResult:
     """Count, encode and score a batch.
 
@@ -98,6 +113,7 @@ def learn_batch(
     rows : whether it is wanted what every document got.
     text : characters of the texts that are wanted with it.
     places : whether it is wanted besides where its message stands in the source.
+    again : whether the counts of all documents are wanted, since they will be scored again.
     """
     with timed("words"):
         counts = encoder.count(documents)
@@ -142,6 +158,7 @@ def learn_batch(
         oov=oov,
         stories=for_stories(scores.topic, np.where(scored, scores.novelty, 0.0)),
         rows=_rows(documents, scores, text, places=places) if rows else None,
+        all_counts=counts if again else None,
     )
 
 

@@ -152,6 +152,7 @@ class LocalBatches:
             "rows": settings.documents or settings.labels,
             "text": settings.text,
             "places": settings.labels,
+            "again": state.again,
         }
         labels = state.fold(learn_batch(documents, state.encoder, of_batch, keep, sampling, novel, **wanted), epoch)
         if labels is not None and self._in_stories is not None:

@@ -131,6 +131,13 @@ _STORIES: Mapping[str, Rule] = {
     "stories.mixture.counters": Rule("i", (2,), low=0),
     "stories.mixture.form": Rule("i", (2,), low=-1),
     "stories.mixture.grains": Rule("f", (2,), low=0.0),
+    "stories.window.indptr": Rule("i", ("waiting+1",), rising="waiting.entries"),
+    "stories.window.values": Rule("f", ("waiting.entries",), low=-np.inf),
+    "stories.window.times": Rule("f", ("waiting",), low=-np.inf),
+    "stories.window.vectors": Rule("f", ("waiting", "dimension"), low=-_LONG),
+    "stories.window.seen": Rule("i", (1,), low=0),
+    **{f"stories.window.{name}": Rule("i", ("waiting",), low=-1) for name in ("labels", "place")},
+    "stories.window.slice": Rule("i", ("waiting",)),
     "stories.weights.df": Rule("i", ("*",), low=0),
     "stories.weights.documents": Rule("i", (1,), low=0, high=_MANY),
     **{
@@ -210,6 +217,8 @@ def rules_of(arrays: Arrays) -> dict[str, Rule]:
         **_vocabulary("encoder.", stemmed="encoder.form_term" in arrays),
         **_vocabulary("encoder.words.", stemmed="encoder.words.form_term" in arrays),
         **_documents("open.", "open.rows", "encoder."),
+        **_documents("later.", "later.rows", "encoder."),
+        "later.first": Rule("i", (1,), low=0),
         "open.times": Rule("M", ("open.rows",)),
         **_texts("open.ids", "open.rows"),
         **_texts("open.titles", "open.rows"),
@@ -225,6 +234,7 @@ def rules_of(arrays: Arrays) -> dict[str, Rule]:
         **_texts("novel.ids", "novel"),
         **_texts("novel.titles", "novel"),
         "stories.mixture.indices": Rule("i", ("stories.entries",), low=0, high=_terms(arrays)),
+        "stories.window.indices": Rule("i", ("waiting.entries",), low=0, high=_terms(arrays)),
         "open.first": Rule("i", ("*", 2)),
         **_STORIES,
         **_NAMES,
@@ -244,7 +254,7 @@ def checked_state(*parts: Arrays) -> Iterator[None]:
         If an array has another type, shape or range than the rest implies, or the body finds it damaged.
     """
     arrays = {name: array for part in parts for name, array in part.items()}
-    _Check(arrays).all()
+    check_arrays(arrays, rules_of(arrays), "the saved state is damaged")
     try:
         yield
     except KeyError as error:
@@ -253,12 +263,28 @@ def checked_state(*parts: Arrays) -> Iterator[None]:
         raise InputError(f"the saved state is damaged: {str(error) or type(error).__name__}") from error
 
 
+def check_arrays(arrays: Arrays, rules: Mapping[str, Rule], where: str) -> None:
+    """Check arrays by name; those that no rule names are not looked at.
+
+    Parameters
+    ----------
+    arrays : of a saved state or of a part of one, also under other names that ``rules`` has.
+    rules : what they must be; the rules of states also tell how words and stories belong together.
+    where : begin of the message.
+
+    Raises
+    ------
+    InputError
+        If an array has another type, shape or range than the rest implies.
+    """
+    _Check(arrays, rules, where).all()
+
+
 class _Check:
     """Checks arrays against their rules; sizes are learnt from the shapes of those that come first."""
 
-    def __init__(self, arrays: Arrays) -> None:
-        self._arrays = arrays
-        rules = rules_of(arrays)
+    def __init__(self, arrays: Arrays, rules: Mapping[str, Rule], where: str) -> None:
+        self._arrays, self._where = arrays, where
         self._rules = {name: rule for name in arrays if (rule := _rule_for(name, rules)) is not None}
         self._sizes: dict[str, int] = {}
 
@@ -269,19 +295,19 @@ class _Check:
             self._check_values(name, rule, self._arrays[name])
         form, terms = self._arrays.get("stories.mixture.form"), self._sizes.get(_terms(self._arrays), 0)
         if form is not None and form[0] > max(terms, 1):
-            raise _damaged("stories.mixture.form", f"at most {terms} words", form[0])
+            raise self._damaged("stories.mixture.form", f"at most {terms} words", form[0])
         for name in self._rules:
             bounds = self._arrays.get(f"{name.removesuffix('terms')}indptr")
             if name.endswith(".terms") and bounds is not None:
-                _check_distinct(name, self._arrays[name], bounds)
+                self._check_distinct(name, self._arrays[name], bounds)
 
     def _check_shape(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
         if array.dtype.kind not in rule.kinds:
-            raise _damaged(name, f"values of kind {rule.kinds}", array.dtype)
+            raise self._damaged(name, f"values of kind {rule.kinds}", array.dtype)
         if not array.size and array.ndim == 1 and rule.shape[0] == "*":
             return  # nothing, whatever its rows would be
         if array.ndim != len(rule.shape):
-            raise _damaged(name, f"{len(rule.shape)} dimensions", f"the shape {array.shape}")
+            raise self._damaged(name, f"{len(rule.shape)} dimensions", f"the shape {array.shape}")
         for size, wanted in zip(array.shape, rule.shape, strict=True):
             if wanted == "*":
                 continue
@@ -290,35 +316,37 @@ class _Check:
                 known = self._sizes.setdefault(wanted.removesuffix("+1"), size - more)
                 wanted = known + more
             if size != wanted or size < 0:
-                raise _damaged(name, f"a size of {wanted}", f"the shape {array.shape}")
+                raise self._damaged(name, f"a size of {wanted}", f"the shape {array.shape}")
 
     def _check_values(self, name: str, rule: Rule, array: NDArray[Any]) -> None:
         if rule.rising is not None:
             end = self._sizes.get(rule.rising, 0)
             if array[0] != 0 or array[-1] != end or (np.diff(array) < 0).any():
-                raise _damaged(name, f"numbers that rise from 0 to {end}", f"{array[0]} to {array[-1]}")
+                raise self._damaged(name, f"numbers that rise from 0 to {end}", f"{array[0]} to {array[-1]}")
         if rule.lengths is not None and int(array.sum(dtype=np.int64)) != (end := self._sizes.get(rule.lengths, 0)):
-            raise _damaged(name, f"lengths of {end} in total", int(array.sum(dtype=np.int64)))
+            raise self._damaged(name, f"lengths of {end} in total", int(array.sum(dtype=np.int64)))
         if not array.size:
             return
         if rule.low is not None:
             if array.dtype.kind == "f" and not np.isfinite(array).all():
-                raise _damaged(name, "finite numbers", "others")
+                raise self._damaged(name, "finite numbers", "others")
             if (least := array.min()) < rule.low:
-                raise _damaged(name, f"at least {rule.low:g}", least)
+                raise self._damaged(name, f"at least {rule.low:g}", least)
         if rule.high is not None:
             limit = self._sizes.get(rule.high, 0) if isinstance(rule.high, str) else rule.high
             if (most := array.max()) >= limit:
-                raise _damaged(name, f"less than {limit}", most)
+                raise self._damaged(name, f"less than {limit}", most)
 
+    def _check_distinct(self, name: str, terms: NDArray[Any], bounds: NDArray[Any]) -> None:
+        """Check that each document has each of its terms once."""
+        if len(terms):
+            rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+            keys = np.sort(rows * (int(terms.max()) + 1) + terms)
+            if (keys[1:] == keys[:-1]).any():
+                raise self._damaged(name, "each term of a document once", "one twice")
 
-def _check_distinct(name: str, terms: NDArray[Any], bounds: NDArray[Any]) -> None:
-    """Check that each document has each of its terms once."""
-    if len(terms):
-        rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        keys = np.sort(rows * (int(terms.max()) + 1) + terms)
-        if (keys[1:] == keys[:-1]).any():
-            raise _damaged(name, "each term of a document once", "one twice")
+    def _damaged(self, name: str, expected: str, got: object) -> InputError:
+        return InputError(f"{self._where}: {name}: expected {expected}, got {got}")
 
 
 def _rule_for(name: str, rules: Mapping[str, Rule]) -> Rule | None:
@@ -338,7 +366,3 @@ def _rule_for(name: str, rules: Mapping[str, Rule]) -> Rule | None:
 
     shape = tuple(own(size) for size in series.shape)
     return Rule(series.kinds, shape, series.low, own(series.high), own(series.rising), own(series.lengths))
-
-
-def _damaged(name: str, expected: str, got: object) -> InputError:
-    return InputError(f"the saved state is damaged: {name}: expected {expected}, got {got}")

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vmfstream.arrays import Matrix
@@ -15,6 +16,10 @@ from vmfstream.seeds import Seed
 from vmfstream.text.encoders import TextEncoder
 
 log = logging.getLogger(__name__)
+
+PART_COSINE = 0.1
+"""Cosine of a topic's mean with a seed from which on it is a part of the seed's topic. On New York Times headlines and
+newsgroup posts the mean F1 of named classes is the same from .08 to .12, and larger than without parts."""
 
 
 class Seeding:
@@ -28,6 +33,7 @@ class Seeding:
     Attributes
     ----------
     names : of the seeds that have a direction, in order, once `directions` was called.
+    newest : the directions that it returned last.
 
     Raises
     ------
@@ -38,6 +44,7 @@ class Seeding:
     def __init__(self, seeds: Sequence[Seed], make_encoder: Callable[[], TextEncoder]) -> None:
         self._seeds, self._make_encoder = seeds, make_encoder
         self.names: list[str] = []
+        self.newest: Matrix | None = None
         encoder = make_encoder()
         for one in seeds:
             if not len(encoder.count(_documents(one.texts)).terms):
@@ -61,7 +68,28 @@ class Seeding:
             self._tell(reader)
         pairs = zip(totals, lengths, strict=True)
         found = [(total / (length or 1.0)).astype(np.float32) for total, length in pairs if length or begun]
-        return np.ascontiguousarray(np.stack(found, axis=1)) if found else None
+        self.newest = np.ascontiguousarray(np.stack(found, axis=1)) if found else None
+        return self.newest
+
+    def parts(self, ids: NDArray[np.int64], f: Matrix) -> NDArray[np.int64]:
+        """Return for each topic the topic of the seed that it is a part of, -1 for none; the seeds' own are their own.
+
+        People name a class by a few words, and often it is more than one topic: those that were found, and whose means
+        are near to a seed, are told as its parts.
+
+        Parameters
+        ----------
+        ids : (K,) of the topics; the seeds' topics are the first that there were.
+        f : (D, >= K) their natural vectors, in the vocabulary of the newest directions.
+        """
+        seeds = np.zeros((len(f), 0), np.float32) if self.newest is None else self.newest
+        own = np.arange(seeds.shape[1])
+        if not np.isin(own, ids).any():
+            return np.full(len(ids), -1)
+        means = f[:, : len(ids)] / np.maximum(np.linalg.norm(f[:, : len(ids)], axis=0), 1e-12)
+        cosine = np.where(np.isin(own, ids), means.T @ seeds, -1.0)
+        nearest = np.where(cosine.max(axis=1) >= PART_COSINE, cosine.argmax(axis=1), -1)
+        return np.where(np.isin(ids, own), ids, nearest)
 
     def _tell(self, reader: TextEncoder) -> None:
         for one in self._seeds:

@@ -30,6 +30,8 @@ class EngineSettings:
     sample : most documents of the sample that snapshots are made of; 0 keeps none.
     seed : of the sample.
     stories : those of the stories; None follows none. Streams of vectors without texts have none.
+    phrases : whether phrases that were learnt from titles become terms of the vocabulary when a slice ends.
+    story_window : documents after which a document gets a second story, 0 for none.
     documents : whether the run file keeps what every document got.
     documents_per_topic : most of them that it keeps of each topic and slice, the newest; 0 keeps all.
     text : characters of the texts that it keeps with them; 0 keeps no texts.
@@ -54,6 +56,8 @@ class EngineSettings:
     seed: int = 0
     ahead: int = 0
     stories: StorySettings | None = None
+    phrases: bool = False
+    story_window: int = 0
     documents: bool = False
     documents_per_topic: int = 0
     text: int = 0

@@ -14,6 +14,7 @@ from vmfstream.decisions import WORD_KINDS, decision
 from vmfstream.engine.loop.admission import Admission, RecentIds
 from vmfstream.engine.loop.decision_book import DecisionBook, change_words
 from vmfstream.engine.loop.document_buffer import DocumentBuffer, KeptDocument, times_of
+from vmfstream.engine.loop.later_topics import LaterTopics
 from vmfstream.engine.loop.learning import BatchResult
 from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.engine.loop.sample import MostNovel, Sampler
@@ -127,11 +128,12 @@ class EngineState:
         self.novel = MostNovel(settings.novel_documents)
         self.stories: StoryLevel | None = None
         if settings.stories is not None and isinstance(encoder, WordCounting):
-            self.stories = StoryLevel(settings.stories, encoder.vocabulary)
+            self.stories = StoryLevel(settings.stories, encoder.vocabulary, settings.story_window)
         self.decisions, self._seeding = DecisionBook(pending), seeding
         self.names = NameLevel(encoder.vocabulary, namer) if isinstance(encoder, WordCounting) else None
         self._hooks = hooks
         self._relabelled: list[SmoothedDocuments] = []
+        self._later = LaterTopics()
         self._announced = 0
 
     @property
@@ -154,26 +156,37 @@ class EngineState:
         kept = len(self.buffer) if self.model.begun else self.buffer.documents
         return max(self.model.kept_documents - kept, 0)
 
+    @property
+    def again(self) -> bool:
+        """Whether documents of the open slice are scored again when later ones are known, outside of the window."""
+        begun = self.settings.documents and self.model.begun
+        return begun and self.position.in_slice > self.model.kept_documents
+
     def fold(self, result: BatchResult, epoch: Epoch) -> NDArray[np.int64] | None:
         """Add the result of a batch to the open slice; let a model that has not begun do so once it has enough.
 
         Returns the ids of the stories of its documents, (N,), or None without stories.
         """
-        labels = None
+        labels, index = None, self.position.slice or 0
         if self.stories is not None and result.stories is not None:
             with timed("stories"):
-                labels = self.stories.learn(result.stories, self.position.slice or 0)
+                labels = self.stories.learn(result.stories, index, self.position.in_slice - len(result.stories.kept))
         n = result.scored + result.empty if self.model.begun else len(result.kept)
         place = self.position.in_slice - n
         if result.rows is not None:
             story = result.rows.story if labels is None else labels
             epoch.rows.append(replace(result.rows, story=story, place=np.arange(place, place + n)))
+        if result.all_counts is not None:
+            if not len(self._later):
+                self._later.begin(self.buffer.open, self.buffer.first.get(index, 0))
+            self._later.add(result.all_counts)
         self.buffer.add(result.kept, result.counts)
         for some in result.samples:
             self.sampler.add(some)
         self.novel.join(result.novel)
         if result.sums is not None and isinstance(self.model, Distributed):
             self.model.add(result.sums, self.encoder.encode(result.counts))
+        self._relabelled += self._later.told(self.encoder, self.model, index, wait=self.model.kept_documents)
         epoch.scored += result.scored
         epoch.empty += result.empty
         epoch.loglik += result.loglik
@@ -182,11 +195,11 @@ class EngineState:
         if not self.model.begun and not self.room:
             epoch.begun = True
             _, window, rows, seeds = self._regrown()
-            if self.model.begin(window, self.position.slice or 0, rows, seeds):
+            if self.model.begin(window, index, rows, seeds):
                 self._name_seeds()
             else:
                 self.buffer = DocumentBuffer()  # so many documents without a direction are not worth their memory
-                self.buffer.first[self.position.slice or 0] = self.position.in_slice
+                self.buffer.first[index] = self.position.in_slice
             self._relabel(self.model.labels())
         return labels
 
@@ -197,6 +210,7 @@ class EngineState:
             documents = self.encoder.concat(self.buffer.open)
             for hook in self._hooks:
                 hook.before_end(index, documents)
+        self._relabelled += self._later.told(self.encoder, self.model, index, wait=0)
         begun = self.model.begun
         taken = self.decisions.taken(index, topics=begun)
         about_words = [one for one in taken if one.kind in WORD_KINDS]
@@ -226,6 +240,8 @@ class EngineState:
         described = self.settings.slices.slice(index)
         if self.names is not None:
             self.names.learn(kept, summary)
+            if self.settings.phrases and isinstance(self.encoder, WordCounting):
+                self.encoder.vocabulary.add_phrases(self.names.phrases())
         if summary is None:
             nothing = float("nan")
             return SliceReport(described, n, nothing, nothing, True, self.encoder.dim, None, None), []
@@ -233,6 +249,8 @@ class EngineState:
         topics = self.rows(summary.topics)
         if isinstance(self.encoder, WordCounting):
             topics = with_quality(topics, self.encoder, [counts for _, counts in self.buffer.window])
+        if self._seeding is not None:
+            topics = replace(topics, part_of=self._seeding.parts(summary.topics.ids, summary.topics.f))
         best = representative(summary, kept, self.settings.representative_documents)
         report = SliceReport(
             slice=described,
@@ -259,8 +277,10 @@ class EngineState:
         self.model.skip_to(index)
 
     def label_window(self) -> None:
-        """Give the documents of the window the topics that they have now, as at the end of a stream."""
+        """Give the documents of the window the topics and stories that they have now, as at the end of a stream."""
         self._relabel(self.model.labels())
+        if self.stories is not None:
+            self.stories.flush()
 
     def take_relabelled(self) -> list[SmoothedDocuments]:
         """Return the documents that got later labels since the last call."""
@@ -292,6 +312,7 @@ class EngineState:
         open_part: Arrays = {"engine.counters": np.array(counters, np.int64), "engine.recent": position.recent.state()}
         open_part |= {f"{_ENCODER}{name}": a for name, a in self.encoder.state().items()}
         open_part |= self.buffer.open_arrays(self.encoder) | self.sampler.open_arrays() | self.novel.arrays()
+        open_part |= self._later.arrays(self.encoder)
         if self.stories is not None:
             open_part |= {f"{_STORIES}{name}": a for name, a in self.stories.arrays().items()}
         of_epoch, of_slice = self.model.arrays()
@@ -330,6 +351,7 @@ class EngineState:
         if self.names is not None:
             self.names.restore({k.removeprefix(_NAMES): a for k, a in slice_part.items() if k.startswith(_NAMES)})
         self.buffer = restore_model(self.encoder, self.model, open_part, slice_part)
+        self._later.restore(open_part, self.encoder)
         if self._seeding is not None:
             self._seeding.names = self.decisions.seeded
 

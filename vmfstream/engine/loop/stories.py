@@ -16,13 +16,14 @@ from scipy.sparse import csr_array
 
 from vmfstream.engine.loop.document_buffer import KeptDocument, KeptDocuments, times_of
 from vmfstream.engine.loop.story_book import BURST_DOCUMENTS, BURST_SCORE, CALM_SCORE, StoryBook, growth
-from vmfstream.records import Arrays, Event, StoryEvent, StoryRows
+from vmfstream.records import Arrays, Event, SmoothedStories, StoryEvent, StoryRows
 from vmfstream.text.counts import Counts
 
 if TYPE_CHECKING:
     from vmfstream.stories.mixture import Retired, SequentialMixture
     from vmfstream.stories.settings import StorySettings
     from vmfstream.stories.weights import RunningTfidf
+    from vmfstream.stories.window import Left, Window
     from vmfstream.text.vocabulary import Vocabulary
 
 LEAST_DOCUMENTS = 3
@@ -78,20 +79,30 @@ class StoryLevel:
         Of a new run; one that is continued has its own.
     vocabulary : Vocabulary
         The encoder's, whose terms are the columns here.
+    window : int
+        Documents after which a document gets a second story, see `vmfstream.stories.window`; 0 for none.
     """
 
-    def __init__(self, settings: StorySettings, vocabulary: Vocabulary) -> None:
+    def __init__(self, settings: StorySettings, vocabulary: Vocabulary, window: int = 0) -> None:
         self._settings, self._vocabulary = settings, vocabulary
+        self._size = window
+        self._window: Window | None = None
+        self._waiting = np.zeros((2, 0), np.int64)  # slices and places of the documents in the window
+        self._smoothed: list[SmoothedStories] = []
         self._made: tuple[SequentialMixture, RunningTfidf] | None = None
         self._book = StoryBook()
         self._documents_now = self._documents_before = 0
         self._events: list[StoryEvent] = []
         self._ended: list[StoryRows] = []
 
-    def learn(self, documents: StoryDocuments, index: int) -> NDArray[np.int64]:
-        """Learn documents of the open slice ``index``, in their order; return the ids of their stories, (N,).
+    def learn(self, documents: StoryDocuments, index: int, first: int = 0) -> NDArray[np.int64]:
+        """Learn documents in their order; return the ids of their stories, (N,), -1 for those without words.
 
-        -1 stands for documents without words.
+        Parameters
+        ----------
+        documents : N documents.
+        index : number of the open slice, to which they belong.
+        first : place in the slice of the first one.
         """
         vectors = documents.vectors
         mixture, weights = self._parts(0 if vectors is None else vectors.shape[1])
@@ -109,8 +120,28 @@ class StoryLevel:
             some = slice(low, min(low + step, len(counts)))
             topics, novelty = documents.topics[some], documents.novelty[some]
             beside = None if vectors is None else vectors[some]
-            labels[some] = self._learn(mixture, rows[some], beside, documents.kept[some], topics, novelty, index)
+            labels[some] = self._learn(
+                mixture, rows[some], beside, documents.kept[some], topics, novelty, index, first + low
+            )
         return labels
+
+    def flush(self) -> None:
+        """Give the documents that wait for a second story the one that they have now."""
+        if self._window is not None and self._made is not None:
+            self._told(self._window.flush(self._made[0]))
+
+    def take_smoothed(self) -> list[SmoothedStories]:
+        """Return the documents whose second story is another one, since the last call."""
+        taken, self._smoothed = self._smoothed, []
+        return taken
+
+    def _told(self, left: Left) -> None:
+        """Note which of the documents that waited longest have another story now."""
+        at = np.flatnonzero(left.labels != left.before)
+        if len(at):
+            slices, places = self._waiting[:, at]
+            self._smoothed.append(SmoothedStories(slices, places, left.labels[at]))
+        self._waiting = self._waiting[:, len(left.labels) :]
 
     def _learn(
         self,
@@ -121,10 +152,18 @@ class StoryLevel:
         topics: NDArray[np.int64],
         novelty: NDArray[np.float64],
         index: int,
+        first: int,
     ) -> NDArray[np.int64]:
         book, known = self._book, mixture.next_id
         times = times_of(kept).view(np.int64) / _DAY if self._settings.days else None
-        learnt = mixture.learn(rows, times, beside)
+        if self._window is None:
+            learnt = mixture.learn(rows, times, beside)
+        else:
+            learnt, left = self._window.learn(mixture, rows, times, beside)
+            n = rows.shape[0]
+            came = np.stack([np.full(n, index), np.arange(first, first + n)])
+            self._waiting = np.concatenate([self._waiting, came], axis=1)
+            self._told(left)
         book.open(np.arange(known, mixture.next_id), index)
         places = np.where(learnt.labels >= 0, np.searchsorted(book.ids, learnt.labels), -1)
         words = np.diff(rows.indptr)
@@ -203,6 +242,8 @@ class StoryLevel:
         frequency[terms[: len(old)][stay]] = old[stay]
         weights = RunningTfidf.from_arrays(weights.arrays() | {"df": frequency})
         self._made = SequentialMixture.from_arrays(self._settings, stored), weights
+        if self._window is not None:
+            self._window.remap(terms, columns)
 
     def take(self) -> tuple[StoryRows | None, list[StoryEvent]]:
         """Return the rows of the stories that changed since the last call, and what happened to stories."""
@@ -226,6 +267,9 @@ class StoryLevel:
         arrays["documents"] = np.array([self._documents_now, self._documents_before], np.int64)
         arrays |= {f"mixture.{name}": array for name, array in mixture.arrays().items()}
         arrays |= {f"weights.{name}": array.copy() for name, array in weights.arrays().items()}
+        if self._window is not None:
+            arrays |= {f"window.{name}": array for name, array in self._window.arrays().items()}
+            arrays |= {"window.slice": self._waiting[0].copy(), "window.place": self._waiting[1].copy()}
         return arrays | {f"book.{name}": array.copy() for name, array in self._book.arrays().items()}
 
     def restore(self, arrays: Arrays) -> None:
@@ -235,6 +279,7 @@ class StoryLevel:
         from vmfstream.stories.mixture import SequentialMixture
         from vmfstream.stories.settings import StorySettings
         from vmfstream.stories.weights import RunningTfidf
+        from vmfstream.stories.window import Window
 
         def part(name: str) -> Arrays:
             return {k.removeprefix(name): a for k, a in arrays.items() if k.startswith(name)}
@@ -246,6 +291,10 @@ class StoryLevel:
         mixture = SequentialMixture.from_arrays(self._settings, part("mixture."))
         self._made = mixture, RunningTfidf.from_arrays(part("weights."))
         self._book = StoryBook.from_arrays(part("book."))
+        if self._size and "window.seen" in arrays:
+            self._window = Window(self._size)
+            self._window.restore(part("window."), mixture.columns)
+            self._waiting = np.stack([arrays["window.slice"], arrays["window.place"]])
         if not np.array_equal(self._book.ids, np.sort(mixture.living().ids)):
             raise ValueError("expected the same stories in the mixture and in the book")
         if len(self._made[1].document_frequency) > mixture.columns:
@@ -256,9 +305,11 @@ class StoryLevel:
         if self._made is None:
             from vmfstream.stories.mixture import SequentialMixture
             from vmfstream.stories.weights import RunningTfidf
+            from vmfstream.stories.window import Window
 
             columns = max(self._vocabulary.n_terms, 1)
             self._made = SequentialMixture(self._settings, columns, vectors=vectors), RunningTfidf()
+            self._window = Window(self._size) if self._size else None
         return self._made
 
     def _happened(self, kind: str, places: NDArray[np.int64], index: int) -> None:

@@ -54,6 +54,10 @@ class NameLevel:
         self._counts: dict[int, dict[str, float]] = {}
         self._titles: dict[int, str] = {}
 
+    def phrases(self) -> list[str]:
+        """Return the phrases of two words that the stream has now, the most frequent first."""
+        return [] if self._made is None else self._made.pairs()
+
     def learn(self, kept: KeptDocuments, summary: SliceSummary | None) -> None:
         """Learn the phrases of the ``kept`` documents of a slice; once there is a ``summary`` count them by topic."""
         if not kept:
@@ -158,5 +162,6 @@ class NameLevel:
         if self._made is None:
             from vmfstream.text.phrases import Phrases
 
-            self._made = Phrases(self._vocabulary.tokeniser, self._vocabulary.stop_words)
+            cuts = self._vocabulary.tokeniser
+            self._made = Phrases(cuts, [*self._vocabulary.stop_words, *cuts.stop_words()])
         return self._made

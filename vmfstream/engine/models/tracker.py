@@ -170,6 +170,12 @@ class TrackerModel:
 
         return [] if self.state is None else document_topics(self.state)
 
+    def topics_of(self, x: Rows) -> NDArray[np.int64]:
+        """Return the most probable topics of unit rows (N, D), given all documents so far: ids (N,), -1 for none."""
+        from vmfstream.online.reading import most_probable
+
+        return most_probable(self._known(), x, self.settings)
+
     def arrays(self) -> tuple[Arrays, Arrays]:
         """Return the state as arrays, none before the first fit."""
         from vmfstream.online.serialization import to_arrays

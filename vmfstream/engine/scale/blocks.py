@@ -102,11 +102,12 @@ class EpochTask:
     """What stays the same for a worker during an epoch.
 
     ``so_far`` is what the slice has gathered before it, None before the model has begun; ``sampling`` tells which
-    documents may join the sample.
+    documents may join the sample, ``again`` whether all will be scored again.
     """
 
     so_far: Any
     sampling: Sampling
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,6 +171,7 @@ def learn_block(
         documents, refused = separated(one.documents, decided.decision, task.slicing, task.slice)
         rejected += refused
         wanted: dict[str, Any] = {"stories": task.stories, "rows": task.rows, "text": task.text, "places": task.places}
+        wanted["again"] = epoch.again
         results.append(learn_batch(documents, encoder, score, decided.keep, epoch.sampling, task.novel, **wanted))
     whole = tree_reduce(lambda a, b: a.merged(b, encoder), results)
     packed = replace(whole, samples=[one.packed(encoder) for one in whole.samples])

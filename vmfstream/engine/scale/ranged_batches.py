@@ -20,7 +20,6 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -196,7 +195,7 @@ class RangedBatches:
         so_far = None
         if state.model.begun:
             so_far = _distributed(state.model).gathered(min(one.lowest_cosine for block in seen for one in block))
-        task = EpochTask(so_far, state.sampler.wanted)
+        task = EpochTask(so_far, state.sampler.wanted, state.again)
 
         def learn() -> list[BlockResult]:
             nonlocal blocks_read
@@ -275,8 +274,7 @@ class RangedBatches:
         encoder, batches = state.encoder, []
         for one in results:
             terms = encoder.absorb(one.tally)
-            stories = None if one.batch.stories is None else one.batch.stories.remap(terms)
-            batches.append(replace(one.batch, counts=one.batch.counts.remap(terms), stories=stories))
+            batches.append(one.batch.remap(terms))
             state.position.reject(one.rejected, epoch)
         whole: BatchResult = tree_reduce(lambda a, b: a.merged(b, encoder), batches)
         state.fold(whole, epoch)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from vmfstream.arrays import ArrowStream
 from vmfstream.errors import InputError
@@ -21,8 +23,8 @@ from vmfstream.runfile.queries.topics import Reading
 class DocumentFrame:
     """Documents as they were labelled, see `vmfstream.records.DocumentRows`, with the numbers of slices.
 
-    ``smoothed_topic`` is what documents of later slices made of the topic, -1 where it is not known; ``text`` is empty
-    where texts are not kept.
+    ``smoothed_topic`` is what documents of later slices made of the topic, -1 where it is not known; ``smoothed_story``
+    what the next documents made of the story, -1 in a run file without; ``text`` is empty where texts are not kept.
     """
 
     id: Texts
@@ -35,6 +37,7 @@ class DocumentFrame:
     story: Ints
     novelty: Floats
     smoothed_topic: Ints
+    smoothed_story: Ints
     text: Texts
 
 
@@ -70,11 +73,13 @@ class DocumentChoice:
     Attributes
     ----------
     topic : that of the documents, by the ``reading``.
+    parts : with the documents of topics that are parts of it, where it was named beforehand.
     story : theirs, or the one that theirs was merged into.
     slice : number of the slice with which they were learnt.
     since, until : earliest time of a document, and the time that all are before, without a time zone in UTC.
     search : words, separated by blanks, that all stand in the id or the text, whatever their case.
     reading : ``filtered`` for topics on arrival, ``smoothed`` for those that were told later where there are any.
+    part : only those of the first to the second slice, with places from the third number to before the fourth.
     """
 
     topic: int | None = None
@@ -84,28 +89,48 @@ class DocumentChoice:
     until: datetime | None = None
     search: str = ""
     reading: Reading = "smoothed"
+    part: tuple[int, int, int, int] | None = None
+    parts: bool = False
 
     def clause(self) -> tuple[str, list[object]]:
         """Return what stands behind ``from`` in a query, with its parameters."""
         labels = "coalesce(nullif(later.topic, -1), document.topic)" if self.reading == "smoothed" else "document.topic"
+        stories = "coalesce(moved.story, document.story)" if self.reading == "smoothed" else "document.story"
         conditions: list[tuple[str, object]] = [
-            (f"{labels} = ?", self.topic),
-            (f"story in ({_MERGED})", self.story),
+            (f"{labels} in ({_PARTS})" if self.parts else f"{labels} = ?", self.topic),
+            (f"{stories} in ({_MERGED})", self.story),
             ("slice = ?", self.slice),
             ("time >= ?", self.since),
             ("time < ?", self.until),
             *(("contains(lower(concat(id, ' ', text)), ?)", word) for word in self.search.lower().split()),
         ]
+        names = ("slice >= ?", "slice <= ?", "coalesce(place, 0) >= ?", "coalesce(place, 0) < ?")
+        conditions += zip(names, self.part or (None,) * 4, strict=True)
         given = [(sql, value) for sql, value in conditions if value is not None]
         where = " and ".join(["true", *(sql for sql, _ in given)])
-        return f"document left join document_smoothed later using (slice, place) where {where}", [v for _, v in given]
+        return f"document {_LATER} where {where}", [v for _, v in given]
 
+
+_LATER = "left join document_smoothed later using (slice, place) left join story_smoothed moved using (slice, place)"
+"""What documents got later."""
+
+_PARTS = """
+    with wanted(topic) as (select ?::integer)
+    from wanted union
+    select filtered.topic from filtered group by filtered.topic
+        having arg_max(coalesce(part_of, -1), slice) = (select topic from wanted)"""
 
 _MERGED = """
     with recursive part(story) as (
         select ?::bigint union
         select event.story from story_event event join part on event.other = part.story where event.kind = 'merged')
     select story from part"""
+
+_NUMBERED = ("topic", "second", "story", "smoothed_topic", "smoothed_story")
+"""Columns in which -1 stands for none."""
+
+AT_ONCE = 20_000
+"""Documents that are read at once for a file."""
 
 LISTED_CHARACTERS = 240
 """Characters of a text in lists of a page."""
@@ -120,12 +145,21 @@ _LISTED = f"""
     listed as (
         select document.rowid as row, id, time, slice, probability,
             coalesce(nullif(later.topic, -1), document.topic) as topic,
-            coalesce(goes_on.last, document.story) as story, coalesce(left(text, {LISTED_CHARACTERS}), '') as text
-        from document left join document_smoothed later using (slice, place)
-            left join goes_on on goes_on.story = document.story)"""
+            coalesce(goes_on.last, moved.story, document.story) as story,
+            coalesce(left(text, {LISTED_CHARACTERS}), '') as text
+        from document {_LATER}
+            left join goes_on on goes_on.story = coalesce(moved.story, document.story))"""
 """The documents as columns of `ListedFrame`."""
 
-_LABELS = {"smoothed_topic": "later.topic", "topic": "document.topic", "text": "coalesce(text, '')"}
+_LABELS = {
+    "topic": "document.topic::integer",
+    "second": "document.second::integer",
+    "story": "document.story::bigint",
+    "smoothed_topic": "later.topic::integer",
+    "smoothed_story": "case when exists (from meta where key = 'smoothed_stories' and value = 'True') "
+    "then coalesce(moved.story, document.story)::bigint end",
+    "text": "coalesce(text, '')",
+}
 """Columns of `DocumentFrame` that have another name in the run file."""
 
 
@@ -220,6 +254,29 @@ class Documents(RunFileQueries):
         found = self._columns(f"select {columns} from {source} {order}", [*given, limit, skip])
         return DocumentFrame(**{name: unmasked(column) for name, column in zip(names, found, strict=True)})
 
+    def documents_in_parts(
+        self, choice: DocumentChoice, *, limit: int | None = None, most: int = AT_ONCE
+    ) -> Iterator[DocumentFrame]:
+        """Yield what `documents` returns piece by piece, so that it needs little memory.
+
+        The file is closed between two pieces. Documents that come meanwhile are left out.
+
+        Parameters
+        ----------
+        choice : which ones.
+        limit : most documents.
+        most : documents that are looked at for a piece.
+        """
+        query = "select slice, count(*), max(coalesce(place, 0)) + 1 from document group by slice order by slice"
+        for part in _parts(np.stack([column.astype(np.int64) for column in self._columns(query, ())], axis=1), most):
+            found = self.documents(replace(choice, part=part), limit=limit)
+            if len(found.id):
+                yield found
+            if limit is not None:
+                limit -= len(found.id)
+                if not limit:
+                    return
+
     def write_documents(self, choice: DocumentChoice, path: Path, *, limit: int | None = None) -> int:
         """Write documents with their labels to a Parquet file; return how many.
 
@@ -235,7 +292,7 @@ class Documents(RunFileQueries):
             If the file cannot be written.
         """
         columns = {field.name: _LABELS.get(field.name, f"document.{field.name}") for field in fields(DocumentFrame)}
-        columns |= {name: f"nullif({columns[name]}, -1)" for name in ("topic", "second", "story", "smoothed_topic")}
+        columns |= {name: f"nullif({columns[name]}, -1)" for name in _NUMBERED}
         columns |= {"slice": "named.label", "text": "text"}
         source, given = choice.clause()
         names = "(select slice as number_of_slice, max(label) as label from epoch group by slice) named"
@@ -299,7 +356,7 @@ class Documents(RunFileQueries):
 
     def labels_of_documents(self, kind: Literal["topic", "story"]) -> Ints:
         """Return the different topics, or stories, that documents got, on arrival or later."""
-        later = "union select topic from document_smoothed" if kind == "topic" else ""
+        later = f"union select {kind} from {'document' if kind == 'topic' else 'story'}_smoothed"
         query = f"select distinct {kind} from (select {kind} from document {later}) where {kind} >= 0 order by 1"
         return unmasked(self._columns(query, ())[0])
 
@@ -343,3 +400,20 @@ class Documents(RunFileQueries):
     def rejected_after(self, epoch: int) -> RejectedFrame:
         """Return the messages that epochs after ``epoch`` rejected, in order."""
         return self._frame(RejectedFrame, "from rejected where epoch > $1 order by epoch, part, source_offset", [epoch])
+
+
+def _parts(sizes: NDArray[np.int64], most: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut slices, rows of their number, documents and places, into parts of about ``most`` documents."""
+    first, documents, places = None, 0, 0
+    for index, n, end in sizes.tolist():
+        if first is not None and documents + n > most:
+            yield first[0], first[1], 0, places
+            first, documents, places = None, 0, 0
+        if n > most:
+            step = max(most * end // n, 1)
+            yield from ((index, index, low, min(low + step, end)) for low in range(0, end, step))
+            continue
+        first = (index if first is None else first[0], index)
+        documents, places = documents + n, max(places, end)
+    if first is not None:
+        yield first[0], first[1], 0, places

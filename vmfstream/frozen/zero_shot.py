@@ -1,0 +1,64 @@
+"""Topics that are only named, by words or example documents: a model that labels by them, without any training run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vmfstream.engine.loop.seeding import Seeding
+from vmfstream.engine.run import RunSettings
+from vmfstream.errors import InputError
+from vmfstream.frozen.parts import WORDS, ModelParts
+from vmfstream.mixtures.columns import column_norms
+from vmfstream.seeds import Seed
+from vmfstream.text.encoders import TextEncoder
+
+SEED_DOCUMENTS = 0.3
+"""Documents of exactly a seed's direction that are taken as seen. Few words are far from what documents of their topic
+are about on average: with the 3 of a run, whose topics grow, half of the documents got no topic."""
+
+ONLY_KNOWN = "only_known"
+"""Entry of ``model.json``: a document that a new topic explains better than all has none."""
+
+
+def with_seeds(parts: ModelParts, seeds: Sequence[Seed], encoder: TextEncoder) -> ModelParts:
+    """Return a model whose topics are ``seeds``, under the vocabulary and the weights of words of another one.
+
+    Of each topic `SEED_DOCUMENTS` documents of exactly the seed's direction are taken as seen. All topics have the same
+    weight. A document that a topic of which nothing is known explains as well or better gets none. Stories stay as they
+    are.
+
+    Parameters
+    ----------
+    parts : the other model.
+    seeds : topics by words or example documents.
+    encoder : that of ``parts``.
+
+    Raises
+    ------
+    InputError
+        If none of the words is known.
+    """
+    arrays = dict(parts.arrays)
+    settings = RunSettings.from_text(parts.about["settings"])
+    seeding = Seeding(seeds, settings.text_encoder)  # raises InputError for a seed without words
+    directions = seeding.directions(encoder)
+    if directions is None:
+        raise InputError("the model knows none of the words of these topics")
+    kappa, lowest, _ = arrays["topics.scalars"].tolist()
+    f = arrays["topics.anchor"][:, None] + np.float32(SEED_DOCUMENTS * kappa) * directions
+    k = len(seeding.names)
+    arrays |= {
+        "topics.ids": np.arange(k),
+        "topics.f": np.ascontiguousarray(f, np.float32),
+        "topics.gamma": column_norms(f),
+        "topics.log_weights": np.full(k, -np.log(k)),
+        "topics.scalars": np.array([kappa, lowest, 1.0]),
+    }
+    named = zip(seeding.names, encoder.words(directions, WORDS, k), strict=True)
+    topics = [
+        {"topic": topic, "name": name, "words": [[word, float(weight)] for word, weight in words]}
+        for topic, (name, words) in enumerate(named)
+    ]
+    return ModelParts(parts.about | {"topics": topics, ONLY_KNOWN: True}, arrays)
