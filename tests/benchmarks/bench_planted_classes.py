@@ -66,7 +66,8 @@ def followed(source: Source, settings: RunSettings) -> Followed:
     keep_story, keep_topic = map(keeper, labels)
     follow(source, FieldCodec(), store, settings, in_stories=keep_story, assigned=keep_topic)
     closed = [one for commit in store.commits for one in commit.closed]
-    born = {e.topic: one.slice.index for one in closed for e in one.events if e.kind in ("born", "split", "started")}
+    events = [(one.slice.index, e) for one in closed for e in one.events if e.kind in ("born", "split", "started")]
+    born = {e.topic if e.other is None else e.other: index for index, e in events}
     return Followed(*labels, born)
 
 

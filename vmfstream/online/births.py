@@ -99,8 +99,29 @@ def _interpolated(d: int, squares: Vector) -> Vector:
         series = Chebyshev.interpolate(lambda q: log_partition(d, np.sqrt(np.maximum(q, 0.0))), DEGREE, (low, high))
         negligible = ROUNDING * max(np.abs(series.coef).max(), 1.0)
         if np.abs(series.coef[-2:]).max() < negligible:
-            return np.asarray(series.trim(0.1 * negligible)(squares))
+            out = np.empty(squares.size)
+            _chebyshev(np.asarray(series.trim(0.1 * negligible).coef, np.float64), low, high, squares.ravel(), out)
+            return out.reshape(squares.shape)
     return np.asarray(log_partition(d, np.sqrt(squares)))
+
+
+@njit(cache=True, nogil=True)
+def _chebyshev(coefficients: Vector, low: float, high: float, x: Vector, out: Vector) -> None:
+    """Evaluate a Chebyshev series over [low, high] by Clenshaw's recurrence, block by block."""
+    block = 256
+    t, one, two = np.empty(block), np.empty(block), np.empty(block)
+    for begin in range(0, len(x), block):
+        n = min(block, len(x) - begin)
+        for i in range(n):
+            t[i] = (2.0 * x[begin + i] - low - high) / (high - low)
+            one[i] = two[i] = 0.0
+        for j in range(len(coefficients) - 1, 0, -1):
+            for i in range(n):
+                above = two[i]
+                two[i] = one[i]
+                one[i] = coefficients[j] + 2.0 * t[i] * one[i] - above
+        for i in range(n):
+            out[begin + i] = coefficients[0] + t[i] * one[i] - two[i]
 
 
 def find_groups(
@@ -124,15 +145,19 @@ def find_groups(
     -------
     Groups that gain at least ``rules.least_gain`` nats on the testing half, whatever their chance.
     """
-    recent, control = (_or_new(known, anchor, kappa, rules) for known in (recent, control))
+    recent, control = (or_new(known, anchor, kappa, rules) for known in (recent, control))
     groups = [
         g for proposing in (half, ~half) for g in _groups_of_half(recent, proposing, control, anchor, kappa, rules)
     ]
     return sorted(groups, key=lambda g: (g.chance >= rules.chance, -g.gain))
 
 
-def _or_new(known: ScoredDocuments, anchor: Matrix, kappa: float, rules: BirthSettings) -> ScoredDocuments:
-    """Add a topic without documents to the mixture that scores documents, with the share that groups begin with."""
+def or_new(known: ScoredDocuments, anchor: Matrix, kappa: float, rules: BirthSettings) -> ScoredDocuments:
+    """Add a topic without documents to the mixture that scores documents, with the share that groups begin with.
+
+    ``known`` are documents with their scores, ``anchor`` (D,) and ``kappa`` the prior and the concentration of
+    documents, ``rules`` tell the share.
+    """
     return ScoredDocuments(
         known.x, np.logaddexp(known.s, rules.log_share + new_topic_log_density(known.x, anchor, kappa))
     )
@@ -148,16 +173,23 @@ def _groups_of_half(
     if len(worst) < rules.least_members:
         return []
     x = recent.x[worst]
-    gram = _gram(x)
+    gram = gram_of(x)
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
-    proposals = _proposed_groups(
-        gram, np.asarray(x @ anchor, np.float64), norm * norm, kappa, len(anchor), recent.s[worst], rules
+    proposals = proposed_groups(
+        gram,
+        np.asarray(x @ anchor, np.float64),
+        norm * norm,
+        kappa,
+        len(anchor),
+        recent.s[worst],
+        rules,
+        rules.candidates,
     )
     tested = (_tested_group(worst[members], recent, half, control, anchor, kappa, rules) for members in proposals)
     return [g for g in tested if g is not None]
 
 
-def _gram(x: Rows) -> NDArray[np.float64]:
+def gram_of(x: Rows) -> NDArray[np.float64]:
     """Dot products of all pairs of documents, (N, N)."""
     if isinstance(x, np.ndarray):
         return np.asarray(x @ x.T, np.float64)
@@ -178,25 +210,49 @@ def _add_words(indptr: Any, documents: Any, data: Any, gram: NDArray[np.float64]
                 row[documents[b]] += value * data[b]
 
 
-def _proposed_groups(
-    gram: NDArray[np.float64], b: Vector, square: float, kappa: float, d: int, s: Vector, rules: BirthSettings
+def proposed_groups(
+    gram: NDArray[np.float64],
+    b: Vector,
+    square: float,
+    kappa: float,
+    d: int,
+    s: Vector,
+    rules: BirthSettings,
+    most: int,
+    *,
+    overlapping: bool = False,
 ) -> Iterator[Mask]:
-    """Groups around single documents, each refined by judging every document without its own part in the sum."""
+    """Find groups around single documents, each refined by judging every document without its own part in the sum.
+
+    Parameters
+    ----------
+    gram : (N, N) dot products of all pairs of documents
+    b : (N,) those with the anchor
+    square : squared length of the anchor
+    kappa : concentration of documents
+    d : dimension
+    s : (N,) log-densities of documents under what is known
+    rules : thresholds
+    most : seeds that are tried
+    overlapping : whether a document may be in several groups; no group begins with a document of another one.
+    """
     one = square + 2.0 * kappa * b + kappa * kappa
     gains = rules.log_share + log_density(d, kappa, one[:, None], b + kappa * gram, pairs=True) - s
     alone = np.minimum(rules.log_share + log_density(d, kappa, square, b) - s, 0.0)
     np.fill_diagonal(gains, 0.0)
-    free = np.ones(len(s), np.bool_)
-    for _ in range(rules.candidates):
-        value = np.where(free, np.maximum(gains, 0.0) @ free + alone, -np.inf)
+    positive, everyone = np.maximum(gains, 0.0), np.ones(len(s), np.bool_)
+    free = everyone
+    for _ in range(most):
+        may = everyone if overlapping else free
+        value = np.where(free, positive @ may + alone, -np.inf)
         seed = int(np.argmax(value))
         if not free[seed]:
             return
-        members = free & (gains[seed] > 0.0)
+        members = may & (gains[seed] > 0.0)
         members[seed] = True
         for _ in range(rules.sweeps):
             before = members
-            members = free & (_left_out(gram, b, square, kappa, d, members) + rules.log_share > s)
+            members = may & (_left_out(gram, b, square, kappa, d, members) + rules.log_share > s)
             if members.sum() < rules.least_members or np.array_equal(members, before):
                 break
         if members.sum() >= rules.least_members:

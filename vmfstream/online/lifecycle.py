@@ -6,6 +6,7 @@ of all: when all topic slots are taken, a new topic gets the slot of the one tha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,8 @@ from vmfstream.online.belief import Belief, score
 from vmfstream.online.births import Group, ScoredDocuments, find_groups, new_topic_log_density
 from vmfstream.online.drift import with_arrival_gains
 from vmfstream.online.mergers import merge_pair, most_likely_pair
-from vmfstream.online.settings import DormancySettings, TrackerSettings
+from vmfstream.online.new_groups import find_new_groups
+from vmfstream.online.settings import BirthSettings, DormancySettings, TrackerSettings
 from vmfstream.online.state import NEVER, Lifecycle, Rows, Sample, TrackState, Vector
 from vmfstream.online.topic_pairs import TopicPairs
 from vmfstream.online.topic_slots import with_columns, with_topic, with_topics_merged, without_topic
@@ -106,7 +108,7 @@ def _one_birth(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) 
         ScoredDocuments(s.x, s.gain + new_topic_log_density(s.x, state.anchor, state.kappa))
         for s in (life.recent, life.control)
     )
-    for group in find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules):
+    for group in _groups(life, recent, control, state, rules):
         new = group.chance < rules.chance
         refines = group.gain >= rules.refining_gain and active_topics(state) < settings.topics
         if _has_drifted(life, state, group) if new else not refines:
@@ -126,6 +128,14 @@ def _one_birth(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) 
             born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
             return with_topic(roomy, members, settings), [*events, born]
     return state, []
+
+
+def _groups(
+    life: Lifecycle, recent: ScoredDocuments, control: ScoredDocuments, state: TrackState, rules: BirthSettings
+) -> Iterator[Group]:
+    """Groups that are new, then those that one half of the recent documents proposes and the other confirms."""
+    yield from find_new_groups(recent, life.recent.slice, control, state.anchor, state.kappa, rules)
+    yield from find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules)
 
 
 def _explained(life: Lifecycle, group: Group, recent: ScoredDocuments, control: ScoredDocuments) -> Lifecycle:

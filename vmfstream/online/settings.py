@@ -104,6 +104,13 @@ class BirthSettings:
     badly_explained : share of the half that proposes, those with the lowest scores.
     log_share : log of the share of documents that a group is given while it is being found.
     candidates : groups that each half may propose.
+    proposing_slices : newest slices whose documents propose groups that are tested for being new.
+    new_candidates : groups that they may propose.
+    joining_rounds : how often documents join such a group before it is tested.
+    levels : nats above which its documents are compared with older ones; long documents gain hundreds, and the more
+        they gain, the fewer are of another kind.
+    new_chance : probability below which such a group is new: that as many documents are recent by chance. In 126 quiet
+        slices of 20 Newsgroups, New York Times and Reuters none of some 3,000 groups had less than .00001.
     sweeps : most passes that refine a group.
     least_members : documents of a proposed group, at least.
     least_joining : documents of the testing half that must join.
@@ -125,6 +132,11 @@ class BirthSettings:
     badly_explained: float = 0.6
     log_share: float = -4.0
     candidates: int = 6
+    proposing_slices: int = 2
+    new_candidates: int = 24
+    joining_rounds: int = 1
+    levels: tuple[float, ...] = (3.0, 30.0, 100.0)
+    new_chance: float = 3e-6
     sweeps: int = 5
     least_members: int = 3
     least_joining: int = 2

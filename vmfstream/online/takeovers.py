@@ -78,6 +78,7 @@ def with_takeovers(
     """Give the newest documents of topics that have become something else topics of their own.
 
     The old topic keeps its id, its past and the documents that are more like it, or ends if there is no room for both.
+    Topics that were born in the newest slices have no past to compare with.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def with_takeovers(
     stats = filtering.statistics(state)
     _, _, earlier = filtering.run(state, stats[: -rules.recent_slices], state.leader, settings)
     found = changed_topics(state, earlier, stats[-rules.recent_slices :], filtering.anchored(state, h), rules)
-    for topic, old in [(int(topic), int(state.ids[topic])) for topic in found.topics]:
+    with_past = state.life.alive_since[found.topics] <= state.slice - rules.recent_slices
+    for topic, old in [(int(topic), int(state.ids[topic])) for topic in found.topics[with_past]]:
         if old in state.ids and old not in state.by_hand.pinned:  # unless it was merged to make room for another
             members = _newest_documents(state, _column(state, old), _turned(found, topic), rules)
             if len(members) >= rules.least_documents:

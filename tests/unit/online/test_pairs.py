@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from vmfstream.online.births import _gram, log_density
+from vmfstream.online.births import gram_of, log_density
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dot_products_of_all_pairs(dtype: type) -> None:
     x = csr_array(random_array((30, 200), density=0.2, rng=np.random.default_rng(0), dtype=dtype))
     rows = x.toarray().astype(np.float64)
-    np.testing.assert_allclose(_gram(x), rows @ rows.T, rtol=0, atol=1e-13)
-    np.testing.assert_array_equal(_gram(x), _gram(x).T)
-    np.testing.assert_allclose(_gram(x.toarray()), rows @ rows.T, rtol=10 * float(np.finfo(dtype).eps))
+    np.testing.assert_allclose(gram_of(x), rows @ rows.T, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(gram_of(x), gram_of(x).T)
+    np.testing.assert_allclose(gram_of(x.toarray()), rows @ rows.T, rtol=10 * float(np.finfo(dtype).eps))
 
 
 @pytest.mark.parametrize(("d", "kappa"), [(50_000, 9000.0), (3000, 700.0), (200, 90.0), (3, 40.0)])

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from tests.unit.online.streams import LIVING, Story, begun, drifting, learn, story
+from vmfstream.online import filtering
 from vmfstream.online.lifecycle import active_topics
 from vmfstream.online.results import SliceResult, TopicView
 from vmfstream.online.settings import TrackerSettings
+from vmfstream.online.takeovers import with_takeovers
 
 WITHOUT_BIRTHS = replace(LIVING, births=replace(LIVING.births, least_gain=np.inf))
 """A new kind of documents has no other way to get a topic than to take one over."""
@@ -111,3 +113,20 @@ def test_no_document_is_lost_where_two_topics_share_one_slot(seed: int) -> None:
         state, _ = learn(state, x, one)
         for w in state.window:
             assert w.resp.sum(axis=1) == pytest.approx(np.ones(len(w.resp)))
+
+
+def test_a_topic_that_was_just_born_has_no_past_to_be_taken_from() -> None:
+    stream = story(SWITCH)
+    never = replace(WITHOUT_BIRTHS, takeovers=replace(LIVING.takeovers, same_cosine=-1.0))
+    state = begun(stream.xs, never)
+    for x in stream.xs[1:7]:
+        state, result = learn(state, x, never)
+    state = replace(state, slice=6)  # as it is while that slice ends
+    (turned,) = ids_of(stream, result, 3)
+    assert state.life is not None
+    _, h, _ = filtering.run(state, filtering.statistics(state), state.leader, WITHOUT_BIRTHS)
+    for born, found in ((4, True), (5, False), (6, False)):
+        since = np.where(state.ids == turned, born, state.life.alive_since)
+        known = replace(state, life=replace(state.life, alive_since=since))
+        _, events = with_takeovers(known, h, WITHOUT_BIRTHS)
+        assert (("split", turned) in [(event.kind, event.topic) for event in events]) == found
