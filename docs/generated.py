@@ -112,11 +112,13 @@ def _command(title: str, command: Any, parent: Any, level: int) -> Iterator[str]
         is_argument = parameter.param_type_name == "argument"
         group = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
         groups.setdefault(group, []).append(record)
+    if groups:
+        yield from ("| | |", "|---|---|")
     for group, records in groups.items():
-        yield from (f"| {group} | |", "|---|---|")
+        yield f"| **{group}** | |"
         for names, text in records:
             yield f"| `{_cell(names)}` | {_cell(text, escape=True)} |"
-        yield ""
+    yield ""
 
 
 def _cell(text: str, *, escape: bool = False) -> str:
