@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,6 +51,12 @@ def known() -> dict[str, Any]:
     return dict(getattr(typer.main.get_command(cli.app), "commands", {}))
 
 
+def options_of(command: Any) -> set[str]:
+    """The options of a command and of those below it."""
+    own = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+    return own.union(*map(options_of, getattr(command, "commands", {}).values()))
+
+
 def test_these_are_the_commands() -> None:
     assert set(known()) == set(COMMANDS)
 
@@ -81,6 +90,13 @@ def test_the_readme_shows_every_command() -> None:
 def test_pages_show_only_commands_and_options_that_exist(page: Path) -> None:
     lines = list(pages.command_lines(page.read_text(encoding="utf-8")))
     assert not {line: wrong for line in lines if (wrong := pages.wrong_words(line))}
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+def test_options_named_in_sentences_exist(page: Path) -> None:
+    told_otherwise = {"CHANGELOG.md", "names.md", "results.md"}  # old names, and options of benchmarks
+    named = set(re.findall(r"`(--[a-z][\w-]*)[^`]*`", page.read_text(encoding="utf-8")))
+    assert page.name in told_otherwise or not named - options_of(typer.main.get_command(cli.app))
 
 
 def test_wrong_commands_and_options_are_found() -> None:
@@ -128,6 +144,23 @@ def test_every_page_has_its_place_on_the_site() -> None:
     named = re.findall(r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     made = set(pages.generated().generated_pages())
     assert sorted(named) == sorted({page.name for page in (ROOT / "docs").glob("*.md")} | made)
+
+
+@pytest.mark.thorough
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (built.returncode, built.stderr) == (0, "")
+    asked = {
+        found
+        for page in (tmp_path / "site").rglob("*.html")
+        for found in re.findall(
+            r"<(?:script|img|link|iframe)[^>]+(?:src|href)=\"?(https?:[^\s\">]+)", page.read_text("utf-8")
+        )
+    }
+    assert not asked
 
 
 def test_the_reference_has_every_command_with_its_options() -> None:
