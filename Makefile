@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest -q -n 2 --durations=15
 # the tests start many programs, which would compile their modules again and again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint lint-js bench broker soak clean
+.PHONY: demo test test-all lint lint-js docs bench broker soak clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run file, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
@@ -30,6 +30,9 @@ lint-js:  ## the rules of eslint.config.js for the page's script; needs Node.js 
 		touch node_modules/.installed && node_modules/.bin/eslint dashboards/browser; \
 	elif [ -n "$$CI" ]; then echo "No npm: the page's script cannot be checked."; exit 1; \
 	else echo "No npm: the page's script was not checked (install Node.js to check it)."; fi
+
+docs: $(VENV)/.installed-docs  ## the site of the documentation, build/site/index.html; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
@@ -53,6 +56,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/pip install -qq -e '.[test,stemming,embeddings,dask]'
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install -qq -e '.[docs]'
 	touch $@
 
 .PHONY: chromium

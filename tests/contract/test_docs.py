@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +17,7 @@ import pytest
 import typer
 
 import vmfstream
+from tests.contract import pages
 from vmfstream import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,14 +41,20 @@ COMMANDS = (
     "reproduce",
     "doctor",
 )
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-PYTHON = [block for language, block in BLOCKS if language == "python"]
-SHELL = "\n".join(block for language, block in BLOCKS if language != "python")
+PYTHON = [block.text for block in pages.blocks(README) if block.language == "python"]
+RUN = {"README.md", "tutorial.md", "run-file.md"}
+"""Pages whose programs run: those of the first two here, that of the last in tests/unit/frozen/test_storage.py."""
 
 
 def known() -> dict[str, Any]:
     """The commands as the program knows them."""
     return dict(getattr(typer.main.get_command(cli.app), "commands", {}))
+
+
+def options_of(command: Any) -> set[str]:
+    """The options of a command and of those below it."""
+    own = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+    return own.union(*map(options_of, getattr(command, "commands", {}).values()))
 
 
 def test_these_are_the_commands() -> None:
@@ -76,17 +86,22 @@ def test_the_readme_shows_every_command() -> None:
     assert not [name for name in COMMANDS if not re.search(rf"\bvmfstream {name}\b", README)]
 
 
-def test_the_readme_shows_only_commands_and_options_that_exist() -> None:
-    commands = known()
-    lines = re.findall(r"\bvmfstream ([^|#\n]+)", SHELL) + re.findall(r"`vmfstream ([^`]+)`", README)
-    assert len(lines) >= len(COMMANDS)
-    for line in lines:
-        words = line.split()
-        assert words[0] in commands, line
-        options = {option for parameter in commands[words[0]].params for option in parameter.opts} | {"--help", "-h"}
-        for word in words[1:]:
-            if re.fullmatch(r"--?[a-z][a-z-]*(=.*)?", word):
-                assert word.split("=")[0] in options, line
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+def test_pages_show_only_commands_and_options_that_exist(page: Path) -> None:
+    lines = list(pages.command_lines(page.read_text(encoding="utf-8")))
+    assert not {line: wrong for line in lines if (wrong := pages.wrong_words(line))}
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+def test_options_named_in_sentences_exist(page: Path) -> None:
+    told_otherwise = {"CHANGELOG.md", "names.md", "results.md"}  # old names, and options of benchmarks
+    named = set(re.findall(r"`(--[a-z][\w-]*)[^`]*`", page.read_text(encoding="utf-8")))
+    assert page.name in told_otherwise or not named - options_of(typer.main.get_command(cli.app))
+
+
+def test_wrong_commands_and_options_are_found() -> None:
+    text = "```console\n$ vmfstream play x\n$ cat x | vmfstream run - --sliced day\n```\n`vmfstream show x --words 4`"
+    assert [pages.wrong_words(line) for line in pages.command_lines(text)] == [["play"], ["--sliced"], []]
 
 
 def test_the_readme_speaks_python() -> None:
@@ -99,10 +114,73 @@ def test_the_readme_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
 
 
-def test_links_in_the_readme_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", README):
-        if not re.match(r"[a-z]+:", target):
-            assert (ROOT / target).exists(), target
+def test_programs_stand_only_where_they_are_run() -> None:
+    found = {
+        page.name for page in pages.PAGES for block in pages.blocks(page.read_text("utf-8")) if block[0] == "python"
+    }
+    assert found == RUN
+
+
+def test_the_tutorial_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = list(pages.run_through((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")))
+    assert len(said) > 10
+    assert not [one for one in said if not pages.is_shown(one)]
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    broken = []
+    for target in pages.links(text):
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        if not file.exists() or (anchor and anchor not in pages.anchors(file.read_text(encoding="utf-8"))):
+            broken.append(target)
+    assert not broken
+
+
+def test_every_page_has_its_place_on_the_site() -> None:
+    named = re.findall(r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    made = set(pages.generated().generated_pages())
+    assert sorted(named) == sorted({page.name for page in (ROOT / "docs").glob("*.md")} | made)
+
+
+@pytest.mark.thorough
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (built.returncode, built.stderr) == (0, "")
+    asked = {
+        found
+        for page in (tmp_path / "site").rglob("*.html")
+        for found in re.findall(
+            r"<(?:script|img|link|iframe)[^>]+(?:src|href)=\"?(https?:[^\s\">]+)", page.read_text("utf-8")
+        )
+    }
+    assert not asked
+
+
+def test_the_reference_has_every_command_with_its_options() -> None:
+    page = pages.generated().commands_page()
+    for name, command in known().items():
+        section = page.split(f"## vmfstream {name}\n")[1]
+        shown = {
+            option
+            for parameter in command.params
+            if not getattr(parameter, "hidden", False)
+            for option in parameter.opts
+        }
+        assert not [option for option in shown if option.startswith("--") and option not in section], name
+
+
+def test_the_page_of_the_run_file_names_all_tables_and_no_others() -> None:
+    text = (ROOT / "docs" / "run-file.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+) \|", text.split("## Documents")[0], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == set(pages.generated().tables()) - {"checkpoint_open_before", "checkpoint_slice_before"}
 
 
 def test_the_changelog_has_this_version() -> None:

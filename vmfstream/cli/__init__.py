@@ -17,7 +17,8 @@ app = typer.Typer(
     name="vmfstream",
     help="Follow topics in a stream of documents and see how their words change.\n\n"
     "Begin with:  vmfstream demo\n\n"
-    "Then your own documents:  vmfstream replay papers.jsonl --slices year --html papers.html",
+    "Then your own documents:  vmfstream replay papers.jsonl --slices year --html papers.html\n\n"
+    "Or a stream as it comes:  vmfstream run kafka://localhost:9092/news --slices hour --dashboard",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
