@@ -202,3 +202,27 @@ def test_what_cannot_be_sent(
     code, _, err, _ = ended(start("run", urls[source], *(urls.get(word, word) for word in given)))
     assert code == 1
     assert says in err
+
+
+def test_messages_that_come_later_are_labelled_without_learning(topics: Topics, start: Start, tmp_path: Path) -> None:
+    """`label --follow` waits for them until it is interrupted."""
+    learnt, new, run_file = topics(1), topics(1), tmp_path / "run.duckdb"
+    rows = documents(900)
+    learnt.fill(rows[:600])
+    first = start("run", learnt.url, *KEPT, "--out", run_file)
+    wait_for(lambda: counts(run_file)[0], lambda known: known == 600, first)
+    assert ended(first, signal.SIGTERM)[0] == 0
+    before = run_file.read_bytes()
+    new.fill(rows[600:700])
+    one = start("label", run_file, new.url, "--follow", "--format", "jsonl")
+    assert one.stdout is not None
+    lines = [one.stdout.readline() for _ in range(100)]
+    new.fill(rows[700:])
+    lines += [one.stdout.readline() for _ in range(200)]
+    labels = [json.loads(line) for line in lines]
+    assert [label["id"] for label in labels] == [row["id"] for row in rows[600:]]
+    assert sum(label["topic"] is not None for label in labels) > 250
+    one.send_signal(signal.SIGINT)
+    _, err = one.communicate(timeout=60)
+    assert "labelled: 300 documents, 0 rejected" in err
+    assert run_file.read_bytes() == before

@@ -17,6 +17,8 @@ from scipy.sparse import csr_array
 
 from tests.unit.engine import documents as documents_module
 from tests.unit.engine.documents import OneByOne, document, engine, run, years
+from tests.unit.engine.parts import Parts, spread
+from tests.unit.engine.parts import run as run_ranged
 from tests.unit.runfile.records import commit, documents
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
@@ -480,3 +482,17 @@ def test_smoothed_stories_are_in_the_run_file_and_in_python(tmp_path: Path) -> N
     np.testing.assert_array_equal(made.documents()["smoothed_story"], found.smoothed_story)
     with pytest.raises(InputError, match="smoothed_stories: they belong to kept documents with stories"):
         TopicTracker(3, smoothed_stories=True)
+
+
+@pytest.mark.usefixtures("small_window")
+def test_workers_tell_smoothed_topics_of_large_slices_once() -> None:
+    items = years({2001: 200, 2002: 1000, 2003: 100})
+    stores = [
+        run_ranged(Parts(spread(items, parts)), documents=True, stories=StorySettings(), epoch_documents=200)
+        for parts in (1, 3)
+    ]
+    for store in stores:
+        rows, found = all_rows(store), later_topics(store.commits)
+        assert sorted(found) == list(range(1300))
+        known = np.flatnonzero(rows.topic >= 0)
+        assert np.mean([found[int(i)] == rows.topic[i] for i in known]) > 0.95

@@ -42,8 +42,9 @@ def item(i):
 
 
 items = [item(i) for i in range(420)]
+second = {"documents": "all", "smoothed_stories": True}
 given = {"dimension": 8, "named": vectors == "named"} if vectors else {"stem": stem or ""}
-settings = RunSettings(topics=3, slices="month", threads=1, sample=50, **given)
+settings = RunSettings(topics=3, slices="month", threads=1, sample=50, **given, **second)
 fields = {"vector": "vector", "dimension": 8} if vectors else {}
 
 
