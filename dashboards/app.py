@@ -7,10 +7,13 @@ key.
 
 from __future__ import annotations
 
+import hmac
 import logging
 import multiprocessing
 import os
+import secrets
 import signal
+import socket
 import threading
 import webbrowser
 from collections.abc import Iterator
@@ -28,7 +31,6 @@ from vmfstream.errors import InputError, VmfstreamError
 
 if TYPE_CHECKING:
     from dash import Dash
-    from werkzeug.serving import BaseWSGIServer
 
 POLL_SECONDS = 2.0
 
@@ -46,8 +48,19 @@ _HEADERS = {
 _MOST_FIGURES = 20
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
+_COOKIE = "vmfstream"
+_LIMITS = {
+    "threads": 8,
+    "connection_limit": 200,
+    "channel_timeout": 30,  # seconds without a byte, also of requests that are half here
+    "cleanup_interval": 10,
+    "max_request_body_size": 2**20,
+    "max_request_header_size": 2**16,
+}
+"""A page asks for a few kilobytes in five requests at a time."""
 
-def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str, ...] = ()) -> Dash:
+
+def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str, ...] = (), token: str = "") -> Dash:
     """Return the Dash application of a run file.
 
     Parameters
@@ -57,6 +70,8 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
     hosts : tuple of str
         Names under which pages may ask; others are refused, so that no page of a stranger can read along by pointing a
         name of its own at this machine. Empty: any name.
+    token : str
+        Pages are served to those who know it: as ``?token=`` the first time, as a cookie from then on. Empty: to all.
 
     Raises
     ------
@@ -108,7 +123,7 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
     for store, function in (("newest", "polled"), ("news", "arrived"), ("answer", "answered")):
         callback = ClientsideFunction("page", function)
         app.clientside_callback(callback, Input(store, "data"), prevent_initial_call=True)  # type: ignore[no-untyped-call]
-    _serve_around(app.server, hosts)
+    _serve_around(app.server, hosts, token)
     _serve_documents(app.server, watch)
     return app
 
@@ -151,8 +166,8 @@ def _serve_documents(server: Any, watch: RunFileWatch) -> None:
         return flask.Response(found, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _serve_around(server: Any, hosts: tuple[str, ...]) -> None:
-    """Serve the plotly library, send policies along, refuse strange names."""
+def _serve_around(server: Any, hosts: tuple[str, ...], token: str) -> None:
+    """Serve the plotly library, send policies along, refuse strange names and those who do not know the token."""
     import flask
     from plotly.offline import get_plotlyjs
 
@@ -169,9 +184,25 @@ def _serve_around(server: Any, hosts: tuple[str, ...]) -> None:
             return flask.Response("This server answers under its own name only.", 403, mimetype="text/plain")
         return None
 
+    def knows(told: str) -> bool:
+        return hmac.compare_digest(told.encode(), token.encode())
+
+    @server.before_request
+    def known_token() -> flask.Response | None:
+        if (
+            token
+            and not knows(flask.request.cookies.get(_COOKIE, ""))
+            and not knows(flask.request.args.get("token", ""))
+        ):
+            message = "This page needs its whole address, with the token that the program told when it began."
+            return flask.Response(message, 403, mimetype="text/plain")
+        return None
+
     @server.after_request
     def guarded(response: flask.Response) -> flask.Response:
         response.headers.update(_HEADERS)
+        if token and response.status_code != 403 and knows(flask.request.args.get("token", "")):
+            response.set_cookie(_COOKIE, token, httponly=True, samesite="Strict")
         return response
 
 
@@ -185,6 +216,9 @@ class Server:
     port : int
         0 for any free one.
 
+    Requests are bounded in size, number and time. Beyond this machine the page is served to those only who know its
+    address with the token in it.
+
     Raises
     ------
     InputError
@@ -193,30 +227,39 @@ class Server:
 
     def __init__(self, run_file: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8050) -> None:
         local = host in _LOCAL
-        app = create_app(run_file, _LOCAL if local else ())
-        from werkzeug.serving import make_server
+        token = "" if local else secrets.token_urlsafe(16)
+        app = create_app(run_file, _LOCAL if local else (), token)
+        import waitress
 
-        # a request line for every poll tells nobody anything
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            self._server: BaseWSGIServer = make_server(host, port, app.server, threaded=True)
-        except (OSError, SystemExit) as error:
+            listening = socket.create_server((host, port), family=family)
+        except OSError as error:
             raise InputError(
                 f"cannot listen at {host}:{port}: it is taken or not allowed; choose another --port"
             ) from error
+        # one page more that waits for a thread tells nobody anything
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+        self._connections: dict[int, Any] = {}
+        self._server = waitress.create_server(app.server, map=self._connections, sockets=[listening], **_LIMITS)
+        self._stopped = threading.Event()
         shown = f"[{host}]" if ":" in host else host
-        self.url = f"http://{shown}:{self._server.server_port}/"
+        self.url = f"http://{shown}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
 
     def run(self) -> None:
-        """Serve until `stop` is called."""
+        """Serve until `stop` is called; requests that go on then have a second."""
+        from waitress import wasyncore
+
         try:
-            self._server.serve_forever()
+            while not self._stopped.is_set():
+                wasyncore.loop(timeout=0.5, map=self._connections, count=1)
         finally:
-            self._server.server_close()
+            self._server.task_dispatcher.shutdown(timeout=1)
+            wasyncore.close_all(self._connections, ignore_all=True)
 
     def stop(self) -> None:
         """Let `run` return; from another thread."""
-        self._server.shutdown()
+        self._stopped.set()
 
 
 def serve(run_file: Path, host: str, port: int, *, show: bool = False, tell: Any = print) -> None:

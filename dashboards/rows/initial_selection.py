@@ -46,7 +46,7 @@ def distinctness(history: History) -> Floats:
 
 
 def initial_measure(history: History) -> Measure:
-    """Return the initial measure: shares if the last third of the slices has over three times the documents of the first.
+    """Return the initial measure: shares if the last third of slices has over three times the documents of the first.
 
     Counts of a stream that grew a lot make its beginning too thin to be seen or labelled. Medians are compared, so that
     bursts are shown as what they are.

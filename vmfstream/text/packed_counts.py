@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from vmfstream.errors import InputError
 from vmfstream.text.ascii_scan import COPIED, copy
 from vmfstream.text.counts import Counts
 from vmfstream.text.word_table import WordTable
@@ -72,21 +73,68 @@ def unpack_bags(bags: Sequence[bytes], table: WordTable) -> Counts:
     """Return the counts of documents from their bags; words that ``table`` lacks are added to it while there is room.
 
     Words that find no room are left out and stay in ``tokens``.
+
+    Raises
+    ------
+    InputError
+        If a bag is none: too short or long for its words, a word not in UTF-8, twice, or without a count.
     """
-    heads = np.array([np.frombuffer(bag, _HEAD, 2) for bag in bags], np.int64).reshape(-1, 2)
     size = 2 * _HEAD.itemsize
+    if any(len(bag) < size for bag in bags):
+        raise _damaged("one is too short")
+    heads = np.array([np.frombuffer(bag, _HEAD, 2) for bag in bags], np.int64).reshape(-1, 2)
+    if (heads[:, 0] > MOST_WORDS).any() or (heads[:, 1] >= 2**31).any():
+        raise _damaged("one has too many words")
+    if any(len(bag) < size + 2 * n * _ENTRY.itemsize for bag, n in zip(bags, heads[:, 0].tolist(), strict=True)):
+        raise _damaged("one is too short")
     parts = [
         (np.frombuffer(bag, _ENTRY, 2 * n, size), bag[size + 2 * n * _ENTRY.itemsize :])
         for bag, n in zip(bags, heads[:, 0].tolist(), strict=True)
     ]
     counts = _joined([numbers[: len(numbers) // 2] for numbers, _ in parts])
     lengths = _joined([numbers[len(numbers) // 2 :] for numbers, _ in parts])
-    letters = np.frombuffer(b"".join(letters for _, letters in parts), np.uint8)
-    terms = table.extend(_pointers(lengths), letters)
+    starts, bounds = _pointers(lengths), _pointers(heads[:, 0])
+    sizes = np.array([len(letters) for _, letters in parts], np.int64)
+    pool = b"".join(letters for _, letters in parts)
+    letters = np.frombuffer(pool, np.uint8)
+    if (np.diff(starts[bounds]) != sizes).any():
+        raise _damaged("the lengths of its words are not those of its text")
+    _check_words(counts, lengths, starts, pool)
+    terms = table.extend(starts, letters)
     known = terms >= 0
+    _check_distinct(terms[known], np.repeat(np.arange(len(heads)), heads[:, 0])[known])
     found = np.concatenate(([0], np.cumsum(known)))
-    indptr = found[_pointers(heads[:, 0])]
+    indptr = found[bounds]
     return Counts(indptr, terms[known].astype(np.int32), counts[known].astype(np.uint16), heads[:, 1].astype(np.int32))
+
+
+def _check_words(
+    counts: NDArray[np.uint16], lengths: NDArray[np.uint16], starts: NDArray[np.int64], pool: bytes
+) -> None:
+    """Check ``counts`` and ``lengths`` (N,) of words, and that those of ``pool`` at ``starts`` (N + 1,) are whole."""
+    if not len(counts):
+        return
+    if not counts.min() or not lengths.min():
+        raise _damaged("a word is empty or has no count")
+    first = np.frombuffer(pool, np.uint8)[starts[:-1]]
+    try:
+        pool.decode()
+    except UnicodeDecodeError:
+        raise _damaged("a word is not in UTF-8") from None
+    if ((first & 0xC0) == 0x80).any():  # within a letter
+        raise _damaged("a word is not in UTF-8")
+
+
+def _check_distinct(terms: NDArray[np.integer], rows: NDArray[np.integer]) -> None:
+    """Check that each document has each of its terms once."""
+    if len(terms):
+        keys = np.sort(rows.astype(np.int64) * (int(terms.max()) + 1) + terms)
+        if (keys[1:] == keys[:-1]).any():
+            raise _damaged("a document has a word twice")
+
+
+def _damaged(why: str) -> InputError:
+    return InputError(f"stored documents of the sample are damaged: {why}")
 
 
 def _shortened(counts: Counts) -> Counts:

@@ -115,8 +115,18 @@ class VectorEncoder:
         return [row.tobytes() for row in counts.values]
 
     def unpack(self, packed: Sequence[bytes]) -> Counted:
-        """Rebuild vectors from their numbers."""
-        return Vectors(np.frombuffer(b"".join(packed), np.float32).reshape(-1, self._dim))
+        """Rebuild vectors from their numbers.
+
+        Raises
+        ------
+        InputError
+            If there are more or fewer numbers than dimensions, or some are not finite.
+        """
+        size = self._dim * np.dtype(np.float32).itemsize
+        values = np.frombuffer(b"".join(packed), np.uint8)
+        if any(len(one) != size for one in packed) or not np.isfinite(values.view(np.float32)).all():
+            raise InputError(f"stored documents of the sample are damaged: expected {self._dim} finite numbers each")
+        return Vectors(values.view(np.float32).reshape(-1, self._dim))
 
     def encode(self, counts: Vectors) -> Rows:
         """Return (N, dim) float32 rows of unit length; zero rows stay zero."""

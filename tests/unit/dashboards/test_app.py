@@ -7,16 +7,19 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -208,10 +211,63 @@ def test_taken_ports_and_missing_dash_are_one_sentence(kept: Path, monkeypatch: 
     taken = int(server.url.rsplit(":", 1)[1].strip("/"))
     with pytest.raises(InputError, match=f"cannot listen at 127.0.0.1:{taken}"):
         Server(kept, port=taken)
-    server._server.server_close()
+    server.stop()
+    server.run()
     monkeypatch.setitem(sys.modules, "dash", None)
     with pytest.raises(InputError, match=r"pip install 'vmfstream\[dash\]'"):
         create_app(kept)
+
+
+@contextmanager
+def served(run_file: Path, host: str = "127.0.0.1") -> Iterator[str]:
+    """Serve in a thread, which has to end whatever requests there are."""
+    server = Server(run_file, host, port=0)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        server.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def test_half_requests_hold_no_threads_and_do_not_keep_the_server(kept: Path) -> None:
+    with served(kept) as url:
+        place = urlsplit(url)
+        urllib.request.urlopen(url).read()
+        before = threading.active_count()
+        half = [socket.create_connection((place.hostname or "", place.port or 0)) for _ in range(50)]
+        for one in half:
+            one.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        assert b"Harbour Gazette" in urllib.request.urlopen(url, timeout=PATIENCE).read()
+        assert threading.active_count() == before
+    for one in half:
+        one.close()
+
+
+def test_long_bodies_are_refused(kept: Path) -> None:
+    with served(kept) as url:
+        place = urlsplit(url)
+        with socket.create_connection((place.hostname or "", place.port or 0)) as one:
+            head = "POST /_dash-update-component HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 300000000\r\n\r\n"
+            one.sendall(head.encode() + b"x" * 1000)
+            assert b" 413 " in one.recv(1000)
+
+
+def test_beyond_this_machine_a_token_is_needed(kept: Path) -> None:
+    with served(kept, "0.0.0.0") as url:
+        place = urlsplit(url)
+        assert len(place.query) > 20
+        bare = f"http://127.0.0.1:{place.port}"
+        for refused in (f"{bare}/", f"{bare}/plotly.js", f"{bare}/?token=", f"{bare}/?token={place.query[6:-1]}"):
+            with pytest.raises(urllib.error.HTTPError, match="403") as told:
+                urllib.request.urlopen(refused)
+            told.value.close()
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        for asked in (f"?{place.query}", ""):
+            with opener.open(f"{bare}/{asked}") as answer:
+                assert b"Harbour Gazette" in answer.read()
 
 
 def test_a_server_beside_a_run_ends_with_it(kept: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from vmfstream.errors import InputError
 from vmfstream.records import Document
 from vmfstream.text import packed_counts
 from vmfstream.text.counts import Counts
@@ -78,3 +80,56 @@ def test_vectors_come_back() -> None:
     encoder = VectorEncoder(4)
     counts = encoder.count([Document("a", i, "x", datetime.now(UTC), vector=v) for i, v in enumerate(values)])
     np.testing.assert_array_equal(encoder.unpack(encoder.pack(counts)).values, values)
+
+
+def altered_bags(bag: bytes) -> list[bytes]:
+    """Bags with one byte changed, cut off, or with more behind them."""
+    flipped = [bag[:at] + bytes([bag[at] ^ 1 << bit]) + bag[at + 1 :] for at in range(len(bag)) for bit in range(8)]
+    return [*flipped, *(bag[:length] for length in range(len(bag))), bag + b"x"]
+
+
+def test_damaged_bags_are_refused_or_are_bags() -> None:
+    table = WordTable(100)
+    words = ["schön", "ship", "shop", "日本"]
+    starts = np.concatenate(([0], np.cumsum([len(word.encode()) for word in words])))
+    terms = table.extend(starts, np.frombuffer("".join(words).encode(), np.uint8))
+    counts = Counts(np.array([0, 4]), terms.astype(np.int32), np.ones(4, np.uint16), np.array([4], np.int32))
+    (bag,) = pack_bags(counts, table)
+    refused = 0
+    for one in altered_bags(bag):
+        fresh = WordTable(100)
+        try:
+            found = unpack_bags([bag, one], fresh)
+        except InputError:
+            refused += 1
+            continue
+        assert len(found) == 2
+        assert found.terms.max() < 100
+        assert found.counts.min() > 0
+    assert refused > len(altered_bags(bag)) / 3
+
+
+@pytest.mark.parametrize(
+    ("bag", "why"),
+    [
+        (b"", "too short"),
+        (struct.pack("<II", 3000, 3000), "too many words"),
+        (struct.pack("<II", 1, 1), "too short"),
+        (struct.pack("<IIHH", 1, 1, 1, 5) + b"four", "lengths of its words"),
+        (struct.pack("<IIHH", 1, 1, 0, 4) + b"four", "has no count"),
+        (struct.pack("<IIHH", 1, 1, 1, 2) + b"\xff\xff", "not in UTF-8"),
+        (struct.pack("<IIHHHH", 2, 2, 1, 1, 1, 1) + "é".encode(), "not in UTF-8"),
+        (struct.pack("<IIHHHH", 2, 2, 1, 1, 1, 1) + b"aa", "a word twice"),
+    ],
+)
+def test_what_is_no_bag_is_refused(bag: bytes, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        unpack_bags([bag], WordTable(100))
+
+
+@pytest.mark.parametrize("packed", [b"abc", np.full(3, np.nan, np.float32).tobytes(), bytes(16)])
+def test_what_is_no_vector_is_refused(packed: bytes) -> None:
+    encoder = VectorEncoder(3)
+    assert len(encoder.unpack([bytes(12), bytes(12)])) == 2
+    with pytest.raises(InputError, match="expected 3 finite numbers"):
+        encoder.unpack([bytes(12), packed])
