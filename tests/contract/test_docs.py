@@ -42,8 +42,8 @@ COMMANDS = (
     "doctor",
 )
 PYTHON = [block.text for block in pages.blocks(README) if block.language == "python"]
-RUN = {"README.md", "tutorial.md", "run-file.md"}
-"""Pages whose programs run: those of the first two here, that of the last in tests/unit/frozen/test_storage.py."""
+RUN = {"README.md", "python.md", "tutorial.md", "run-file.md"}
+"""Pages whose programs run: those of the first three here, that of the last in tests/unit/frozen/test_storage.py."""
 
 
 def known() -> dict[str, Any]:
@@ -121,10 +121,11 @@ def test_programs_stand_only_where_they_are_run() -> None:
     assert found == RUN
 
 
-def test_the_tutorial_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "parts"), [("tutorial.md", 14), ("python.md", 9)])
+def test_pages_show_what_is_printed(page: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = list(pages.run_through((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")))
-    assert len(said) > 10
+    said = list(pages.run_through((ROOT / "docs" / page).read_text(encoding="utf-8")))
+    assert len(said) >= parts
     assert not [one for one in said if not pages.is_shown(one)]
 
 
@@ -141,7 +142,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_has_its_place_on_the_site() -> None:
-    named = re.findall(r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    named = re.findall(r"^ +- (?:[^\n]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     made = set(pages.generated().generated_pages())
     assert sorted(named) == sorted({page.name for page in (ROOT / "docs").glob("*.md")} | made)
 

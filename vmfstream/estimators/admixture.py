@@ -69,17 +69,30 @@ class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     Attributes
     ----------
-    means_ : (K, D) unit rows; concentrations_ : (K,); weights_ : (K,) shares of all vectors
-    certainties_ : (K,) concentrations of the beliefs about the means; infinite for points
-    alpha_ : prior of the proportions
-    proportions_ : (N, K) expected proportions of the documents that were given last, equal ones for documents without
-        vectors
-    labels_ : (N,) int64, their largest topics, -1 for documents without vectors
-    lower_bounds_ : lower bound of the mean log-density of documents after each sweep of ``fit``; it never falls
-    lower_bound_ : the last of them, or that of the documents that ``partial_fit`` was given, before it learnt them
-    n_documents_seen_ : documents with vectors that were learnt
-    n_empty_rows_, n_empty_documents_ : vectors without direction, and documents without any other, which take no part
+    means_ : (K, D)
+        Mean directions, unit rows.
+    concentrations_ : (K,)
+        Concentrations.
+    weights_ : (K,)
+        Shares of all vectors.
+    certainties_ : (K,)
+        Concentrations of the beliefs about the means; infinite for points.
+    alpha_
+        Prior of the proportions.
+    proportions_ : (N, K)
+        Expected proportions of the documents that were given last, equal ones for documents without vectors.
+    labels_ : (N,) int64
+        Their largest topics, -1 for documents without vectors.
+    lower_bounds_ : (sweeps,)
+        Lower bound of the mean log-density of documents after each sweep of ``fit``; it never falls.
+    lower_bound_ : float
+        The last of them, or that of the documents that ``partial_fit`` was given, before it learnt them.
+    n_documents_seen_ : int
+        Documents with vectors that were learnt.
+    n_empty_rows_, n_empty_documents_ : int
+        Vectors without direction, and documents without any other, which take no part.
     n_iter_, converged_, n_features_in_
+        Sweeps, whether the fit came to rest, columns.
 
     Notes
     -----

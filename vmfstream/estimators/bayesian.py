@@ -78,12 +78,21 @@ class BayesianVMFMixture(BayesianEstimator):
 
     Attributes
     ----------
-    weights_ : (K,) expected weights; means_ : (K, D) unit rows; concentrations_ : (K,) expected concentrations
-    certainties_ : (K,) concentrations of the beliefs about the means; infinite for a mode
-    labels_ : (N,) int64, -1 for rows without direction
-    lower_bounds_ : bound of the evidence after each sweep, over the number of rows that have a direction; of Gibbs
-        draws and of modes the log joint density. lower_bound_ : the last of them
+    weights_ : (K,)
+        Expected weights.
+    means_ : (K, D)
+        Mean directions, unit rows.
+    concentrations_ : (K,)
+        Expected concentrations.
+    certainties_ : (K,)
+        Concentrations of the beliefs about the means; infinite for a mode.
+    labels_ : (N,) int64
+        Components of the rows, -1 for rows without direction.
+    lower_bounds_ : (sweeps,)
+        Bound of the evidence after each sweep, over the number of rows that have a direction; of Gibbs draws and of
+        modes the log joint density. ``lower_bound_`` is the last of them.
     n_iter_, converged_, n_empty_rows_, n_features_in_
+        Sweeps, whether the fit came to rest, rows without direction, columns.
 
     Notes
     -----

@@ -169,9 +169,16 @@ class SphericalKMeans(KMeansEstimator):
 
     Attributes
     ----------
-    means_ : (K, D) unit rows; weights_ : (K,) shares of the clusters; labels_ : (N,) int64
-    lower_bounds_ : mean cosine after each sweep, which never falls; lower_bound_ : the last of them
+    means_ : (K, D)
+        Mean directions, unit rows.
+    weights_ : (K,)
+        Shares of the clusters.
+    labels_ : (N,) int64
+        Clusters of the rows, -1 for rows without direction.
+    lower_bounds_ : (sweeps,)
+        Mean cosine after each sweep, which never falls; ``lower_bound_`` is the last of them.
     n_iter_, converged_, n_empty_rows_, n_features_in_
+        Sweeps, whether the fit came to rest, rows without direction, columns.
 
     Notes
     -----
@@ -253,9 +260,18 @@ class FrequencySensitiveKMeans(KMeansEstimator):
 
     Attributes
     ----------
-    means_ : (K, D) unit rows; concentrations_ : (K,); weights_ : (K,) shares of the clusters; labels_ : (N,) int64
-    lower_bounds_ : mean cosine after each sweep, which may fall; lower_bound_ : the last of them
+    means_ : (K, D)
+        Mean directions, unit rows.
+    concentrations_ : (K,)
+        Concentrations of the clusters.
+    weights_ : (K,)
+        Shares of the clusters.
+    labels_ : (N,) int64
+        Clusters of the rows, -1 for rows without direction.
+    lower_bounds_ : (sweeps,)
+        Mean cosine after each sweep, which may fall; ``lower_bound_`` is the last of them.
     n_iter_, converged_, n_empty_rows_, n_features_in_
+        Sweeps, whether the fit came to rest, rows without direction, columns.
 
     References
     ----------

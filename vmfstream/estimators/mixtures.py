@@ -73,13 +73,22 @@ class VMFMixture(LikelihoodMixture):
 
     Attributes
     ----------
-    weights_ : (K,) proportions; means_ : (K, D) unit rows; concentrations_ : (K,)
-    labels_ : (N,) int64, -1 for rows without direction
-    lower_bounds_ : mean over rows, before the first sweep at full temperature and after each, of the log-density, for
-        hard assignments of the largest log pi_k vMF(x | mu_k, kappa_k); with ``mle`` it never falls. lower_bound_ : the
-        last of them
-    n_iter_ : sweeps, those of the annealing included
+    weights_ : (K,)
+        Proportions.
+    means_ : (K, D)
+        Mean directions, unit rows.
+    concentrations_ : (K,)
+        Concentrations.
+    labels_ : (N,) int64
+        Components of the rows, -1 for rows without direction.
+    lower_bounds_ : (sweeps,)
+        Mean over rows, before the first sweep at full temperature and after each, of the log-density, for hard
+        assignments of the largest log pi_k vMF(x | mu_k, kappa_k); with ``mle`` it never falls. ``lower_bound_`` is the
+        last of them.
+    n_iter_ : int
+        Sweeps, those of the annealing included.
     converged_, n_empty_rows_, n_features_in_
+        Whether the fit came to rest, rows without direction, columns.
 
     Notes
     -----

@@ -56,11 +56,19 @@ class WatsonMixture(LikelihoodMixture):
 
     Attributes
     ----------
-    means_ : (K, D) axes, unit rows whose entry of largest modulus is positive; concentrations_ : (K,) of either sign
-    weights_ : (K,) shares, sum to 1; labels_ : (N,) int64
-    lower_bounds_ : mean log-likelihood (or of the likeliest component, if hard) relative to uniform, before the first
-    M-step and after each; lower_bound_ : the last of them
+    means_ : (K, D)
+        Axes, unit rows whose entry of largest modulus is positive.
+    concentrations_ : (K,)
+        Concentrations, of either sign.
+    weights_ : (K,)
+        Shares, sum to 1.
+    labels_ : (N,) int64
+        Components of the rows, -1 for rows without direction.
+    lower_bounds_ : (sweeps,)
+        Mean log-likelihood (or of the likeliest component, if hard) relative to uniform, before the first M-step and
+        after each; ``lower_bound_`` is the last of them.
     n_iter_, converged_, n_empty_rows_, n_features_in_
+        Sweeps, whether the fit came to rest, rows without direction, columns.
 
     Notes
     -----
@@ -182,9 +190,16 @@ class DiametricalKMeans(SphericalKMeans):
 
     Attributes
     ----------
-    means_ : (K, D) axes, unit rows; weights_ : (K,) shares of the clusters; labels_ : (N,) int64
-    lower_bounds_ : mean squared cosine in each sweep, which never falls; lower_bound_ : the last of them
+    means_ : (K, D)
+        Axes, unit rows.
+    weights_ : (K,)
+        Shares of the clusters.
+    labels_ : (N,) int64
+        Clusters of the rows, -1 for rows without direction.
+    lower_bounds_ : (sweeps,)
+        Mean squared cosine in each sweep, which never falls; ``lower_bound_`` is the last of them.
     n_iter_, converged_, n_empty_rows_, n_features_in_
+        Sweeps, whether the fit came to rest, rows without direction, columns.
 
     References
     ----------
