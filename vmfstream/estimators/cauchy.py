@@ -146,6 +146,6 @@ class SphericalCauchyMixture(MixtureEstimator):
 
     def _labels(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
         resp, density = self._posterior(rows)
-        labels = resp.argmax(axis=1)
+        labels = np.asarray(resp.argmax(axis=1), np.int64)
         labels[empty | (density < self.threshold_)] = -1
         return labels
