@@ -182,7 +182,7 @@ def bertopic_online(given: Given) -> Found:
     model = _bertopic(umap_model=pca, hdbscan_model=kmeans)
     began, arrival = time.process_time(), []
     for part in given.batches():
-        x = given.vectors[part]
+        x = given.vectors[part].astype(np.float64)
         if len(x) < given.k:
             arrival.append(kmeans.predict(pca.transform(x)))
             continue
@@ -190,7 +190,7 @@ def bertopic_online(given: Given) -> Found:
         reduced = pca.transform(x)
         kmeans.partial_fit(reduced)
         arrival.append(kmeans.labels_)
-    end = kmeans.predict(pca.transform(given.vectors))
+    end = kmeans.predict(pca.transform(given.vectors.astype(np.float64)))
     return Found(np.concatenate(arrival), end, time.process_time() - began, len(end))
 
 
@@ -306,7 +306,11 @@ def main() -> None:
                 tell(name, method, left_out=str(error))
                 continue
             labels = found.arrival if found.end is None else found.end
-            told = {"arrival": scores(found.arrival, given.classes), "end": scores(found.end, given.classes)}
+            assert labels is not None
+            told: dict[str, Any] = {
+                "arrival": scores(found.arrival, given.classes),
+                "end": scores(found.end, given.classes),
+            }
             told |= {"clusters": len(np.unique(labels)), "seconds": round(found.seconds, 2), "rows": found.rows}
             tell(name, method, **told)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -41,7 +42,7 @@ class Labelled(NamedTuple):
         return (*agreement, b_cubed(found, classes).f1)
 
 
-def replayed(name: str, folder: Path) -> Labelled:
+def replayed(name: str, folder: Path, embed: str = "") -> Labelled:
     corpus = get(name)
     corpus_file(corpus.file)
     truth: list[str] = []
@@ -53,7 +54,12 @@ def replayed(name: str, folder: Path) -> Labelled:
 
     path = folder / "run.duckdb"
     settings = RunSettings(
-        topics=5, slices=corpus.slices, threads=1, living_topics=False, stop_words=" ".join(corpus.stop_words)
+        topics=5,
+        slices=corpus.slices,
+        threads=1,
+        living_topics=False,
+        stop_words=" ".join(corpus.stop_words),
+        embed=embed,
     )
     with closing(CorpusSource(corpus)) as source:
         follow(source, FieldCodec(meta=("label",)), RunFile(path), settings, in_stories=keep)
@@ -88,3 +94,31 @@ def test_labels_on_arrival_agree_with_the_truth(
     assert set(events.story[events.kind == "opened"]) == set(frame.story)
     assert set(events.story[merged | (events.kind == "ended")]) == set(frame.story[frame.ended])
     assert set(frame.story) == set(reader.story_words().story) == set(reader.story_documents().story)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("mstream-news-t", (0.92, 0.80, 0.81)),
+        pytest.param("crisislex", (0.90, 0.77, 0.78), marks=pytest.mark.thorough),
+    ],
+)
+def test_words_and_vectors_tell_more_than_either(name: str, least: tuple[float, float, float], tmp_path: Path) -> None:
+    scores = replayed(name, tmp_path, "wordllama").scores()
+    assert all(score >= bound for score, bound in zip(scores, least, strict=True)), scores
+
+
+@pytest.mark.thorough
+def test_the_tutorial_on_embeddings_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 800 of the posts."""
+    import pandas as pd
+
+    guide = Path(__file__).resolve().parents[2] / "docs" / "embeddings.md"
+    (program,) = re.findall(r"^```python\n(import pandas.*?)^```", guide.read_text(encoding="utf-8"), re.S | re.M)
+    posts = pd.read_parquet(corpus_file(get("crisislex").file)).sort_values("timestamp").iloc[::35]
+    posts.to_parquet(tmp_path / "posts.parquet")
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {}
+    exec(program, scope)
+    assert len(scope["stories"]) > 10  # type: ignore[arg-type]
+    assert (tmp_path / "posts.duckdb").exists()

@@ -61,8 +61,10 @@ class SphericalCauchyMixture(MixtureEstimator):
 
     Examples
     --------
-    >>> SphericalCauchyMixture(2, random_state=0).fit_predict([[1, 0.1], [1, 0.2], [0.1, 1], [0.3, 1], [-1, -1]])[:4]
-    array([1, 1, 0, 0])
+    >>> X = np.repeat(np.eye(4)[:2], 50, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((100, 4))
+    >>> X[99] = [-1, -1, 0, 0]
+    >>> SphericalCauchyMixture(2, outliers=0.01, random_state=0).fit(X).labels_[[0, 49, 50, 98, 99]]
+    array([ 0,  0,  1,  1, -1])
     """
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
@@ -146,6 +148,6 @@ class SphericalCauchyMixture(MixtureEstimator):
 
     def _labels(self, rows: Rows, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
         resp, density = self._posterior(rows)
-        labels = resp.argmax(axis=1)
+        labels = np.asarray(resp.argmax(axis=1), np.int64)
         labels[empty | (density < self.threshold_)] = -1
         return labels

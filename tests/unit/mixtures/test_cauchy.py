@@ -49,7 +49,7 @@ def mass(d: int, rho: float, low: float, high: float) -> float:
         x = np.zeros((1, d))
         x[0, :2] = np.cos(angle), np.sin(angle)
         density = float(np.exp(log_densities(x, one(d, rho))[0, 0]))
-        return density * float(np.sin(angle)) ** (d - 2) / beta(0.5, 0.5 * (d - 1))
+        return float(density * np.sin(angle) ** (d - 2) / beta(0.5, 0.5 * (d - 1)))
 
     return float(quad(at, low, high, epsabs=1e-10)[0])
 
