@@ -32,7 +32,7 @@ lint-js:  ## the rules of eslint.config.js for the page's script; needs Node.js 
 	else echo "No npm: the page's script was not checked (install Node.js to check it)."; fi
 
 docs: $(VENV)/.installed-docs  ## the site of the documentation, build/site/index.html; a warning is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
