@@ -32,6 +32,7 @@ PUBLIC: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Scikit-learn estimators of rows of unit length, CSR or dense; [what each can do](../estimators.md).",
         (
             "VMFMixture",
+            "SphericalCauchyMixture",
             "WatsonMixture",
             "SphericalKMeans",
             "FrequencySensitiveKMeans",

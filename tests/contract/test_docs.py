@@ -42,8 +42,8 @@ COMMANDS = (
     "doctor",
 )
 PYTHON = [block.text for block in pages.blocks(README) if block.language == "python"]
-RUN = {"README.md", "python.md", "tutorial.md", "run-file.md"}
-"""Pages whose programs run: those of the first three here, that of the last in tests/unit/frozen/test_storage.py."""
+RUN = {"README.md", "embeddings.md", "python.md", "run-file.md", "tutorial.md"}
+"""Pages whose programs run, those of run-file.md in tests/unit/frozen/test_storage.py."""
 
 
 def known() -> dict[str, Any]:
@@ -127,6 +127,12 @@ def test_pages_show_what_is_printed(page: str, parts: int, tmp_path: Path, monke
     said = list(pages.run_through((ROOT / "docs" / page).read_text(encoding="utf-8")))
     assert len(said) >= parts
     assert not [one for one in said if not pages.is_shown(one)]
+
+
+def test_the_programs_about_embeddings_run() -> None:
+    for block in pages.blocks((ROOT / "docs" / "embeddings.md").read_text(encoding="utf-8")):
+        if block.language == "python":
+            exec(compile(block.text, "embeddings.md", "exec"), {"__name__": "page"})
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)

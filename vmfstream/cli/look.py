@@ -242,7 +242,8 @@ def documents(
         return typer.echo(f"{out.resolve()}: {reader.write_documents(choice, out, limit=limit):,} documents")
     if table:
         rows = newest_rows(reader, choice, 30 if limit is None else limit)
-        return print_rows([{name: row[name] for name in COLUMNS} for row in rows], False, "there are no such documents")
+        seen = [name for name in COLUMNS if name != "smoothed_story" or any(row[name] is not None for row in rows)]
+        return print_rows([{name: row[name] for name in seen} for row in rows], False, "there are no such documents")
     with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8", newline="") as target:
         writer = csv.DictWriter(target, [*COLUMNS, "text"] if keeps_text(reader) else COLUMNS, lineterminator="\n")
         if format == "csv":
