@@ -129,6 +129,8 @@ def test_the_journal_of_another_file_is_not_used(torn: Path, tmp_path: Path) -> 
     other.commit(commit(0))
     before = snapshot(other.path)
     shutil.copyfile(torn.with_name("kept"), journal_of(other.path))
+    with other.path.open("rb") as file:
+        assert rollback.cut_off(other.path, file) is None
     RunFile(other.path)
     assert snapshot(other.path) == before
 
