@@ -74,6 +74,20 @@ def test_a_transaction_that_was_cut_off_is_undone(
     RunFile(torn).commit(commit(3))
 
 
+@pytest.mark.parametrize("at", ["os.fsync", "vmfstream.runfile.rollback.sync_folder"])
+def test_undoing_may_be_cut_off_too(torn: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    def cut(_: object) -> None:
+        raise Cut
+
+    monkeypatch.setattr(at, cut)
+    with pytest.raises(Cut):
+        Reader(torn)
+    monkeypatch.undo()
+    assert journal_of(torn).exists()
+    RunFile(torn)
+    assert [row[0] for row in snapshot(torn)["epoch"]] == [0, 1, 2]
+
+
 def test_without_the_journal_a_torn_file_is_refused_and_left_alone(torn: Path) -> None:
     journal_of(torn).unlink()
     torn.with_name("run.duckdb.wal").unlink()
@@ -115,6 +129,8 @@ def test_the_journal_of_another_file_is_not_used(torn: Path, tmp_path: Path) -> 
     other.commit(commit(0))
     before = snapshot(other.path)
     shutil.copyfile(torn.with_name("kept"), journal_of(other.path))
+    with other.path.open("rb") as file:
+        assert rollback.cut_off(other.path, file) is None
     RunFile(other.path)
     assert snapshot(other.path) == before
 
