@@ -58,7 +58,7 @@ class Parts:
         return messages, wanted.last
 
 
-def spread(items: Iterable[Mapping[str, Any]], parts: int) -> dict[str, Items]:
+def spread(items: Iterable[Any], parts: int) -> dict[str, Items]:
     """Documents dealt out to parts."""
     rows = list(items)
     return {f"p{number}": rows[number::parts] for number in range(parts)}

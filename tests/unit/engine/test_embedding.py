@@ -270,5 +270,5 @@ def test_frozen_stories_take_words_and_vectors(tmp_path: Any) -> None:
     np.testing.assert_array_equal(again.label(texts)["story"], wanted["story"])
     array = np.load(tmp_path / "model" / "stories.mixture.beside.npy")
     np.save(tmp_path / "model" / "stories.mixture.beside.npy", array[:, :-1].copy())
-    with pytest.raises(InputError, match=r"stories\.mixture\.beside: expected 8 numbers for each story"):
+    with pytest.raises(InputError, match=r"is damaged: .*expected a size of 7, got"):
         type(frozen).load(tmp_path / "model")
