@@ -131,7 +131,7 @@ def test_pages_show_what_is_printed(page: str, parts: int, tmp_path: Path, monke
 
 def test_the_programs_about_embeddings_run() -> None:
     for block in pages.blocks((ROOT / "docs" / "embeddings.md").read_text(encoding="utf-8")):
-        if block.language == "python" and "posts.parquet" not in block.text:  # tests/corpus/test_run_stories.py has posts
+        if block.language == "python" and "posts.parquet" not in block.text:  # tests/corpus runs that one
             exec(compile(block.text, "embeddings.md", "exec"), {"__name__": "page"})
 
 
