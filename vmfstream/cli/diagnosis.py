@@ -127,6 +127,6 @@ def profile_lines(run_file: Path) -> Iterator[str]:
         return
     yield f"{'stage':<12}{'seconds':>10}{'share':>8}"
     for stage, what in (STAGES | {ELAPSED: "from the opening of the run file to its last epoch"}).items():
-        taken = seconds.get(stage, 0.0)
-        yield f"{stage:<12}{taken:>10,.2f}{taken / seconds[ELAPSED]:>8.1%}  {what}"
+        if stage in seconds:
+            yield f"{stage:<12}{seconds[stage]:>10,.2f}{seconds[stage] / seconds[ELAPSED]:>8.1%}  {what}"
     yield "Reading and writing go on beside the other stages, so that shares can add up to more than 100 %."

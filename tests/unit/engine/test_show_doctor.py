@@ -189,13 +189,14 @@ def test_a_run_tells_where_its_time_went(tmp_path: Path) -> None:
     follow(MemorySource(years({2001: 400, 2002: 400})), FieldCodec(), RunFile(path), SETTINGS)
     passed = time.perf_counter() - began
     stored = Reader(path).stages()
-    assert set(stored) == {*STAGES, ELAPSED}
+    passed_through = [name for name in STAGES if name != "embedding"]  # of runs with a sentence model
+    assert set(stored) == {*passed_through, ELAPSED}
     assert all(seconds > 0.0 for seconds in stored.values())
     assert stored[ELAPSED] < passed
-    assert sum(stored[name] for name in STAGES if name not in ("reading", "writing")) < stored[ELAPSED]
+    assert sum(stored[name] for name in passed_through if name not in ("reading", "writing")) < stored[ELAPSED]
     header, *rows, _ = profile_lines(path)
     assert header.split() == ["stage", "seconds", "share"]
-    for row, name in zip(rows, [*STAGES, ELAPSED], strict=True):
+    for row, name in zip(rows, [*passed_through, ELAPSED], strict=True):
         seconds, share, *_ = row.removeprefix(name).split()
         assert float(seconds) == pytest.approx(stored[name], abs=0.006)
         assert float(share.rstrip("%")) == pytest.approx(100 * stored[name] / stored[ELAPSED], abs=0.06)

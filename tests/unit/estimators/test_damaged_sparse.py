@@ -14,6 +14,7 @@ from vmfstream.directional.checks import check_sparse
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     "VMFMixture": lambda: vmfstream.VMFMixture(3, n_init=1),
+    "SphericalCauchyMixture": lambda: vmfstream.SphericalCauchyMixture(3),
     "SphericalKMeans": lambda: vmfstream.SphericalKMeans(3),
     "FrequencySensitiveKMeans": lambda: vmfstream.FrequencySensitiveKMeans(3),
     "BayesianVMFMixture": lambda: vmfstream.BayesianVMFMixture(3),
