@@ -61,6 +61,7 @@ from vmfstream.cli.options import (
     Window,
     Workers,
     file_options,
+    is_piped,
     namer_of,
     no_file_options,
     only_kafka,
@@ -399,10 +400,9 @@ def run(
     recent = RecentRecords() if labels and not (workers or executor) else None
     if recent is not None:
         reading["recent"] = recent
-    if topic is not None or source in ("-", "stdin:"):
-        no_file_options(source, encoding, delimiter)
+    no_file_options(source, encoding, delimiter)
     if topic is None:
-        piped = source in ("-", "stdin:")
+        piped = is_piped(source)
         of_topics = {"--on-gap": on_gap != "fail", "--group": group is not None}
         only_kafka(source, of_topics | {"--format": format != "json" and not piped})
         reading = stdin_options(format) if piped else file_options(slices, encoding, delimiter)

@@ -119,7 +119,7 @@ def label(
     vmfstream label news.duckdb new.csv --at 2003
     vmfstream label news.duckdb new.jsonl --topics-from topics.toml
     """
-    from vmfstream.cli.options import file_options, no_file_options
+    from vmfstream.cli.options import file_options, is_piped, no_file_options
     from vmfstream.cli.sources import opened_with_codec
     from vmfstream.connectors.kafka.options import read_options
     from vmfstream.frozen.model import FrozenModel
@@ -137,10 +137,9 @@ def label(
     reading: dict[str, Any] = {}
     if source.lower().startswith("kafka:"):
         reading = {"options": read_options(config), "format": message_format}
-    elif source not in ("-", "stdin:"):
+    elif not is_piped(source):
         reading = file_options("1", encoding, delimiter)  # rows need no time
-    if source in ("-", "stdin:") or source.lower().startswith("kafka:"):
-        no_file_options(source, encoding, delimiter)
+    no_file_options(source, encoding, delimiter)
     fields: dict[str, Any] = {"id": id, "time": time, "text": text, "time_format": time_format, "vector": vector}
     opened, codec = opened_with_codec(source, reading, dimension=frozen.dimension or None, **fields)
     most = _TABLE if format == "table" and limit is None else limit

@@ -416,11 +416,18 @@ def run_file_of(out: Path | None, source: str) -> Path:
     return Path(f"{name or 'run'}.duckdb")
 
 
+def is_piped(source: str) -> bool:
+    """Tell whether a source is standard input."""
+    return source in ("-", "stdin:")
+
+
 def no_file_options(source: str, encoding: str | None, delimiter: str | None) -> None:
     """Raise InputError if an option of files is given for a source that is none."""
+    if not (is_piped(source) or source.lower().startswith("kafka:")):
+        return
     for name, value in (("encoding", encoding), ("delimiter", delimiter)):
         if value is not None:
-            what = "standard input" if source in ("-", "stdin:") else "a Kafka topic"
+            what = "standard input" if is_piped(source) else "a Kafka topic"
             raise InputError(f"--{name}: expected a file with it, {what} is read as JSON or text in UTF-8")
 
 

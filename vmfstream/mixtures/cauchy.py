@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.kernels import dots, padded
 from vmfstream.directional.params import Mixture
-from vmfstream.mixtures.columns import dense_rows, directed, eligible
+from vmfstream.mixtures.columns import dense_rows, directed, eligible, softmax_rows
 from vmfstream.mixtures.em import Expectation, Stop, best_of, climb
 from vmfstream.mixtures.options import EMOptions, checked
 from vmfstream.mixtures.seeding import start_from
@@ -85,12 +85,9 @@ def e_step(x: Rows, mixture: Mixture, *, threads: int = 1) -> tuple[Vector, Vect
     loglik : (N,) float64, log-density relative to uniform; zero for rows without direction
     """
     with np.errstate(divide="ignore"):
-        scores = np.log(mixture.pi) + log_densities(x, mixture, threads=threads)
-    highest = scores.max(axis=1, keepdims=True)
-    resp = np.exp(scores - highest)
-    total = resp.sum(axis=1, keepdims=True)
-    resp /= total
-    loglik = (highest + np.log(total))[:, 0]
+        offset = np.log(mixture.pi)
+    resp = log_densities(x, mixture, threads=threads)
+    loglik = softmax_rows(resp, np.ones(mixture.k), offset, 1.0)
     blank = ~directed(x)
     resp[blank] = 0.0
     loglik[blank] = 0.0
