@@ -23,7 +23,7 @@ from tests.unit.runfile.records import commit, documents
 from vmfstream import TopicTracker
 from vmfstream.connectors.codecs import FieldCodec
 from vmfstream.connectors.memory import MemorySource
-from vmfstream.engine.loop import later_topics as later_labels
+from vmfstream.engine.loop import document_buffer
 from vmfstream.engine.models import tracker
 from vmfstream.engine.run import RunSettings, agree, follow
 from vmfstream.errors import InputError
@@ -312,7 +312,7 @@ def test_documents_in_parts_are_the_same_as_at_once(tmp_path: Path) -> None:
 def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices of more than 300 documents are large."""
     monkeypatch.setattr(TrackerSettings, "slice_limit", 300)
-    monkeypatch.setattr(later_labels, "STEP", 50)
+    monkeypatch.setattr(document_buffer, "LATER_STEP", 50)
 
 
 @pytest.mark.usefixtures("small_window")

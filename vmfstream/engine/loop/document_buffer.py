@@ -1,4 +1,4 @@
-"""Documents that are encoded again when the vocabulary changes: those of the open slice and of the model's window."""
+"""Documents that are looked at again: those of the open slice and of the window, and the newest of a large slice."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.online.state import Rows, stack
-from vmfstream.records import Arrays, Document, Documents, microseconds
-from vmfstream.text.encoders import CountStorage, DocumentEncoder
+from vmfstream.protocols import Model
+from vmfstream.records import Arrays, Document, Documents, SmoothedDocuments, microseconds
+from vmfstream.text.encoders import CountStorage, DocumentEncoder, Encoder
 
 _TITLE = 160
+LATER_STEP = 1_000
+"""Documents of a large slice whose smoothed topics are told at once, at least, but at the end of a slice."""
 
 
 class KeptDocument(NamedTuple):
@@ -169,6 +172,58 @@ class DocumentBuffer:
         ids, titles = (texts_of_arrays(open_part, f"open.{name}") for name in ("ids", "titles"))
         buffer._kept = [KeptDocuments(ids, titles, open_part["open.times"].astype(np.int64))]
         return buffer
+
+
+class LaterTopics:
+    """The newest documents of a slice too large for the window, each scored again when enough later ones are known.
+
+    Memory does not grow with the slice. There are none in a slice whose documents all fit into the window.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+        self._first = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def begin(self, parts: Sequence[Any], first: int) -> None:
+        """Take the counts of the documents so far, the first of which has the place ``first``."""
+        self._parts, self._first = list(parts), first
+
+    def add(self, counts: Any) -> None:
+        """Take the counts of the next documents."""
+        self._parts.append(counts)
+
+    def told(self, encoder: Encoder, model: Model, index: int, *, wait: int) -> list[SmoothedDocuments]:
+        """Return the topics that the documents have now which ``wait`` others followed; they are then forgotten.
+
+        Parameters
+        ----------
+        encoder, model : the run's, in the slice of the documents.
+        index : number of that slice.
+        wait : later documents; with 0 all are told, else some at a time.
+        """
+        due = len(self) - wait
+        if due < (LATER_STEP if wait else 1):
+            return []
+        whole, n = encoder.concat(self._parts), len(self)
+        topics = model.topics_of(encoder.encode(whole.take(slice(0, due))))
+        found = SmoothedDocuments(index, self._first, topics)
+        self.begin([whole.take(slice(due, n))] if due < n else [], self._first + due)
+        return [found]
+
+    def arrays(self, encoder: CountStorage) -> Arrays:
+        """Return all that `restore` needs, as flat arrays; nothing without documents."""
+        if not self._parts:
+            return {}
+        arrays = {f"later.{name}": array for name, array in encoder.concat(self._parts).arrays().items()}
+        return arrays | {"later.first": np.array([self._first], np.int64)}
+
+    def restore(self, arrays: Arrays, encoder: CountStorage) -> None:
+        """Continue from what `arrays` returned; ``encoder`` is one like that which counted the documents."""
+        if "later.first" in arrays:
+            self.begin([encoder.counts_from(_named(arrays, "later."))], int(arrays["later.first"][0]))
 
 
 def _named(arrays: Arrays, prefix: str) -> Arrays:

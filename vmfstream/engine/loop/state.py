@@ -13,8 +13,7 @@ from vmfstream.arrays import Mask, Matrix, Vector
 from vmfstream.decisions import WORD_KINDS, decision
 from vmfstream.engine.loop.admission import Admission, RecentIds
 from vmfstream.engine.loop.decision_book import DecisionBook, change_words
-from vmfstream.engine.loop.document_buffer import DocumentBuffer, KeptDocument, times_of
-from vmfstream.engine.loop.later_topics import LaterTopics
+from vmfstream.engine.loop.document_buffer import DocumentBuffer, KeptDocument, LaterTopics, times_of
 from vmfstream.engine.loop.learning import BatchResult
 from vmfstream.engine.loop.namer import BackgroundNamer
 from vmfstream.engine.loop.sample import MostNovel, Sampler
