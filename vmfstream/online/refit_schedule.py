@@ -24,6 +24,7 @@ class RefitSchedule:
     spent : documents that were scored once more by refits paid from the budget.
     pause : slices that end without a refit after one that gained little.
     wait : as many of them as are still to come.
+    fitted : documents that had been learnt at the last refit.
     """
 
     learnt: int = 0
@@ -31,6 +32,7 @@ class RefitSchedule:
     spent: int = 0
     pause: int = 0
     wait: int = 0
+    fitted: int = 0
 
     def after_slice(self, documents: int) -> RefitSchedule:
         """Count the documents of a slice that ends."""
@@ -39,8 +41,11 @@ class RefitSchedule:
     def allows(self, rows: int, settings: TrackerSettings) -> bool:
         """Tell whether the ``rows`` of the window may be refitted now.
 
-        The work must be free, or promise a gain and lie within the budget.
+        Enough of them must be new since the last refit, and the work must be free, or promise a gain and lie within the
+        budget.
         """
+        if self.learnt - self.fitted < settings.fitting.new_documents * rows:
+            return False
         budget = settings.refit_budget * (self.learnt - settings.free_documents)
         work = settings.fitting.counted_sweeps * rows
         return settings.refit and (self._is_free(settings) or (not self.wait and self.spent + work <= budget))
@@ -61,11 +66,12 @@ class RefitSchedule:
         little = gain < rules.least_gain and not self._is_free(settings)
         pause = min(max(2 * self.pause, 1), rules.longest_pause) if little else 0
         fitted = rows if cold else self.cold
-        return replace(self, cold=fitted, spent=self.spent + work, pause=pause, wait=pause + 1 if pause else 0)
+        spent, wait = self.spent + work, pause + 1 if pause else 0
+        return replace(self, cold=fitted, spent=spent, pause=pause, wait=wait, fitted=self.learnt)
 
     def array(self) -> NDArray[np.int64]:
         """Flatten."""
-        return np.array([self.learnt, self.cold, self.spent, self.pause, self.wait], np.int64)
+        return np.array([self.learnt, self.cold, self.spent, self.pause, self.wait, self.fitted], np.int64)
 
     @classmethod
     def from_array(cls, array: NDArray[np.int64]) -> RefitSchedule:

@@ -42,6 +42,7 @@ class WindowSettings:
     surely_continuing : the same where their means are not alike.
     early_documents : documents of the stream until which every slice that is in the window with all others ends with
         fits from nothing.
+    new_documents : share of the window's documents that must have come since its last refit for another one.
     free_documents : documents of the stream during which refits cost nothing, or as many as the window holds if that
         is more; later ones are paid from the budget.
     counted_sweeps : passes over the documents of the window that a refit is counted as.
@@ -67,6 +68,7 @@ class WindowSettings:
     continuing: float = 0.2
     surely_continuing: float = 0.5
     early_documents: int = 2000
+    new_documents: float = 0.1
     free_documents: int = 16_000
     counted_sweeps: int = 20
     least_gain: float = 0.005

@@ -94,7 +94,8 @@ class TopicTracker:
         topics of the first fits stay for ever.
     refit_budget : float
         Most work of refits of recent documents, as a multiple of the work of scoring, >= 0. Those of the first 16,000
-        documents are free. By default there is a refit at every end of a slice for as long as they gain something.
+        documents are free. By default the window is refitted at the end of a slice when a tenth of it is new, for as
+        long as that gains something.
     stories : bool
         Follow stories beside the topics: narrow clusters of documents that come and go, see `stories`.
     story_days : float

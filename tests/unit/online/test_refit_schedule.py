@@ -28,6 +28,19 @@ def test_fits_from_nothing_wait_until_the_window_has_doubled() -> None:
     assert not replace(schedule, learnt=1001).allows_cold(600, SETTINGS)
 
 
+def test_a_refit_waits_until_a_tenth_of_the_window_is_new() -> None:
+    schedule, refits = RefitSchedule(), []
+    for end in range(1, 41):
+        schedule, rows = schedule.after_slice(10), min(10 * end, 250)
+        if schedule.allows(rows, SETTINGS):
+            refits.append(end)
+            schedule = schedule.after_refit(rows, SETTINGS, gain=1.0, cold=False)
+    assert refits == [*range(1, 11), 12, 14, 16, 18, 20, 23, 26, 29, 32, 35, 38]
+    large = RefitSchedule().after_slice(25).after_refit(25, SETTINGS, gain=1.0, cold=False).after_slice(25)
+    assert large.allows(250, SETTINGS)
+    assert not large.allows(251, SETTINGS)
+
+
 @pytest.mark.parametrize("budget", [0.0, 0.2, 3.0])
 def test_refits_stay_within_the_budget(budget: float) -> None:
     settings, rows = replace(SETTINGS, refit_budget=budget), 50
