@@ -131,7 +131,7 @@ def test_pages_show_what_is_printed(page: str, parts: int, tmp_path: Path, monke
 
 def test_the_programs_about_embeddings_run() -> None:
     for block in pages.blocks((ROOT / "docs" / "embeddings.md").read_text(encoding="utf-8")):
-        if block.language == "python" and "posts.parquet" not in block.text:  # tests/corpus runs that one
+        if block.language == "python":
             exec(compile(block.text, "embeddings.md", "exec"), {"__name__": "page"})
 
 
@@ -150,7 +150,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_has_its_place_on_the_site() -> None:
     named = re.findall(r"^ +- (?:[^\n]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     made = set(pages.generated().generated_pages())
-    assert sorted(named) == sorted({page.name for page in (ROOT / "docs").glob("*.md")} | made)
+    notebooks = {f"notebooks/{file.stem}.md" for file in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
+    assert sorted(named) == sorted({page.name for page in (ROOT / "docs").glob("*.md")} | made | notebooks)
 
 
 @pytest.mark.thorough
