@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import vmfstream
 from tests.contract import pages
@@ -64,6 +65,20 @@ def test_these_are_the_commands() -> None:
 def test_every_command_says_what_it_does() -> None:
     said = {name: (command.help or "").strip().split("\n")[0] for name, command in known().items()}
     assert not {name: first for name, first in said.items() if not first.endswith(".")}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["topic", "x.duckdb", "--help"]], ids=["vmfstream", "topic"])
+def test_the_list_of_commands_says_all_of_it_in_80_columns(arguments: list[str]) -> None:
+    said = CliRunner().invoke(cli.app, arguments, terminal_width=80).stdout.split("Commands:\n")[1]
+    assert len(said.splitlines()) >= 9
+    assert not [line for line in said.splitlines() if not line.endswith(".") or line.endswith("...")]
+
+
+def test_the_program_shows_what_people_do_first() -> None:
+    first = CliRunner().invoke(cli.app, ["--help"]).stdout.split("Options:")[0]
+    lines = [line.strip() for line in first.splitlines() if line.strip().startswith("vmfstream ")]
+    assert [line.split()[1] for line in lines] == ["demo", "replay", "run"]
+    assert not [line for line in lines if pages.wrong_words(line.removeprefix("vmfstream "))]
 
 
 def test_every_command_shows_itself_used() -> None:
