@@ -109,7 +109,7 @@ def test_pages_show_only_commands_and_options_that_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
 def test_options_named_in_sentences_exist(page: Path) -> None:
-    told_otherwise = {"CHANGELOG.md", "names.md", "results.md"}  # old names, and options of benchmarks
+    told_otherwise = {"CHANGELOG.md", "names.md", "results.md", "trials.md"}  # old names, and options of benchmarks
     named = set(re.findall(r"`(--[a-z][\w-]*)[^`]*`", page.read_text(encoding="utf-8")))
     assert page.name in told_otherwise or not named - options_of(typer.main.get_command(cli.app))
 
@@ -185,6 +185,18 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
         )
     }
     assert not asked
+
+
+def test_results_say_how_they_came_about() -> None:
+    sections = re.split(r"^##+ (.+)$", (ROOT / "docs" / "results.md").read_text("utf-8"), flags=re.MULTILINE)
+    told = {"Again", "Tuned on", "Spread", "Not promised"}
+    with_tables = {title: text for title, text in zip(sections[1::2], sections[2::2], strict=True) if "\n|---|" in text}
+    assert len(with_tables) > 10
+    assert not {
+        title: left
+        for title, text in with_tables.items()
+        if (left := {one for one in told if f"- **{one}**" not in text})
+    }
 
 
 def test_the_reference_has_every_command_with_its_options() -> None:
