@@ -59,7 +59,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/pip install -qq -e '.[test,stemming,embeddings,dask]'
+	$(BIN)/pip install -qq -e '.[test,stemming,embeddings,dask,docs]'
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed

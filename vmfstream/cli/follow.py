@@ -86,8 +86,8 @@ def demo(
 ) -> None:
     """Follow the built-in newswire and measure what was found.
 
-    Its 9,600 articles are made up, so their topics are known. It writes a page and a run file, in a minute or two: the
-    first thing to try after an installation.
+    Its 9,600 articles are made up, so their topics are known. It writes a page and a run file: the first thing
+    to try after an installation.
 
     \b
     vmfstream demo --out demo
