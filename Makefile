@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest -q -n 2 --durations=15
 # the tests start many programs, which would compile their modules again and again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint lint-js docs bench broker soak clean
+.PHONY: demo test test-all lint lint-js docs notebooks bench broker soak clean
 
 demo: $(VENV)/.installed  ## the main job on the built-in stream: a page, a run file, and how well the truth was recovered
 	$(BIN)/vmfstream demo --out demo
@@ -34,6 +34,10 @@ lint-js:  ## the rules of eslint.config.js for the page's script; needs Node.js 
 docs: $(VENV)/.installed-docs  ## the site of the documentation, build/site/index.html; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
+notebooks: $(VENV)/.installed-test $(VENV)/.installed-docs  ## run the notebooks and store what they print; $VMFSTREAM_DATA may have the posts
+	PLOTLY_RENDERER=jpg $(BIN)/jupyter nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.coalesce_streams=True docs/notebooks/*.ipynb
+	rm -f docs/notebooks/papers.csv
+
 bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script; done
 
@@ -55,7 +59,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/pip install -qq -e '.[test,stemming,embeddings,dask]'
+	$(BIN)/pip install -qq -e '.[test,stemming,embeddings,dask,docs]'
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed

@@ -77,6 +77,8 @@ COPIED = {
 
 PICTURES = ROOT / "dashboards" / "pictures"
 
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
 
 def commands_page() -> str:
     """Return the reference of the command line, from the program itself."""
@@ -202,12 +204,30 @@ def generated_pages() -> dict[str, str]:
     return pages
 
 
+def notebook_page(notebook: Path) -> tuple[str, dict[str, bytes]]:
+    """Return a notebook with its stored outputs as Markdown, and its pictures by their names."""
+    from nbconvert import MarkdownExporter
+
+    text, resources = MarkdownExporter().from_filename(str(notebook))
+    title, _, rest = text.strip().partition("\n")
+    note = f"[Download this notebook]({notebook.name}). Its outputs are those of the last time it was run and stored."
+    pictures = {f"{notebook.stem}_{name}": data for name, data in resources["outputs"].items()}
+    for name in resources["outputs"]:
+        rest = rest.replace(f"]({name})", f"]({notebook.stem}_{name})")
+    return f"{title}\n\n{note}\n{rest}\n", pictures
+
+
 def on_files(files: Any, config: Any) -> Any:
-    """Add the generated pages and the pictures."""
+    """Add the generated pages, the notebooks and the pictures."""
     from mkdocs.structure.files import File
 
     for path, text in generated_pages().items():
         files.append(File.generated(config, path, content=text))
+    for notebook in NOTEBOOKS:
+        text, pictures = notebook_page(notebook)
+        files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=text))
+        for name, data in pictures.items():
+            files.append(File.generated(config, f"notebooks/{name}", content=data))
     for picture in sorted(PICTURES.iterdir()):
         files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(picture)))
     return files
@@ -217,6 +237,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Let links to files outside ``docs/``, which work in the repository, work on the site."""
     for source, page in COPIED.items():
         markdown = markdown.replace(f"](../{source}", f"]({page}")
+    markdown = re.sub(r"\]\((notebooks/[\w-]+)\.ipynb\)", r"](\1.md)", markdown)
     return markdown.replace("](../dashboards/pictures/", "](pictures/")
 
 

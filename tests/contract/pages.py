@@ -51,6 +51,12 @@ def blocks(text: str) -> list[Block]:
     return [Block(language, body) for _, language, body in _FENCE.findall(text)]
 
 
+def shell_lines(block: Block) -> list[str]:
+    """The commands of a block for a shell, without the comments behind them."""
+    lines = re.findall(r"^\$ (.+)$", block.text.replace("\\\n", " "), re.MULTILINE)
+    return [line.split("   #")[0].split("  #")[0].strip() for line in lines]
+
+
 def command_lines(text: str) -> Iterator[str]:
     """The lines of a page that call vmfstream, in blocks and between backticks, without the comments behind them."""
     for block in blocks(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
 import os
 import pkgutil
@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import vmfstream
 from tests.contract import pages
+from tests.data import missing
 from vmfstream import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +68,20 @@ def test_every_command_says_what_it_does() -> None:
     assert not {name: first for name, first in said.items() if not first.endswith(".")}
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["topic", "x.duckdb", "--help"]], ids=["vmfstream", "topic"])
+def test_the_list_of_commands_says_all_of_it_in_80_columns(arguments: list[str]) -> None:
+    said = CliRunner().invoke(cli.app, arguments, terminal_width=80).stdout.split("Commands:\n")[1]
+    assert len(said.splitlines()) >= 9
+    assert not [line for line in said.splitlines() if not line.endswith(".") or line.endswith("...")]
+
+
+def test_the_program_shows_what_people_do_first() -> None:
+    first = CliRunner().invoke(cli.app, ["--help"]).stdout.split("Options:")[0]
+    lines = [line.strip() for line in first.splitlines() if line.strip().startswith("vmfstream ")]
+    assert [line.split()[1] for line in lines] == ["demo", "replay", "run"]
+    assert not [line for line in lines if pages.wrong_words(line.removeprefix("vmfstream "))]
+
+
 def test_every_command_shows_itself_used() -> None:
     shown = {name: re.search(rf"^vmfstream {name}\b", known()[name].help, re.MULTILINE) for name in COMMANDS}
     assert not [name for name, found in shown.items() if not found]
@@ -94,7 +110,7 @@ def test_pages_show_only_commands_and_options_that_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
 def test_options_named_in_sentences_exist(page: Path) -> None:
-    told_otherwise = {"CHANGELOG.md", "names.md", "results.md"}  # old names, and options of benchmarks
+    told_otherwise = {"CHANGELOG.md", "names.md", "results.md", "trials.md"}  # old names, and options of benchmarks
     named = set(re.findall(r"`(--[a-z][\w-]*)[^`]*`", page.read_text(encoding="utf-8")))
     assert page.name in told_otherwise or not named - options_of(typer.main.get_command(cli.app))
 
@@ -131,7 +147,7 @@ def test_pages_show_what_is_printed(page: str, parts: int, tmp_path: Path, monke
 
 def test_the_programs_about_embeddings_run() -> None:
     for block in pages.blocks((ROOT / "docs" / "embeddings.md").read_text(encoding="utf-8")):
-        if block.language == "python" and "posts.parquet" not in block.text:  # tests/corpus runs that one
+        if block.language == "python":
             exec(compile(block.text, "embeddings.md", "exec"), {"__name__": "page"})
 
 
@@ -150,12 +166,14 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_has_its_place_on_the_site() -> None:
     named = re.findall(r"^ +- (?:[^\n]+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     made = set(pages.generated().generated_pages())
-    assert sorted(named) == sorted({page.name for page in (ROOT / "docs").glob("*.md")} | made)
+    notebooks = {f"notebooks/{file.stem}.md" for file in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
+    assert sorted(named) == sorted({page.name for page in (ROOT / "docs").glob("*.md")} | made | notebooks)
 
 
 @pytest.mark.thorough
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    pytest.importorskip("mkdocs")
+    if importlib.util.find_spec("mkdocs") is None:
+        missing("the extra docs")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -169,6 +187,18 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
         )
     }
     assert not asked
+
+
+def test_results_say_how_they_came_about() -> None:
+    sections = re.split(r"^##+ (.+)$", (ROOT / "docs" / "results.md").read_text("utf-8"), flags=re.MULTILINE)
+    told = {"Again", "Tuned on", "Spread", "Not promised"}
+    with_tables = {title: text for title, text in zip(sections[1::2], sections[2::2], strict=True) if "\n|---|" in text}
+    assert len(with_tables) > 10
+    assert not {
+        title: left
+        for title, text in with_tables.items()
+        if (left := {one for one in told if f"- **{one}**" not in text})
+    }
 
 
 def test_the_reference_has_every_command_with_its_options() -> None:

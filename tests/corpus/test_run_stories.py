@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -106,19 +105,3 @@ def test_labels_on_arrival_agree_with_the_truth(
 def test_words_and_vectors_tell_more_than_either(name: str, least: tuple[float, float, float], tmp_path: Path) -> None:
     scores = replayed(name, tmp_path, "wordllama").scores()
     assert all(score >= bound for score, bound in zip(scores, least, strict=True)), scores
-
-
-@pytest.mark.thorough
-def test_the_tutorial_on_embeddings_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On 800 of the posts."""
-    import pandas as pd
-
-    guide = Path(__file__).resolve().parents[2] / "docs" / "embeddings.md"
-    (program,) = re.findall(r"^```python\n(import pandas.*?)^```", guide.read_text(encoding="utf-8"), re.S | re.M)
-    posts = pd.read_parquet(corpus_file(get("crisislex").file)).sort_values("timestamp").iloc[::35]
-    posts.to_parquet(tmp_path / "posts.parquet")
-    monkeypatch.chdir(tmp_path)
-    scope: dict[str, object] = {}
-    exec(program, scope)
-    assert len(scope["stories"]) > 10  # type: ignore[arg-type]
-    assert (tmp_path / "posts.duckdb").exists()

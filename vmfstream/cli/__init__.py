@@ -16,9 +16,11 @@ from vmfstream.errors import VmfstreamError
 app = typer.Typer(
     name="vmfstream",
     help="Follow topics in a stream of documents and see how their words change.\n\n"
-    "Begin with:  vmfstream demo\n\n"
-    "Then your own documents:  vmfstream replay papers.jsonl --slices year --html papers.html\n\n"
-    "Or a stream as it comes:  vmfstream run kafka://localhost:9092/news --slices hour --dashboard",
+    "Three things to begin with: the built-in newswire, a file of your own, and a stream as it comes.\n\n"
+    "\b\n"
+    "vmfstream demo\n"
+    "vmfstream replay papers.jsonl --slices year --html papers.html\n"
+    "vmfstream run kafka://localhost:9092/news --slices hour --dashboard",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -21,10 +21,11 @@ Topic = Annotated[int, typer.Argument(metavar="TOPIC", min=0, help="Number of th
 
 @app.callback()
 def topic(context: typer.Context, run_file: RunFileArgument) -> None:
-    """Correct topics of a run: name, pin, merge, split or end them, or forbid words; without an action list decisions.
+    """Correct topics: name, pin, merge, split, end, forbid words.
 
-    A decision is applied once, at the next end of a slice: by the run that is writing the file, else by the one that
-    goes on with it. Names are given at once where no run is writing. The opposite undoes a decision.
+    For what you know better than the program; without an action the decisions so far are listed. A decision is applied
+    once, at the next end of a slice: by the run that is writing the file, else by the one that goes on with it. Names
+    are given at once where no run is writing. The opposite undoes a decision.
 
     \b
     vmfstream topic run.duckdb name 7 "Brexit"
@@ -58,7 +59,10 @@ def unname(context: typer.Context, topic: Topic) -> None:
 
 @app.command()
 def pin(context: typer.Context, topic: Topic) -> None:
-    """Keep a topic: it never ends, is not merged into another, and keeps its direction within its prior."""
+    """Keep a topic: it never ends, and hardly changes.
+
+    It is not merged into another topic, and later documents turn its words little.
+    """
     _decide(context.obj, "pin", topic)
 
 
@@ -74,19 +78,28 @@ def merge(
     topic: Topic,
     into: Annotated[int, typer.Argument(metavar="INTO", min=0, help="Number of the topic that goes on.")],
 ) -> None:
-    """Merge a topic into another one, which goes on under its number with the documents of both."""
+    """Merge a topic into another one, which goes on.
+
+    It keeps its number and has the documents of both.
+    """
     _decide(context.obj, "merge", topic, into)
 
 
 @app.command()
 def split(context: typer.Context, topic: Topic) -> None:
-    """Split a topic in two: the smaller half of its newest documents becomes a topic of its own."""
+    """Split a topic in two.
+
+    The smaller half of its newest documents becomes a topic of its own.
+    """
     _decide(context.obj, "split", topic)
 
 
 @app.command()
 def end(context: typer.Context, topic: Topic) -> None:
-    """End a topic; its newest documents go to the topic most like it. This cannot be undone."""
+    """End a topic for good.
+
+    Its newest documents go to the topic most like it. This cannot be undone.
+    """
     _decide(context.obj, "end", topic)
 
 
@@ -96,7 +109,10 @@ def words(
     forbid: Annotated[list[str] | None, typer.Option("--forbid", help="Word to leave out from now on.")] = None,
     allow: Annotated[list[str] | None, typer.Option("--allow", help="Word that was forbidden, to count again.")] = None,
 ) -> None:
-    """Leave words out of all topics, or let them count again; each option may be given several times."""
+    """Leave words out of all topics, or let them count again.
+
+    Each option may be given several times.
+    """
     from vmfstream.decisions import decision
 
     made = [decision(kind, text=word) for kind, given in (("forbid", forbid), ("allow", allow)) for word in given or ()]
@@ -110,7 +126,10 @@ def decisions(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line instead of a table.")] = False,
 ) -> None:
-    """List the decisions in their order with their outcomes; those that wait come last."""
+    """List the decisions with their outcomes.
+
+    They come in their order, those that wait last.
+    """
     print_rows(decision_rows(context.obj), as_json, "no decisions")
 
 

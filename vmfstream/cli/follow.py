@@ -84,7 +84,10 @@ def demo(
     seed: Seed = 0,
     verbose: Verbose = False,
 ) -> None:
-    """Follow a built-in stream whose topics are known; write a page and a run file, and score the topics found.
+    """Follow the built-in newswire and measure what was found.
+
+    Its 9,600 articles are made up, so their topics are known. It writes a page and a run file: the first thing
+    to try after an installation.
 
     \b
     vmfstream demo --out demo
@@ -159,9 +162,10 @@ def replay(
     exit: Exit = False,
     verbose: Verbose = False,
 ) -> None:
-    """Follow a corpus or a file in the order of its documents' times, as if they came now.
+    """Follow a file or corpus in the order of its documents' times.
 
-    The same command continues an interrupted run.
+    For what lies there already, such as papers, archives or mails: it is read as if it came now. The same command
+    continues an interrupted run.
 
     \b
     vmfstream replay nips --html nips.html
@@ -358,8 +362,9 @@ def run(
 ) -> None:
     """Follow a source in the order in which it delivers documents.
 
-    Late documents are counted and go to the open slice. Messages that are no documents go to the table `rejected` of
-    the run file with the reason, and the stream goes on. The same command continues an interrupted run.
+    For what keeps coming: a Kafka topic, a pipe, or a file that is in order. Late documents are counted and go to the
+    open slice. Messages that are no documents go to the table `rejected` of the run file with the reason, and the
+    stream goes on. The same command continues an interrupted run.
 
     \b
     vmfstream run news.jsonl --slices day --out news.duckdb
@@ -513,10 +518,11 @@ def publish(
     config: Config = None,
     verbose: Verbose = False,
 ) -> None:
-    """Send the documents of a corpus or a file to a Kafka topic, in the order of their times.
+    """Send the documents of a file or corpus to a Kafka topic.
 
-    Each message is a JSON object with id, time, title and text; the id is its key and the time its timestamp. The
-    broker recognises repeated messages, so that each document is written once however often the connection breaks.
+    To try a run on Kafka, or to fill a topic from files; they are sent in the order of their times. Each message is a
+    JSON object with id, time, title and text; the id is its key and the time its timestamp. The broker recognises
+    repeated messages, so that each document is written once however often the connection breaks.
 
     \b
     vmfstream publish planted kafka://localhost:9092/news

@@ -107,11 +107,11 @@ def label(
     ] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Label documents by the topics and stories of a run, and learn nothing from them; the run file is only read.
+    """Label new documents by a run, without learning from them.
 
-    Each document is labelled as if it came next: topic with its name, calibrated probability, story (none where a new
-    one would open), novelty. What run would reject is rejected here too, and told; but a document needs no time, and
-    one that is repeated is labelled again.
+    The run file is only read. Each document is labelled as if it came next: topic with its name, calibrated
+    probability, story (none where a new one would open), novelty. What run would reject is rejected here too, and told;
+    but a document needs no time, and one that is repeated is labelled again.
 
     \b
     vmfstream label news.duckdb new.jsonl > labels.csv
@@ -171,7 +171,10 @@ def freeze(
     ],
     at: At = None,
 ) -> None:
-    """Write what a run knows now as a model that label and other programs read: numpy arrays and JSON.
+    """Write what a run knows as a small model, for labelling.
+
+    For machines that have no run file: label reads the model, and so can other programs, for it is numpy arrays and
+    JSON.
 
     \b
     vmfstream freeze news.duckdb --out model.zip

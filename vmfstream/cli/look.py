@@ -29,10 +29,10 @@ def dashboard(
     port: Port = 8050,
     open: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Serve the live page of a run file, also while a run is writing it.
+    """Serve the live page of a run file, also during a run.
 
-    The page is served to this machine only, unless --host says otherwise. It only reads, and loads nothing from the
-    network.
+    To look at topics, stories and documents in a browser. The page is served to this machine only, unless --host says
+    otherwise. It only reads, and loads nothing from the network.
 
     \b
     vmfstream dashboard run.duckdb --open
@@ -90,9 +90,10 @@ def export(
     paper: Annotated[Literal["a4", "letter"], typer.Option("--paper", help="Paper of the page as a PDF.")] = "a4",
     width: Annotated[str, typer.Option("--width", help="Width of the picture in print, 60 to 1200 mm.")] = "170mm",
 ) -> None:
-    """Write everything there is to see as one HTML file, which needs no server and no network, or as a PDF for print.
+    """Write the page as one HTML file or PDF, or one view of it.
 
-    With --still it writes one view as a picture.
+    The HTML file can be sent and kept: it needs no server and no network. A PDF is for print. With --still it writes
+    one view as a picture.
 
     \b
     vmfstream export run.duckdb run.html
@@ -147,7 +148,10 @@ def show(
     top: Annotated[int, typer.Option(min=1, help="Maximum number of stories.")] = 30,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line instead of a table.")] = False,
 ) -> None:
-    """Print the topics of the newest slice, the words of one topic over time, or the stories.
+    """Print topics, one topic over time, or stories.
+
+    By default the topics of the newest slice with their strongest words; with --topic the words of one topic in every
+    slice; with --stories the stories.
 
     \b
     vmfstream show run.duckdb --words 4
@@ -201,7 +205,10 @@ def documents(
         int | None, typer.Option(min=1, help="Maximum number of documents; by default 30 in a table.")
     ] = None,
 ) -> None:
-    """List documents with their labels: topics, calibrated probabilities, story and novelty as told on arrival.
+    """List documents with topic, probability, story and novelty.
+
+    To read what a topic or a story is about, to search, or to hand labels to other programs: all columns are as told on
+    arrival, but for those that begin with smoothed.
 
     smoothed_topic is the topic that a document has after the later ones of the window; --topic goes by it where there
     is one, with --reading filtered by the topic on arrival. So do smoothed_story, of runs with --smoothed-stories, and
@@ -259,7 +266,9 @@ def corpora(
     get: Annotated[str | None, typer.Argument(metavar="get", help="Download a corpus into the cache folder.")] = None,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Corpus to download.")] = None,
 ) -> None:
-    """List the corpora that replay can read and where each was found, or download one.
+    """List the corpora that replay knows by name, or download one.
+
+    Each with where it was found on this machine.
 
     \b
     vmfstream corpora
@@ -291,7 +300,10 @@ def doctor(
         bool, typer.Option("--deep", help="Read every row and the saved states of the run file, and compare them.")
     ] = False,
 ) -> None:
-    """Check the installation, and if named a run file (last epoch, rejected messages) or topics (lag, one message).
+    """Check the installation, a run file, and Kafka topics.
+
+    The first thing to ask when something is wrong. Of a run file it tells the last commit and rejected messages, of a
+    topic whether it can be reached, how far behind a run is, and what one message gives.
 
     The exit code is 1 if a check fails.
 

@@ -31,11 +31,12 @@ def reproduce(
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="HTML file to write the tables and figures to.")] = None,
 ) -> None:
-    """Compute the tables and figures of a paper, and print each value next to the published one.
+    """Compute the tables of a paper, each value beside the printed.
 
-    Finished fits are cached under a key of all that determines them (data, code, libraries, settings), so that the same
-    command continues after Ctrl-C. Figures are drawn on the page of --html; without it their numbers are printed. Where
-    the data differ from those of the paper, the output says how.
+    To check the models against the papers that they are from. Finished fits are cached under a key of all that
+    determines them (data, code, libraries, settings), so that the same command continues after Ctrl-C. Figures are
+    drawn on the page of --html; without it their numbers are printed. Where the data differ from those of the paper,
+    the output says how.
 
     \b
     vmfstream reproduce banerjee table1

@@ -36,7 +36,9 @@ def report(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Maximum number of stories in each part.")] = MOST,
 ) -> None:
-    """Report what is new, what grew and what ended since a date: stories with their documents, and events of topics.
+    """Report what is new, what grew and what ended since a date.
+
+    A digest to read or to send: stories with their documents, and events of topics, as Markdown or a simple page.
 
     \b
     vmfstream report run.duckdb --since 2013-11-04

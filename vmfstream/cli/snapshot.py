@@ -26,10 +26,12 @@ def snapshot(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, and run at low priority.")] = False,
 ) -> None:
-    """Fit batch models to the run file's sample of documents and compare them with the tracked topics.
+    """Compare the topics with batch models of a sample.
 
-    The newest closed slice is held out, and both are scored by its predictive log-likelihood in nats per document. Each
-    topic of a fit has the number of the tracked topic that it matches.
+    To see whether following the stream has missed what a fit of everything at once finds: batch models are fitted to
+    the documents that the run file keeps as a sample. The newest closed slice is held out, and both are scored by its
+    predictive log-likelihood in nats per document. Each topic of a fit has the number of the tracked topic that it
+    matches.
 
     \b
     vmfstream snapshot run.duckdb                  the Bayesian mixture, a tree over its topics, the temporal mixture

@@ -1,0 +1,48 @@
+"""The commands that README and guides show for Kafka run on a broker as they stand there."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.contract import pages
+from tests.system.broker.cluster import Broker, free_ports
+from tests.system.broker.conftest import Start, Topics, ended
+from tests.system.broker.trackers import counts
+from tests.waiting import wait_for
+
+pytestmark = [pytest.mark.broker, pytest.mark.thorough]
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands of a page that read Kafka in this process or in others of this machine."""
+    text = (pages.ROOT / page).read_text(encoding="utf-8")
+    lines = [line for block in pages.blocks(text) if block.language == "console" for line in pages.shell_lines(block)]
+    return [line for line in lines if "kafka://" in line and "dask://" not in line]
+
+
+def test_the_commands_for_kafka_run(
+    broker: Broker, topics: Topics, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("topics", "news-dead", "news-labelled"):
+        topics(1, name)
+    (port,) = free_ports(1)
+    first, *others = [line for page in ("docs/kafka.md", "README.md", "docs/scale-out.md") for line in commands(page)]
+    assert first.startswith("vmfstream publish planted ")
+    assert len(others) == 4
+    for line in (first, *others):
+        words = shlex.split(line.replace("localhost:9092", broker.address).replace("9464", str(port)))[1:]
+        runs = words[0] == "run"
+        if runs:
+            Path("news.duckdb").unlink(missing_ok=True)
+        one = start(*words)
+        if runs:
+            wait_for(lambda: counts(Path("news.duckdb")), lambda seen: seen[0] > 0, one)
+        code, out, err, _ = ended(one, signal.SIGTERM) if runs else ended(one)
+        assert code == 0, f"{line}\n{out}{err}"
+        if runs:
+            Path("run.duckdb").write_bytes(Path("news.duckdb").read_bytes())
