@@ -16,7 +16,7 @@ import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.looks.escape import clean
 from vmfstream.dashboards.page.data import parts_of
-from vmfstream.dashboards.page.markup import NO_COASTS, page, waiting
+from vmfstream.dashboards.page.markup import NO_COASTS, hashed, page, waiting
 from vmfstream.dashboards.page.run_file_watch import RunFileWatch
 from vmfstream.dashboards.page.script import script
 from vmfstream.errors import InputError, VmfstreamError
@@ -34,13 +34,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 2.0
 
-_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
 _HEADERS = {
-    "Content-Security-Policy": _POLICY,
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -123,7 +117,13 @@ def create_app(run_file: str | os.PathLike[str] | RunFileWatch, hosts: tuple[str
     for store, function in (("newest", "polled"), ("news", "arrived"), ("answer", "answered")):
         callback = ClientsideFunction("page", function)
         app.clientside_callback(callback, Input(store, "data"), prevent_initial_call=True)  # type: ignore[no-untyped-call]
-    _serve_around(app.server, hosts, token)
+    # the components of Dash bring styles of their own
+    policy = (
+        f"default-src 'self'; script-src 'self' {hashed(NO_COASTS, script())} {' '.join(app.csp_hashes())}; "
+        f"style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    _serve_around(app.server, hosts, token, _HEADERS | {"Content-Security-Policy": policy})
     _serve_documents(app.server, watch)
     return app
 
@@ -166,8 +166,8 @@ def _serve_documents(server: Any, watch: RunFileWatch) -> None:
         return flask.Response(found, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _serve_around(server: Any, hosts: tuple[str, ...], token: str) -> None:
-    """Serve the plotly library, send policies along, refuse strange names and those who do not know the token."""
+def _serve_around(server: Any, hosts: tuple[str, ...], token: str, headers: Mapping[str, str]) -> None:
+    """Serve the plotly library, send ``headers`` along, refuse strange names and those who do not know the token."""
     import flask
     from plotly.offline import get_plotlyjs
 
@@ -200,7 +200,7 @@ def _serve_around(server: Any, hosts: tuple[str, ...], token: str) -> None:
 
     @server.after_request
     def guarded(response: flask.Response) -> flask.Response:
-        response.headers.update(_HEADERS)
+        response.headers.update(headers)
         if token and response.status_code != 403 and knows(flask.request.args.get("token", "")):
             response.set_cookie(_COOKIE, token, httponly=True, samesite="Strict")
         return response

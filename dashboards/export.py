@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from vmfstream.dashboards.looks.escape import for_json
-from vmfstream.dashboards.page.compression import ArrayTable, compressed_script
+from vmfstream.dashboards.page.compression import ArrayTable
 from vmfstream.dashboards.page.data import page_data, parts_of
 from vmfstream.dashboards.page.drawings import Drawings, PagePlan
 from vmfstream.dashboards.page.markup import exported
@@ -104,17 +103,12 @@ def _plans(opening: Measure, *, listed: bool) -> list[PagePlan]:
 
 
 def _page(rows: RunRows, plan: PagePlan, drawings: Drawings) -> str:
+    from plotly.offline import get_plotlyjs
+
     table = ArrayTable()
     data = page_data(rows, plan, table)
     figures = {}
     if rows.slices().slice.size:
         figures = {key: table.with_references(drawings.figure(key)) for key in drawings.keys(plan)}
     data["arrays"] = table.entries
-    return exported(parts_of(rows, plan), _library(), for_json(data), for_json(figures))
-
-
-@cache
-def _library() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return compressed_script("library", "text/javascript", get_plotlyjs())
+    return exported(parts_of(rows, plan), get_plotlyjs(), for_json(data), for_json(figures))

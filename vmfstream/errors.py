@@ -39,6 +39,10 @@ class InputError(VmfstreamError):
     """A source, a file, a document or a setting is not as expected."""
 
 
+class NotNamedAgain(InputError):
+    """A file asks for a function or model of its own, which is not loaded unless its user names it too."""
+
+
 class StoreLocked(VmfstreamError):
     """Another process holds the run file and did not release it in time, or is writing it."""
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+from functools import cache
+
 import numpy as np
 
 from vmfstream.dashboards import TABS, panel
@@ -15,8 +20,6 @@ from vmfstream.dashboards.panels import PageParts
 from vmfstream.dashboards.rows.history import History
 from vmfstream.runfile.queries import shortened
 
-CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-
 # plotly would ask a public server for coast lines, even of a globe that shows none
 NO_COASTS = (
     'window.PlotlyGeoAssets={topojson:{world_110m:{type:"Topology",arcs:[],objects:'
@@ -28,25 +31,62 @@ NO_COASTS = (
 _SURFACES = ("page", "panel", "text", "muted", "rule", "outline", "alarm", "live")
 
 
+@cache
+def no_map_styles(library: str) -> str:
+    """Return empty style elements in the place of those that the plotly ``library`` would make for maps.
+
+    No view has a map, and the page's policy would block them.
+    """
+    return "".join(f'<style id="{name}"></style>' for name in re.findall(r'getElementById\("(\w{64})"\)', library))
+
+
+@cache
+def _packed(library: str) -> str:
+    return compressed_script("library", "text/javascript", library)
+
+
+def hashed(*texts: str) -> str:
+    """Return sources for a Content-Security-Policy that let inline scripts or styles of these texts run, no others.
+
+    Examples
+    --------
+    >>> hashed("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+def style() -> str:
+    """Return the text of the page's style element."""
+    return f"\n{_variables()}{asset('page.css')}"
+
+
 def exported(parts: PageParts, library: str, data: str, figures: str) -> str:
-    """Return the whole page as one file.
+    """Return the whole page as one file; its policy lets nothing run but the scripts that it came with.
 
     Parameters
     ----------
     parts : PageParts
     library : str
-        The plotly library, packed.
+        The plotly library.
     data, figures : str
         JSON that may stand inside a script element.
     """
     scripts = (
         compressed_script("data", "application/json", data)
         + compressed_script("figures", "application/json", figures)
-        + library
+        + no_map_styles(library)
+        + _packed(library)
         + compressed_script("script", "text/javascript", script())
         + f"<script>{NO_COASTS}</script>\n<script>{asset('unpack.js')}</script>\n"
     )
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">\n'
+    # plotly begins with an empty style element, and sets style attributes, of which no hash can be told
+    allowed = (
+        f"default-src 'none'; script-src {hashed(library, script(), NO_COASTS, asset('unpack.js'))}; "
+        f"style-src {hashed(style(), '')}; style-src-attr 'unsafe-inline'; img-src data: blob:"
+    )
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
     return page(parts, policy, scripts)
 
 
@@ -76,7 +116,7 @@ def _document(title: str, head: str, body: str, scripts: str, *, live: bool) -> 
         f'<!DOCTYPE html>\n<html lang="en"{" data-live" if live else ""}>\n<head>\n<meta charset="utf-8">\n{head}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>\n{_variables()}{asset('page.css')}</style>\n"
+        f"<style>{style()}</style>\n"
         f"</head>\n<body>\n{body}\n{scripts}</body>\n</html>\n"
     )
 

@@ -125,6 +125,7 @@ def _topics_found(found: int, most: int, documents: int) -> str:
 
 def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iterator[str]:
     """Print why messages were rejected and how many documents were late; yield what is above its limit."""
+    from vmfstream.cli.diagnosis import cut_by_clock
     from vmfstream.runfile.queries import Reader
 
     reader = Reader(run_file)
@@ -134,6 +135,8 @@ def _wrong_input(run_file: Path, most_late: float, most_rejected: float) -> Iter
         typer.echo(f"rejected: {number:,} x {rejections.samples[kind]}")
     if others:
         typer.echo(f"rejected for other reasons: {others:,}")
+    if cut := reader.cut_epochs():
+        typer.echo(f"not repeatable: {cut_by_clock(cut)}")
     if counts.late:
         typer.echo(
             f"late: {counts.late:,} documents ({counts.late_share:.1%}) came after their slice was closed and were "

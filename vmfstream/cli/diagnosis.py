@@ -60,7 +60,7 @@ def _run_file(path: Path) -> Iterator[Check]:
     try:
         reader = Reader(path)
         meta, newest, rejections = reader.meta(), reader.newest(), reader.rejections()
-        counts, labels, sizes = reader.counts(), reader.slice_labels(), reader.sizes()
+        counts, labels, sizes, cut = reader.counts(), reader.slice_labels(), reader.sizes(), reader.cut_epochs()
     except VmfstreamError as error:
         yield Check(without_secrets(str(path)), str(error), False)
         return
@@ -71,7 +71,16 @@ def _run_file(path: Path) -> Iterator[Check]:
     yield Check("rejected", _counted(rejections), counts.rejected_share <= MOST_REJECTED)
     late = f"{counts.late:,} documents" + (f", {counts.late_share:.1%} of all" if counts.late else "")
     yield Check("late", late, counts.late_share <= MOST_LATE)
+    yield Check("repeatable", f"no: {cut_by_clock(cut)}" if cut else "yes: no epoch was cut by the clock or a stop")
     yield Check("size", _sized(sizes))
+
+
+def cut_by_clock(epochs: int) -> str:
+    """Say that so many ``epochs`` ended before they were full, and what follows."""
+    return (
+        f"{epochs:,} epoch{'s' if epochs != 1 else ''} ended before they were full (--linger, a stop, or workers that "
+        "waited for each other); the same documents give other last digits, or other topic ids, next time"
+    )
 
 
 def _contents(path: Path) -> Iterator[Check]:

@@ -181,6 +181,7 @@ def replay(
 
     start_logging(verbose)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
+    code = {"tokeniser": tokeniser, "embed": embed}
     run_file = run_file_of(out, corpus)
     if not evaluate:
         check_outputs(run_file, html)
@@ -217,7 +218,7 @@ def replay(
         with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
             with (
                 progress(opened.title, opened.source.total) as (observe, stop),
-                background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds) as notify,
+                background_snapshots(observe, run_file, 0 if evaluate else snapshot_every, kinds, code) as notify,
             ):
                 if evaluate:
                     comparison = compare(opened.source, opened.codec, settings, observe)
@@ -385,6 +386,7 @@ def run(
 
     start_logging(verbose)
     kinds, asked = background_kinds(kind, snapshot_every, sample), namer_of(namer)
+    code = {"tokeniser": tokeniser, "embed": embed}
     if metrics_port is None and metrics_address != "127.0.0.1":
         raise InputError("--metrics-address: expected --metrics-port with it; without, no metrics are served")
     if labels is None and label_format != "headers":
@@ -459,7 +461,7 @@ def run(
         with dashboard_if(dashboard, run_file, dashboard_port, exit) as stay:
             with (
                 progress(opened.name, opened.total) as (observe, stop),
-                background_snapshots(observe, run_file, snapshot_every, kinds) as noticed,
+                background_snapshots(observe, run_file, snapshot_every, kinds, code) as noticed,
                 observers(run_file, noticed, **wishes) as notify,
                 executor_of(executor, workers) as pool,
             ):

@@ -24,6 +24,8 @@ from vmfstream.cli.options import (
     Encoding,
     IdField,
     MaxRejected,
+    NamedModel,
+    NamedTokeniser,
     TextField,
     TimeField,
     TimeFormat,
@@ -92,6 +94,8 @@ def label(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     vector: VectorField = None,
+    tokeniser: NamedTokeniser = None,
+    embed: NamedModel = None,
     max_rejected: MaxRejected = MOST_REJECTED,
     config: Config = None,
     message_format: Annotated[
@@ -126,7 +130,7 @@ def label(
 
     start_logging(verbose)
     check_format(format)
-    frozen = FrozenModel.load(model, at)
+    frozen = FrozenModel.load(model, at, tokeniser=tokeniser, embed=embed)
     if topics_from is not None:
         frozen = frozen.with_topics(topics_from)
     if (vector is None) != (frozen.dimension == 0):
@@ -170,6 +174,8 @@ def freeze(
         Path, typer.Option("--out", "-o", help="What to write: a zip file if the name ends in .zip, else a folder.")
     ],
     at: At = None,
+    tokeniser: NamedTokeniser = None,
+    embed: NamedModel = None,
 ) -> None:
     """Write what a run knows as a small model, for labelling.
 
@@ -185,7 +191,7 @@ def freeze(
 
     if is_model(run_file):
         raise InputError(f"{run_file} is no run file; a frozen model is copied like any file")
-    model = FrozenModel.load(run_file, at)
+    model = FrozenModel.load(run_file, at, tokeniser=tokeniser, embed=embed)
     model.save(out)
     written = [out] if out.is_file() else list(out.iterdir())
     size = sum(one.stat().st_size for one in written)

@@ -159,7 +159,9 @@ def show(
     vmfstream show run.duckdb --topic 8 --reading filtered
     vmfstream show run.duckdb --json
     """
+    from vmfstream.cli.diagnosis import cut_by_clock
     from vmfstream.cli.topic_table import default_reading, newest_stories, newest_topics, one_topic
+    from vmfstream.runfile.queries import Reader
 
     if stories:
         if smoothed or reading is not None or topic is not None:
@@ -172,6 +174,8 @@ def show(
     print_rows(rows, as_json, "no slice is closed yet")
     if not as_json and rows and reading is None and chosen == "smoothed":
         typer.echo("smoothed, as on the page; as known then: --reading filtered", err=True)
+    if not as_json and (cut := Reader(run_file).cut_epochs()):
+        typer.echo(f"not repeatable: {cut_by_clock(cut)}", err=True)
 
 
 def documents(

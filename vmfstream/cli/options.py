@@ -263,6 +263,21 @@ Embed = Annotated[
         rich_help_panel=TEXT,
     ),
 ]
+NamedTokeniser = Annotated[
+    str | None,
+    typer.Option(
+        "--tokeniser",
+        help="The function that the run was made with, as module:name. It is not loaded unless you name it too.",
+    ),
+]
+NamedModel = Annotated[
+    str | None,
+    typer.Option(
+        "--embed",
+        metavar="[MODEL]",
+        help="The model that the run was made with. But for wordllama, it is not loaded unless you name it too.",
+    ),
+]
 
 # --- Kafka
 

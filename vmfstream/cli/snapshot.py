@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vmfstream.cli.options import Kinds
+from vmfstream.cli.options import Kinds, NamedModel, NamedTokeniser
 from vmfstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ def snapshot(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the random starts; by default that of the run.")
     ] = None,
+    tokeniser: NamedTokeniser = None,
+    embed: NamedModel = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, and run at low priority.")] = False,
 ) -> None:
     """Compare the topics with batch models of a sample.
@@ -42,7 +44,7 @@ def snapshot(
 
     if quiet:
         os.nice(10)
-    for one in take_snapshots(run_file, kinds, seed=seed):
+    for one in take_snapshots(run_file, kinds, seed=seed, tokeniser=tokeniser, embed=embed):
         if not quiet:
             matched = int((one.topic[one.level == one.level.max()] >= 0).sum())
             leaves = int((one.level == one.level.max()).sum())

@@ -18,7 +18,7 @@ from vmfstream.engine.loop.reading import reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Observer
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.engine.runtime_tuning import tuned_runtime
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.folders import source_name
 from vmfstream.online.settings import TrackerSettings
 from vmfstream.protocols import Codec, ColumnCodec, Executor, Model, Source, Store
@@ -84,6 +84,8 @@ class RunSettings:
     keep_text : whether it keeps the first 2,000 characters of their texts too.
     model : one of `vmfstream.engine.models.MODELS`.
     rules : settings of the tracker that have no name here, by default those of the program.
+    from_file : whether these were read from a file, whose functions and models are not loaded unless they are named
+        again.
     """
 
     title: str = "documents"
@@ -115,6 +117,7 @@ class RunSettings:
     keep_text: bool = False
     model: str = "topics"
     rules: TrackerSettings = field(default_factory=TrackerSettings)
+    from_file: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -150,7 +153,7 @@ class RunSettings:
 
     def as_text(self) -> dict[str, str]:
         """Flatten for the run file: the source by its name, rules under names that begin with ``rule.``."""
-        own = {f.name: str(getattr(self, f.name)) for f in fields(self) if f.name != "rules"}
+        own = {f.name: str(getattr(self, f.name)) for f in fields(self) if f.name not in _NOT_STORED}
         own["source"] = source_name(self.source)
         rules = {_RULE + name: value for name, value in self._rules().items()}
         return own | rules | {"version": __version__}
@@ -159,6 +162,8 @@ class RunSettings:
     def from_text(cls, stored: Mapping[str, str]) -> RunSettings:
         """Read what a run file stores; settings and rules that it does not name are those of the program.
 
+        `encoder` refuses to load functions and models that the file names, unless they are named again.
+
         Raises
         ------
         InputError
@@ -166,26 +171,42 @@ class RunSettings:
         """
         if "tokeniser" not in stored and stored.get("language") == "english":
             stored = {**stored, "language": "scikit-learn"}  # what English was until then
-        known: dict[str, Any] = {f.name: f.default for f in fields(cls) if f.name in stored}
+        known: dict[str, Any] = {
+            f.name: f.default for f in fields(cls) if f.name in stored and f.name not in _NOT_STORED
+        }
         rules = {name.removeprefix(_RULE): value for name, value in stored.items() if name.startswith(_RULE)}
         try:
             of_tracker = TrackerSettings().with_text(rules)
         except ValueError as error:
             raise InputError(f"the run file holds a rule that cannot be read: {error}") from error
-        return cls(**{name: _read(stored[name], type(default)) for name, default in known.items()}, rules=of_tracker)
+        read = {name: _read(stored[name], type(default)) for name, default in known.items()}
+        return cls(**read, rules=of_tracker, from_file=True)
 
     def _rules(self) -> dict[str, str]:
         """Flatten the rules, without the settings of the tracker that have a name here."""
         own = {f.name for f in fields(self)}
         return {name: value for name, value in self.rules.as_text().items() if name not in own}
 
-    def encoder(self, cut: Cut | None = None, embed: Embed | None = None) -> Encoder:
+    def encoder(self, cut: Cut | str | None = None, embed: Embed | str | None = None) -> Encoder:
         """Build the encoder of these settings.
 
-        ``cut`` and ``embed`` are the functions that ``tokeniser`` and ``embed`` name, if they are at hand.
+        Parameters
+        ----------
+        cut, embed : callable or str, optional
+            What ``tokeniser`` and ``embed`` name: the functions themselves, or their names once more. Settings that
+            come from a file need them, since what a file names is code of whoever wrote it.
+
+        Raises
+        ------
+        NotNamedAgain
+            If the settings come from a file, name a function or model that is not part of vmfstream, and it is not
+            given.
+        InputError
+            If another one is given than they name, or it cannot be loaded.
         """
         from vmfstream.text.encoders import VectorEncoder
 
+        self._check_named("embed", embed)
         if self.dimension and not self.named:
             return VectorEncoder(self.dimension)
         text = self.text_encoder(cut)
@@ -208,12 +229,38 @@ class RunSettings:
 
         return EmbeddingCodec(codec, partial(self._sentence_model, embed), self.embed)
 
-    def _sentence_model(self, embed: Embed | None) -> SentenceModel:
+    def _sentence_model(self, embed: Embed | str | None) -> SentenceModel:
         from vmfstream.text.sentence_models import FunctionModel, sentence_model
 
-        return sentence_model(self.embed) if embed is None else FunctionModel(embed, self.embed)
+        return FunctionModel(embed, self.embed) if callable(embed) else sentence_model(self.embed)
 
-    def seeding(self, cut: Cut | None = None) -> Seeding | None:
+    def check_named(self, tokeniser: Cut | str | None, embed: Embed | str | None) -> None:
+        """Raise what `encoder` would for code that is not named, or named otherwise; ``tokeniser`` is its ``cut``."""
+        self._check_named("tokeniser", tokeniser)
+        self._check_named("embed", embed)
+
+    def _check_named(self, option: str, given: Callable[..., Any] | str | None) -> None:
+        """Raise where a file asks for code that its user has not named."""
+        wanted = getattr(self, option)
+        if given is None:
+            if not (self.from_file and wanted):
+                return
+            from vmfstream.text.sentence_models import runs_code
+
+            if runs_code(wanted):
+                raise NotNamedAgain(
+                    f"the file asks for the {_CODE[option]} {wanted!r}. Loading it runs code that is not part of "
+                    f"vmfstream; if you trust it, name it again: --{option} {wanted}, or {option}= in Python"
+                )
+            return
+        from vmfstream.text.own_tokeniser import name_of
+        from vmfstream.text.sentence_models import full_name
+
+        name = name_of(given) if callable(given) else full_name(given) if option == "embed" else given
+        if name != wanted:
+            raise InputError(f"{option}: expected {wanted or 'none'!r}, which the run was made with, got {name!r}")
+
+    def seeding(self, cut: Cut | str | None = None) -> Seeding | None:
         """Build what gives the first topics their directions, None without seeds; ``cut`` as for `encoder`.
 
         Raises
@@ -228,12 +275,12 @@ class RunSettings:
 
         return Seeding(seeds, lambda: self.text_encoder(cut))
 
-    def _tokeniser(self, cut: Cut | None) -> Tokeniser | None:
+    def _tokeniser(self, cut: Cut | str | None) -> Tokeniser | None:
         found: Tokeniser | None = None
-        if cut is not None or self.tokeniser:
+        if self.tokeniser:
             from vmfstream.text.own_tokeniser import OwnTokeniser, tokeniser_at
 
-            found = OwnTokeniser(tokeniser_at(self.tokeniser) if cut is None else cut)
+            found = OwnTokeniser(cut if callable(cut) else tokeniser_at(self.tokeniser))
         if self.language == AUTO:
             from vmfstream.text.languages import LanguageTokeniser
             from vmfstream.text.tokeniser import Tokeniser
@@ -258,10 +305,11 @@ class RunSettings:
             stemmer(self.stem)
         self.seeding()
 
-    def text_encoder(self, cut: Cut | None = None) -> TextEncoder:
-        """Build what counts the words of texts; ``cut`` as for `encoder`."""
+    def text_encoder(self, cut: Cut | str | None = None) -> TextEncoder:
+        """Build what counts the words of texts; ``cut`` and errors as for `encoder`."""
         from vmfstream.text.encoders import TextEncoder
 
+        self._check_named("tokeniser", cut)
         return TextEncoder(
             capacity=self.vocabulary,
             stop_words=None if self.language == "none" else self.language,
@@ -331,7 +379,9 @@ _MOST_STORIES = 10_000
 
 log = logging.getLogger(__name__)
 
-_MAY_DIFFER = {"title", "licence", "source", "rules"}
+_NOT_STORED = {"rules", "from_file"}
+_MAY_DIFFER = {"title", "licence", "source"} | _NOT_STORED
+_CODE = {"tokeniser": "tokeniser", "embed": "sentence model"}
 _RULE = "rule."
 
 
@@ -374,7 +424,7 @@ def agree(wanted: RunSettings, stored: Mapping[str, str], *, renamed: bool = Fal
                 f"this run file was begun with {_RULE}{name} = {begun[name]} and cannot be continued with {now_text}; "
                 "choose another --out"
             )
-    return old
+    return replace(old, from_file=wanted.from_file)  # functions are named by both
 
 
 def follow(

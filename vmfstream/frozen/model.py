@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from vmfstream.directional.kernels import padded, zeros
 from vmfstream.engine.run import RunSettings
-from vmfstream.errors import InputError
+from vmfstream.errors import InputError, NotNamedAgain
 from vmfstream.frozen.parts import ModelParts
 from vmfstream.frozen.zero_shot import ONLY_KNOWN, with_seeds
 from vmfstream.online.belief import Belief, label, lowest_cosine, score_polynomial
@@ -25,6 +25,8 @@ from vmfstream.stories.settings import StorySettings
 from vmfstream.stories.weights import RunningTfidf
 from vmfstream.text.counts import Counts
 from vmfstream.text.encoders import TextEncoder, WordCounting
+from vmfstream.text.own_tokeniser import Cut
+from vmfstream.text.sentence_models import Embed
 
 _BATCH = 5_000  # documents that are labelled at once, which bounds memory
 _NEW_WORDS = 2**17  # unknown words after which the vocabulary is read anew, which bounds memory
@@ -65,6 +67,8 @@ class FrozenModel:
     ----------
     parts : ModelParts
         Of `vmfstream.frozen.parts` or `vmfstream.frozen.storage`, which have checked them.
+    tokeniser, embed : callable or str, optional
+        The function or model that the settings in ``parts`` name, see `load`.
 
     Examples
     --------
@@ -77,11 +81,13 @@ class FrozenModel:
     (['ship sea harbour', 'cat fur paw', None], [1, 0, -1], [1, 0, -1])
     """
 
-    def __init__(self, parts: ModelParts) -> None:
-        self._parts = parts
+    def __init__(
+        self, parts: ModelParts, *, tokeniser: Cut | str | None = None, embed: Embed | str | None = None
+    ) -> None:
+        self._parts, self._tokeniser, self._embed = parts, tokeniser, embed
         arrays = parts.arrays
         self._settings = RunSettings.from_text(parts.about["settings"])
-        self._encoder = self._settings.encoder()
+        self._encoder = self._settings.encoder(tokeniser, embed)
         self._stored = _part(arrays, "encoder.")
         if isinstance(self._encoder, WordCounting):
             self._encoder.vocabulary.reserve(_NEW_WORDS)
@@ -136,7 +142,14 @@ class FrozenModel:
         return self._parts
 
     @classmethod
-    def load(cls, path: str | Path, at: str | None = None) -> FrozenModel:
+    def load(
+        cls,
+        path: str | Path,
+        at: str | None = None,
+        *,
+        tokeniser: Cut | str | None = None,
+        embed: Embed | str | None = None,
+    ) -> FrozenModel:
         """Read a model that was frozen, or what a run file knows at its last commit, also while it is written.
 
         Parameters
@@ -146,9 +159,14 @@ class FrozenModel:
         at : str, optional
             Label of an earlier slice of a run file, such as ``2003``: the topics are those of its end, as far as the
             run file keeps them, see `vmfstream.frozen.parts.past_parts`; there are no stories.
+        tokeniser, embed : callable or str, optional
+            The function or model that the run was made with, or its name: what a file asks for is only loaded if its
+            user names it too, since it is code. ``wordllama`` needs no naming.
 
         Raises
         ------
+        NotNamedAgain
+            If the file asks for a function or model that is not named.
         InputError
             If there is no such file, it is none of these or damaged, there are no topics yet, no such slice, or ``at``
             is given for a model.
@@ -165,12 +183,15 @@ class FrozenModel:
                 raise InputError(f"{path} holds one moment; topics of an earlier slice are in the run file")
             parts = read_model(path)
             try:
-                return cls(parts)
+                return cls(parts, tokeniser=tokeniser, embed=embed)
+            except NotNamedAgain:
+                raise
             except (ValueError, KeyError, InputError) as error:  # MissingExtra is told as it is
                 raise InputError(f"the model {path} is damaged, or of other settings than it says: {error}") from error
         from vmfstream.frozen.run_file import parts_of_run
 
-        return cls(parts_of_run(path, at))
+        named: Any = {"tokeniser": tokeniser, "embed": embed}
+        return cls(parts_of_run(path, at, **named), **named)
 
     def with_topics(self, topics_from: Any) -> FrozenModel:
         """Return a model with the same vocabulary and stories whose topics are only named: zero-shot labels.
@@ -200,7 +221,8 @@ class FrozenModel:
         """
         if not isinstance(self._encoder, TextEncoder):
             raise InputError("topics to label by are told by words; this model labels vectors")
-        return FrozenModel(with_seeds(self._parts, seeds_of(topics_from), self._encoder))
+        parts = with_seeds(self._parts, seeds_of(topics_from), self._encoder, self._tokeniser)
+        return FrozenModel(parts, tokeniser=self._tokeniser, embed=self._embed)
 
     def save(self, path: str | Path) -> None:
         """Write the model: a zip file if the name ends in .zip, else a folder; see docs/run-file.md for what is in it.

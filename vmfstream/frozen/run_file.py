@@ -13,10 +13,16 @@ from vmfstream.errors import InputError
 from vmfstream.frozen.parts import ModelParts, PastTopics, current_parts, missing_slice, past_parts
 from vmfstream.runfile.checkpoints import read_run
 from vmfstream.runfile.queries import Reader
+from vmfstream.text.own_tokeniser import Cut
+from vmfstream.text.sentence_models import Embed
 
 
-def parts_of_run(path: Path, at: str | None = None) -> ModelParts:
+def parts_of_run(
+    path: Path, at: str | None = None, *, tokeniser: Cut | str | None = None, embed: Embed | str | None = None
+) -> ModelParts:
     """Return what a run file knows at its last commit, or its topics at the end of the slice labelled ``at``.
+
+    ``tokeniser`` and ``embed`` as in `vmfstream.engine.run.RunSettings.encoder`, which raises `NotNamedAgain`.
 
     Raises
     ------
@@ -31,7 +37,7 @@ def parts_of_run(path: Path, at: str | None = None) -> ModelParts:
     settings, checkpoint = RunSettings.from_text(stored.settings), stored.checkpoint
     if checkpoint is None:
         raise InputError(f"{path}: no document was read yet")
-    model, encoder = settings.new_model(), settings.encoder()
+    model, encoder = settings.new_model(), settings.encoder(tokeniser, embed)
     if not isinstance(model, TrackerModel):
         raise InputError(f"{path} follows its stream with the model {settings.model!r}, which labels no documents")
     restore_model(encoder, model, checkpoint.open_state, checkpoint.slice_state or {})

@@ -13,6 +13,7 @@ from vmfstream.frozen.parts import WORDS, ModelParts
 from vmfstream.mixtures.columns import column_norms
 from vmfstream.seeds import Seed
 from vmfstream.text.encoders import TextEncoder
+from vmfstream.text.own_tokeniser import Cut
 
 SEED_DOCUMENTS = 0.3
 """Documents of exactly a seed's direction that are taken as seen. Few words are far from what documents of their topic
@@ -22,7 +23,9 @@ ONLY_KNOWN = "only_known"
 """Entry of ``model.json``: a document that a new topic explains better than all has none."""
 
 
-def with_seeds(parts: ModelParts, seeds: Sequence[Seed], encoder: TextEncoder) -> ModelParts:
+def with_seeds(
+    parts: ModelParts, seeds: Sequence[Seed], encoder: TextEncoder, tokeniser: Cut | str | None = None
+) -> ModelParts:
     """Return a model whose topics are ``seeds``, under the vocabulary and the weights of words of another one.
 
     Of each topic `SEED_DOCUMENTS` documents of exactly the seed's direction are taken as seen. All topics have the same
@@ -34,6 +37,7 @@ def with_seeds(parts: ModelParts, seeds: Sequence[Seed], encoder: TextEncoder) -
     parts : the other model.
     seeds : topics by words or example documents.
     encoder : that of ``parts``.
+    tokeniser : what the settings of ``parts`` name, see `vmfstream.engine.run.RunSettings.encoder`.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def with_seeds(parts: ModelParts, seeds: Sequence[Seed], encoder: TextEncoder) -
     """
     arrays = dict(parts.arrays)
     settings = RunSettings.from_text(parts.about["settings"])
-    seeding = Seeding(seeds, settings.text_encoder)  # raises InputError for a seed without words
+    seeding = Seeding(seeds, lambda: settings.text_encoder(tokeniser))  # raises InputError for a seed without words
     directions = seeding.directions(encoder)
     if directions is None:
         raise InputError("the model knows none of the words of these topics")

@@ -209,6 +209,17 @@ def full_name(name: str) -> str:
     return name if name in ("", DEFAULT) or ":" in name else f"sentence-transformers:{name}"
 
 
+def runs_code(name: str) -> bool:
+    """Tell whether a model of this name is code, or is read from files, that do not come with vmfstream.
+
+    Examples
+    --------
+    >>> runs_code("wordllama"), runs_code("package.module:function"), runs_code("onnx:model.onnx")
+    (False, True, True)
+    """
+    return full_name(name) not in ("", DEFAULT)
+
+
 def sentence_model(name: str) -> SentenceModel:
     """Return a model by its name; it is loaded once in a process.
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from vmfstream.text.ascii_scan import BEFORE, BLOCK, ascii_words, eight, fetch, last_eight
 from vmfstream.text.counts import Counts
-from vmfstream.text.word_table import BASIS, WordTable, find_or_add, long_key, slot_of, stirred
+from vmfstream.text.word_table import WordTable, find_or_add, long_key, slot_of, stirred
 
 _LETTER, _NUMBER, _MARK, _IDEOGRAPH, _APOSTROPHE, _WIDE = 1, 2, 4, 8, 16, 32
 _LOW = np.uint64(0xFFFFFFFF)
@@ -350,7 +350,7 @@ def _count(  # type: ignore[no-untyped-def]
     begins = np.empty(longest // 2 + 2, dtype=np.int64)
     stops = np.empty_like(begins)
     lasts, keys = np.empty(begins.size, dtype=np.uint64), np.empty(begins.size, dtype=np.uint64)
-    mask = (slots.size >> 1) - 1
+    mask, secret = (slots.size >> 1) - 1, np.uint64(size[2])
     for document in range(done, tokens.size):
         i, end = bounds[document], bounds[document + 1]
         room = min(size[0] + (end - i) // 2 + 1, size[1])
@@ -366,14 +366,14 @@ def _count(  # type: ignore[no-untyped-def]
         for j in range(found):
             key = lasts[j]
             if stops[j] - begins[j] > 8:
-                key = BASIS
+                key = secret
                 for at in range(begins[j], stops[j] - 8, 8):
-                    key = stirred(key, eight(text, at))
+                    key = stirred(key, eight(text, at), secret)
                 key = long_key(key, lasts[j])
             keys[j] = key
-            fetch(slots, 2 * slot_of(mask, key))
+            fetch(slots, 2 * slot_of(mask, key, secret))
         for j in range(found):
-            slot = slot_of(mask, keys[j])
+            slot = slot_of(mask, keys[j], secret)
             entry, length = slots[2 * slot + 1], stops[j] - begins[j]
             word = np.int64(-1)
             if slots[2 * slot] == keys[j] and entry >> 32 == np.uint64(length) and length <= 16:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -11,11 +12,10 @@ from numpy.typing import NDArray
 
 from vmfstream.text.ascii_scan import eight
 
-# for long words, eight bytes at a time; the multipliers are those of splitmix64 and spread the key over the bits that
-# choose the slot
-BASIS = np.uint64(0x9E3779B97F4A7C15)
-_PRIME = np.uint64(0x94D049BB133111EB)
-_MIX = np.uint64(0xBF58476D1CE4E5B9)
+# the places of words depend on a key that nobody knows beforehand, so that nobody can choose words which collide; what
+# a table returns does not depend on it, since words are numbered in the order in which they come
+_KEY = np.frombuffer(os.urandom(8), np.uint64) | np.uint64(1)
+_PRIME = np.uint64(0x94D049BB133111EB)  # of splitmix64; for long words, eight bytes at a time
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
@@ -25,7 +25,7 @@ class Words(NamedTuple):
 
     ``slots`` is an open-addressing index of 2^b pairs (key, length and id + 1; 0 where free). The key of a word of up
     to eight bytes is the word itself, of a longer one its hash. Word ``i`` is ``pool[starts[i] : starts[i + 1]]``.
-    ``size`` holds how many words there are and how many there may ever be.
+    ``size`` holds how many words there are, how many there may ever be, and the key of the hash, which is odd.
     """
 
     slots: NDArray[np.uint64]
@@ -35,10 +35,10 @@ class Words(NamedTuple):
 
 
 @njit(cache=True, inline="always")
-def stirred(key, part):  # type: ignore[no-untyped-def]
-    """Go on with the key of a long word, which begins with `BASIS`, by eight of its bytes as a number."""
+def stirred(key, part, secret):  # type: ignore[no-untyped-def]
+    """Go on with the key of a long word, which begins with ``secret``, by eight of its bytes as a number."""
     key = (key ^ part) * _PRIME
-    return key ^ (key >> _HALF)
+    return (key ^ (key >> _HALF)) * secret
 
 
 @njit(cache=True, inline="always")
@@ -48,20 +48,25 @@ def long_key(key, last):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _key_of(last, text, begin, end):  # type: ignore[no-untyped-def]
+def _key_of(last, text, begin, end, secret):  # type: ignore[no-untyped-def]
     """Key of the word ``text[begin:end]``, of which ``last`` are the last eight bytes as a number."""
     if end - begin <= 8:
         return last
-    key = BASIS
+    key = secret
     for i in range(begin, end - 8, 8):
-        key = stirred(key, eight(text, i))
+        key = stirred(key, eight(text, i), secret)
     return long_key(key, last)
 
 
 @njit(cache=True, inline="always")
-def slot_of(mask, key):  # type: ignore[no-untyped-def]
-    """Slot at which the search for a key begins; ``mask`` is the number of slots, a power of two, less one."""
-    return np.int64(((key ^ (key >> _HALF)) * _MIX) >> _HALF) & mask
+def slot_of(mask, key, secret):  # type: ignore[no-untyped-def]
+    """Slot at which the search for a key begins; ``mask`` is the number of slots, a power of two, less one.
+
+    Multiply-shift by the odd number ``secret``: two keys have the same slot with a probability of at most two in the
+    number of slots [Dietzfelbinger and others 1997].
+    """
+    high = ((key ^ (key >> _HALF)) * secret) >> _HALF
+    return np.int64((high * np.uint64(mask + 1)) >> _HALF)
 
 
 @njit(cache=True, nogil=True)
@@ -118,20 +123,20 @@ def _last_bytes(text, begin, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _add_all(slots, starts, pool, size, new_starts, text, ids):  # type: ignore[no-untyped-def]
-    mask = (slots.size >> 1) - 1
+    mask, secret = (slots.size >> 1) - 1, np.uint64(size[2])
     for i in range(new_starts.size - 1):
         begin, end = new_starts[i], new_starts[i + 1]
-        key = _key_of(_last_bytes(text, begin, end), text, begin, end)
-        ids[i] = find_or_add(slots, starts, pool, size, slot_of(mask, key), key, text, begin, end)
+        key = _key_of(_last_bytes(text, begin, end), text, begin, end, secret)
+        ids[i] = find_or_add(slots, starts, pool, size, slot_of(mask, key, secret), key, text, begin, end)
 
 
 @njit(cache=True, nogil=True)
-def _move(slots, wider):  # type: ignore[no-untyped-def]
+def _move(slots, wider, secret):  # type: ignore[no-untyped-def]
     """Put the words of an index into a wider one, which is empty."""
     mask = (wider.size >> 1) - 1
     for old in range(0, slots.size, 2):
         if slots[old + 1] != 0:
-            slot = slot_of(mask, slots[old])
+            slot = slot_of(mask, slots[old], secret)
             while wider[2 * slot + 1] != 0:
                 slot = (slot + 1) & mask
             wider[2 * slot] = slots[old]
@@ -179,7 +184,7 @@ class WordTable:
             starts = _extended(starts[: count + 1], room + 1)
             wider = _slots(room)
             if wider.size > slots.size:
-                _move(slots, wider)
+                _move(slots, wider, size.view(np.uint64)[2])
                 slots = wider
         if used + more_bytes > pool.size:
             pool = _extended(pool[:used], max(used + more_bytes, used * 3 // 2))
@@ -195,9 +200,9 @@ class WordTable:
 
     def places(self, starts: NDArray[np.int64], pool: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Do as :meth:`find` with the words ``pool[starts[i] : starts[i + 1]]``."""
-        size = self.words.size[:1]
-        # as if the table were full, so that it takes no more words
-        return _ids(self.words._replace(size=np.concatenate([size, size])), starts, pool)
+        size = self.words.size.copy()
+        size[1] = size[0]  # as if the table were full, so that it takes no more words
+        return _ids(self.words._replace(size=size), starts, pool)
 
     def word(self, word_id: int) -> str:
         """Return word ``word_id``."""
@@ -259,7 +264,7 @@ def _allocate(words: int, pool_bytes: int, limit: int) -> Words:
         _slots(words),
         np.zeros(words + 1, dtype=np.int64),
         np.empty(max(pool_bytes, 8192), dtype=np.uint8),
-        np.array([0, limit], dtype=np.int64),
+        np.array([0, limit, _KEY.view(np.int64)[0]], dtype=np.int64),
     )
 
 

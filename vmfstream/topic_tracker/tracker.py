@@ -30,7 +30,7 @@ from vmfstream.records import Documents, Rejected
 from vmfstream.runfile.memory import MemoryStore
 from vmfstream.seeds import seeds_as_text, seeds_from_text, seeds_of
 from vmfstream.text.filters import is_language
-from vmfstream.text.own_tokeniser import Cut, name_of, tokeniser_at
+from vmfstream.text.own_tokeniser import Cut, name_of
 from vmfstream.text.sentence_models import Embed
 from vmfstream.topic_tracker.manual_source import PART, ManualSource, Time, moments
 from vmfstream.topic_tracker.rows import (
@@ -115,12 +115,12 @@ class TopicTracker:
         name that never ends, and whose direction is a prior on its mean; the other topics are found.
     tokeniser : callable, optional
         Cuts a text into words, which are counted as it returns them; by default words are found as described in
-        `vmfstream.text.tokeniser`. A tracker that is loaded or unpickled must find it in its module.
+        `vmfstream.text.tokeniser`. `load` wants it again.
     embed : str or callable, optional
         Follow topics in vectors of the texts by a model: ``"wordllama"`` (extra ``embeddings``), ``"onnx:FILE"``,
         ``"sentence-transformers:NAME"``, or a function that takes a list of texts and returns as many vectors, of a
-        text always the same. Topics are named by the words of their texts. A tracker that is loaded or unpickled must
-        find the function in its module.
+        text always the same. Topics are named by the words of their texts. `load` wants it again, but for
+        ``"wordllama"``.
     namer : callable, optional
         Gives topics their names, for instance by a language model: called with a dict of ``topic``, ``slice``,
         ``name`` (the automatic one), ``words``, ``phrases`` and ``documents`` (titles), it returns a name. It is called
@@ -472,7 +472,8 @@ class TopicTracker:
 
         learnt = self._engine.epoch, self._engine.documents
         if self._frozen is None or self._frozen[:2] != (learnt, at):
-            self._frozen = learnt, at, FrozenModel(self._parts(at))
+            named: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
+            self._frozen = learnt, at, FrozenModel(self._parts(at), **named)
         return self._frozen[2]
 
     def _parts(self, at: str | None) -> ModelParts:
@@ -802,19 +803,29 @@ class TopicTracker:
         write_saved(self._store, Path(path).expanduser())
 
     @classmethod
-    def load(cls, path: str | Path) -> TopicTracker:
+    def load(cls, path: str | Path, *, tokeniser: Cut | None = None, embed: str | Embed | None = None) -> TopicTracker:
         """Read a tracker that `save` wrote; it goes on as if it had never stopped.
 
         A run file of an older format is brought up to date first.
 
+        Parameters
+        ----------
+        path : str or Path
+            A run file.
+        tokeniser, embed : optional
+            What the tracker was made with. The file has only names of functions and models, and what it names is
+            loaded only if it is given here, since it is code; ``"wordllama"`` needs no naming.
+
         Raises
         ------
+        NotNamedAgain
+            If the tracker was made with a function or model that is not given.
         InputError
             If there is no such run file, or no tracker wrote it.
         FormatVersion
             If it was written by a newer version, or by an older one and cannot be brought up to date.
         """
-        return cls._continued(read_saved(Path(path).expanduser()))
+        return cls._continued(read_saved(Path(path).expanduser()), tokeniser, embed)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return what the tracker was made with."""
@@ -838,15 +849,18 @@ class TopicTracker:
         self._begin(unflattened(state["past"]))
 
     @classmethod
-    def _continued(cls, store: MemoryStore) -> TopicTracker:
+    def _continued(
+        cls, store: MemoryStore, tokeniser: Cut | None = None, embed: str | Embed | None = None
+    ) -> TopicTracker:
         run = RunSettings.from_text(store.settings({}))
+        run.check_named(tokeniser, embed)
         made = cls(
             topics=run.topics,
             slices=run.slices,
             seed=run.seed,
             stop_words=_given_stop_words(run),
-            tokeniser=tokeniser_at(run.tokeniser) if run.tokeniser else None,
-            embed=run.embed or None,
+            tokeniser=tokeniser,
+            embed=embed or run.embed or None,
             vocabulary_size=run.vocabulary,
             living_topics=run.living_topics,
             refit_budget=run.refit_budget,

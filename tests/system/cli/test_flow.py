@@ -129,6 +129,7 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on(good: Path, tmp_path: Path)
     assert b"Traceback" not in err
     again = subprocess.run(command, input=b"".join(text), capture_output=True, check=True)
     assert b"finished: 120 documents, 0 rejected" in again.stdout
+    assert b"not repeatable: " in again.stdout
 
 
 def read(run_file: Path) -> int:

@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,8 @@ def test_nothing_but_this_machine_is_named(kept: Path) -> None:
     for src in re.findall(r'(?:src|href)="([^"]+)"', answer.get_data(as_text=True)):
         assert not src.startswith(("http", "//")), src
     assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+    allowed = dict(one.strip().split(" ", 1) for one in answer.headers["Content-Security-Policy"].split(";"))
+    assert [name for name, sources in allowed.items() if "unsafe" in sources] == ["style-src"]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert client.get("/plotly.js").mimetype == "text/javascript"
 
@@ -242,6 +244,26 @@ def test_half_requests_hold_no_threads_and_do_not_keep_the_server(kept: Path) ->
             one.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
         assert b"Harbour Gazette" in urllib.request.urlopen(url, timeout=PATIENCE).read()
         assert threading.active_count() == before
+    for one in half:
+        one.close()
+
+
+def test_the_command_ends_in_two_seconds_with_a_thousand_half_requests(kept: Path) -> None:
+    command = [sys.executable, "-m", "vmfstream", "dashboard", str(kept), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            place = urlsplit(process.stdout.readline().split()[1])
+            half = [socket.create_connection((place.hostname or "", place.port or 0)) for _ in range(1000)]
+            for one in half:
+                with suppress(OSError):  # what is beyond the limit was refused
+                    one.sendall(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nhalf")
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE) == 0
+            assert time.monotonic() - began < 2.0
+        finally:
+            process.kill()
     for one in half:
         one.close()
 

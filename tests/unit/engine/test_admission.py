@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
 
 from vmfstream.engine.loop.admission import (
+    NEIGHBOURS,
     NO_DOCUMENT,
+    NOT_BEGUN,
     Admission,
     Columns,
     Decision,
+    Doubt,
     RecentIds,
     admit,
     columns_of,
@@ -20,6 +24,7 @@ from vmfstream.engine.loop.admission import (
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Document, Documents, Rejected
 
+NOTHING = np.zeros(0, np.int64)
 YEAR, COUNTED = Slicing.parse("year"), Slicing("documents", 10)
 
 
@@ -27,7 +32,8 @@ def one_by_one(
     columns: Columns,
     open_slice: int,
     slicing: Slicing,
-    gap: int,
+    doubt: Doubt,
+    after: list[int],
     recent: RecentIds,
     most: int,
     room: int,
@@ -38,7 +44,10 @@ def one_by_one(
     learnt = late = size = 0
     for i, (index, digest) in enumerate(zip(columns.slice.tolist(), columns.digest.tolist(), strict=True)):
         ahead = 0 if slicing.documents or index == NO_DOCUMENT else index - open_slice
-        if 0 < ahead <= gap:
+        following = [one for one in [*columns.slice[i + 1 :].tolist(), *after] if one != NO_DOCUMENT][:NEIGHBOURS]
+        agree = sum(one >= index - doubt.max_gap for one in following)
+        believed = 2 * agree >= len(following) if following else index <= doubt.today
+        if ahead > 0 and (ahead <= doubt.max_gap or believed):
             return Admission(np.array(decision), i, learnt, late, index)
         if index == NO_DOCUMENT:
             decision[i] = Decision.UNDECODED
@@ -64,8 +73,10 @@ def test_columns_decide_as_message_by_message(slicing: Slicing, seed: int) -> No
     lengths = rng.integers(0, 5, n).tolist()
     most, room = int(rng.integers(1, 30)), int(rng.integers(1, 60))
     ours, theirs = RecentIds(8), RecentIds(8)
-    found = admit(columns, 2000, slicing, 5, ours, documents=most, characters=room, lengths=np.array(lengths))
-    wanted = one_by_one(columns, 2000, slicing, 5, theirs, most, room, lengths)
+    doubt, after = Doubt(5, (2026, 3000)[seed % 2]), rng.choice([2000, 2900, NO_DOCUMENT], int(rng.integers(0, 12)))
+    limits: dict[str, Any] = {"documents": most, "characters": room, "lengths": np.array(lengths)}
+    found = admit(columns, 2000, slicing, doubt, ours, after=after, **limits)
+    wanted = one_by_one(columns, 2000, slicing, doubt, after.tolist(), theirs, most, room, lengths)
     np.testing.assert_array_equal(found.decision, wanted.decision)
     assert (found.taken, found.learnt, found.late) == (wanted.taken, wanted.learnt, wanted.late)
     assert found.next_slice == wanted.next_slice
@@ -86,13 +97,16 @@ def test_messages_are_separated_with_the_reasons_of_their_rejection() -> None:
     ]
     columns = columns_of(Documents.of([*records, record(5, 2001), record(6, 2000)]), YEAR)
     assert columns.slice.tolist() == [2000, NO_DOCUMENT, 2900, 2000, 1999, 2001, 2000]
-    admission = admit(columns, 2000, YEAR, 5, RecentIds(9))
+    admission = admit(columns, 2000, YEAR, Doubt(5, 2026), RecentIds(9), after=NOTHING)
     assert (admission.taken, admission.learnt, admission.late, admission.next_slice) == (5, 2, 1, 2001)
     documents, rejected = separated(Documents.of(records), admission.decision[:5], YEAR, 2000)
     assert [one.offset for one in documents] == [0, 4]
     assert [(one.offset, one.reason) for one in rejected] == [
         (1, "not JSON"),
-        (2, "time 2900-06-01T00:00:00+00:00 lies 900 slices ahead of the open one"),
+        (
+            2,
+            "time 2900-06-01T00:00:00+00:00 lies 900 slices ahead of the open one, and the next documents do not agree",
+        ),
         (3, "id '0' was read before"),
     ]
 
@@ -102,6 +116,39 @@ def test_slices_of_documents_have_no_number_by_time() -> None:
     assert columns_of(documents, COUNTED).slice.tolist() == [0, NO_DOCUMENT, 0]
 
 
-def test_the_first_document_names_the_first_slice() -> None:
-    assert columns_of(Documents.of([Rejected("a", 0, "?"), record(1, 1990), record(2, 1980)]), YEAR).first_slice == 1990
-    assert columns_of(Documents.of([Rejected("a", 0, "?")]), YEAR).first_slice is None
+@pytest.mark.parametrize(
+    ("slices", "first"),
+    [
+        ([NO_DOCUMENT, 1990, 1980], 1990),
+        ([NO_DOCUMENT], None),
+        ([9999, 1990, 1990], 1990),  # far after the others
+        ([9999, 9998, *[1990] * 5], 1990),
+        ([9999] * 4 + [1990] * 3, 9999),  # most of the first documents agree
+        ([1, 1990, 1990], 1),  # an early time makes nobody late
+        ([9999], None),
+        ([2026], 2026),
+    ],
+)
+def test_a_stream_begins_with_the_first_time_that_is_believed(slices: list[int], first: int | None) -> None:
+    assert Doubt(16, 2026).first(np.array(slices), NOTHING) == first
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_more_messages_change_nothing_that_is_not_open(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    doubt, start = Doubt(5, 2026), (2000, NOT_BEGUN)[seed % 2]
+    slices = rng.choice(
+        [2000, 2000, 2000, 2001, 2300, 2301, 2900, NO_DOCUMENT], 60, p=[0.3, 0.2, 0.2, 0.01, *[0.07] * 3, 0.08]
+    )
+    waited = 0
+    for n in range(1, 40):
+        if doubt.open(slices[:n], start):
+            waited += 1
+            continue
+        found = []
+        for m in (n, 60):
+            columns = Columns(slices[:n], np.arange(n).astype(np.uint64))
+            found.append(admit(columns, start, YEAR, doubt, RecentIds(99), after=slices[n:m]))
+        np.testing.assert_array_equal(found[0].decision, found[1].decision)
+        assert found[0].next_slice == found[1].next_slice
+    assert waited > 0

@@ -184,7 +184,7 @@ def test_a_tracker_takes_a_function_or_its_name() -> None:
 def test_a_tracker_goes_on_from_a_file_and_a_pickle(tmp_path: Any) -> None:
     tracker = learnt(subjects)
     tracker.save(tmp_path / "t.duckdb")
-    others = [TopicTracker.load(tmp_path / "t.duckdb"), pickle.loads(pickle.dumps(tracker))]
+    others = [TopicTracker.load(tmp_path / "t.duckdb", embed=HERE), pickle.loads(pickle.dumps(tracker))]
     texts = [item["text"] for item in items({2003: 30})]
     tracker.learn(texts, 2003).finish()
     wanted = tracker.topics()
@@ -266,9 +266,9 @@ def test_frozen_stories_take_words_and_vectors(tmp_path: Any) -> None:
     wanted = frozen.label(texts)
     assert (wanted["story"] >= 0).all()
     frozen.save(tmp_path / "model")
-    again = type(frozen).load(tmp_path / "model")
+    again = type(frozen).load(tmp_path / "model", embed=HERE)
     np.testing.assert_array_equal(again.label(texts)["story"], wanted["story"])
     array = np.load(tmp_path / "model" / "stories.mixture.beside.npy")
     np.save(tmp_path / "model" / "stories.mixture.beside.npy", array[:, :-1].copy())
     with pytest.raises(InputError, match=r"is damaged: .*expected a size of 7, got"):
-        type(frozen).load(tmp_path / "model")
+        type(frozen).load(tmp_path / "model", embed=HERE)

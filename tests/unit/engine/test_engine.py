@@ -171,10 +171,10 @@ def test_the_document_that_ends_a_slice_is_no_repetition() -> None:
     assert not any(c.rejected for c in store.commits)
 
 
-@pytest.mark.parametrize(("linger", "expected"), [(None, [10]), (1e-9, [5, 5])])
+@pytest.mark.parametrize(("linger", "expected"), [(None, [20]), (1e-9, [10, 10])])
 def test_an_epoch_is_closed_after_its_linger_time(linger: float | None, expected: list[int]) -> None:
-    items = years({2001: 10})
-    store = run([*items[:5], PAUSE, *items[5:]], linger=linger, topics=2)
+    items = years({2001: 20})
+    store = run([*items[:10], PAUSE, *items[10:]], linger=linger, topics=2)
     assert sizes(store) == expected
 
 

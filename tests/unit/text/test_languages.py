@@ -147,7 +147,7 @@ def test_a_tracker_with_an_own_tokeniser_is_saved_and_loaded(tmp_path: Path) -> 
     words = {word for row in tracker.topics() for word, _ in row["words"]}
     assert words == {"U-boat", "fur"}
     tracker.save(tmp_path / "run.duckdb")
-    loaded = TopicTracker.load(tmp_path / "run.duckdb")
+    loaded = TopicTracker.load(tmp_path / "run.duckdb", tokeniser=OwnCut.words)
     assert [row["words"] for row in loaded.topics()] == [row["words"] for row in tracker.topics()]
     assert name_of(OwnCut.words) == "tests.unit.text.test_languages:OwnCut.words"
     assert loaded.get_params()["stop_words"] == ["french", "the"]

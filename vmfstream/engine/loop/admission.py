@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import IntEnum
 from functools import partial
 from hashlib import blake2b
@@ -17,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.arrays import Mask
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Documents, Rejected
 
@@ -94,6 +96,63 @@ NO_DOCUMENT = -(2**63)
 
 UNLIMITED = 2**62
 
+NEIGHBOURS = 8
+"""Documents that are asked whether the time of the one before them can be right."""
+
+NOT_BEGUN = -(2**40)
+"""Stands for the open slice before there is one; all documents lie far ahead of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Which times are not believed: a document must not move the stream far ahead alone.
+
+    One that lies more than ``max_gap`` slices ahead of the open one, or begins the stream, is asked for: at least half
+    of the next `NEIGHBOURS` documents must be no more than ``max_gap`` slices before it. Where none follows, it must
+    not lie after ``today``, the slice of the clock. So a message with a wrong time is rejected, and a silence is not.
+    """
+
+    max_gap: int
+    today: int
+
+    @classmethod
+    def now(cls, slicing: Slicing, max_gap: int) -> Doubt:
+        """Doubt by the clock; times up to one slice after now are believed."""
+        return cls(max_gap, 0 if slicing.documents else slicing.index(datetime.now(UTC)) + 1)
+
+    def believed(self, slices: NDArray[np.int64], after: NDArray[np.int64]) -> Mask:
+        """Tell which messages have a time that is believed, (N,); those without a document have none.
+
+        ``slices`` (N,) are those of the messages, ``after`` (M,) of those that follow.
+        """
+        both = np.concatenate([slices, after])
+        places = np.flatnonzero(both != NO_DOCUMENT)
+        own = both[places]
+        padded = np.concatenate([own, np.full(NEIGHBOURS + 1, NO_DOCUMENT)])
+        following = np.lib.stride_tricks.sliding_window_view(padded[1:], NEIGHBOURS)[: len(own)]
+        there = (following != NO_DOCUMENT).sum(axis=1)
+        agree = (following >= own[:, None] - self.max_gap).sum(axis=1)
+        out = np.zeros(len(both), np.bool_)
+        out[places] = np.where(there > 0, 2 * agree >= there, own <= self.today)
+        return out[: len(slices)]
+
+    def first(self, slices: NDArray[np.int64], after: NDArray[np.int64]) -> int | None:
+        """Return the slice that a stream begins with, None if no time is believed; arguments as for `believed`."""
+        good = np.flatnonzero(self.believed(slices, after))
+        return int(slices[good[0]]) if len(good) else None
+
+    def open(self, slices: NDArray[np.int64], open_slice: int) -> bool:
+        """Tell whether documents must be known that follow ``slices`` (N,) before the next one can be decided about."""
+        known = slices != NO_DOCUMENT
+        ahead = np.where(known, slices - open_slice, 0)
+        doubtful = ahead > self.max_gap
+        if not doubtful.any():
+            return False
+        lacking = known[::-1].cumsum()[::-1] - known < NEIGHBOURS
+        moves = (ahead > 0) & (~doubtful | (~lacking & self.believed(slices, slices[:0])))
+        end = int(moves.argmax()) if moves.any() else len(slices)
+        return bool((doubtful & lacking)[:end].any())
+
 
 class Decision(IntEnum):
     """What is done with a message: left for a later epoch, learnt, or rejected for one of three reasons."""
@@ -114,12 +173,6 @@ class Columns(NamedTuple):
     def between(self, low: int, high: int) -> Columns:
         """Return the messages from ``low`` up to before ``high``."""
         return Columns(self.slice[low:high], self.digest[low:high])
-
-    @property
-    def first_slice(self) -> int | None:
-        """Slice of the first document, None if there is no document."""
-        documents = self.slice[self.slice != NO_DOCUMENT]
-        return int(documents[0]) if len(documents) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,9 +203,10 @@ def admit(
     columns: Columns,
     open_slice: int,
     slicing: Slicing,
-    max_gap: int,
+    doubt: Doubt,
     recent: RecentIds,
     *,
+    after: NDArray[np.int64],
     documents: int = UNLIMITED,
     characters: int = UNLIMITED,
     lengths: NDArray[np.int64] | None = None,
@@ -160,21 +214,26 @@ def admit(
     """Decide about consecutive messages; the ids of learnt documents are added to ``recent``.
 
     Messages are taken up to the first document of a later slice, or to the document that reaches a limit. A document
-    more than ``max_gap`` slices ahead is rejected: its time is taken for an error. A document of an earlier slice is
-    late and is learnt with the open one.
+    far ahead is rejected if its time is not believed. A document of an earlier slice is late and is learnt with the
+    open one.
 
     Parameters
     ----------
     columns : slices and digests of ids of the messages.
     open_slice : number of the open slice; not used for slices of N documents.
     slicing : how the stream is cut.
+    doubt : which times are not believed.
+    after : (M,) slices of messages that follow these, `NO_DOCUMENT` where there is none.
     documents : documents to learn after which no more are taken, >= 1.
     characters : sum of ``lengths`` of learnt documents at which no more are taken, >= 1.
     lengths : (N,) characters of each message, needed with ``characters``.
     """
     known = columns.slice != NO_DOCUMENT
     ahead = np.where(known & (slicing.documents == 0), columns.slice - open_slice, 0)
-    later = np.flatnonzero((ahead > 0) & (ahead <= max_gap))
+    refused = ahead > doubt.max_gap
+    if refused.any():
+        refused &= ~doubt.believed(columns.slice, after)
+    later = np.flatnonzero((ahead > 0) & ~refused)
     end = int(later[0]) if len(later) else len(known)
     decision = np.full(len(known), Decision.LEARN, np.int8)
     decision[~known] = Decision.UNDECODED
@@ -222,8 +281,10 @@ def separated(
             continue
         document = documents[at]
         if decision[at] == Decision.TOO_FAR_AHEAD:
-            ahead = slicing.index(document.time) - open_slice
-            reason = f"time {document.time.isoformat()} lies {ahead} slices ahead of the open one"
+            far = "far ahead of the others"
+            if open_slice != NOT_BEGUN:
+                far = f"{slicing.index(document.time) - open_slice} slices ahead of the open one"
+            reason = f"time {document.time.isoformat()} lies {far}, and the next documents do not agree"
         else:
             reason = f"id {document.id!r} was read before"
         rejected.append(Rejected(document.part, document.offset, reason, document.title[:200]))

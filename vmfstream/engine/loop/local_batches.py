@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.engine.loop.admission import admit, separated
+from vmfstream.engine.loop.admission import NOT_BEGUN, Doubt, admit, separated
 from vmfstream.engine.loop.learning import learn_batch
 from vmfstream.engine.loop.reading import Chunk, Reader, reader_of
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
@@ -22,6 +22,10 @@ from vmfstream.stages import timed
 Assigned = Callable[[Documents, NDArray[np.int64]], None]
 """Called with each batch and the ids of the topics, or of the stories, that its documents got on arrival, -1 for none.
 """
+
+
+_SOON = 1.0
+"""Seconds to wait for a message that tells whether a time is right."""
 
 
 class LocalBatches:
@@ -90,16 +94,20 @@ class LocalBatches:
                 if epoch.over:
                     break
                 continue
-            chunk = self._chunk.between(self._next, min(self._next + room, len(self._chunk)))
+            doubt = Doubt.now(slicing, settings.max_gap)
+            self._settle(doubt, position.slice, stop)
+            last = min(self._next + room, len(self._chunk))
+            chunk, after = self._chunk.between(self._next, last), self._chunk.columns.slice[last:]
             if position.slice is None:
-                position.slice = chunk.columns.first_slice
-            open_slice = position.slice or 0
+                position.slice = doubt.first(chunk.columns.slice, after)
+            open_slice = NOT_BEGUN if position.slice is None else position.slice
             admission = admit(
                 chunk.columns,
                 open_slice,
                 slicing,
-                settings.max_gap,
+                doubt,
                 position.recent,
+                after=after,
                 documents=slicing.documents - position.in_slice if slicing.documents else len(chunk),
                 characters=characters,
                 lengths=chunk.lengths,
@@ -120,6 +128,21 @@ class LocalBatches:
                 epoch.over = True
                 break
         return Documents.concat(documents)
+
+    def _settle(self, doubt: Doubt, open_slice: int | None, stop: Callable[[], bool]) -> None:
+        """Read what follows a document whose time is in doubt, as far as it comes soon."""
+        if self._settings.slices.documents:
+            return
+        since, begin = time.monotonic(), NOT_BEGUN if open_slice is None else open_slice
+        while (
+            doubt.open(self._chunk.columns.slice[self._next :], begin)
+            and not (self._reader.exhausted or stop())
+            and time.monotonic() - since < _SOON
+        ):
+            more = self._reader.read()
+            if len(more):
+                self._chunk = self._chunk.between(self._next, len(self._chunk)).joined(more)
+                since, self._next = time.monotonic(), 0
 
     def _refill(self, epoch: Epoch, stop: Callable[[], bool]) -> None:
         """Wait for messages, or find that the epoch is over."""

@@ -56,6 +56,12 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.documents)
 
+    def joined(self, other: Chunk) -> Chunk:
+        """Return these messages and those of another chunk."""
+        columns = Columns(*(np.concatenate(pair) for pair in zip(self.columns, other.columns, strict=True)))
+        lengths = np.concatenate([self.lengths, other.lengths])
+        return Chunk(Documents.concat([self.documents, other.documents]), columns, lengths)
+
     def between(self, low: int, high: int) -> Chunk:
         """Return the messages from ``low`` up to before ``high``."""
         return Chunk(self.documents[low:high], self.columns.between(low, high), self.lengths[low:high])

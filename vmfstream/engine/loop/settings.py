@@ -21,7 +21,8 @@ class EngineSettings:
     batch_documents : documents that are scored under the same belief before they are added to it.
     batch_characters : characters of text after which a batch takes no more documents, which bounds memory.
     linger : seconds after which an epoch that has documents is closed although more could come; None waits.
-    max_gap : slices that a document may lie ahead of the open one; beyond, its time is taken for an error.
+    max_gap : slices that a document may lie ahead of the open one; beyond, its time is only believed if the next
+        documents agree, see `vmfstream.engine.loop.admission.Doubt`.
     empty_slices : slices without documents that are ended one after the other; of a longer silence the rest is skipped
         and has no rows.
     remembered_ids : documents after which a repeated id is no longer recognised.
@@ -45,7 +46,7 @@ class EngineSettings:
     batch_documents: int = 5000
     batch_characters: int = 50_000_000
     linger: float | None = None
-    max_gap: int = 1000
+    max_gap: int = 16
     empty_slices: int = 16
     remembered_ids: int = 65_536
     epoch_words: int = 20

@@ -23,9 +23,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmfstream.directional.chunked import blocks, tree_reduce
-from vmfstream.engine.loop.admission import Decision, admit
+from vmfstream.engine.loop.admission import NOT_BEGUN, Decision, Doubt, admit
 from vmfstream.engine.loop.learning import BatchResult
 from vmfstream.engine.loop.settings import EngineSettings, Epoch
 from vmfstream.engine.loop.state import EngineState
@@ -245,18 +246,25 @@ class RangedBatches:
     def _admitted(self, seen: Sequence[RangeSummary], state: EngineState, epoch: Epoch) -> list[RangeDecision]:
         """Decide about every message, move the position and count."""
         position = state.position
+        slicing, doubt = self._settings.slices, Doubt.now(self._settings.slices, self._settings.max_gap)
+        following = _following(seen)
         if position.slice is None:
-            position.slice = _earliest(seen)
+            begins: dict[str, int] = {}  # of the parts, the earliest of which is the first slice
+            for one, after in zip(seen, following, strict=True):
+                begin = doubt.first(one.columns.slice, after)
+                if begin is not None:
+                    begins.setdefault(one.wanted.part, begin)
+            position.slice = min(begins.values(), default=None)
+        open_slice = NOT_BEGUN if position.slice is None else position.slice
         stopped = set(self._waiting)
         decisions, learnt = [], []
-        for one in seen:
+        for one, after in zip(seen, following, strict=True):
             part = one.wanted.part
             if part in stopped:
                 decisions.append(np.full(len(one.offset), Decision.DEFER, np.int8))
                 learnt.append(0)
                 continue
-            settings = self._settings
-            admission = admit(one.columns, position.slice or 0, settings.slices, settings.max_gap, position.recent)
+            admission = admit(one.columns, open_slice, slicing, doubt, position.recent, after=after)
             position.count(admission, epoch)
             decisions.append(admission.decision)
             learnt.append(admission.learnt)
@@ -288,14 +296,15 @@ def _distributed(model: Model) -> Distributed:
     return model
 
 
-def _earliest(seen: Sequence[RangeSummary]) -> int | None:
-    """Return the slice of the earliest of the parts' first documents."""
-    firsts: dict[str, int] = {}
-    for one in seen:
-        first = one.columns.first_slice
-        if first is not None:
-            firsts.setdefault(one.wanted.part, first)
-    return min(firsts.values(), default=None)
+def _following(seen: Sequence[RangeSummary]) -> list[NDArray[np.int64]]:
+    """Return for each range the slices of the messages of its part that were read after it."""
+    last: dict[str, NDArray[np.int64]] = {}
+    out = []
+    for one in reversed(seen):
+        after = last.get(one.wanted.part, np.zeros(0, np.int64))
+        out.append(after)
+        last[one.wanted.part] = np.concatenate([one.columns.slice, after])
+    return out[::-1]
 
 
 def apportioned(total: int, sizes: Sequence[int]) -> list[int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from vmfstream.engine.loop.settings import Observer, Progress
 
@@ -27,10 +28,15 @@ class BackgroundSnapshots:
         Slices with documents between two snapshots, >= 1.
     kinds : sequence of str
         See `vmfstream.engine.snapshots.batch.KINDS`; all if empty.
+    named : mapping
+        Options of the run that name functions or models, without dashes, and their values.
     """
 
-    def __init__(self, path: Path, every: int, kinds: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: Path, every: int, kinds: Sequence[str] = (), named: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         options = [part for kind in kinds for part in ("--kind", kind)]
+        options += [f"--{option}={value}" for option, value in named.items() if value]
         self._command = [sys.executable, "-m", "vmfstream", "snapshot", str(path), "--quiet", *options]
         self._every = every
         self._slice: str | None = None
@@ -82,16 +88,23 @@ class BackgroundSnapshots:
 
 
 @contextmanager
-def background_snapshots(observe: Observer, path: Path, every: int, kinds: Sequence[str] = ()) -> Iterator[Observer]:
+def background_snapshots(
+    observe: Observer,
+    path: Path,
+    every: int,
+    kinds: Sequence[str] = (),
+    named: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Observer]:
     """Yield an observer that calls ``observe`` and takes snapshots of the run file ``path``, none if ``every`` is 0.
 
-    One is taken every ``every`` slices, of these ``kinds``, all if none is named. At the end of the run it waits for
+    One is taken every ``every`` slices, of these ``kinds``, all if none is named; ``named`` as in
+    `BackgroundSnapshots`. At the end of the run it waits for
     the last snapshot. If the run ends by an error the snapshot that is being taken is stopped.
     """
     if not every:
         yield observe
         return
-    snapshots, ended = BackgroundSnapshots(path, every, kinds), False
+    snapshots, ended = BackgroundSnapshots(path, every, kinds, named), False
 
     def report(now: Progress) -> None:
         nonlocal ended

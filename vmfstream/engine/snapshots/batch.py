@@ -41,6 +41,8 @@ from vmfstream.online.state import Matrix, Rows, TrackerSettings, TrackState, Ve
 from vmfstream.runfile.snapshots import Snapshot, Stored, read_stored, write_snapshots
 from vmfstream.text.encoders import Counted, CountStorage, TopicNaming, TopWords
 from vmfstream.text.named_vectors import NamedVectorEncoder
+from vmfstream.text.own_tokeniser import Cut
+from vmfstream.text.sentence_models import Embed
 
 Kind: TypeAlias = Literal["flat", "tree", "smoothed"]
 """Bayesian mixture; tree over its topics; temporal mixture, all slices at once."""
@@ -100,7 +102,14 @@ class Found:
     tree: Tree | None = None
 
 
-def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | None = None) -> list[Snapshot]:
+def take_snapshots(
+    path: Path,
+    kinds: Sequence[Kind] = KINDS,
+    *,
+    seed: int | None = None,
+    tokeniser: Cut | str | None = None,
+    embed: Embed | str | None = None,
+) -> list[Snapshot]:
     """Fit batch models to the sample of a run file and write them into it; a run may go on meanwhile.
 
     Parameters
@@ -110,6 +119,8 @@ def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | Non
     kinds : sequence of {"flat", "tree", "smoothed"}
     seed : int, optional
         Of the starts; by default that of the run.
+    tokeniser, embed : callable or str, optional
+        What the run was made with, see `vmfstream.engine.run.RunSettings.encoder`, which raises `NotNamedAgain`.
 
     Raises
     ------
@@ -117,7 +128,7 @@ def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | Non
         If there is no run file, no sample in it, or no topics yet.
     """
     stored = read_stored(path)
-    material = gather(stored)
+    material = gather(stored, tokeniser, embed)
     own = int(stored.settings.get("seed", 0)) if seed is None else seed
     rng = np.random.default_rng([own, int(material.index[-1]) % 2**32, 4])
     snapshots = [snapshot_of(found, material) for found in fitted(material, kinds, rng)]
@@ -125,8 +136,11 @@ def take_snapshots(path: Path, kinds: Sequence[Kind] = KINDS, *, seed: int | Non
     return snapshots
 
 
-def gather(stored: Stored) -> Material:
-    """Encode the sample in the vocabulary from before the newest slice ended, else in the one now."""
+def gather(stored: Stored, tokeniser: Cut | str | None = None, embed: Embed | str | None = None) -> Material:
+    """Encode the sample in the vocabulary from before the newest slice ended, else in the one now.
+
+    ``stored`` is that of a run file; ``tokeniser`` and ``embed`` as in `take_snapshots`.
+    """
     settings = RunSettings.from_text(stored.settings)
     if not len(stored.slice):
         raise InputError(
@@ -135,7 +149,7 @@ def gather(stored: Stored) -> Material:
     for states, judging in ((stored.before, True), (stored.now, False)):
         if states is None:
             continue
-        encoder, track = settings.encoder(), settings.tracker()
+        encoder, track = settings.encoder(tokeniser, embed), settings.tracker()
         model = TrackerModel(track)
         with checked_state(*states):
             restore_model(encoder, model, *states)

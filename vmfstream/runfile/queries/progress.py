@@ -143,6 +143,18 @@ class Progress(RunFileQueries):
         query = "select coalesce(sum(n), 0)::bigint, coalesce(sum(late), 0)::bigint, coalesce(sum(rejected), 0)::bigint"
         return Counts(*self._rows(f"{query} from epoch")[0])
 
+    def cut_epochs(self) -> int:
+        """Return how many epochs ended before they were full, though their slice went on: by the clock or by a stop.
+
+        Where they ended depends on when documents came, and results on where they ended, in their last digits.
+        """
+        (found,) = self._rows("""
+            select count(*) from (
+                select slice, n + rejected as messages, finished, lead(slice) over (order by epoch) as next from epoch)
+            where next = slice and not finished
+            and messages < (select try_cast(value as bigint) from meta where key = 'epoch_documents')""")
+        return int(found[0])
+
     def slice_labels(self) -> dict[int, str]:
         """Return the labels of all slices that had documents, the open one included, by their numbers."""
         return dict(self._rows("select slice, arg_max(label, epoch) from epoch group by slice order by slice"))
