@@ -1,7 +1,7 @@
 """Follow topics in a stream of documents and show how their words change.
 
-``TopicTracker`` takes texts with times; the other classes are scikit-learn estimators of rows of unit length, and the
-two distributions behind them. ``datasets`` has rows with known classes, ``metrics`` scores, ``plot`` draws.
+``TopicTracker`` takes texts with times; the other classes are scikit-learn estimators of rows of unit length, and
+distributions on the sphere. ``datasets`` has rows with known classes, ``metrics`` scores, ``plot`` draws.
 
 References
 ----------
@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vmfstream import datasets, metrics, plot
+    from vmfstream.directional.cauchy import SphericalCauchy
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
@@ -76,6 +77,7 @@ __all__ = [
     "HierarchicalVMFMixture",
     "MultilevelClustering",
     "OnlineVMFMixture",
+    "SphericalCauchy",
     "SphericalCauchyMixture",
     "SphericalKMeans",
     "StoryMixture",
@@ -102,6 +104,7 @@ _HOMES = {
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
     "MultilevelClustering": "vmfstream.estimators.multilevel",
     "OnlineVMFMixture": "vmfstream.estimators.online",
+    "SphericalCauchy": "vmfstream.directional.cauchy",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
     "StoryMixture": "vmfstream.estimators.stories",
     "TemporalVMFMixture": "vmfstream.estimators.temporal",

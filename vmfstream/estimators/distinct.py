@@ -62,5 +62,18 @@ def distinct(documents: Documents, k: int) -> Distinct:
     return Distinct(rows[taking_part[new]], None if (mass == 1).all() else mass, number)
 
 
+def merged_if_it_matters(documents: Documents, k: int) -> Distinct:
+    """Merge equal documents as `distinct` does where some are equal or have weights; take them as they come otherwise.
+
+    Bayesian fits draw their starts in the order of the rows, which stays where nothing is to be merged.
+    """
+    if isinstance(documents.rows, ChunkedMatrix):
+        return as_they_come(documents)
+    keys = row_keys(documents.rows)[~documents.empty]
+    if documents.weight is None and len(np.unique(keys)) == len(keys):
+        return as_they_come(documents)
+    return distinct(documents, k)
+
+
 def _numbered(empty: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(empty, -1, np.arange(len(empty)))
