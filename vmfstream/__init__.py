@@ -46,7 +46,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vmfstream import datasets, metrics, plot
+    from vmfstream.directional.angular_gaussian import AngularCentralGaussian
     from vmfstream.directional.cauchy import SphericalCauchy
+    from vmfstream.directional.fisher_bingham import FisherBingham
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
@@ -68,10 +70,12 @@ if TYPE_CHECKING:
 __version__ = _version("vmfstream")
 
 __all__ = [
+    "AngularCentralGaussian",
     "BayesianVMFMixture",
     "DiametricalKMeans",
     "DirichletProcessVMFMixture",
     "DirichletVMFAdmixture",
+    "FisherBingham",
     "FrequencySensitiveKMeans",
     "FrozenModel",
     "HierarchicalVMFMixture",
@@ -95,6 +99,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AngularCentralGaussian": "vmfstream.directional.angular_gaussian",
+    "FisherBingham": "vmfstream.directional.fisher_bingham",
     "BayesianVMFMixture": "vmfstream.estimators.bayesian",
     "DiametricalKMeans": "vmfstream.estimators.watson",
     "DirichletProcessVMFMixture": "vmfstream.estimators.dirichlet_process",
