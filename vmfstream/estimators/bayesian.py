@@ -21,9 +21,10 @@ from vmfstream.estimators.base import (
     labels_of,
 )
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
-from vmfstream.estimators.distinct import as_they_come, merged_if_it_matters
+from vmfstream.estimators.distinct import merged_if_it_matters, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole
 from vmfstream.mixtures import steps
+from vmfstream.mixtures.columns import directed
 
 
 class BayesianVMFMixture(BayesianEstimator):
@@ -184,8 +185,8 @@ class BayesianVMFMixture(BayesianEstimator):
         y : ignored
         sample_weight : array-like, shape (N,), optional
             How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
-            weight is scaled to that number: then weights are relative. Not with ``inference="gibbs"``, which
-            draws a label for every row.
+            weight is scaled to that number: then weights are relative. Gibbs sampling takes whole numbers
+            only, and draws a label for each copy.
 
         Raises
         ------
@@ -211,22 +212,18 @@ class BayesianVMFMixture(BayesianEstimator):
         self._take(self._best(part, documents, run, self.alpha), self.kappa, part, documents)
 
     def _draw(self, documents: Documents) -> None:
-        rows, k, rng = documents.rows, self.n_components, self._rng()
-        if isinstance(rows, ChunkedMatrix):
+        if isinstance(documents.rows, ChunkedMatrix):
             raise ValueError(
                 "inference: rows in parts take 'variational' or 'map', got 'gibbs', which visits row by row"
             )
-
-        if documents.weight is not None:
-            raise ValueError(
-                "sample_weight: expected None with inference='gibbs', which draws a label for every row; repeat rows"
-            )
-        part = as_they_come(documents)
+        k, rng = self.n_components, self._rng()
+        part = repeated(merged_if_it_matters(documents, k))
+        rows = part.rows
 
         def run(resp: Floats, prior: Prior) -> gibbs.GibbsFit:
             return gibbs.fit(
                 rows,
-                labels_of(resp[:, :k], documents.empty),
+                labels_of(resp[:, :k], ~directed(rows)),
                 k,
                 prior,
                 rng=rng,
@@ -242,6 +239,7 @@ class BayesianVMFMixture(BayesianEstimator):
         factor = point_factor(rows.shape[1], found.kappa)
         self._believe(found.f, found.gamma, factor, found.rho / found.rho.sum())
         self._uncertainty = of_draws(found)
+        self._label_others(part, documents)
         self._traced(found.trace, True)
 
     def _climb(self, documents: Documents) -> None:

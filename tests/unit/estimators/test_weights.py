@@ -146,9 +146,21 @@ def test_weights_of_bayesian_models_are_repeated_rows(estimator: Any, storage: A
     assert relative.means_ == pytest.approx(whole.means_, abs=1e-7)  # modes are found to the root of rounding
 
 
-def test_gibbs_sampling_refuses_weights() -> None:
-    with pytest.raises(ValueError, match="sample_weight: expected None with inference='gibbs'"):
-        BayesianVMFMixture(4, inference="gibbs").fit(planted(), sample_weight=np.ones(60))
+@pytest.mark.parametrize("init", ["annealed-em", "labels"])
+def test_weights_of_gibbs_sampling_are_repeated_rows_too(init: str) -> None:
+    x = planted()
+    counts, labels = np.random.default_rng(1).integers(0, 4, len(x)), np.arange(60) % 4
+    options: dict[str, Any] = {"inference": "gibbs", "n_init": 1, "n_draws": 3, "burn_in": 0, "random_state": 0}
+    once = BayesianVMFMixture(4, init=labels if init == "labels" else init, **options)
+    copies = BayesianVMFMixture(4, init=labels.repeat(counts) if init == "labels" else init, **options)
+    once.fit(x, sample_weight=counts)
+    copies.fit(x.repeat(counts, axis=0))
+    assert once.lower_bounds_ == pytest.approx(copies.lower_bounds_, rel=1e-9)
+    assert np.array_equal(once.labels_.repeat(counts), copies.labels_)
+    assert once.weights_ == pytest.approx(copies.weights_, abs=1e-12)
+    assert len(once.labels_) == 60
+    with pytest.raises(ValueError, match=r"sample_weight: expected whole numbers .*, got 1\.5"):
+        once.fit(x, sample_weight=np.full(60, 1.5))
 
 
 @pytest.mark.parametrize("kind", [VMFMixture, WatsonMixture, SphericalCauchyMixture])
