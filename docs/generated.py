@@ -60,7 +60,7 @@ PUBLIC: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "distributions": (
         "Distributions",
         "Density, sampling, fitting, entropy and divergence on the sphere.",
-        ("VonMisesFisher", "Watson"),
+        ("VonMisesFisher", "Watson", "SphericalCauchy", "FisherBingham", "AngularCentralGaussian"),
     ),
     "metrics": ("Scores", "", ("metrics",)),
     "datasets": ("Data sets", "", ("datasets",)),

@@ -17,6 +17,9 @@ from tests.data import data_folder, missing
 # tests run beside each other: threads of BLAS would wait for cores at full speed; read when numpy is imported
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# scikit-learn's checks of array API input are left out without; read when SciPy is imported
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 # tests that were started in the background ignore Ctrl-C, and so would the programs that they start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

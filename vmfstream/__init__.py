@@ -1,7 +1,7 @@
 """Follow topics in a stream of documents and show how their words change.
 
-``TopicTracker`` takes texts with times; the other classes are scikit-learn estimators of rows of unit length, and the
-two distributions behind them. ``datasets`` has rows with known classes, ``metrics`` scores, ``plot`` draws.
+``TopicTracker`` takes texts with times; the other classes are scikit-learn estimators of rows of unit length, and
+distributions on the sphere. ``datasets`` has rows with known classes, ``metrics`` scores, ``plot`` draws.
 
 References
 ----------
@@ -46,6 +46,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vmfstream import datasets, metrics, plot
+    from vmfstream.directional.angular_gaussian import AngularCentralGaussian
+    from vmfstream.directional.cauchy import SphericalCauchy
+    from vmfstream.directional.fisher_bingham import FisherBingham
     from vmfstream.directional.vmf import VonMisesFisher
     from vmfstream.directional.watson import Watson
     from vmfstream.estimators.admixture import DirichletVMFAdmixture
@@ -67,15 +70,18 @@ if TYPE_CHECKING:
 __version__ = _version("vmfstream")
 
 __all__ = [
+    "AngularCentralGaussian",
     "BayesianVMFMixture",
     "DiametricalKMeans",
     "DirichletProcessVMFMixture",
     "DirichletVMFAdmixture",
+    "FisherBingham",
     "FrequencySensitiveKMeans",
     "FrozenModel",
     "HierarchicalVMFMixture",
     "MultilevelClustering",
     "OnlineVMFMixture",
+    "SphericalCauchy",
     "SphericalCauchyMixture",
     "SphericalKMeans",
     "StoryMixture",
@@ -93,6 +99,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AngularCentralGaussian": "vmfstream.directional.angular_gaussian",
+    "FisherBingham": "vmfstream.directional.fisher_bingham",
     "BayesianVMFMixture": "vmfstream.estimators.bayesian",
     "DiametricalKMeans": "vmfstream.estimators.watson",
     "DirichletProcessVMFMixture": "vmfstream.estimators.dirichlet_process",
@@ -102,6 +110,7 @@ _HOMES = {
     "HierarchicalVMFMixture": "vmfstream.estimators.hierarchical",
     "MultilevelClustering": "vmfstream.estimators.multilevel",
     "OnlineVMFMixture": "vmfstream.estimators.online",
+    "SphericalCauchy": "vmfstream.directional.cauchy",
     "SphericalKMeans": "vmfstream.estimators.kmeans",
     "StoryMixture": "vmfstream.estimators.stories",
     "TemporalVMFMixture": "vmfstream.estimators.temporal",

@@ -22,6 +22,7 @@ FLOORS = {
     "vmfstream.seeds": 0,
     "vmfstream.folders": 0,
     "vmfstream.stages": 0,
+    "vmfstream.progress": 0,
     "vmfstream.times": 0,
     "vmfstream.takeovers": 0,
     "vmfstream.directional": 0,

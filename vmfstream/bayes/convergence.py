@@ -7,6 +7,8 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from vmfstream.progress import swept
+
 SETTLE = 5
 """Sweeps before the hyperparameters are learnt, and between two times."""
 
@@ -44,6 +46,7 @@ class ConvergenceMonitor:
     def ended(self, bound: float, rests: bool | None = None) -> bool:
         """Record the bound of a finished sweep, and ``rests`` where the caller knows it; return whether to stop."""
         self.bounds.append(bound)
+        swept(len(self.bounds), "bound in nats", bound)
         grown = len(self.bounds) > 1 and abs(self.bounds[-1] - self.bounds[-2]) < self._enough
         self.rests = grown if rests is None else rests
         return self.converged or len(self.bounds) >= self._most

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.arrays import Floats, Rows
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.directional.sphere import unit_rows
 from vmfstream.mixtures.columns import directed
 from vmfstream.mixtures.em import best_of
@@ -31,13 +31,16 @@ FREQUENT = 2
 """Rows of a sample that must have a word if it is to help to look for topics."""
 
 
-def annealed_starts(x: Rows, k: int, rng: np.random.Generator, starts: int, *, threads: int = 1) -> Iterator[Floats]:
+def annealed_starts(
+    x: Rows, k: int, rng: np.random.Generator, starts: int, *, weights: Vector | None = None, threads: int = 1
+) -> Iterator[Floats]:
     """Yield responsibilities (N, kp) of ``starts`` annealed fits of ``k`` topics with a shared concentration.
 
-    ``x`` are unit rows (N, D); ``rng`` draws, and ``threads`` share the rows.
+    ``x`` are unit rows (N, D); ``rng`` draws, ``weights`` (N,) say how often each row was seen, once by
+    default, and ``threads`` share the rows.
     """
     for start in range(starts):
-        yield _annealed(x, k, rng, start, threads).resp
+        yield _annealed(x, k, rng, start, threads, weights).resp
 
 
 def sampled_start(
@@ -66,8 +69,11 @@ def sampled_start(
     return fit(x, k, rng=rng, init=begin, beta0=CONTINUED, max_iter=SWEEPS, threads=threads).resp
 
 
-def _annealed(x: Rows, k: int, rng: np.random.Generator, start: int, threads: int) -> MixtureFit:
-    return annealed_fit(x, k, rng, heat=HEATS[start % len(HEATS)], max_iter=SWEEPS, threads=threads)
+def _annealed(
+    x: Rows, k: int, rng: np.random.Generator, start: int, threads: int, weights: Vector | None = None
+) -> MixtureFit:
+    heat = HEATS[start % len(HEATS)]
+    return annealed_fit(x, k, rng, heat=heat, max_iter=SWEEPS, weights=weights, threads=threads)
 
 
 def _frequent_words(x: Rows) -> Rows:

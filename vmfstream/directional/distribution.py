@@ -1,4 +1,4 @@
-"""Base class of distributions on the sphere whose density depends on the cosine with one direction."""
+"""Base classes of distributions on the sphere, and of those whose density depends on the cosine with one direction."""
 
 from __future__ import annotations
 
@@ -25,26 +25,15 @@ CLOSE = 0.01
 _ENTRIES = 2**20  # of the rows whose distances are found at once
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Distribution(ABC):
-    """A distribution on the unit sphere that is symmetric about ``mu``; ``kappa`` says how narrow it is."""
+class SphereDistribution(ABC):
+    """A distribution on the unit sphere of ``d`` dimensions."""
 
-    mu: Vector
-    kappa: float
-
-    def __init__(self, mu: ArrayLike, kappa: float) -> None:
-        direction = unit_vector("mu", mu)
-        direction.setflags(write=False)
-        object.__setattr__(self, "mu", direction)
-        object.__setattr__(self, "kappa", self._checked("kappa", kappa))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(d={self.d}, kappa={self.kappa:g})"
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def d(self) -> int:
         """The dimension of the space."""
-        return len(self.mu)
 
     def logpdf(self, x: Rows | Sequence[Any], *, relative_to_uniform: bool = False) -> Vector:
         """Return the log density of every row of ``x``.
@@ -68,7 +57,7 @@ class Distribution(ABC):
         shape = () if issparse(x) else np.shape(x)
         if len(shape) > 2 and shape[-1] == self.d:
             return self.logpdf(np.reshape(x, (-1, self.d)), relative_to_uniform=relative_to_uniform).reshape(shape[:-1])
-        density = self._relative(*angles(unit_documents(x, self.d), self.mu))
+        density = self._log_relative(unit_documents(x, self.d))
         return density if relative_to_uniform else density + log_c_uniform(self.d)
 
     def pdf(self, x: Rows | Sequence[Any]) -> Vector:
@@ -79,28 +68,33 @@ class Distribution(ABC):
         with np.errstate(over="ignore"):
             return np.exp(self.logpdf(x))
 
-    def rvs(self, n: int | tuple[int, ...] = 1, rng: np.random.Generator | int | None = None) -> Vector:
-        """Draw ``n`` unit vectors, shape (n, d).
+    def rvs(
+        self,
+        size: int | tuple[int, ...] = 1,
+        rng: np.random.Generator | np.random.RandomState | int | None = None,
+        *,
+        random_state: np.random.Generator | np.random.RandomState | int | None = None,
+    ) -> Vector:
+        """Draw unit vectors, shape (size, d).
 
         Parameters
         ----------
-        n : int >= 0, or a tuple of them: then the shape is (*n, d), and (d,) for an empty one
-        rng : Generator, or the seed of a new one; None for another one every time.
+        size : int >= 0, or a tuple of them: then the shape is (*size, d), and (d,) for an empty one
+        rng : Generator, RandomState, or the seed of a new Generator; None for another one every time
+        random_state : SciPy's older name of ``rng``; not both
 
         Raises
         ------
         ValueError
-            If ``n`` is no integer of at least 0, or ``rng`` neither a Generator nor a seed.
+            If ``size`` is no integer of at least 0, or ``rng`` none of these.
         """
-        if isinstance(n, tuple) and all(isinstance(m, Integral) and m >= 0 for m in n):
-            return self.rvs(math.prod(n), rng).reshape(*n, self.d)
-        if not isinstance(n, Integral) or n < 0:
-            raise ValueError(f"n: expected the number of vectors, an integer of at least 0, got {n!r}")
-        if not isinstance(rng, np.random.Generator):
-            if not (rng is None or (isinstance(rng, Integral) and rng >= 0)):
-                raise ValueError(f"rng: expected a numpy.random.Generator, a seed or None, got {rng!r}")
-            rng = np.random.default_rng(rng)
-        return self._drawn(int(n), rng)
+        if isinstance(size, tuple) and all(isinstance(m, Integral) and m >= 0 for m in size):
+            return self.rvs(math.prod(size), rng, random_state=random_state).reshape(*size, self.d)
+        if not isinstance(size, Integral) or size < 0:
+            raise ValueError(f"size: expected the number of vectors, an integer of at least 0, got {size!r}")
+        if random_state is not None and rng is not None:
+            raise ValueError("random_state: expected None beside rng, of which it is another name")
+        return self._drawn(int(size), _generator(random_state if rng is None else rng))
 
     def entropy(self) -> float:
         """Return the entropy in nats."""
@@ -116,6 +110,50 @@ class Distribution(ABC):
         """
         if other.d != self.d:
             raise ValueError(f"other: expected a distribution in dimension {self.d}, got dimension {other.d}")
+        return self._kl(other)
+
+    @abstractmethod
+    def _log_relative(self, rows: Any) -> Vector:
+        """Return the log density relative to uniform of unit ``rows``, (N, d), dense or sparse, or (d,)."""
+
+    @abstractmethod
+    def _drawn(self, n: int, rng: np.random.Generator) -> Vector:
+        """Return ``n`` unit vectors."""
+
+    @abstractmethod
+    def _entropy(self) -> float:
+        """Return the entropy."""
+
+    @abstractmethod
+    def _kl(self, other: Self) -> float:
+        """Return KL(self || other) of one dimension."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Distribution(SphereDistribution):
+    """A distribution on the unit sphere that is symmetric about ``mu``; ``kappa`` says how narrow it is."""
+
+    mu: Vector
+    kappa: float
+
+    def __init__(self, mu: ArrayLike, kappa: float) -> None:
+        direction = unit_vector("mu", mu)
+        direction.setflags(write=False)
+        object.__setattr__(self, "mu", direction)
+        object.__setattr__(self, "kappa", self._checked("kappa", kappa))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(d={self.d}, kappa={self.kappa:g})"
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return len(self.mu)
+
+    def _log_relative(self, rows: Any) -> Vector:
+        return self._relative(*angles(rows, self.mu))
+
+    def _kl(self, other: Self) -> float:
         cosine, gap = angles(self.mu, other.mu)
         return self._divergence(other, float(np.clip(cosine, -1.0, 1.0)), float(gap))
 
@@ -129,16 +167,18 @@ class Distribution(ABC):
         """Return the log density relative to uniform at the given cosines with ``mu``, ``gap`` = 1 - abs(cosine)."""
 
     @abstractmethod
-    def _drawn(self, n: int, rng: np.random.Generator) -> Vector:
-        """Return ``n`` unit vectors."""
-
-    @abstractmethod
-    def _entropy(self) -> float:
-        """Return the entropy."""
-
-    @abstractmethod
     def _divergence(self, other: Self, cosine: float, gap: float) -> float:
         """Return KL(self || other) of one dimension, given the cosine of their directions and 1 - abs(cosine)."""
+
+
+def _generator(given: Any) -> np.random.Generator:
+    if isinstance(given, np.random.Generator):
+        return given
+    if isinstance(given, np.random.RandomState):
+        return np.random.default_rng(given.randint(2**31 - 1))
+    if not (given is None or (isinstance(given, int | np.integer) and given >= 0)):
+        raise ValueError(f"rng: expected a numpy.random.Generator, a RandomState, a seed or None, got {given!r}")
+    return np.random.default_rng(given)
 
 
 def angles(rows: Any, mu: Vector) -> tuple[Vector, Vector]:

@@ -18,8 +18,9 @@ from vmfstream.directional.sphere import unit_rows
 from vmfstream.estimators.admixture_input import gathered
 from vmfstream.estimators.base import ITERATION, SphereEstimator, components_by_rows, labels_of
 from vmfstream.estimators.distinct import as_they_come
-from vmfstream.estimators.mixtures import STARTS, start_given
+from vmfstream.estimators.mixtures import STARTS
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Number, Whole
+from vmfstream.estimators.starts import start_given
 
 
 class DirichletVMFAdmixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereEstimator):  # type: ignore[misc]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -20,12 +21,23 @@ from vmfstream.directional.checks import check_sparse, checked_weights
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import ChunkedMatrix, Mixture
 from vmfstream.directional.sphere import unit_rows
-from vmfstream.estimators.parameters import Domain, Either, Nothing, Whole, check_parameters
+from vmfstream.estimators.parameters import Domain, Either, Flag, Nothing, Whole, check_parameters
+from vmfstream.estimators.words import strongest_words
+from vmfstream.progress import telling
 
 log = logging.getLogger(__name__)
 
 ITERATION: dict[str, Domain] = {"n_components": Whole(1), "max_iter": Whole(1), "n_init": Whole(1)}
 """Domains that most estimators declare."""
+
+SHARED: dict[str, Domain] = {"n_jobs": Either(Whole(-1), Nothing()), "verbose": Either(Whole(0), Flag())}
+"""Domains of parameters that are the same wherever there are such."""
+
+FEW_COLUMNS = 16
+"""Columns up to which rows are held in double precision.
+
+The concentration follows from 1 - r, which is about D / (2 kappa): sums of single precision have no digits left of it.
+"""
 
 
 class Documents(NamedTuple):
@@ -44,7 +56,8 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators of directions: what they accept, and what every one of them can say afterwards.
 
     ``X`` may be any matrix scikit-learn accepts; CSR stays sparse, float32 and float64 are kept and everything else
-    becomes float64. Rows are scaled to unit length. A row of zeros has no direction: it takes no part in a fit, its
+    becomes float64, as do rows of at most 16 columns, whose concentration needs the digits.
+    Rows are scaled to unit length. A row of zeros has no direction: it takes no part in a fit, its
     label is -1, and ``n_empty_rows_`` says how many there were.
 
     Subclasses declare the ``domains`` of their parameters, take ``n_components``, ``random_state`` and, if they
@@ -68,10 +81,45 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return the label of every row, (N,) int64: its most probable component, -1 for rows without direction."""
         raise NotImplementedError
 
+    def words(self, feature_names: Sequence[str] | None = None, top: int = 10) -> list[list[str]]:
+        """Return the words of largest weight of every component, the strongest first.
+
+        Parameters
+        ----------
+        feature_names : sequence of D str, optional
+            Names of the columns, as vectorizers give them; by default those of the data frame that it was fitted to.
+        top : int >= 1
+            Most words of a component; those of weight 0 or less are left out.
+
+        Returns
+        -------
+        list of K lists of str
+            Of `TemporalVMFMixture` those of the last slice.
+
+        Raises
+        ------
+        ValueError
+            If there are no names, or not one for each column.
+
+        Examples
+        --------
+        >>> from vmfstream import SphericalKMeans
+        >>> model = SphericalKMeans(2, random_state=0).fit([[3, 1, 0], [2, 0, 0], [0, 0, 5], [0, 1, 4]])
+        >>> model.words(["cat", "the", "ship"])
+        [['cat', 'the'], ['ship', 'the']]
+        """
+        check_is_fitted(self)
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        if feature_names is None:
+            raise ValueError("feature_names: expected the names of the columns, for the rows of the fit had none")
+        means = self.means_
+        return strongest_words(means[-1] if means.ndim == 3 else means, feature_names, top)
+
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Documents:
         """Check all parameters and the input of ``fit``; return unit rows."""
         self._check_parameters()
-        rows, empty = unit_rows(self._validated(X, ensure_min_features=2))
+        rows, empty = _unit(self._validated(X, ensure_min_features=2))
         weight = None if sample_weight is None else _weights(sample_weight, rows.shape[0])
         self._report_empty(empty)
         usable = int((~empty).sum() if weight is None else (~empty & (weight > 0)).sum())
@@ -86,8 +134,8 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter outside its domain."""
         given_parameters = self.get_params(deep=False)
-        jobs: dict[str, Domain] = {"n_jobs": Either(Whole(-1), Nothing())} if "n_jobs" in given_parameters else {}
-        check_parameters(given_parameters, jobs | dict(self.domains))
+        shared = {name: domain for name, domain in SHARED.items() if name in given_parameters}
+        check_parameters(given_parameters, shared | dict(self.domains))
 
     def _components(self) -> int:
         """Return the number of components that the parameters ask for."""
@@ -96,7 +144,7 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:
         """Return unit rows of ``X``, and which have no direction, for a fitted estimator."""
         check_is_fitted(self)
-        return unit_rows(self._validated(X, reset=False))
+        return _unit(self._validated(X, reset=False))
 
     def _validated(self, X: Any, *, reset: bool = True, **wanted: Any) -> Any:
         """Check a matrix as scikit-learn does; of rows in parts only the number of columns is looked at."""
@@ -125,6 +173,12 @@ class SphereEstimator(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return the number of threads that ``n_jobs`` asks for: one for None or 0, all for -1."""
         jobs: int | None = self.get_params(deep=False)["n_jobs"]
         return (os.cpu_count() or 1) if jobs == -1 else max(jobs or 1, 1)
+
+    def _telling(self) -> AbstractContextManager[None]:
+        """Print a line for every sweep of the body, if ``verbose`` asks for it."""
+        name = type(self).__name__
+        verbose = self.get_params(deep=False)["verbose"]
+        return telling((lambda line: print(f"{name}, {line}", flush=True)) if verbose else None)
 
     def _warn_of_empty(self) -> None:
         """Warn of a fit that leaves clusters without rows, as one of two clusters with the same mean is."""
@@ -269,6 +323,13 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sphere
         """Return the mean log-density of the rows that have a direction, in nats relative to the uniform density."""
         rows, empty = self._rows(X)
         return float(self._posterior(rows)[1][~empty].mean()) if not empty.all() else 0.0
+
+
+def _unit(X: Any) -> tuple[Rows, NDArray[np.bool_]]:
+    """Return unit rows, of double precision where columns are `FEW_COLUMNS` or fewer, and which have no direction."""
+    if X.shape[1] <= FEW_COLUMNS and not isinstance(X, ChunkedMatrix):
+        X = X.astype(np.float64, copy=False)
+    return unit_rows(X)
 
 
 def labels_of(scores: NDArray[Any], empty: NDArray[np.bool_]) -> NDArray[np.int64]:

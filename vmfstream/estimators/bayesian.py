@@ -21,8 +21,10 @@ from vmfstream.estimators.base import (
     labels_of,
 )
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
+from vmfstream.estimators.distinct import merged_if_it_matters, repeated
 from vmfstream.estimators.parameters import Choice, Domain, Flag, Number, Whole
 from vmfstream.mixtures import steps
+from vmfstream.mixtures.columns import directed
 
 
 class BayesianVMFMixture(BayesianEstimator):
@@ -56,10 +58,11 @@ class BayesianVMFMixture(BayesianEstimator):
         start (from spherical k-means where that is random), which predicts unseen rows best.
     alpha : float
         Prior of the weights.
-    init : {"annealed-em", "annealed", "k-means++", "random"} or array
+    init : {"annealed-em", "annealed", "k-means++", "random"}, array or callable
         Responsibilities to start from: of annealed EM; of k-means++ and annealed sweeps of this model, which let go of
         components that its prior does not pay for; of k-means++ alone; random. An array is labels, shape (N,), or
-        means, shape (K, D), whose nearest rows are the first components.
+        means, shape (K, D), whose nearest rows are the first components; a callable as of `VMFMixture`
+        gives means for one start.
     n_init : int or "auto"
         Number of starts; the one of largest ``lower_bound_`` is kept. ``auto``: 2, or 1 where ``init`` is an array.
         Those of annealed EM begin at two temperatures in turn.
@@ -75,6 +78,8 @@ class BayesianVMFMixture(BayesianEstimator):
         Source of randomness.
     n_jobs : int or None
         Threads that look for given means; the fit itself uses one.
+    verbose : int or bool
+        Whether to print a line for every sweep.
 
     Attributes
     ----------
@@ -150,6 +155,7 @@ class BayesianVMFMixture(BayesianEstimator):
         collapsed: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.inference = inference
@@ -168,22 +174,27 @@ class BayesianVMFMixture(BayesianEstimator):
         self.collapsed = collapsed
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> BayesianVMFMixture:
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> BayesianVMFMixture:
         """Fit the mixture to the rows of ``X``.
 
         Parameters
         ----------
         X : array-like or sparse, shape (N, D), or rows in chunks (`chunked`)
         y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
+            weight is scaled to that number: then weights are relative. Gibbs sampling takes whole numbers
+            only, and draws a label for each copy.
 
         Raises
         ------
         ValueError
             If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
-            direction.
+            direction and a weight.
         """
-        documents = self._read(X)
+        documents = self._read(X, sample_weight)
         run = {"variational": self._ascend, "gibbs": self._draw, "map": self._climb}[self.inference]
         run(documents)
         return self
@@ -192,25 +203,27 @@ class BayesianVMFMixture(BayesianEstimator):
         options: dict[str, Any] = {
             name: getattr(self, name) for name in ("kappa", "concentration", "assignment", "max_iter", "tol")
         }
-        rng = self._rng()
+        rng, part = self._rng(), merged_if_it_matters(documents, self.n_components)
+        options |= {"learn": self.empirical_bayes, "mass": part.weight, "rng": rng}
 
         def run(resp: Floats, prior: Prior) -> variational.FlatFit:
-            learn: Any = self.empirical_bayes
-            return variational.fit(documents.rows, resp, self.n_components, prior, learn=learn, rng=rng, **options)
+            return variational.fit(part.rows, resp, self.n_components, prior, **options)
 
-        self._take(self._best(documents, run, self.alpha), self.kappa, documents.empty)
+        self._take(self._best(part, documents, run, self.alpha), self.kappa, part, documents)
 
     def _draw(self, documents: Documents) -> None:
-        rows, k, rng = documents.rows, self.n_components, self._rng()
-        if isinstance(rows, ChunkedMatrix):
+        if isinstance(documents.rows, ChunkedMatrix):
             raise ValueError(
                 "inference: rows in parts take 'variational' or 'map', got 'gibbs', which visits row by row"
             )
+        k, rng = self.n_components, self._rng()
+        part = repeated(merged_if_it_matters(documents, k))
+        rows = part.rows
 
         def run(resp: Floats, prior: Prior) -> gibbs.GibbsFit:
             return gibbs.fit(
                 rows,
-                labels_of(resp[:, :k], documents.empty),
+                labels_of(resp[:, :k], ~directed(rows)),
                 k,
                 prior,
                 rng=rng,
@@ -221,28 +234,31 @@ class BayesianVMFMixture(BayesianEstimator):
                 burn_in=self.burn_in,
             )
 
-        found: gibbs.GibbsFit = self._best(documents, run, self.alpha)
-        self._label(found.resp, documents.empty)
+        found: gibbs.GibbsFit = self._best(part, documents, run, self.alpha)
+        self._label(found.resp, part.number)
         factor = point_factor(rows.shape[1], found.kappa)
         self._believe(found.f, found.gamma, factor, found.rho / found.rho.sum())
         self._uncertainty = of_draws(found)
+        self._label_others(part, documents)
         self._traced(found.trace, True)
 
     def _climb(self, documents: Documents) -> None:
         options: dict[str, Any] = {
             name: getattr(self, name) for name in ("concentration", "assignment", "max_iter", "tol")
         }
+        part = merged_if_it_matters(documents, self.n_components)
 
         def run(resp: Floats, prior: Prior) -> ModeFit:
-            return fit_modes(documents.rows, resp, self.n_components, prior, **options)
+            return fit_modes(part.rows, resp, self.n_components, prior, mass=part.weight, **options)
 
-        found: ModeFit = self._best(documents, run, self.alpha)
-        self._label(found.resp, documents.empty)
+        found: ModeFit = self._best(part, documents, run, self.alpha)
+        self._label(found.resp, part.number)
         self.weights_ = found.mixture.pi[self._order]
         self.means_ = components_by_rows(found.mixture.mu, self.n_components)[self._order]
         self.concentrations_ = found.mixture.kappa[self._order]
         self.certainties_ = np.full(self.n_components, np.inf)
         self._uncertainty = None
+        self._label_others(part, documents)
         self._traced(found.trace, found.converged)
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], Vector]:

@@ -13,6 +13,7 @@ from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import KappaFactor, exact_partition
 from vmfstream.bayes.factors.credible_regions import angular_radius
 from vmfstream.bayes.factors.priors import Prior, moment_prior
+from vmfstream.bayes.factors.responsibilities import total, weighted
 from vmfstream.bayes.factors.weights import WeightsPrior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.restarts import STARTS, best_of
@@ -23,14 +24,13 @@ from vmfstream.estimators.base import (
     Documents,
     MixtureEstimator,
     components_by_rows,
-    labels_of,
     occupied_first,
     padded_columns,
     renumbered,
 )
-from vmfstream.estimators.distinct import as_they_come
-from vmfstream.estimators.mixtures import start_given
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Names, Nothing, Number, Whole
+from vmfstream.estimators.distinct import Distinct
+from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Function, Names, Nothing, Number, Whole
+from vmfstream.estimators.starts import own_start, start_given
 
 COMMON: dict[str, Domain] = ITERATION | {
     "max_iter": Whole(1),
@@ -39,7 +39,7 @@ COMMON: dict[str, Domain] = ITERATION | {
     "concentration": Choice("shared", "own"),
     "empirical_bayes": Names(),
     "prior_cosine": Either(Number(0.0, 1.0), Nothing()),
-    "init": Either(Choice(*STARTS), Array()),
+    "init": Either(Choice(*STARTS), Array(), Function()),
 }
 
 
@@ -58,6 +58,7 @@ class BayesianEstimator(MixtureEstimator):
     _uncertainty: Uncertainty | None
     _factor: KappaFactor
     _order: NDArray[np.int64]
+    _seen: float
 
     def concentration_interval(self, mass: float = 0.95) -> Vector:
         """Return central credible intervals of the concentrations, (K, 2), that hold the probability ``mass``.
@@ -92,38 +93,54 @@ class BayesianEstimator(MixtureEstimator):
 
     def _best(
         self,
+        part: Distinct,
         documents: Documents,
         run: Callable[[Floats, Prior], Any],
         alpha: float = 1.0,
         weights: WeightsPrior | None = None,
     ) -> Any:
-        """Run from every start and return the run of largest bound."""
-        rows, k = documents.rows, self.n_components
-        return best_of(
-            rows,
-            k,
-            self._rng(),
-            lambda resp: moment_prior(rows, resp, k, alpha=alpha, cosine=self.prior_cosine),
-            run,
-            lambda found: float(found.trace[-1]),
-            n_init=self._number_of_starts(STARTS_DRAWN),
-            start=start_given(self.init, as_they_come(documents), None, k, self._threads()),  # type: ignore[arg-type]
-            weights=weights,
-        )
+        """Run from every start and return the run of largest bound; ``part`` is what is fitted of the documents."""
+        rows, mass, k, rng = part.rows, part.weight, self.n_components, self._rng()
+        self._seen = total(rows, mass)
+        init = own_start(self.init, rows, k, rng)
+        with self._telling():
+            return best_of(
+                rows,
+                k,
+                rng,
+                lambda resp: moment_prior(rows, weighted(resp, mass), k, alpha=alpha, cosine=self.prior_cosine),
+                run,
+                lambda found: float(found.trace[-1]),
+                n_init=self._number_of_starts(STARTS_DRAWN),
+                start=start_given(init, part, documents.weight, k, self._threads()),  # type: ignore[arg-type]
+                weights=weights,
+                mass=mass,
+            )
 
-    def _take(self, found: variational.FlatFit, rule: Any, empty: NDArray[np.bool_]) -> None:
+    def _take(self, found: variational.FlatFit, rule: Any, part: Distinct, documents: Documents) -> None:
         """Take the fitted attributes from a variational fit."""
-        self._label(found.resp, empty)
+        self._label(found.resp, part.number)
         factor = exact_partition(self.n_features_in_, found.kappa) if rule == "bounding" else found.kappa
         self._believe(found.f, found.gamma, factor, found.weights.mean)
         self._uncertainty = of_factors(found, rule)
+        self._label_others(part, documents)
         self._traced(found.trace, found.converged)
 
-    def _label(self, resp: Floats, empty: NDArray[np.bool_]) -> None:
-        """Take the labels; components without rows become the last ones, from here on."""
-        labels = labels_of(resp[:, : self.n_components], empty)
+    def _label(self, resp: Floats, number: NDArray[np.int64]) -> None:
+        """Take the labels from responsibilities (M, kp), of which ``number`` (N,) says where each document is, or -1.
+
+        Components without rows become the last ones, from here on.
+        """
+        best = resp[:, : self.n_components].argmax(axis=1)
+        labels = np.where(number >= 0, best[number], -1)
         self._order = occupied_first(labels, self.n_components)
         self.labels_ = renumbered(labels, self._order)
+
+    def _label_others(self, part: Distinct, documents: Documents) -> None:
+        """Label the documents that have a direction but took no part in the fit, for they have no weight."""
+        others = (part.number < 0) & ~documents.empty
+        if others.any():
+            self.labels_[others] = self._labels(documents.rows[others], documents.empty[others])
 
     def _believe(self, f: Floats, gamma: Vector, factor: KappaFactor, weights: Vector) -> None:
         """Take the fitted attributes from natural vectors (D, kp), their lengths and the rest."""
@@ -135,7 +152,7 @@ class BayesianEstimator(MixtureEstimator):
         self.weights_ = weights[self._order]
 
     def _traced(self, trace: Vector, converged: bool) -> None:
-        self.lower_bounds_ = self._per_row(trace)
+        self.lower_bounds_ = trace / self._seen
         self.lower_bound_ = float(self.lower_bounds_[-1])
         self.n_iter_ = len(trace)
         self.converged_ = converged

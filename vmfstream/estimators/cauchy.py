@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.arrays import Rows
-from vmfstream.estimators.base import ITERATION, MixtureEstimator
-from vmfstream.estimators.distinct import distinct
-from vmfstream.estimators.mixtures import own_starts
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Number
+from vmfstream.arrays import Floats, Rows
+from vmfstream.directional.cauchy import SphericalCauchy
+from vmfstream.directional.params import Mixture
+from vmfstream.estimators.base import ITERATION, Documents
+from vmfstream.estimators.likelihood import OWN, STARTING, LikelihoodMixture
+from vmfstream.estimators.parameters import Choice, Domain, Either, Number
 from vmfstream.mixtures import cauchy
-from vmfstream.mixtures.em import best_of
 
 
-class SphericalCauchyMixture(MixtureEstimator):
+class SphericalCauchyMixture(LikelihoodMixture):
     """Mixture of spherical Cauchy distributions, whose tails are so heavy that outliers hardly move a mean.
 
     For vectors of texts, most of which lie about a few directions and some of which belong nowhere. The density falls
@@ -32,6 +32,8 @@ class SphericalCauchyMixture(MixtureEstimator):
         log-density is below that quantile of the rows of ``fit``. 0 marks none.
     init : {"k-means++", "random"}, array or callable
         As of `VMFMixture`.
+    weights_init : array of shape (K,), optional
+        As of `VMFMixture`.
     n_init : int
         Number of starts; the one with the largest likelihood is kept.
     max_iter : int
@@ -44,6 +46,8 @@ class SphericalCauchyMixture(MixtureEstimator):
         Source of randomness.
     n_jobs : int or None
         Threads for sparse ``X``: one for None, all for -1.
+    verbose : int or bool
+        Whether to print a line for every sweep.
 
     Attributes
     ----------
@@ -67,12 +71,15 @@ class SphericalCauchyMixture(MixtureEstimator):
     array([ 0,  0,  1,  1, -1])
     """
 
-    domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
-        "outliers": Number(0.0, 0.5, closed="both"),
-        "init": Either(Choice("k-means++", "random"), Array(), Function()),
-        "tol": Number(0.0),
-        "warm_start": Flag(),
-    }
+    domains: ClassVar[Mapping[str, Domain]] = (
+        ITERATION
+        | STARTING
+        | {
+            "outliers": Number(0.0, 0.5, closed="both"),
+            "init": Either(Choice("k-means++", "random"), *OWN),
+            "tol": Number(0.0),
+        }
+    )
 
     def __init__(
         self,
@@ -80,68 +87,39 @@ class SphericalCauchyMixture(MixtureEstimator):
         *,
         outliers: float = 0.0,
         init: str | ArrayLike = "k-means++",
+        weights_init: ArrayLike | None = None,
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.outliers = outliers
         self.init = init
+        self.weights_init = weights_init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> SphericalCauchyMixture:
-        """Fit the mixture to the rows of ``X``.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (N, D)
-        y : ignored
-        sample_weight : array-like, shape (N,), optional
-            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
-            weight is scaled to that number: then weights are relative.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
-            direction and a weight.
-        """
-        documents = self._read(X, sample_weight)
-        warm = self.warm_start and hasattr(self, "means_")
-        part = distinct(documents, self.n_components)
-        k, rng, starts = self.n_components, self._rng(), 1 if warm else self._number_of_starts()
-        given = own_starts(self.init, part, documents.weight, k, starts, rng, self._threads())
-        fits = (
-            cauchy.fit(
-                part.rows,
-                k,
-                rng=rng,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                init=self._mixture(documents.rows.dtype) if warm else start,
-                n_init=starts if isinstance(start, str) else 1,
-                weights=part.weight,
-                threads=self._threads(),
-            )
-            for start in given
-        )
+    def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> cauchy.CauchyFit:
         self.threshold_ = -np.inf
-        self._keep(best_of(fits), documents, part.number)
+        return cauchy.fit(rows, self.n_components, init=start, **options)
+
+    def _fitted(self, documents: Documents) -> None:
         if self.outliers:
             density = self._posterior(documents.rows)[1]
             self.threshold_ = float(np.quantile(density[~documents.empty], self.outliers))
             self.labels_[density < self.threshold_] = -1
-        self._warn_of_empty()
-        self._warn_unless(self.converged_, self.max_iter)
-        return self
+
+    def _component(self, k: int) -> SphericalCauchy:
+        return SphericalCauchy(self.means_[k], float(self.concentrations_[k]))
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return cauchy.e_step(rows, self._mixture(rows.dtype), threads=self._threads())

@@ -13,6 +13,7 @@ from vmfstream.bayes.factors.priors import Prior
 from vmfstream.bayes.flat import variational
 from vmfstream.bayes.flat.dirichlet_process import Sticks, StickWeights, fit_process
 from vmfstream.estimators.bayesian_base import COMMON, BayesianEstimator
+from vmfstream.estimators.distinct import merged_if_it_matters
 from vmfstream.estimators.parameters import Choice, Domain, Number
 
 
@@ -29,7 +30,7 @@ class DirichletProcessVMFMixture(BayesianEstimator):
         Largest number of components.
     process_shape, process_rate : float
         Prior of the concentration a of the process.
-    kappa, concentration, empirical_bayes, prior_cosine, init, n_init, max_iter, tol, random_state, n_jobs
+    kappa, concentration, empirical_bayes, prior_cosine, init, n_init, max_iter, tol, random_state, n_jobs, verbose
         As for `BayesianVMFMixture`, "alpha" not being learnt; ``init`` anneals this model by default.
 
     Attributes
@@ -74,6 +75,7 @@ class DirichletProcessVMFMixture(BayesianEstimator):
         tol: float = 1e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.process_shape = process_shape
@@ -88,31 +90,36 @@ class DirichletProcessVMFMixture(BayesianEstimator):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> DirichletProcessVMFMixture:
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> DirichletProcessVMFMixture:
         """Fit the mixture to the rows of ``X``.
 
         Parameters
         ----------
         X : array-like or sparse, shape (N, D)
         y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
+            weight is scaled to that number: then weights are relative.
 
         Raises
         ------
         ValueError
             If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
-            direction.
+            direction and a weight.
         """
-        documents = self._read(X)
+        documents = self._read(X, sample_weight)
+        part = merged_if_it_matters(documents, self.n_components)
         shape, rate, rng = self.process_shape, self.process_rate, self._rng()
         options: dict[str, Any] = {name: getattr(self, name) for name in ("kappa", "concentration", "max_iter", "tol")}
 
         def run(resp: Floats, prior: Prior) -> variational.FlatFit:
-            options["learn"], options["rng"] = self.empirical_bayes, rng
-            return fit_process(documents.rows, resp, self.n_components, prior, shape=shape, rate=rate, **options)
+            options.update(learn=self.empirical_bayes, mass=part.weight, rng=rng)
+            return fit_process(part.rows, resp, self.n_components, prior, shape=shape, rate=rate, **options)
 
-        found: variational.FlatFit = self._best(documents, run, weights=Sticks(shape, rate))
+        found: variational.FlatFit = self._best(part, documents, run, weights=Sticks(shape, rate))
         self.n_active_ = int((found.nk > 1).sum())
         self.process_concentration_ = cast(StickWeights, found.weights).concentration
-        self._take(found, self.kappa, documents.empty)
+        self._take(found, self.kappa, part, documents)
         return self

@@ -24,6 +24,8 @@ class Distinct(NamedTuple):
     """(M,) how often each was seen; None if all were once."""
     number: NDArray[np.int64]
     """(N,) which of the rows each document is, -1 where it takes no part."""
+    first: NDArray[np.int64] | None = None
+    """(M,) the first copy of each row, where rows stand as often as they were seen."""
 
     def merged(self, resp: Floats, weight: Vector | None) -> Floats:
         """Return responsibilities (M, kp) of the rows from those of the documents, (N, kp), of some ``weight`` (N,)."""
@@ -33,7 +35,8 @@ class Distinct(NamedTuple):
         mass = np.ones(len(at)) if weight is None else weight[at]
         sums = csr_array((mass, (self.number[at], at)), shape=(self.rows.shape[0], len(resp)))
         total = np.maximum(sums.sum(axis=1), np.finfo(np.float64).tiny)
-        return np.asarray((sums @ resp) / total[:, None]).astype(resp.dtype)
+        merged = np.asarray((sums @ resp) / total[:, None]).astype(resp.dtype)
+        return merged if self.first is None else merged[self.first]
 
 
 def as_they_come(documents: Documents) -> Distinct:
@@ -60,6 +63,38 @@ def distinct(documents: Documents, k: int) -> Distinct:
     number[taking_part] = np.cumsum(new) - 1
     mass = np.bincount(number[taking_part], None if weight is None else weight[taking_part]).astype(np.float64)
     return Distinct(rows[taking_part[new]], None if (mass == 1).all() else mass, number)
+
+
+def merged_if_it_matters(documents: Documents, k: int) -> Distinct:
+    """Merge equal documents as `distinct` does where some are equal or have weights; take them as they come otherwise.
+
+    Bayesian fits draw their starts in the order of the rows, which stays where nothing is to be merged.
+    """
+    if isinstance(documents.rows, ChunkedMatrix):
+        return as_they_come(documents)
+    keys = row_keys(documents.rows)[~documents.empty]
+    if documents.weight is None and len(np.unique(keys)) == len(keys):
+        return as_they_come(documents)
+    return distinct(documents, k)
+
+
+def repeated(part: Distinct) -> Distinct:
+    """Return the rows of a ``part`` as often as their weights say, and as many numbers: the first copy of each.
+
+    Raises ValueError unless weights are whole numbers.
+    """
+    if part.weight is None:
+        return part
+    bad = np.flatnonzero(part.weight != np.floor(part.weight))
+    if len(bad):
+        raise ValueError(
+            "sample_weight: expected whole numbers where every row draws a label of its own, "
+            f"got {part.weight[bad[0]]:g}"
+        )
+    counts = part.weight.astype(np.int64)
+    first = np.cumsum(counts) - counts
+    copies = np.repeat(np.arange(len(counts)), counts)
+    return Distinct(part.rows[copies], None, np.where(part.number >= 0, first[part.number], -1), first[copies])
 
 
 def _numbered(empty: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Rows
 from vmfstream.bayes.factors.concentration import RULES
+from vmfstream.bayes.factors.responsibilities import total
 from vmfstream.bayes.hierarchical.trees import Tree, read_tree, regular_tree, resultants
 from vmfstream.bayes.hierarchical.variational import TreeFit, fit_hierarchy, leaf_vectors
 from vmfstream.bayes.predictive import memberships
-from vmfstream.estimators.base import MixtureEstimator, components_by_rows, labels_of
+from vmfstream.estimators.base import MixtureEstimator, components_by_rows
+from vmfstream.estimators.distinct import merged_if_it_matters
 from vmfstream.estimators.parameters import Choice, Domain, Names, Number, Whole
+from vmfstream.estimators.words import strongest_words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,11 +47,7 @@ class FittedTree:
         feature_names : sequence of D str
         top : int >= 1, most words of a node; words of weight 0 or less are left out
         """
-        names = np.asarray(feature_names, dtype=object)
-        if names.shape != self.means.shape[1:]:
-            raise ValueError(f"feature_names: expected {self.means.shape[1]} names, got the shape {names.shape}")
-        order = np.argsort(-self.means, axis=1, kind="stable")[:, :top]
-        return [[str(names[j]) for j in row if mean[j] > 0] for row, mean in zip(order, self.means, strict=True)]
+        return strongest_words(self.means, feature_names, top)
 
 
 class HierarchicalVMFMixture(MixtureEstimator):
@@ -76,6 +75,8 @@ class HierarchicalVMFMixture(MixtureEstimator):
     n_init, max_iter, tol
         Annealed starts, sweeps, and nats per document by which the bound changes at rest.
     random_state : int, Generator, RandomState or None
+    verbose : int or bool
+        Whether to print a line for every sweep.
 
     Attributes
     ----------
@@ -123,6 +124,7 @@ class HierarchicalVMFMixture(MixtureEstimator):
         max_iter: int = 100,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.height = height
         self.branching = branching
@@ -136,43 +138,53 @@ class HierarchicalVMFMixture(MixtureEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> HierarchicalVMFMixture:
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> HierarchicalVMFMixture:
         """Fit the hierarchy to the rows of ``X``.
 
         Parameters
         ----------
         X : array-like or sparse, shape (N, D)
         y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
+            weight is scaled to that number: then weights are relative.
 
         Raises
         ------
         ValueError
             If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than leaves have a
-            direction.
+            direction and a weight.
         """
-        rows, empty, _ = self._read(X)
+        documents = self._read(X, sample_weight)
         tree = self._shape()
-        fit = fit_hierarchy(
-            rows,
-            tree,
-            self._rng(),
-            self.inference,  # type: ignore[arg-type]
-            kappa=self.kappa,  # type: ignore[arg-type]
-            concentration=self.concentration,  # type: ignore[arg-type]
-            alpha=self.alpha,
-            learn=self.empirical_bayes,  # type: ignore[arg-type]
-            starts=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        part = merged_if_it_matters(documents, tree.k)
+        with self._telling():
+            fit = fit_hierarchy(
+                part.rows,
+                tree,
+                self._rng(),
+                self.inference,  # type: ignore[arg-type]
+                kappa=self.kappa,  # type: ignore[arg-type]
+                concentration=self.concentration,  # type: ignore[arg-type]
+                alpha=self.alpha,
+                learn=self.empirical_bayes,  # type: ignore[arg-type]
+                starts=self.n_init,
+                mass=part.weight,
+                max_iter=self.max_iter,
+                tol=self.tol,
+            )
         self._leaves, self._leaf = leaf_vectors(fit.state, tree), fit.state.leaf
         self.tree_ = _fitted_tree(tree, fit)
         self.weights_ = fit.state.weights.mean
         self.means_ = self.tree_.means[: tree.k]
         self.concentrations_ = self.tree_.concentrations[: tree.k]
-        self.labels_ = labels_of(fit.state.resp[:, : tree.k], empty)
-        self.lower_bounds_ = self._per_row(fit.trace)
+        self.labels_ = np.where(part.number >= 0, fit.state.resp[:, : tree.k].argmax(axis=1)[part.number], -1)
+        others = (part.number < 0) & ~documents.empty
+        if others.any():
+            self.labels_[others] = self._labels(documents.rows[others], documents.empty[others])
+        self.lower_bounds_ = fit.trace / total(part.rows, part.weight)
         self.lower_bound_ = float(self.lower_bounds_.max())
         self.n_iter_ = len(fit.trace)
         self.converged_ = fit.converged

@@ -23,8 +23,8 @@ from vmfstream.estimators.base import (
     renumbered,
 )
 from vmfstream.estimators.distinct import Distinct, as_they_come, distinct
-from vmfstream.estimators.likelihood import own_start
 from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Nothing, Number
+from vmfstream.estimators.starts import own_start
 from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.frequency_sensitive import frequency_sensitive, frequency_sensitive_online, scores
 from vmfstream.mixtures.kmeans import KMeansFit, spherical_kmeans
@@ -69,8 +69,8 @@ class KMeansEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SphereE
         documents = self._read(X, sample_weight)
         rng = self._rng()
         part = self._part(documents)
-        runs = (self._run(part, start, rng) for start in self._starts(part, rng))
-        run = best_of(runs)
+        with self._telling():
+            run = best_of(self._run(part, start, rng) for start in self._starts(part, rng))
         self._keep(run, np.arange(self.n_components))
         labels = self._nearest(documents.rows, documents.empty)
         order = occupied_first(labels, self.n_components)
@@ -166,6 +166,8 @@ class SphericalKMeans(KMeansEstimator):
         Source of randomness.
     n_jobs : int or None
         Threads for sparse ``X``: one for None, all for -1.
+    verbose : int or bool
+        Whether to print a line for every sweep.
 
     Attributes
     ----------
@@ -208,6 +210,7 @@ class SphericalKMeans(KMeansEstimator):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -216,6 +219,7 @@ class SphericalKMeans(KMeansEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _run(self, part: Distinct, mu: Floats, rng: np.random.Generator) -> KMeansFit:
         return self._cluster(
@@ -255,7 +259,7 @@ class FrequencySensitiveKMeans(KMeansEstimator):
         balanced; without shuffling, order and copies matter.
     tol : float
         Batch: stop when at most this share of the rows changes its label. That may never happen; a warning tells.
-    init, n_init, max_iter, warm_start, random_state, n_jobs
+    init, n_init, max_iter, warm_start, random_state, n_jobs, verbose
         As in `SphericalKMeans`; a warm start knows the means, not the sizes that were counted.
 
     Attributes
@@ -309,6 +313,7 @@ class FrequencySensitiveKMeans(KMeansEstimator):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.mode = mode
@@ -323,6 +328,7 @@ class FrequencySensitiveKMeans(KMeansEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _part(self, documents: Documents) -> Distinct:
         if self.mode == "online" and not self.shuffle:

@@ -1,19 +1,95 @@
-"""What mixtures fitted by maximum likelihood can do beside what all mixtures can: draw rows, and tell criteria."""
+"""What mixtures fitted by maximum likelihood share: how they are fitted, draws of rows, criteria."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from vmfstream.arrays import Floats, Rows
 from vmfstream.directional.distribution import Distribution
-from vmfstream.estimators.base import MixtureEstimator
+from vmfstream.directional.params import Mixture
+from vmfstream.estimators.base import Documents, MixtureEstimator, Run
+from vmfstream.estimators.distinct import distinct
+from vmfstream.estimators.parameters import Array, Domain, Either, Flag, Function, Nothing
+from vmfstream.estimators.starts import own_starts, shares_given
+from vmfstream.mixtures.em import best_of
+
+STARTING: dict[str, Domain] = {"weights_init": Either(Array(), Nothing()), "warm_start": Flag()}
+"""Domains that these estimators share beside those of all."""
+
+OWN = (Array(), Function())
+"""What ``init`` may be beside the name of a start."""
 
 
 class LikelihoodMixture(MixtureEstimator):
-    """Base of the mixtures that are fitted by maximum likelihood; subclasses name the distribution of a component."""
+    """Base of the mixtures that are fitted by maximum likelihood.
+
+    Subclasses name the distribution of a component and fit from one start, by `_climbed`.
+    """
+
+    starts: ClassVar[int] = 1
+    """Starts that are drawn by default."""
+    axial: ClassVar[bool] = False
+    """Whether a mean and its opposite are one."""
+
+    init: str | ArrayLike | Callable[..., ArrayLike]
+    weights_init: ArrayLike | None
+    max_iter: int
+    tol: float
+    warm_start: bool
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the mixture to the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (N, D)
+        y : ignored
+        sample_weight : array-like, shape (N,), optional
+            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
+            weight is scaled to that number: then weights are relative.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
+            direction and a weight.
+        """
+        documents = self._read(X, sample_weight)
+        warm = self.warm_start and hasattr(self, "means_")
+        part = distinct(documents, self.n_components)
+        k, rng, threads = self.n_components, self._rng(), self._threads()
+        options: dict[str, Any] = {
+            "rng": rng,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "weights": part.weight,
+            "pi": None if warm else shares_given(self.weights_init, k),
+            "threads": threads,
+        }
+        starts = 1 if warm else self._number_of_starts(self.starts)
+        given = own_starts(self.init, part, documents.weight, k, starts, rng, threads, axial=self.axial)
+        with self._telling():
+            found = best_of(
+                self._climbed(part.rows, self._mixture(part.rows.dtype) if warm else start, **options)
+                for start in given
+            )
+        self._keep(found, documents, part.number)
+        self._fitted(documents)
+        self._warn_of_empty()
+        self._warn_unless(self.converged_, self.max_iter)
+        return self
+
+    def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> Run:
+        """Fit unit ``rows`` (N, D) from one ``start``, as the fits of `vmfstream.mixtures` take it and ``options``."""
+        raise NotImplementedError
+
+    def _fitted(self, documents: Documents) -> None:
+        """Do what is left once the fitted attributes are there."""
 
     def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Draw rows from the fitted mixture; with an integer ``random_state`` the same ones in every call.
@@ -62,8 +138,3 @@ class LikelihoodMixture(MixtureEstimator):
     def _component(self, k: int) -> Distribution:
         """Return the distribution of component ``k``."""
         raise NotImplementedError
-
-
-def own_start(init: Any, rows: Any, k: int, rng: np.random.Generator) -> Any:
-    """Return what a callable ``init`` gives for unit ``rows`` (N, D), ``k`` and ``rng``; anything else as it is."""
-    return init(rows, k, rng) if callable(init) else init

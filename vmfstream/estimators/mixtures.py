@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vmfstream.arrays import Floats, Rows, Vector
-from vmfstream.directional.kernels import dots
+from vmfstream.arrays import Floats, Rows
+from vmfstream.directional.params import Mixture
 from vmfstream.directional.vmf import VonMisesFisher
-from vmfstream.estimators.base import (
-    ITERATION,
-    labels_of,
-    means_given,
-)
-from vmfstream.estimators.distinct import Distinct, distinct
-from vmfstream.estimators.likelihood import LikelihoodMixture, own_start
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Number, Whole
+from vmfstream.estimators.base import ITERATION
+from vmfstream.estimators.likelihood import OWN, STARTING, LikelihoodMixture
+from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Number, Whole
 from vmfstream.mixtures import movmf, steps
-from vmfstream.mixtures.columns import directed
-from vmfstream.mixtures.em import best_of
-from vmfstream.mixtures.seeding import one_hot
 
 STARTS = 3
 """Starts that are drawn by default."""
@@ -53,6 +45,9 @@ class VMFMixture(LikelihoodMixture):
         columns soft fits may stay at the mean that these two begin with, and warn. An array is
         either labels, shape (N,), or means, shape (K, D), whose nearest rows are the first components. A callable gives
         means: ``init(unit rows without copies, n_components, numpy.random.Generator)``.
+    weights_init : array of shape (K,), optional
+        Weights of the components in the first E-step, above 0, scaled to the sum 1; by default those that the start
+        gives. Annealing soon forgets them.
     n_init : int or "auto"
         Number of starts; the one of largest ``lower_bound_`` is kept. ``auto``: 3, or 1 where ``init`` is an array.
     max_iter : int
@@ -70,6 +65,8 @@ class VMFMixture(LikelihoodMixture):
         Source of randomness.
     n_jobs : int or None
         Threads for sparse ``X``: one for None, all for -1.
+    verbose : int or bool
+        Whether to print a line for every sweep.
 
     Attributes
     ----------
@@ -95,7 +92,8 @@ class VMFMixture(LikelihoodMixture):
     A sweep costs O(nnz K); beside ``X`` the fit needs O(D K + N) memory.
 
     Equal rows are merged and their weights added, and components that no row belongs to come last, so that labels have
-    no gaps. The order of rows does not matter, but to rounding.
+    no gaps. The order of rows does not matter, but to rounding. ``debiased`` takes a row of weight w for one row seen w
+    times, not for w independent ones.
 
     Of scikit-learn's own checks two cannot apply: those of sparse input take whatever has predict_proba for a
     classifier.
@@ -112,17 +110,21 @@ class VMFMixture(LikelihoodMixture):
     True
     """
 
-    domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
-        "assignment": Choice("soft", "hard", "hybrid"),
-        "concentration": Choice("shared", "own"),
-        "estimator": Choice("marginal", "mle", "banerjee", "newton2", "debiased"),
-        "init": Either(Choice("k-means++", "random", "perturbed-mean"), Array(), Function()),
-        "n_init": Either(Whole(1), Choice("auto")),
-        "tol": Number(0.0),
-        "anneal": Flag(),
-        "soft_iter": Whole(1),
-        "warm_start": Flag(),
-    }
+    domains: ClassVar[Mapping[str, Domain]] = (
+        ITERATION
+        | STARTING
+        | {
+            "assignment": Choice("soft", "hard", "hybrid"),
+            "concentration": Choice("shared", "own"),
+            "estimator": Choice("marginal", "mle", "banerjee", "newton2", "debiased"),
+            "init": Either(Choice("k-means++", "random", "perturbed-mean"), *OWN),
+            "n_init": Either(Whole(1), Choice("auto")),
+            "tol": Number(0.0),
+            "anneal": Flag(),
+            "soft_iter": Whole(1),
+        }
+    )
+    starts: ClassVar[int] = STARTS
 
     def __init__(
         self,
@@ -132,6 +134,7 @@ class VMFMixture(LikelihoodMixture):
         concentration: str = "shared",
         estimator: str = "marginal",
         init: str | ArrayLike | Callable[..., ArrayLike] = "k-means++",
+        weights_init: ArrayLike | None = None,
         n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-4,
@@ -140,12 +143,14 @@ class VMFMixture(LikelihoodMixture):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.assignment = assignment
         self.concentration = concentration
         self.estimator = estimator
         self.init = init
+        self.weights_init = weights_init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -154,52 +159,21 @@ class VMFMixture(LikelihoodMixture):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> VMFMixture:
-        """Fit the mixture to the rows of ``X``.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (N, D)
-        y : ignored
-        sample_weight : array-like, shape (N,), optional
-            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
-            weight is scaled to that number: then weights are relative. ``debiased`` takes a row of weight w for one
-            row seen w times, not for w independent ones.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
-            direction and a weight.
-        """
-        documents = self._read(X, sample_weight)
+    def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> movmf.MixtureFit:
         warm = self.warm_start and hasattr(self, "means_")
-        options: dict[str, Any] = {
-            name: getattr(self, name) for name in ("concentration", "estimator", "max_iter", "tol", "soft_iter")
-        }
-        part = distinct(documents, self.n_components)
-        k, rng, starts = self.n_components, self._rng(), 1 if warm else self._number_of_starts(STARTS)
-        given = own_starts(self.init, part, documents.weight, k, starts, rng, self._threads())
-        fits = (
-            movmf.fit(
-                part.rows,
-                k,
-                rng=rng,
-                assignment="hard" if warm and self.assignment == "hybrid" else self.assignment,  # type: ignore[arg-type]
-                init=self._mixture(documents.rows.dtype) if warm else start,
-                n_init=starts if isinstance(start, str) else 1,
-                anneal=self.anneal and not warm,
-                weights=part.weight,
-                threads=self._threads(),
-                **options,
-            )
-            for start in given
+        return movmf.fit(
+            rows,
+            self.n_components,
+            init=start,
+            assignment="hard" if warm and self.assignment == "hybrid" else self.assignment,  # type: ignore[arg-type]
+            concentration=self.concentration,  # type: ignore[arg-type]
+            estimator=self.estimator,  # type: ignore[arg-type]
+            anneal=self.anneal and not warm,
+            soft_iter=self.soft_iter,
+            **options,
         )
-        self._keep(best_of(fits), documents, part.number)
-        self._warn_of_empty()
-        self._warn_unless(self.converged_, self.max_iter)
-        return self
 
     def _component(self, k: int) -> VonMisesFisher:
         return VonMisesFisher(self.means_[k], float(self.concentrations_[k]))
@@ -209,53 +183,3 @@ class VMFMixture(LikelihoodMixture):
 
     def _posterior(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return steps.e_step(rows, self._mixture(rows.dtype), threads=self._threads())
-
-
-def own_starts(
-    init: Any,
-    part: Distinct,
-    weight: Vector | None,
-    k: int,
-    starts: int,
-    rng: np.random.Generator,
-    threads: int,
-    *,
-    axial: bool = False,
-) -> Iterator[str | Floats]:
-    """Yield what fits start from: a callable ``init`` is called as often as ``starts`` says, others stand once.
-
-    The other arguments as in `start_given`; ``rng`` is given to the callable.
-    """
-    for _ in range(starts if callable(init) else 1):
-        yield start_given(own_start(init, part.rows, k, rng), part, weight, k, threads, axial=axial)
-
-
-def start_given(
-    init: str | ArrayLike, part: Distinct, weight: Vector | None, k: int, threads: int, *, axial: bool = False
-) -> str | Floats:
-    """Return the start as fits take it: a name, or responsibilities (N, kp) from given labels or means.
-
-    Parameters
-    ----------
-    init : a name of a start, labels (N,) below ``k``, or means (k, D); ValueError for others
-    part : what is fitted of the documents, (M, D)
-    weight : (N,) of the documents
-    k : number of components
-    threads : of the dot products with given means
-    axial : count a mean and its opposite as one
-    """
-    if isinstance(init, str):
-        return init
-    rows = part.rows
-    given = np.asarray(init)
-    if given.ndim == 1:
-        labels = np.where(part.number >= 0, _labels_given(given, len(part.number), k), -1)
-        return part.merged(one_hot(labels, k, rows.dtype), weight)
-    cosines = dots(rows, means_given(given, k, rows.shape[1], rows.dtype), threads=threads)[:, :k]
-    return one_hot(labels_of(np.abs(cosines) if axial else cosines, ~directed(rows)), k, rows.dtype)
-
-
-def _labels_given(given: NDArray[Any], n: int, k: int) -> NDArray[Any]:
-    if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer) or not ((given >= 0) & (given < k)).all():
-        raise ValueError(f"init: expected {n} labels from 0 to {k - 1}, or means; got {given.dtype} of {given.shape}")
-    return given

@@ -51,6 +51,8 @@ class TemporalVMFMixture(MixtureEstimator):
     n_init, max_iter, tol
         Annealed starts, sweeps (per slice for the filter), and nats per document by which the bound changes at rest.
     random_state : int, Generator, RandomState or None
+    verbose : int or bool
+        Whether to print a line for every sweep.
 
     Attributes
     ----------
@@ -118,6 +120,7 @@ class TemporalVMFMixture(MixtureEstimator):
         max_iter: int = 50,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.persistence = persistence
@@ -136,6 +139,7 @@ class TemporalVMFMixture(MixtureEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None, *, slices: ArrayLike | None = None) -> TemporalVMFMixture:
         """Fit the mixture to the rows of ``X``.
@@ -163,7 +167,9 @@ class TemporalVMFMixture(MixtureEstimator):
         numbers = _slice_numbers(slices, len(empty), 0)
         order = np.argsort(numbers, kind="stable")
         first, sizes = _sizes(numbers, int(numbers.min()))
-        evolution = evolve(_ordered(rows, order), sizes, self.n_components, self._options(), self._rng(), self.n_init)
+        ordered = _ordered(rows, order)
+        with self._telling():
+            evolution = evolve(ordered, sizes, self.n_components, self._options(), self._rng(), self.n_init)
         self.slices_ = first + np.arange(len(sizes))
         found = labels_of(np.concatenate([r[:, : self.n_components] for r in evolution.resps]), empty[order])
         self._order = occupied_first(found, self.n_components)
@@ -203,7 +209,8 @@ class TemporalVMFMixture(MixtureEstimator):
         ordered = _ordered(rows, order)
         xs = [ordered[end - size : end] for end, size in zip(ends, sizes, strict=True)]
         self.slices_ = self.slices_[0] + np.arange(len(self.slices_) + len(sizes))
-        self._take(extended(self._evolution, xs), order, empty)
+        with self._telling():
+            self._take(extended(self._evolution, xs), order, empty)
         return self
 
     def _rows(self, X: ArrayLike) -> tuple[Rows, NDArray[np.bool_]]:

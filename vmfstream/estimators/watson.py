@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vmfstream.arrays import Floats, Rows
+from vmfstream.directional.params import Mixture
 from vmfstream.directional.watson import ESTIMATORS, Watson
 from vmfstream.estimators.base import ITERATION, labels_of
-from vmfstream.estimators.distinct import distinct
 from vmfstream.estimators.kmeans import SphericalKMeans
-from vmfstream.estimators.likelihood import LikelihoodMixture
-from vmfstream.estimators.mixtures import own_starts
-from vmfstream.estimators.parameters import Array, Choice, Domain, Either, Flag, Function, Number
+from vmfstream.estimators.likelihood import OWN, STARTING, LikelihoodMixture
+from vmfstream.estimators.parameters import Choice, Domain, Either, Flag, Number
 from vmfstream.mixtures import watson
 from vmfstream.mixtures.diametrical import axial_seeds, diametrical_kmeans
-from vmfstream.mixtures.em import best_of
 from vmfstream.mixtures.kmeans import KMeansFit
 from vmfstream.mixtures.seeding import random_means
 
@@ -41,6 +39,8 @@ class WatsonMixture(LikelihoodMixture):
         ``k-means++``: labels of diametrical k-means from rows that are far apart; ``random``: random responsibilities.
         An array is either labels, shape (N,), or axes, shape (K, D), whose nearest rows are the first components; a
         callable as of `VMFMixture`.
+    weights_init : array of shape (K,), optional
+        As of `VMFMixture`.
     n_init : int
         Number of starts; the one with the largest objective is kept.
     max_iter : int
@@ -53,6 +53,8 @@ class WatsonMixture(LikelihoodMixture):
         Source of randomness.
     n_jobs : int or None
         Threads for sparse ``X``: one for None, all for -1.
+    verbose : int or bool
+        Whether to print a line for every sweep.
 
     Attributes
     ----------
@@ -84,14 +86,18 @@ class WatsonMixture(LikelihoodMixture):
     array([1, 1, 0, 0])
     """
 
-    domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
-        "assignment": Choice("soft", "hard"),
-        "estimator": Choice(*ESTIMATORS),
-        "negative": Flag(),
-        "init": Either(Choice("k-means++", "random"), Array(), Function()),
-        "tol": Number(0.0),
-        "warm_start": Flag(),
-    }
+    domains: ClassVar[Mapping[str, Domain]] = (
+        ITERATION
+        | STARTING
+        | {
+            "assignment": Choice("soft", "hard"),
+            "estimator": Choice(*ESTIMATORS),
+            "negative": Flag(),
+            "init": Either(Choice("k-means++", "random"), *OWN),
+            "tol": Number(0.0),
+        }
+    )
+    axial: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -101,68 +107,39 @@ class WatsonMixture(LikelihoodMixture):
         estimator: str = "mle",
         negative: bool = True,
         init: str | ArrayLike = "k-means++",
+        weights_init: ArrayLike | None = None,
         n_init: int = 1,
         max_iter: int = 100,
         tol: float = 1e-4,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.assignment = assignment
         self.estimator = estimator
         self.negative = negative
         self.init = init
+        self.weights_init = weights_init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> WatsonMixture:
-        """Fit the mixture to the rows of ``X``.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (N, D)
-        y : ignored
-        sample_weight : array-like, shape (N,), optional
-            How often each row was seen, at least 0; fractions are allowed. A total below the number of rows that have a
-            weight is scaled to that number: then weights are relative.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, a number in ``X`` is not finite, or fewer rows than components have a
-            direction and a weight.
-        """
-        documents = self._read(X, sample_weight)
-        warm = self.warm_start and hasattr(self, "means_")
-        part = distinct(documents, self.n_components)
-        k, rng, starts = self.n_components, self._rng(), 1 if warm else self._number_of_starts()
-        given = own_starts(self.init, part, documents.weight, k, starts, rng, self._threads(), axial=True)
-        fits = (
-            watson.fit(
-                part.rows,
-                k,
-                rng=rng,
-                assignment=self.assignment,  # type: ignore[arg-type]
-                estimator=self.estimator,  # type: ignore[arg-type]
-                negative=self.negative,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                init=self._mixture(documents.rows.dtype) if warm else start,
-                n_init=starts if isinstance(start, str) else 1,
-                weights=part.weight,
-                threads=self._threads(),
-            )
-            for start in given
+    def _climbed(self, rows: Rows, start: str | Floats | Mixture, **options: Any) -> watson.WatsonFit:
+        return watson.fit(
+            rows,
+            self.n_components,
+            init=start,
+            assignment=self.assignment,  # type: ignore[arg-type]
+            estimator=self.estimator,  # type: ignore[arg-type]
+            negative=self.negative,
+            **options,
         )
-        self._keep(best_of(fits), documents, part.number)
-        self._warn_of_empty()
-        self._warn_unless(self.converged_, self.max_iter)
-        return self
 
     def _component(self, k: int) -> Watson:
         return Watson(self.means_[k], float(self.concentrations_[k]))
@@ -185,7 +162,7 @@ class DiametricalKMeans(SphericalKMeans):
         callable as of `SphericalKMeans`.
     n_init : int
         Number of starts; the one with the largest mean squared cosine is kept.
-    max_iter, warm_start, random_state, n_jobs
+    max_iter, warm_start, random_state, n_jobs, verbose
         As in `SphericalKMeans`.
 
     Attributes
@@ -212,7 +189,7 @@ class DiametricalKMeans(SphericalKMeans):
     """
 
     domains: ClassVar[Mapping[str, Domain]] = ITERATION | {
-        "init": Either(Choice("k-means++", "random"), Array(), Function()),
+        "init": Either(Choice("k-means++", "random"), *OWN),
         "warm_start": Flag(),
     }
     _seeding: ClassVar[Mapping[str, Callable[..., Floats]]] = {"k-means++": axial_seeds, "random": random_means}

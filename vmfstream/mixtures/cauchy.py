@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmfstream.arrays import Floats, Rows, Vector
+from vmfstream.directional.cauchy import best_rho
 from vmfstream.directional.kernels import dots, padded
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import dense_rows, directed, eligible, softmax_rows
@@ -21,9 +22,6 @@ from vmfstream.mixtures.em import Expectation, Stop, best_of, climb
 from vmfstream.mixtures.options import EMOptions, checked
 from vmfstream.mixtures.seeding import start_from
 from vmfstream.mixtures.sums import gather
-
-HIGHEST = 0.999
-"""Largest rho: the likelihood of rows that are all the same has no bound."""
 
 _FIRST_STEPS = 20
 """Steps for rho and mu at the start, where nothing is known of them."""
@@ -94,28 +92,6 @@ def e_step(x: Rows, mixture: Mixture, *, threads: int = 1) -> tuple[Vector, Vect
     return resp, loglik
 
 
-def best_rho(mass: Vector, nearness: Vector, length: Vector) -> Vector:
-    """Return the rho in [0, 1) that makes W log(1 - rho^2) - a (1 + rho^2) + 2 b rho largest, elementwise.
-
-    Parameters
-    ----------
-    mass : W >= 0, sums of responsibilities
-    nearness : a >= 0, sums of responsibilities over distances
-    length : b in [0, a], length of the sum of rows times these
-
-    Notes
-    -----
-    The root of (b - a rho)(1 - rho^2) = W rho, which is the only one there: the function is concave. By bisection, to
-    the last bit.
-    """
-    low, high = np.zeros_like(mass), np.full_like(mass, HIGHEST)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        rises = (length - nearness * middle) * (1.0 - middle**2) > mass * middle
-        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-    return np.asarray(low)
-
-
 def m_step(x: Rows, resp: Vector, mixture: Mixture, *, weights: Vector | None = None, threads: int = 1) -> Mixture:
     """Improve the mixture by responsibilities.
 
@@ -159,6 +135,7 @@ def fit(
     init: str | Floats | Mixture = "k-means++",
     n_init: int = 1,
     weights: Vector | None = None,
+    pi: Vector | None = None,
     threads: int = 1,
 ) -> CauchyFit:
     """Fit a mixture of spherical Cauchy distributions by EM.
@@ -173,6 +150,7 @@ def fit(
     init : ``"k-means++"``, ``"random"``, responsibilities (N, k) or (N, kp), or a mixture
     n_init : int, number of starts; the one of largest objective is returned
     weights : (N,) float64, how often each row was seen, >= 0; once by default
+    pi : (k,) float64, weights of the components in the first E-step; those of the start by default
     threads : int
 
     Raises
@@ -180,7 +158,7 @@ def fit(
     ValueError
         Rows that are neither unit nor zero, k out of range, or a start of another shape.
     """
-    options = checked(x, k, EMOptions(max_iter, tol, weights, threads), n_init)
+    options = checked(x, k, EMOptions(max_iter, tol, weights, threads, pi), n_init)
     model = _CauchyModel(x, k, options)
     starts = n_init if isinstance(init, str) else 1
     given = (start_from(x, k, init, rng, options.weights, threads) for _ in range(starts))
@@ -241,5 +219,5 @@ class _CauchyModel:
 def _fitted(model: _CauchyModel, start: Floats | Mixture) -> CauchyFit:
     options = model.options
     mixture = start if isinstance(start, Mixture) else model.begun(start)
-    found = climb(model, model.x, mixture, Stop(options.max_iter, options.tol), options.weights)
+    found = climb(model, model.x, options.begun(mixture), Stop(options.max_iter, options.tol), options.weights)
     return CauchyFit(found.mixture, found.last.labels.astype(np.int64), found.trace, found.converged)

@@ -18,6 +18,7 @@ from vmfstream.directional.sphere import cosine_plus_plus
 from vmfstream.mixtures.columns import eligible
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, spare_rows
 from vmfstream.mixtures.seeding import means_at
+from vmfstream.progress import swept
 
 
 def axial_seeds(x: Rows, k: int, rng: np.random.Generator, weights: Vector | None = None) -> Floats:
@@ -70,6 +71,7 @@ def diametrical_kmeans(
     for _ in range(max_iter):
         new, along = _nearest(dots(x, mu, threads=threads)[:, :k], taking_part)
         trace.append(float(mass @ along**2 / mass.sum()))
+        swept(len(trace), "mean squared cosine", trace[-1])
         rows, empty = spare_rows(new, (along**2).astype(x.dtype), taking_part, k)
         new[rows] = empty
         converged = np.array_equal(new, labels)

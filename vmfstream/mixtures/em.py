@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vmfstream.arrays import Rows, Vector
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import eligible
+from vmfstream.progress import swept
 
 DEAD = 0.5
 """Weight, in documents, below which a component is dead and starts again from the document explained worst.
@@ -113,6 +114,7 @@ def climb(model: MixtureModel[S], x: Rows, mixture: Mixture, stop: Stop, weights
         before, found = labels, model.e_step(mixture)
         labels = found.labels
         trace.append(found.objective)
+        swept(len(trace), "nats a row", found.objective)
         dead = np.flatnonzero(found.nk < DEAD * one)[:spare]
         if stop.by_labels:
             rest = np.array_equal(labels[taking_part], before[taking_part])

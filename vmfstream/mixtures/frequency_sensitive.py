@@ -25,6 +25,7 @@ from vmfstream.directional.bessel_scalars import ell
 from vmfstream.mixtures.columns import eligible
 from vmfstream.mixtures.kmeans import SHARP, KMeansFit, mean_cosine
 from vmfstream.mixtures.sums import Sums, directions, score
+from vmfstream.progress import swept
 
 Score: TypeAlias = Literal["exact", "asymptotic"]
 
@@ -82,6 +83,7 @@ def frequency_sensitive(
         converged = np.mean((scored.label != labels)[taking_part]) <= tol
         labels, mu = scored.label.astype(np.int64), directions(scored.sums, mu)
         trace.append(mean_cosine(scored))
+        swept(len(trace), "mean cosine", trace[-1])
         sizes += (scored.sums.nk - sizes) / (len(trace) + 1)
     return KMeansFit(
         mu, labels, sizes, count.concentrations(scale, sizes), np.array(trace), len(trace), bool(converged)
@@ -138,6 +140,7 @@ def frequency_sensitive_online(
         exact,
     )
     found = directions(Sums(s.astype(mu.dtype), sizes, sizes), mu)
+    swept(1, "mean cosine", total / mass.sum())
     kappa = scale * average / np.maximum(sizes, count.unit)
     return KMeansFit(found, labels, sizes, kappa, np.array([total / mass.sum()]), 1, True)
 

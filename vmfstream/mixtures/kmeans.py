@@ -17,6 +17,7 @@ from vmfstream.directional.kernels import padded
 from vmfstream.directional.sphere import SAME
 from vmfstream.mixtures.columns import eligible
 from vmfstream.mixtures.sums import Scored, directions, move, score
+from vmfstream.progress import swept
 
 SHARP = 1e6
 """A concentration at which all but the nearest mean are negligible: assignments do not depend on it."""
@@ -75,6 +76,7 @@ def spherical_kmeans(
         labels, sizes = new, scored.sums.nk
         mu = directions(scored.sums, mu)
         trace.append(mean_cosine(scored))
+        swept(len(trace), "mean cosine", trace[-1])
     return KMeansFit(mu, labels, sizes, slope, np.array(trace), len(trace), converged)
 
 

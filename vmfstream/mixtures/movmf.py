@@ -75,6 +75,7 @@ def fit(
     init: str | Floats | Mixture = "k-means++",
     n_init: int = 1,
     weights: Vector | None = None,
+    pi: Vector | None = None,
     threads: int = 1,
 ) -> MixtureFit:
     """Fit a mixture of von Mises-Fisher distributions by EM, deterministically annealed by default.
@@ -102,6 +103,7 @@ def fit(
     init : ``"k-means++"``, ``"random"``, ``"perturbed-mean"``, responsibilities (N, k) or (N, kp), or a mixture
     n_init : int, number of starts; the one of largest objective is returned
     weights : (N,) float64, how often each document was seen, >= 0; once by default
+    pi : (k,) float64, weights of the components in the first E-step; those of the start by default
     threads : int
 
     Raises
@@ -120,7 +122,7 @@ def fit(
     """
     heat = (beta0, factor) if anneal else None
     _check(assignment, concentration, estimator, kappa, heat)
-    options = checked(x, k, EMOptions(max_iter, tol, weights, threads), n_init)
+    options = checked(x, k, EMOptions(max_iter, tol, weights, threads, pi), n_init)
     model = _VMFModel(x, k, options, concentration, estimator, kappa)
     starts = n_init if isinstance(init, str) else 1
     return best_of(
@@ -130,18 +132,26 @@ def fit(
 
 
 def annealed_fit(
-    x: Rows, k: int, rng: np.random.Generator, *, heat: float = ANNEAL, max_iter: int = 50, threads: int = 1
+    x: Rows,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    heat: float = ANNEAL,
+    max_iter: int = 50,
+    weights: Vector | None = None,
+    threads: int = 1,
 ) -> MixtureFit:
     """Fit by annealed EM with a shared concentration: where Bayesian fits and streams start.
 
     ``x`` are unit rows (N, D), ``k`` topics start by k-means++ drawn with ``rng``, and EM does at most ``max_iter``
     steps. ``heat`` > 0 is where annealing starts, as a multiple of the inverse temperature at which topics melt.
-    ``threads`` share the rows.
+    ``weights`` (N,) say how often each row was seen, once by default; ``threads`` share the rows.
     """
-    start = start_from(x, k, "k-means++", rng, threads=threads)
+    start = start_from(x, k, "k-means++", rng, weights, threads)
     assert not isinstance(start, Mixture)
-    beta0 = heat * melting(x, m_step(x, start, k, threads=threads), threads=threads)
-    return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter, threads=threads)
+    seen = start if weights is None else start * weights[:, None].astype(start.dtype)
+    beta0 = heat * melting(x, m_step(x, seen, k, threads=threads), weights=weights, threads=threads)
+    return fit(x, k, rng=rng, init=start, beta0=beta0, max_iter=max_iter, weights=weights, threads=threads)
 
 
 Heat: TypeAlias = tuple[float | None, float]
@@ -237,6 +247,7 @@ def _annealed(model: _VMFModel, start: Floats | Mixture, heat: Heat | None) -> M
     else:
         resp = start if weights is None else start * weights[:, None].astype(start.dtype)
         mixture = m_step(x, resp, model.k, estimator=estimator, kappa=model.kappa, threads=threads)
+    mixture = model.options.begun(mixture)
     if heat is None:
         return mixture
     beta0, factor = heat

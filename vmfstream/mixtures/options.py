@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vmfstream.arrays import Rows
 from vmfstream.directional.checks import checked_weights
-from vmfstream.directional.params import ChunkedMatrix
+from vmfstream.directional.params import ChunkedMatrix, Mixture
 from vmfstream.mixtures.columns import eligible
 
 Assignment: TypeAlias = Literal["soft", "hard", "hybrid"]
@@ -26,6 +26,12 @@ class EMOptions:
     tol: float
     weights: NDArray[np.float64] | None
     threads: int
+    pi: NDArray[np.float64] | None = None
+    """Weights of the components in the first E-step, (k,); None leaves those of the start."""
+
+    def begun(self, mixture: Mixture) -> Mixture:
+        """Return the ``mixture`` of a start with the weights that the first E-step is to have."""
+        return mixture if self.pi is None else replace(mixture, pi=self.pi)
 
 
 UNIT = 1e-4

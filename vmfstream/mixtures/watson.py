@@ -154,6 +154,7 @@ def fit(
     init: str | Floats | Mixture = "k-means++",
     n_init: int = 1,
     weights: Vector | None = None,
+    pi: Vector | None = None,
     threads: int = 1,
 ) -> WatsonFit:
     """Fit a mixture of Watson distributions by EM.
@@ -172,6 +173,7 @@ def fit(
         (N, k) or (N, kp), or a mixture
     n_init : int, number of starts; the one of largest objective is returned
     weights : (N,) float64, how often each row was seen, >= 0; once by default
+    pi : (k,) float64, weights of the components in the first E-step; those of the start by default
     threads : int
 
     Raises
@@ -193,7 +195,7 @@ def fit(
         raise ValueError(f"assignment must be one of {', '.join(get_args(WatsonAssignment))}; got {assignment!r}")
     if estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
-    options = checked(x, k, EMOptions(max_iter, tol, weights, threads), n_init)
+    options = checked(x, k, EMOptions(max_iter, tol, weights, threads, pi), n_init)
     model = _WatsonModel(x, k, options, assignment, estimator, negative)
     starts = n_init if isinstance(init, str) else 1
     return best_of(_fitted(model, _start(x, k, init, rng, options.weights, threads)) for _ in range(starts))
@@ -260,7 +262,7 @@ class _WatsonModel:
 def _fitted(model: _WatsonModel, start: Floats | Mixture) -> WatsonFit:
     options = model.options
     mixture = start if isinstance(start, Mixture) else model.estimated(start, None)
-    found = climb(model, model.x, mixture, Stop(options.max_iter, options.tol), options.weights)
+    found = climb(model, model.x, options.begun(mixture), Stop(options.max_iter, options.tol), options.weights)
     return WatsonFit(
         found.mixture, found.last.statistics, found.last.labels.astype(np.int64), found.trace, found.converged
     )

@@ -354,6 +354,62 @@ class TopicTracker:
             table = "<p>Learn documents of a later slice, or call finish(), to close the first one.</p>"
         return f"<p>{escape(repr(self))}</p>{table}"
 
+    def fit(
+        self,
+        documents: Any,
+        y: object = None,
+        *,
+        times: Sequence[Time] | Time | None = None,
+        ids: Sequence[str] | None = None,
+        **columns: str | None,
+    ) -> TopicTracker:
+        """Forget everything, `learn` documents and `finish`: what scikit-learn's tools call.
+
+        Parameters
+        ----------
+        documents : sequence of str, or a table
+            As of `learn`.
+        y : ignored
+            Classes are no times: these go to ``times``.
+        times, ids : as of `learn`
+            Texts of slices of a number of documents need no times.
+        columns : ``text``, ``time``, ``id`` and ``title``, as of `learn`
+
+        Raises
+        ------
+        InputError
+            As `learn`, and if texts of slices of time have no times.
+
+        Examples
+        --------
+        >>> texts = ["cat fur paw", "ship sea harbour"] * 20
+        >>> tracker = TopicTracker(topics=2, slices=20).fit(texts)
+        >>> tracker.predict(["a cat", "the ship"]).tolist() == tracker.predict(["fur paw", "sea"]).tolist()
+        True
+        """
+        texts = isinstance(documents, Sequence) and all(isinstance(text, str) for text in documents)
+        if texts and times is None:
+            if not str(self._run.slices).isdecimal():
+                raise InputError(
+                    "times: expected one per text, or one for all, got none; slices of a number of documents need none"
+                )
+            times = _NO_TIME
+        self._begin(MemoryStore())
+        self.learn(documents, times, ids, **columns).finish()
+        return self
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return the id of the most probable active topic of texts, (N,), as `label` does; -1 without a known word.
+
+        Raises
+        ------
+        InputError
+            If there are no topics yet, or ``texts`` is one string.
+        """
+        probability = self.transform(texts)
+        known = probability.any(axis=1)
+        return np.where(known, self.topic_ids[probability.argmax(axis=1)], -1)
+
     def learn_many(self, documents: Any) -> TopicTracker:
         """Read a table of documents: the former name of `learn` without times."""
         return self.learn(documents)
@@ -425,32 +481,32 @@ class TopicTracker:
     def label(self, texts: Sequence[str], at: str | None = None) -> dict[str, NDArray[Any]]:
         """Return the labels of texts under what is known now, or under earlier topics, as columns; nothing is learnt.
 
-            Parameters
-            ----------
-            texts : sequence of N str
-            at : str, optional
-                Label of an earlier slice, such as ``2003``: the topics are those of its end, as far as they are kept;
-                see `freeze`. There are no stories.
+        Parameters
+        ----------
+        texts : sequence of N str
+        at : str, optional
+            Label of an earlier slice, such as ``2003``: the topics are those of its end, as far as they are kept;
+            see `freeze`. There are no stories.
 
-            Returns
-            -------
-            dict of str to ndarray of shape (N,)
-                ``topic``, ``name``, ``probability``, ``story`` and ``novelty``, see `vmfstream.FrozenModel.label`.
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            ``topic``, ``name``, ``probability``, ``story`` and ``novelty``, see `vmfstream.FrozenModel.label`.
 
-            Raises
-            ------
-            InputError
-                If there are no topics yet, no such slice, or ``texts`` is one string or holds anything but strings.
+        Raises
+        ------
+        InputError
+            If there are no topics yet, no such slice, or ``texts`` is one string or holds anything but strings.
 
-            Examples
-            --------
-            >>> tracker = TopicTracker(topics=2, slices="year")
-            >>> texts = ["cat fur paw", "ship sea harbour"] * 20
+        Examples
+        --------
+        >>> tracker = TopicTracker(topics=2, slices="year")
+        >>> texts = ["cat fur paw", "ship sea harbour"] * 20
         >>> _ = tracker.learn(texts, 2001).learn(texts, 2002)
-            >>> tracker.label(["the ship left the harbour", "a cat"])["name"].tolist()
-            ['ship sea harbour', 'cat fur paw']
-            >>> tracker.label(["the ship left the harbour"], at="2001")["name"].tolist()
-            ['ship sea harbour']
+        >>> tracker.label(["the ship left the harbour", "a cat"])["name"].tolist()
+        ['ship sea harbour', 'cat fur paw']
+        >>> tracker.label(["the ship left the harbour"], at="2001")["name"].tolist()
+        ['ship sea harbour']
         """
         return self.freeze(at).label(texts)
 
@@ -830,6 +886,26 @@ class TopicTracker:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return what the tracker was made with."""
         return dict(self._given)
+
+    def set_params(self, **params: Any) -> TopicTracker:
+        """Change what the tracker was made with, as long as it has learnt nothing.
+
+        Raises
+        ------
+        InputError
+            If an argument is unknown or outside its domain, or the tracker has learnt documents.
+        """
+        if unknown := sorted(set(params) - set(self._given)):
+            raise InputError(f"set_params: expected some of {', '.join(self._given)}, got {unknown[0]!r}")
+        if params and self._source.added:
+            raise InputError(
+                "set_params: expected a tracker that has learnt nothing, got one with "
+                f"{self._source.added:,} documents; sklearn.base.clone makes a new one"
+            )
+        if params:
+            self.__dict__.update(type(self)(**{**self._given, **params}).__dict__)
+            self._begin(MemoryStore())  # what was made calls the other tracker
+        return self
 
     def __sklearn_clone__(self) -> TopicTracker:
         return type(self)(**self._given)

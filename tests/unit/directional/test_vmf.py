@@ -262,7 +262,7 @@ def test_is_frozen() -> None:
         (lambda: VonMisesFisher(pole(3), 1.0).logpdf(csr_array((1, 3))), "unit length, got length 0 in row 0"),
         (lambda: VonMisesFisher(pole(3), 1.0).kl(VonMisesFisher(pole(4), 1.0)), "other: expected .* dimension 3"),
         (lambda: VonMisesFisher(pole(3), 1.0).convolve(np.inf), "tau: expected a finite concentration"),
-        (lambda: VonMisesFisher(pole(3), 1.0).rvs(-1, np.random.default_rng()), "n: expected the number of vectors"),
+        (lambda: VonMisesFisher(pole(3), 1.0).rvs(-1, np.random.default_rng()), "size: expected the number of vectors"),
         (lambda: VonMisesFisher.fit(np.eye(3), "best"), "estimator: expected one of mle, marginal.* got 'best'"),  # type: ignore[arg-type]
         (lambda: VonMisesFisher.fit(pole(3)), r"x: expected one unit vector a row, got the shape \(3,\)"),
         (lambda: VonMisesFisher.fit(np.array([pole(3), -pole(3)])), "x: the vectors cancel"),
@@ -329,7 +329,7 @@ def test_shapes_of_vectors_and_draws_are_those_asked_for() -> None:
     assert one.logpdf(drawn).shape == (5, 2, 3)
     assert one.logpdf(drawn) == pytest.approx(expected, rel=1e-10)
     assert one.pdf(drawn) == pytest.approx(np.exp(expected), rel=1e-10)
-    with pytest.raises(ValueError, match="n: expected the number of vectors"):
+    with pytest.raises(ValueError, match="size: expected the number of vectors"):
         one.rvs((3, -1))
     with pytest.raises(ValueError, match="x: expected unit vectors in rows"):
         one.logpdf(np.ones((2, 3, 5)))

@@ -6,12 +6,15 @@ import logging
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from tests.unit.mixtures.planted import directions, vmf_rows
+from vmfstream import BayesianVMFMixture, HierarchicalVMFMixture, TemporalVMFMixture
 from vmfstream.estimators.base import SphereEstimator
 from vmfstream.estimators.kmeans import FrequencySensitiveKMeans, SphericalKMeans
 from vmfstream.estimators.mixtures import VMFMixture
@@ -165,3 +168,27 @@ def test_domains() -> None:
     check_parameters({"a": 1, "b": None}, {"a": Whole(0), "b": Nothing()})
     with pytest.raises(ValueError, match="b: expected None, got 2"):
         check_parameters({"a": 1, "b": 2}, {"a": Whole(0), "b": Nothing()})
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [VMFMixture(2), SphericalKMeans(2), BayesianVMFMixture(2), TemporalVMFMixture(2), HierarchicalVMFMixture(1, 2)],
+    ids=str,
+)
+def test_components_have_words(estimator: Any) -> None:
+    counts = pd.DataFrame(
+        [[4, 1, 0, 0], [3, 1, 0, 0], [0, 1, 6, 0], [0, 1, 5, 2]] * 3, columns=["cat", "a", "sea", "ship"]
+    )
+    model = clone(estimator).set_params(random_state=0).fit(counts)
+    first = int(model.labels_[0])
+    found = model.words()
+    assert [found[first][:2], found[1 - first][:3]] == [["cat", "a"], ["sea", "ship", "a"]]
+    assert model.words(list("wxyz"), top=1) == [["w"], ["y"]][:: 1 if first == 0 else -1]
+    with pytest.raises(ValueError, match=r"feature_names: expected 4 names, got the shape \(3,\)"):
+        model.words(list("xyz"))
+    with pytest.raises(ValueError, match="top: expected an integer of at least 1, got 0"):
+        model.words(top=0)
+    with pytest.raises(ValueError, match="feature_names: expected the names of the columns"):
+        clone(estimator).set_params(random_state=0).fit(counts.to_numpy()).words()
+    with pytest.raises(NotFittedError):
+        clone(estimator).words()

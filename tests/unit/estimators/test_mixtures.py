@@ -263,3 +263,15 @@ def test_a_callable_gives_means(kind: Any) -> None:
     assert model.means_ == pytest.approx(same.means_)
     with pytest.raises(ValueError, match=r"init: expected means of the shape \(3, 8\), got \(2, 8\)"):
         kind(3, init=lambda rows, k, rng: rows[:2]).fit(x)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+@pytest.mark.parametrize("d", [2, 3, 16])
+def test_rows_of_single_precision_have_their_concentration(d: int, storage: Any) -> None:
+    """Of rows of kappa 1e5 on the circle 1 - r is 5e-6: sums of single precision gave 2.6 times the concentration."""
+    x = vonmises_fisher(np.full(d, d**-0.5), 1e5).rvs(500, random_state=d)
+    for kind in (VMFMixture, WatsonMixture):
+        wide = kind(1, estimator="mle").fit(storage(x))
+        narrow = kind(1, estimator="mle").fit(storage(x.astype(np.float32)))
+        assert narrow.concentrations_ == pytest.approx(wide.concentrations_, rel=1e-3)
+        assert narrow.score(storage(x.astype(np.float32))) == pytest.approx(wide.score(x), abs=1e-3)

@@ -8,16 +8,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import softmax
 from sklearn.base import clone
 
 from tests.unit.mixtures.planted import directions, vmf_rows
 from vmfstream import (
+    BayesianVMFMixture,
     DiametricalKMeans,
+    DirichletProcessVMFMixture,
     FrequencySensitiveKMeans,
+    HierarchicalVMFMixture,
+    SphericalCauchyMixture,
     SphericalKMeans,
+    TemporalVMFMixture,
     VMFMixture,
     WatsonMixture,
 )
+from vmfstream.directional.bessel import inv_bessel_ratio
 from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import row_keys, unit_rows
 from vmfstream.mixtures.annealing import melting
@@ -107,3 +114,125 @@ def test_a_component_of_one_document_among_heavy_rows_lives() -> None:
     found = fit(x, 2, rng=np.random.default_rng(0), weights=weights, **options)
     assert found.mixture.pi == pytest.approx([1000 / 1001, 1 / 1001], rel=1e-6)
     assert found.n_iter == 1
+
+
+BAYESIAN = [
+    BayesianVMFMixture(4, n_init=1),
+    BayesianVMFMixture(4, init="annealed", concentration="own", assignment="hard"),
+    BayesianVMFMixture(4, init="random", inference="map"),
+    DirichletProcessVMFMixture(4),
+    HierarchicalVMFMixture(2, 2, n_init=1),
+    HierarchicalVMFMixture(2, 2, n_init=1, inference="meanfield"),
+]
+
+
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+@pytest.mark.parametrize("estimator", BAYESIAN, ids=str)
+def test_weights_of_bayesian_models_are_repeated_rows(estimator: Any, storage: Any) -> None:
+    x = planted()
+    counts = np.random.default_rng(1).integers(0, 5, len(x))
+    once = clone(estimator).set_params(random_state=0).fit(storage(x), sample_weight=counts)
+    copies = clone(estimator).set_params(random_state=0).fit(storage(x.repeat(counts, axis=0)))
+    plain = clone(estimator).set_params(random_state=0).fit(storage(x))
+    assert once.lower_bounds_ == pytest.approx(copies.lower_bounds_, rel=1e-9)
+    assert once.means_ == pytest.approx(copies.means_, abs=1e-9)
+    assert once.weights_ == pytest.approx(copies.weights_, abs=1e-9)
+    assert once.means_ != pytest.approx(plain.means_, abs=1e-3)
+    assert np.array_equal(once.labels_.repeat(counts), copies.labels_)
+    assert np.array_equal(once.labels_[counts == 0], once.predict(x[counts == 0]))
+    relative = clone(estimator).set_params(random_state=0).fit(storage(x), sample_weight=1e-3 * counts)
+    whole = clone(estimator).set_params(random_state=0)
+    whole.fit(storage(x), sample_weight=counts * np.count_nonzero(counts) / counts.sum())
+    assert relative.means_ == pytest.approx(whole.means_, abs=1e-7)  # modes are found to the root of rounding
+
+
+@pytest.mark.parametrize("init", ["annealed-em", "labels"])
+def test_weights_of_gibbs_sampling_are_repeated_rows_too(init: str) -> None:
+    x = planted()
+    counts, labels = np.random.default_rng(1).integers(0, 4, len(x)), np.arange(60) % 4
+    options: dict[str, Any] = {"inference": "gibbs", "n_init": 1, "n_draws": 3, "burn_in": 0, "random_state": 0}
+    once = BayesianVMFMixture(4, init=labels if init == "labels" else init, **options)
+    copies = BayesianVMFMixture(4, init=labels.repeat(counts) if init == "labels" else init, **options)
+    once.fit(x, sample_weight=counts)
+    copies.fit(x.repeat(counts, axis=0))
+    assert once.lower_bounds_ == pytest.approx(copies.lower_bounds_, rel=1e-9)
+    assert np.array_equal(once.labels_.repeat(counts), copies.labels_)
+    assert once.weights_ == pytest.approx(copies.weights_, abs=1e-12)
+    assert len(once.labels_) == 60
+    with pytest.raises(ValueError, match=r"sample_weight: expected whole numbers .*, got 1\.5"):
+        once.fit(x, sample_weight=np.full(60, 1.5))
+
+
+@pytest.mark.parametrize("kind", [VMFMixture, WatsonMixture, SphericalCauchyMixture])
+def test_weights_of_the_first_e_step_are_given(kind: Any) -> None:
+    x = planted(n=200)
+    options: dict[str, Any] = {"init": x[:2], "max_iter": 1, "tol": 0.0}
+    if kind is VMFMixture:
+        options |= {"anneal": False, "concentration": "own"}
+    plain = kind(2, **options).fit(x)
+    given = kind(2, weights_init=[30, 10], **options).fit(x)
+    same = kind(2, weights_init=np.array([0.75, 0.25]), **options).fit(x)
+    start = kind(2, **options, warm_start=True).fit(x)
+    assert given.lower_bounds_[0] != pytest.approx(plain.lower_bounds_[0], abs=1e-4)
+    assert given.lower_bounds_ == pytest.approx(same.lower_bounds_, rel=1e-12)
+    before = start.lower_bounds_[-1]
+    start.set_params(weights_init=[0.75, 0.25]).fit(x)  # a warm start keeps the weights of the last fit
+    assert start.lower_bounds_[0] == pytest.approx(before)
+    for bad, message in (
+        ([1.0], r"weights_init: expected 2 weights, got the shape \(1,\)"),
+        ([1.0, 0.0], "weights_init: expected finite weights above 0, got 0.0 at 1"),
+        (1.0, "weights_init: expected an array or None, got 1.0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kind(2, weights_init=bad).fit(x)
+
+
+def test_the_first_e_step_is_that_of_the_given_weights() -> None:
+    """One M-step after it, the weights are the mean responsibilities under the start with these weights."""
+    x = planted(n=200)
+    options: dict[str, Any] = {"init": x[:2], "anneal": False, "estimator": "mle", "n_init": 1}
+    labels = (x @ x[:2].T).argmax(axis=1)
+    means = np.stack([x[labels == j].sum(axis=0) for j in range(2)])
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    model = VMFMixture(2, weights_init=[0.9, 0.1], max_iter=1, tol=0.0, **options).fit(x)
+    r = np.linalg.norm(x[labels == 0].sum(axis=0)) + np.linalg.norm(x[labels == 1].sum(axis=0))
+    kappa = float(inv_bessel_ratio(6, r / 200))
+    scores = kappa * x @ means.T + np.log([0.9, 0.1])
+    assert model.weights_ == pytest.approx(softmax(scores, axis=1).mean(axis=0), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (VMFMixture(3), "nats a row"),
+        (WatsonMixture(3), "nats a row"),
+        (SphericalCauchyMixture(3), "nats a row"),
+        (SphericalKMeans(3), "mean cosine"),
+        (FrequencySensitiveKMeans(3), "mean cosine"),
+        (FrequencySensitiveKMeans(3, mode="online"), "mean cosine"),
+        (DiametricalKMeans(3), "mean squared cosine"),
+        (BayesianVMFMixture(3), "bound in nats"),
+        (BayesianVMFMixture(3, inference="map"), "log joint density"),
+        (BayesianVMFMixture(3, inference="gibbs", n_draws=3, burn_in=3), "log joint density"),
+        (DirichletProcessVMFMixture(3), "bound in nats"),
+        (HierarchicalVMFMixture(1, 3), "bound in nats"),
+        (TemporalVMFMixture(3), "bound in nats"),
+        (TemporalVMFMixture(3, inference="filter"), "bound in nats"),
+    ],
+    ids=str,
+)
+def test_verbose_fits_print_a_line_a_sweep(model: Any, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    x = planted()
+    clone(model).set_params(random_state=0).fit(x)
+    assert capsys.readouterr().out == ""
+    found = clone(model).set_params(random_state=0, verbose=1).fit(x)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.startswith(f"{type(model).__name__}, sweep ") for line in lines)
+    own = [line for line in lines if says in line]
+    assert len(own) >= found.n_iter_
+    value = float(own[-1].rsplit(" ", 1)[1])
+    if not isinstance(model, BayesianVMFMixture | TemporalVMFMixture) and getattr(model, "n_init", 1) == 1:
+        bound = found.lower_bound_ * (len(x) if "bound" in says else 1)
+        assert value == pytest.approx(bound, rel=1e-4)
+    with pytest.raises(ValueError, match="verbose: expected an integer of at least 0 or True or False, got 'yes'"):
+        clone(model).set_params(verbose="yes").fit(x)

@@ -15,9 +15,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.unit.estimators.checks import EXPECTS_CLASSIFIER
 from tests.unit.mixtures.planted import nmi
 from vmfstream import SphericalCauchyMixture, VMFMixture
+from vmfstream.directional.cauchy import HIGHEST, best_rho
 from vmfstream.directional.kernels import padded
 from vmfstream.directional.params import Mixture
-from vmfstream.mixtures.cauchy import HIGHEST, best_rho, e_step, log_densities, m_step
+from vmfstream.mixtures.cauchy import e_step, log_densities, m_step
 
 
 @parametrize_with_checks(

@@ -344,3 +344,44 @@ def test_a_tracker_continues_under_the_rules_of_its_run_file() -> None:
     again = TopicTracker._continued(store)
     assert again._track.births.least_gain == 5.0
     assert pickle.loads(pickle.dumps(again))._track == again._track
+
+
+def test_parameters_are_set_before_anything_is_learnt() -> None:
+    tracker = TopicTracker(topics=3).set_params(topics=2, seed=4)
+    assert tracker.get_params() == TopicTracker(topics=2, seed=4).get_params()
+    same = TopicTracker(topics=2, seed=4).learn(TEXTS, 2001).learn(TEXTS, 2002)
+    assert known(tracker.learn(TEXTS, 2001).learn(TEXTS, 2002)) == known(same)
+    assert tracker.story_labels.tolist() == same.story_labels.tolist()
+    assert tracker.set_params() is tracker
+    with pytest.raises(InputError, match="set_params: expected a tracker that has learnt nothing, got one with 1"):
+        tracker.set_params(topics=5)
+    with pytest.raises(InputError, match=r"set_params: expected some of topics, slices, .*, got 'colour'"):
+        TopicTracker().set_params(colour=1)
+    with pytest.raises(InputError, match="topics: expected an integer of at least 1, got 0"):
+        TopicTracker().set_params(topics=0)
+
+
+def test_fit_begins_anew_and_predict_answers_with_ids() -> None:
+    cats, ships = "cat fur paw", "ship sea harbour"
+    texts = [cats, ships] * 20
+    tracker = TopicTracker(topics=2, slices=20).learn(["quark lepton", "boson gluon"] * 20, 2001)
+    tracker.fit(texts, y=[0, 1] * 20)
+    assert tracker.fit(texts).predict([cats, ships, "nothing known", cats]).tolist() == [
+        (one := int(tracker.label([cats])["topic"][0])),
+        int(tracker.label([ships])["topic"][0]),
+        -1,
+        one,
+    ]
+    assert set(tracker.predict(texts)) == set(tracker.topic_ids)
+    assert known(tracker) == known(TopicTracker(topics=2, slices=20).fit(texts))
+    assert tracker.predict(["quark"]).tolist() == [-1]
+    with pytest.raises(InputError, match="finished"):
+        tracker.learn(texts, 2001)
+    with pytest.raises(InputError, match="times: expected one per text, or one for all, got none"):
+        TopicTracker().fit(texts, [2001] * 40)
+    by_year = TopicTracker(topics=2).fit(texts, times=[2001] * 20 + [2002] * 20)
+    assert {row["slice"] for row in by_year.topics()} == {"2001", "2002"}
+    table = TopicTracker(topics=2).fit({"body": texts, "year": [2001] * 40})
+    assert {row["slice"] for row in table.topics()} == {"2001"}
+    with pytest.raises(InputError, match="there are no topics yet"):
+        TopicTracker().predict(texts)

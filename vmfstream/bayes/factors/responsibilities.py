@@ -21,6 +21,17 @@ from vmfstream.mixtures.seeding import one_hot
 Assignment: TypeAlias = Literal["soft", "hard"]
 
 
+def weighted(resp: Floats, mass: Vector | None) -> Floats:
+    """Return responsibilities (N, kp) times how often each row was seen, ``mass`` (N,); once if None."""
+    return resp if mass is None else resp * mass[:, None].astype(resp.dtype)
+
+
+def total(x: Rows, mass: Vector | None) -> float:
+    """Return how many rows with a direction were seen, at least 1: what bounds are divided by."""
+    known = directed(x)
+    return max(float(known.sum() if mass is None else mass[known].sum()), 1.0)
+
+
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def products(weight: Any, likelihood: Any, out: Any) -> float:
     """out = weight likelihood, topic by topic; return the sum.
@@ -28,11 +39,11 @@ def products(weight: Any, likelihood: Any, out: Any) -> float:
     ``weight``, ``likelihood`` and ``out`` are (k,). The order of the sum is left to the compiler, so that it runs in
     registers.
     """
-    total = 0.0
+    summed = 0.0
     for t in range(len(out)):
         out[t] = weight[t] * likelihood[t]
-        total += out[t]
-    return total
+        summed += out[t]
+    return summed
 
 
 def responsibilities(
@@ -69,22 +80,25 @@ def assigned(
     log_weights: Vector,
     assignment: Assignment = "soft",
     *,
+    mass: Vector | None = None,
     threads: int = 1,
 ) -> tuple[Floats, float]:
     """E-step, soft (see `responsibilities`) or hard (all to the best topic), and what it adds to the bound.
 
-    ``assignment`` is "soft" or "hard"; ``threads`` share the rows.
+    ``assignment`` is "soft" or "hard"; ``mass`` (N,) says how often each row was seen, once by default; ``threads``
+    share the rows.
 
     Returns
     -------
-    resp : (N, kp), zero for rows without direction
+    resp : (N, kp), zero for rows without direction, one for each row whatever its mass
     gain : float, sum_i log-sum-exp of the scores, or the sum of the largest scores
     """
     if assignment == "soft":
         resp, lse = responsibilities(x, f, gamma, kappa, log_weights, threads=threads)
-        return resp, float(lse.sum())
+        return resp, float(lse.sum() if mass is None else lse @ mass)
     k, directed_rows = len(gamma), directed(x)
     cosines = dots(x, f, threads=threads)[:, :k]
     scores = cosines * (kappa.mean * shrinkage(f.shape[0], gamma)) + (log_weights - kappa.ell)
     labels = np.where(directed_rows, scores.argmax(axis=1), -1)
-    return one_hot(labels, k, x.dtype), float(scores.max(axis=1)[directed_rows].sum())
+    best = np.where(directed_rows, scores.max(axis=1), 0.0)
+    return one_hot(labels, k, x.dtype), float(best.sum() if mass is None else best @ mass)

@@ -32,6 +32,7 @@ from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.directional.vmf import sample
 from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.seeding import one_hot
+from vmfstream.progress import swept
 
 STEPS = 10
 """Metropolis steps of a concentration in a sweep."""
@@ -120,6 +121,7 @@ def fit(
         if kappa is None:
             state.draw_kappa(rng)
         trace.append(state.log_joint())
+        swept(len(trace), "log joint density", trace[-1])
         if sweep >= burn_in:
             kept.append((state.labels.copy(), state.kappa.copy(), pi))
     return _gathered(state, kept, np.array(trace))

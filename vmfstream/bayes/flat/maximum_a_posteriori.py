@@ -16,13 +16,14 @@ from vmfstream.bayes.factors.concentration import KappaPrior, mode_kappa
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.factors.priors import Prior, moment_kappa_prior
-from vmfstream.bayes.factors.responsibilities import Assignment
+from vmfstream.bayes.factors.responsibilities import Assignment, total, weighted
 from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate
 from vmfstream.directional.params import Mixture
 from vmfstream.mixtures.columns import column_dots, column_norms, directed
 from vmfstream.mixtures.seeding import one_hot
 from vmfstream.mixtures.steps import e_step
+from vmfstream.progress import swept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,7 @@ def fit_modes(
     concentration: Concentration = "shared",
     kappa_prior: KappaPrior | None = None,
     assignment: Assignment = "soft",
+    mass: Vector | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
 ) -> ModeFit:
@@ -68,7 +70,7 @@ def fit_modes(
     resp0 : (N, kp) initial responsibilities
     k : int, number of topics
     prior : Prior with alpha >= 1: the density of the weights has no mode below
-    concentration, kappa_prior, assignment, max_iter, tol : as in `vmfstream.bayes.flat.variational.fit`
+    concentration, kappa_prior, assignment, mass, max_iter, tol : as in `vmfstream.bayes.flat.variational.fit`
 
     Raises
     ------
@@ -83,7 +85,7 @@ def fit_modes(
     if not (alpha >= 1).all():
         raise ValueError(f"a mode needs alpha of at least 1; got {alpha.min()}")
     d = x.shape[1]
-    law = moment_kappa_prior(x, resp0, k) if kappa_prior is None else kappa_prior
+    law = moment_kappa_prior(x, weighted(resp0, mass), k) if kappa_prior is None else kappa_prior
     grouped = KappaModel(prior=law, concentration=concentration).grouped
     b = np.zeros((d, resp0.shape[1]), x.dtype)
     b[:, :k] = prior.b[:, None] if prior.b.ndim == 1 else prior.b[:, :k]
@@ -92,7 +94,8 @@ def fit_modes(
     kappa = np.exp(np.full(1 if concentration == "shared" else k, law.m))
     trace: list[float] = []
     while True:
-        s, nk = accumulate(x, resp), resp.sum(axis=0, dtype=np.float64)[:k]
+        seen = weighted(resp, mass)
+        s, nk = accumulate(x, seen), seen.sum(axis=0, dtype=np.float64)[:k]
         pi = (nk + alpha - 1) / (nk + alpha - 1).sum()
         f, gamma = natural_vectors(b, s, kappa, k)
         mu = np.zeros_like(f)
@@ -105,8 +108,10 @@ def fit_modes(
             loglik = loglik + np.log(np.where(directed_rows, best, 1.0))
             resp = one_hot(np.where(directed_rows, resp[:, :k].argmax(axis=1), -1), k, x.dtype)
         directions = float(column_dots(b, mu).sum() - log_partition(d, column_norms(b)[:k]).sum())
-        trace.append(float(loglik.sum()) + _log_prior(pi, alpha, kappa, law) + directions)
-        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol * max(int(directed_rows.sum()), 1)
+        gain = float(loglik.sum() if mass is None else loglik @ mass)
+        trace.append(gain + _log_prior(pi, alpha, kappa, law) + directions)
+        swept(len(trace), "log joint density", trace[-1])
+        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol * total(x, mass)
         if converged or len(trace) >= max_iter:
             return ModeFit(mixture, resp, np.array(trace), law, converged)
 

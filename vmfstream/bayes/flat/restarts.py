@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
-from vmfstream.arrays import Floats, Rows
+from vmfstream.arrays import Floats, Rows, Vector
 from vmfstream.bayes.factors.concentration import point_factor
 from vmfstream.bayes.factors.directions import natural_vectors
 from vmfstream.bayes.factors.priors import Prior
-from vmfstream.bayes.factors.responsibilities import responsibilities
+from vmfstream.bayes.factors.responsibilities import responsibilities, weighted
 from vmfstream.bayes.factors.weights import Dirichlet, WeightsPrior
 from vmfstream.bayes.starts import annealed_starts
 from vmfstream.directional.kernels import accumulate
@@ -42,6 +42,7 @@ def best_of(
     n_init: int = 1,
     start: Start | Floats = "annealed-em",
     weights: WeightsPrior | None = None,
+    mass: Vector | None = None,
 ) -> Fitted:
     """Fit from ``n_init`` starts, all under one prior, and return the fit of largest bound.
 
@@ -58,6 +59,7 @@ def best_of(
     n_init : int >= 1; one start only if ``start`` gives responsibilities
     start : one of `STARTS`, or responsibilities (N, kp)
     weights : prior of the weights while the model is annealed, default Dir(prior.alpha)
+    mass : (N,) float64, how often each row was seen, >= 0; once by default
 
     Raises
     ------
@@ -66,11 +68,11 @@ def best_of(
     """
     prior: Prior | None = None
     best: Fitted | None = None
-    for resp in _starts(x, k, rng, n_init, start):
+    for resp in _starts(x, k, rng, n_init, start, mass):
         if prior is None:
-            prior = prior_of(_clustered(x, k, rng) if isinstance(start, str) and start == "random" else resp)
+            prior = prior_of(_clustered(x, k, rng, mass) if isinstance(start, str) and start == "random" else resp)
         if isinstance(start, str) and start == "annealed":
-            resp = annealed(x, resp, k, prior, weights=weights)
+            resp = annealed(x, resp, k, prior, weights=weights, mass=mass)
         found = run(resp, prior)
         if best is None or bound(found) - bound(best) > TIE * abs(bound(best)):
             best = found
@@ -80,7 +82,14 @@ def best_of(
 
 
 def annealed(
-    x: Rows, resp: Floats, k: int, prior: Prior, *, weights: WeightsPrior | None = None, heat: float = ANNEAL
+    x: Rows,
+    resp: Floats,
+    k: int,
+    prior: Prior,
+    *,
+    weights: WeightsPrior | None = None,
+    mass: Vector | None = None,
+    heat: float = ANNEAL,
 ) -> Floats:
     """Cool the Bayesian mixture from where topics melt to full scores, at a fixed concentration; return (N, kp).
 
@@ -91,31 +100,35 @@ def annealed(
     ----------
     x, resp, k, prior : as in `vmfstream.bayes.flat.variational.fit`
     weights : prior of the weights, default Dir(prior.alpha)
+    mass : (N,) float64, how often each row was seen, >= 0; once by default
     heat : float, where to begin, as a multiple of the inverse temperature at which topics melt
     """
     shares = Dirichlet(np.broadcast_to(np.asarray(prior.alpha, np.float64), k)) if weights is None else weights
-    mixture = m_step(x, resp, k)
+    mixture = m_step(x, weighted(resp, mass), k)
     factor = point_factor(x.shape[1], mixture.kappa[:1])
-    beta = heat * melting(x, mixture)
+    beta = heat * melting(x, mixture, weights=mass)
     while beta < 1:
-        nk = resp.sum(axis=0, dtype=np.float64)[:k]
-        f, gamma = natural_vectors(prior.b, accumulate(x, resp), factor.mean, k)
+        seen = weighted(resp, mass)
+        nk = seen.sum(axis=0, dtype=np.float64)[:k]
+        f, gamma = natural_vectors(prior.b, accumulate(x, seen), factor.mean, k)
         resp = responsibilities(x, f, gamma, factor, shares.posterior(nk).expected_log, beta)[0]
         beta *= COOLING
     return resp
 
 
-def _starts(x: Rows, k: int, rng: np.random.Generator, n_init: int, start: Start | Floats) -> Iterator[Floats]:
+def _starts(
+    x: Rows, k: int, rng: np.random.Generator, n_init: int, start: Start | Floats, mass: Vector | None
+) -> Iterator[Floats]:
     if not isinstance(start, str):
         return iter([start])
     if start not in STARTS:
         raise ValueError(f"start must be one of {', '.join(STARTS)}, or responsibilities; got {start!r}")
     if start == "annealed-em":
-        return annealed_starts(x, k, rng, n_init)
+        return annealed_starts(x, k, rng, n_init, weights=mass)
     if start == "random":
         return (random_responsibilities(x, k, rng) for _ in range(n_init))
-    return (_clustered(x, k, rng) for _ in range(n_init))
+    return (_clustered(x, k, rng, mass) for _ in range(n_init))
 
 
-def _clustered(x: Rows, k: int, rng: np.random.Generator) -> Floats:
-    return one_hot(seed_labels(x, k, rng), k, x.dtype)
+def _clustered(x: Rows, k: int, rng: np.random.Generator, mass: Vector | None) -> Floats:
+    return one_hot(seed_labels(x, k, rng, weights=mass), k, x.dtype)

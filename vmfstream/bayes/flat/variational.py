@@ -25,7 +25,7 @@ from vmfstream.bayes.factors.directions import directions_divergence, expected_c
 from vmfstream.bayes.factors.empirical_bayes import Hyperparameter, learned_alpha, learned_c0, learned_mean
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
 from vmfstream.bayes.factors.priors import Prior, masked, moment_kappa_prior
-from vmfstream.bayes.factors.responsibilities import Assignment, assigned, responsibilities
+from vmfstream.bayes.factors.responsibilities import Assignment, assigned, responsibilities, total, weighted
 from vmfstream.bayes.factors.weights import (
     Dirichlet,
     DirichletWeights,
@@ -35,7 +35,7 @@ from vmfstream.bayes.factors.weights import (
     expected_log_weights,
 )
 from vmfstream.directional.kernels import accumulate, dots, padded
-from vmfstream.mixtures.columns import column_dots, column_norms, directed
+from vmfstream.mixtures.columns import column_dots, column_norms
 from vmfstream.mixtures.concentration import shared_concentration
 
 AT_REST = 1e-5
@@ -90,6 +90,7 @@ def fit(
     assignment: Assignment = "soft",
     learn: Collection[Hyperparameter] = (),
     weights: WeightsPrior | None = None,
+    mass: Vector | None = None,
     rng: np.random.Generator | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
@@ -115,6 +116,7 @@ def fit(
     learn : hyperparameters fitted to the data, see `vmfstream.bayes.factors.empirical_bayes`, after 5 sweeps and then
         every 5
     weights : prior of the weights instead of Dir(prior.alpha)
+    mass : (N,) float64, how often each row was seen, >= 0: what its responsibilities are multiplied by; once by default
     rng : numpy.random.Generator, for ``"sampling"`` only
     max_iter : int, largest number of sweeps
     tol : float, stop when the bound per document changes by less, in nats (``"sampling"``, whose bound is noisy: when
@@ -141,14 +143,14 @@ def fit(
     if kappa_prior is None and isinstance(kappa, str) and kappa != "point":
         if resp0 is None:
             raise ValueError("kappa_prior is needed when there are no initial responsibilities")
-        kappa_prior = moment_kappa_prior(x, resp0, k)
+        kappa_prior = moment_kappa_prior(x, weighted(resp0, mass), k)
     model = KappaModel(kappa, kappa_prior, concentration, n_seen, t_seen, rng)
     resp = _first_resp(x, prior.b, kappa0, _per_topic(prior.alpha, k)) if resp0 is None else masked(x, resp0)
-    s, nk = _statistics(x, resp, k, threads)
+    s, nk = _statistics(x, weighted(resp, mass), k, threads)
     kappa0 = kappa0 if model.known is None else model.known
     factor = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, nk.sum()) if kappa0 is None else kappa0)
     f = np.zeros_like(s)
-    sweeps = ConvergenceMonitor(learn, tol * max(int(directed(x).sum()), 1), max_iter)
+    sweeps = ConvergenceMonitor(learn, tol * total(x, mass), max_iter)
     while True:
         before = f
         posterior = shares.posterior(nk)
@@ -162,11 +164,11 @@ def fit(
                 posterior = replace(posterior, alpha=shares.alpha)
             if "kappa" in learn:
                 model, factor = model.learned(d, nk, t, factor)
-        resp, gain = assigned(x, f, gamma, factor, posterior.expected_log, assignment, threads=threads)
+        resp, gain = assigned(x, f, gamma, factor, posterior.expected_log, assignment, mass=mass, threads=threads)
         bound = gain - posterior.kl - directions_divergence(f, gamma, prior) - model.cost(factor)
         if sweeps.ended(bound, _turned(f, before, gamma) < AT_REST if model.noisy else None):
             break
-        s, nk = _statistics(x, resp, k, threads)
+        s, nk = _statistics(x, weighted(resp, mass), k, threads)
     t = model.grouped(t)
     return FlatFit(f, gamma, factor, posterior, resp, nk, t, prior, model.prior, sweeps.trace, sweeps.converged)
 

@@ -30,7 +30,7 @@ from vmfstream.bayes.factors.empirical_bayes import (
     learned_mean,
 )
 from vmfstream.bayes.factors.kappa_model import Concentration, KappaModel
-from vmfstream.bayes.factors.responsibilities import responsibilities
+from vmfstream.bayes.factors.responsibilities import responsibilities, total, weighted
 from vmfstream.bayes.factors.weights import DirichletWeights
 from vmfstream.bayes.hierarchical.node_directions import Branches, Scheme, evidence, renewed, rerooted
 from vmfstream.bayes.hierarchical.prior import TreePrior, moment_tree_prior
@@ -49,7 +49,7 @@ TREE_SWEEPS = 5
 class TreeState:
     """All factors: ``resp`` (N, kp), ``branches``, ``leaf`` and ``inner`` q(kappa), and ``weights``.
 
-    ``s`` (D, kp) and ``nk`` (k,) belong to the responsibilities.
+    ``s`` (D, kp) and ``nk`` (k,) belong to the responsibilities times the ``mass`` of the rows.
     """
 
     resp: Floats
@@ -59,6 +59,8 @@ class TreeState:
     leaf: KappaFactor
     inner: KappaFactor
     weights: DirichletWeights
+    mass: Vector | None = None
+    """How often each row was seen, (N,); once if None."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +84,7 @@ def fit_tree(
     scheme: Scheme = "messages",
     *,
     learn: Collection[Hyperparameter] = (),
+    mass: Vector | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
 ) -> TreeFit:
@@ -96,6 +99,7 @@ def fit_tree(
     scheme : ``"messages"``, whose bound is exact but for the vMF form of messages, or ``"meanfield"``, whose bound
         never falls but whose inner nodes are over-confident where kappa is above D / 2
     learn : hyperparameters set by empirical Bayes every few sweeps; ``"kappa"`` by depth
+    mass : (N,) float64, how often each row was seen, >= 0; once by default
     max_iter : int, largest number of sweeps
     tol : float, stop when the bound per document changes by less, in nats
 
@@ -112,8 +116,8 @@ def fit_tree(
     [GY14] section 3.2; messages instead of mean field over the nodes.
     """
     check_hyperparameters(learn)
-    state = started(x, resp0, tree, prior, scheme)
-    sweeps = ConvergenceMonitor(learn, tol * max(int(directed(x).sum()), 1), max_iter)
+    state = started(x, resp0, tree, prior, scheme, mass)
+    sweeps = ConvergenceMonitor(learn, tol * total(x, mass), max_iter)
     best: tuple[float, TreeState, TreePrior] | None = None
     while True:
         state = weight_step(state)
@@ -140,6 +144,7 @@ def fit_hierarchy(
     alpha: float = 1.0,
     learn: Collection[Hyperparameter] = (),
     starts: int = 1,
+    mass: Vector | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
 ) -> TreeFit:
@@ -153,42 +158,47 @@ def fit_hierarchy(
     kappa, concentration : rule of the leaves' concentrations, and one for all leaves or one each
     alpha : float > 0, Dirichlet prior of a leaf's weight
     starts : int >= 1
-    scheme, learn, max_iter, tol : see `fit_tree`
+    scheme, learn, mass, max_iter, tol : see `fit_tree`
     """
     k = tree.k
     nothing = np.zeros(1 if concentration == "shared" else k)
     leaf = KappaModel(kappa, None, concentration, nothing, nothing, rng)
     fits = []
-    for resp in annealed_starts(x, k, rng, starts):
-        nk = resp.sum(axis=0, dtype=np.float64)[:k]
-        resp[:, :k] = resp[:, arrange(tree, accumulate(x, resp), nk, rng)]
-        prior = moment_tree_prior(x, resp, tree, alpha=alpha, leaf=leaf)
-        fits.append(fit_tree(x, resp, tree, prior, scheme, learn=learn, max_iter=max_iter, tol=tol))
+    for resp in annealed_starts(x, k, rng, starts, weights=mass):
+        seen = weighted(resp, mass)
+        nk = seen.sum(axis=0, dtype=np.float64)[:k]
+        resp[:, :k] = resp[:, arrange(tree, accumulate(x, seen), nk, rng)]
+        prior = moment_tree_prior(x, weighted(resp, mass), tree, alpha=alpha, leaf=leaf)
+        fits.append(fit_tree(x, resp, tree, prior, scheme, learn=learn, mass=mass, max_iter=max_iter, tol=tol))
     return best_of(fits, lambda fit: float(fit.trace.max()))
 
 
-def started(x: Rows, resp0: Floats, tree: Tree, prior: TreePrior, scheme: Scheme) -> TreeState:
+def started(
+    x: Rows, resp0: Floats, tree: Tree, prior: TreePrior, scheme: Scheme, mass: Vector | None = None
+) -> TreeState:
     """Return a state from initial responsibilities: the ``marginal`` concentration, inner nodes at their priors.
 
-    Raises ValueError unless ``resp0`` is (N, kp).
+    ``mass`` (N,) says how often each row was seen. Raises ValueError unless ``resp0`` is (N, kp).
     """
     d, k = x.shape[1], tree.k
     if resp0.shape != (x.shape[0], padded(k)):
         raise ValueError(f"resp0 must have the shape {(x.shape[0], padded(k))}; got {resp0.shape}")
     resp = np.where(directed(x)[:, None], resp0, resp0.dtype.type(0))
-    s, nk = accumulate(x, resp), resp.sum(axis=0, dtype=np.float64)[:k]
+    seen = weighted(resp, mass)
+    s, nk = accumulate(x, seen), seen.sum(axis=0, dtype=np.float64)[:k]
     leaf = point_factor(d, shared_concentration(d, column_norms(s)[:k], nk, float(nk.sum())))
     near = [_level_prior(prior, depth).m for depth in tree.depth[tree.inner]]
     inner = point_factor(d, np.exp(near)) if near else _joined([])
     alpha = np.full(k, prior.alpha)
     branches = renewed(tree, None, prior.b, s, _expected(tree, leaf, inner), scheme)
-    return TreeState(resp, s, nk, branches, leaf, inner, DirichletWeights(alpha + nk, alpha))
+    return TreeState(resp, s, nk, branches, leaf, inner, DirichletWeights(alpha + nk, alpha), mass)
 
 
 def label_step(x: Rows, state: TreeState, tree: Tree) -> TreeState:
     """Renew the responsibilities, and the sums that belong to them."""
     resp, _ = responsibilities(x, *leaf_vectors(state, tree), state.leaf, state.weights.expected_log)
-    return replace(state, resp=resp, s=accumulate(x, resp), nk=resp.sum(axis=0, dtype=np.float64)[: tree.k])
+    seen = weighted(resp, state.mass)
+    return replace(state, resp=resp, s=accumulate(x, seen), nk=seen.sum(axis=0, dtype=np.float64)[: tree.k])
 
 
 def weight_step(state: TreeState) -> TreeState:
@@ -219,7 +229,8 @@ def bound(state: TreeState, tree: Tree, prior: TreePrior) -> float:
     kappa = _expected(tree, state.leaf, state.inner)
     directions = evidence(tree, state.branches, prior.b, state.s, kappa, state.inner)
     labels = float((state.nk * (state.weights.expected_log - state.leaf.ell)).sum())
-    entropy = float(entr(state.resp.astype(np.float64)).sum())
+    spread = entr(state.resp.astype(np.float64)).sum(axis=1)
+    entropy = float(spread.sum() if state.mass is None else spread @ state.mass)
     return directions + labels + entropy - state.weights.kl - prior.leaf.cost(state.leaf) - float(state.inner.kl.sum())
 
 

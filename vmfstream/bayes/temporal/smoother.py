@@ -26,6 +26,7 @@ from vmfstream.directional.bessel import log_partition
 from vmfstream.directional.kernels import accumulate, dots
 from vmfstream.mixtures.annealing import FROZEN_BELOW
 from vmfstream.mixtures.columns import directed, softmax_rows
+from vmfstream.progress import swept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,6 +175,7 @@ def fit_smoother(
             best = (bound, state, stats, counts, now)
         converged = bool(trace) and abs(bound - trace[-1]) < tol * max(float(counts.sum()), 1.0)
         trace.append(bound)
+        swept(len(trace), "bound in nats", bound)
         if converged or sweep is None:
             break
         state = sweep.state
