@@ -111,8 +111,19 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         inset=INSET,
         apart=120.0 if size.width <= PHONE else 170.0,
         pairs=history.pairs,
+        taken=[
+            Label(-1, float(at), sum(bands.extent) * scale / 2, 14.0, 90.0, 1, 11.0, 400, NO_DOCUMENTS)
+            for at in _x_pixels(_gaps(history), history.index.size, size.width)
+        ],
     )
     return placed
+
+
+def _gaps(history: History) -> Floats:
+    """Return the middles of the runs of slices without documents that are told."""
+    empty = np.flatnonzero(history.n == 0)
+    runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []
+    return np.array([float(run.mean()) for run in runs])
 
 
 def _moment(history: History, s: int, t: int, words: list[str]) -> list[str]:
@@ -226,11 +237,10 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
     low, high = bands.extent
     marked = ticks(history.labels, size.width - 2 * INSET, 46.0 if size.width <= PHONE else 74.0)
     notes: list[dict[str, Any]] = []
-    empty = np.flatnonzero(history.n == 0)
-    for run in np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []:
+    for gap in _gaps(history).tolist():
         notes.append(
             {
-                "x": float(run.mean()),
+                "x": gap,
                 "y": 0.5,
                 "yref": "paper",
                 "text": NO_DOCUMENTS,
