@@ -235,7 +235,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
     history = frame.history
     slices = history.index.size
     low, high = bands.extent
-    marked = ticks(history.labels, size.width - 2 * INSET, 46.0 if size.width <= PHONE else 74.0)
+    axis = named_dates(history, size.width)
     notes: list[dict[str, Any]] = []
     for gap in _gaps(history).tolist():
         notes.append(
@@ -260,7 +260,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
             "yref": "paper",
             "line": {"color": colours.rule, "width": 1},
         }
-        for i, _ in marked
+        for i in axis["tickvals"]
     ]
     open_until = np.flatnonzero(~history.settled())
     if open_until.size and slices > 1:
@@ -310,13 +310,18 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
         "meta": {"view": "river", "slices": slices, "range": [-0.5, 0.5] if slices == 1 else [0, max(slices - 1, 1)]},
         "xaxis": {
             "range": [-0.5, 0.5] if slices == 1 else [0, max(slices - 1, 1)],
-            "tickvals": [i for i, _ in marked],
-            "ticktext": [for_plotly(text) for _, text in marked],
+            **axis,
         },
         "yaxis": {"range": [high, low], "visible": False},
         "shapes": lines,
         "annotations": notes,
     }
+
+
+def named_dates(history: History, width: float) -> dict[str, list[Any]]:
+    """Return which dates are written below a river of a ``width``, as settings of its axis."""
+    marked = ticks(history.labels, width - 2 * INSET, 46.0 if width <= PHONE else 74.0)
+    return {"tickvals": [i for i, _ in marked], "ticktext": [for_plotly(text) for _, text in marked]}
 
 
 def _pixels(bands: Bands, size: Size) -> float:

@@ -12,6 +12,7 @@ from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.rows.history import read_history, ticks
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Measure, Selection, Size
+from vmfstream.dashboards.views.river import panel
 from vmfstream.dashboards.views.river.bands import REST, RiverFrame, least_wiggle, stack
 from vmfstream.dashboards.views.river.labels import LINE, OVERHANG, Label, place_labels
 from vmfstream.dashboards.views.river.view import BOTTOM, TOP, RiverView, labels, paleness
@@ -282,6 +283,16 @@ def test_the_warm_up_is_marked_in_the_filtered_reading_only() -> None:
     for reading, expected in (("filtered", 1), ("smoothed", 0)):
         figure = view.figure(view.frame(rows, Selection(reading=reading)), WIDE, "light")  # type: ignore[arg-type]
         assert sum(texts.WARM_UP in note.text for note in figure.layout.annotations) == expected
+
+
+def test_every_width_has_dates_that_fit() -> None:
+    made = panel.draw(CachedRows(gazette(slices=60, topics=4)), "river/smoothed/documents/wide")
+    assert made["dates"].keys() == made["labels"].keys()
+    for width, axis in made["dates"].items():
+        step = (int(width) - 36) / 59
+        assert np.diff(axis["tickvals"]).min() * step >= 0.8 * 74
+        assert len(axis["tickvals"]) == len(axis["ticktext"]) >= 3
+    assert len({len(axis["tickvals"]) for axis in made["dates"].values()}) > 1
 
 
 def test_ticks_keep_their_distance() -> None:
