@@ -189,6 +189,11 @@ class FieldCodec:
                 there.update(self._fields(message))
         return [name for name in self._asked if name not in there]
 
+    def take_message_times(self) -> None:
+        """Give documents the times of their messages from now on, whatever their fields hold."""
+        self._time = ()
+        self._shapes.clear()
+
     def written_time(self, message: Message) -> Any:
         """Return the time of a message as it is written there; None where there is none to be found."""
         try:

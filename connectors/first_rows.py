@@ -27,7 +27,8 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
 
     Parameters
     ----------
-    codec : its ``time_format`` is set if it has none, and nearly all times are written in one that is not usual.
+    codec : its ``time_format`` is set if it has none, and nearly all times are written in one that is not usual. If no
+        row has a time, but all messages do, it takes those.
     rows : the first messages of the file, see `ROWS`.
     name : of the file, for messages.
 
@@ -39,20 +40,29 @@ def look_at(codec: FieldCodec, rows: Sequence[Message], name: str) -> None:
     """
     if not rows:
         raise InputError(f"{name}: expected documents, found none")
+    times = [value for row in rows if (value := codec.written_time(row)) is not None]
+    if not times and all(row.time is not None for row in rows):
+        codec.take_message_times()  # the column of times is empty, and rows are counted
     if codec.time_format is None:
-        codec.time_format = _format_of([value for row in rows if (value := codec.written_time(row)) is not None], name)
+        codec.time_format = _format_of(times, name)
     reasons = [one.reason for one in map(codec.decode, rows) if isinstance(one, Rejected)]
     if len(reasons) == len(rows):
         reason, count = Counter(reasons).most_common(1)[0]
         many = f"none of the first {len(rows):,} rows is a document" if len(rows) > 1 else "its row is no document"
-        how = _UNTIMED if reason.startswith("no time") else ""
+        how = next((advice for what, advice in _ADVICE.items() if reason.startswith(what)), "")
+        if not times and reason.endswith(" is null"):
+            how = _ADVICE["no time"].replace("it", "the time", 1)
         raise InputError(f"{name}: {many}; {'' if count == len(rows) else 'most often: '}{reason}{how}")
     missing = codec.missing_fields(rows)
     if missing:
         raise InputError(f"{name}: none of the first {len(rows):,} rows has a field {' or '.join(map(repr, missing))}")
 
 
-_UNTIMED = "; name it by --time, or cut slices by a number of documents, such as --slices 100"
+_ADVICE = {
+    "no time": "; name it by --time, or cut slices by a number of documents, such as --slices 100",
+    "no text": "; name it by --text",
+}
+"""What to do about the most frequent reason."""
 
 
 def _format_of(times: Sequence[Any], name: str) -> str | None:

@@ -404,7 +404,8 @@ class Novel:
     A first story is the first document of a story that got its third document in this slice; that of the largest story
     comes first, the other documents by ``novelty``. That is the number of nats by which a new topic explains a document
     better on arrival than all known topics, 0 while there are none. ``topic`` is the number of the topic that it was
-    assigned to, of first stories that of their story; -1 for none.
+    assigned to, of first stories that of their story; -1 for none. ``story`` is the story that a document is the first
+    of, -1 for the other documents; None in records of earlier versions.
     """
 
     rank: NDArray[np.int64]
@@ -413,6 +414,12 @@ class Novel:
     time: Sequence[datetime]
     novelty: NDArray[np.float64]
     topic: NDArray[np.int64]
+    story: NDArray[np.int64] | None = None
+
+    @property
+    def stories(self) -> NDArray[np.int64]:
+        """As ``story``, -1 where it is not known."""
+        return np.full(len(self.rank), -1) if self.story is None else self.story
 
 
 @dataclass(frozen=True, slots=True, eq=False)

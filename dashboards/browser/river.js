@@ -44,7 +44,9 @@ function drawRiver(changed) {
       const widths = Object.keys(fig.labels)
         .map(Number)
         .sort((a, b) => b - a);
-      const best = fig.labels[widths.find((k) => k <= width) ?? widths.at(-1)];
+      const nearest = widths.find((k) => k <= width) ?? widths.at(-1);
+      const best = fig.labels[nearest];
+      Object.assign(fig.layout.xaxis, fig.dates[nearest]);
       river.bands = fig.data;
       fig.layout.width = width;
       fig.layout.height = height;

@@ -46,12 +46,24 @@ def distinctness(history: History) -> Floats:
 
 
 def initial_measure(history: History) -> Measure:
-    """Return the initial measure: shares if the last third of slices has over three times the documents of the first.
+    """Return the initial measure: shares if the stream grew a lot, for counts make its beginning too thin to be seen.
 
-    Counts of a stream that grew a lot make its beginning too thin to be seen or labelled. Medians are compared, so that
-    bursts are shown as what they are.
+    It did if the last third of slices has over three times the documents of the first, by their medians, so that
+    bursts are shown as what they are; or if it grew nearly all the time, to over five times what the first third had.
     """
     full = history.n[history.n > 0]
     third = -(-full.size // 3)
-    grown = full.size > 1 and np.median(full[-third:]) > 3 * np.median(full[:third])
-    return "share" if grown else "documents"
+    if full.size < 2:
+        return "documents"
+    early = np.median(full[:third])
+    grown = np.median(full[-third:]) > 3 * early
+    ranks = np.argsort(np.argsort(full, kind="stable"), kind="stable")
+    steadily = full.size >= _TREND and np.corrcoef(ranks, np.arange(full.size))[0, 1] > _STEADY
+    return "share" if grown or (steadily and full[-1] > 5 * early) else "documents"
+
+
+_TREND = 8
+"""Least number of slices whose growth may be called steady."""
+
+_STEADY = 0.8
+"""Rank correlation of documents and time above which a stream grew nearly all the time."""

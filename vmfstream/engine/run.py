@@ -501,6 +501,8 @@ def follow(
         if namer is not None:
             namer.finish(_LAST_NAMES if engine.finished else 0.0)
             store.name_topics(namer.take())
+        if engine.finished and isinstance(store, RunFile):
+            store.compact()
     return engine
 
 

@@ -235,6 +235,7 @@ def _slices(closed: Sequence[SliceReport], epoch: int) -> dict[str, Frame]:
             "time": _times([time for _, most in novel for time in most.time]),
             "novelty": _joined([most.novelty for _, most in novel]),
             "topic": _joined([most.topic for _, most in novel]),
+            "story": _joined([most.stories for _, most in novel]),
         },
         "event": {
             "slice": _ints([index for index, _ in events]),

@@ -102,10 +102,13 @@ def rows_of_novel_documents(commits: Sequence[Commit]) -> list[dict[str, Any]]:
             "title": title,
             "novelty": float(novelty),
             "topic": int(topic) if topic >= 0 else None,
+            "story": int(story) if story >= 0 else None,
         }
         for report in closed_slices(commits)
         if (most := report.novel) is not None
-        for id, title, novelty, topic in zip(most.id, most.title, most.novelty, most.topic, strict=True)
+        for id, title, novelty, topic, story in zip(
+            most.id, most.title, most.novelty, most.topic, most.stories, strict=True
+        )
     ]
 
 

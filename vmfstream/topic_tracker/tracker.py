@@ -837,8 +837,9 @@ class TopicTracker:
         """Return the first stories of each closed slice, then its most novel other documents, at most 20.
 
         A first story is the first document of a story that got its third document in this slice. Keys: slice, id,
-        title, ``novelty`` on arrival as of `TopicTracker.novelty` (0 while there were no topics), and ``topic``, the
-        topic that the document was assigned to (of a first story that of its story; None without one).
+        title, ``novelty`` on arrival as of `TopicTracker.novelty` (0 while there were no topics), ``topic``, the
+        topic that the document was assigned to (of a first story that of its story; None without one), and ``story``,
+        the story that it is the first document of, None for the others.
         """
         return rows_of_novel_documents(self._store.commits)
 

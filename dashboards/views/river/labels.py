@@ -1,4 +1,4 @@
-"""Placement of words inside the bands of the river, as large as they fit."""
+"""Placement of words inside the bands of the river, as large as they fit, and beside bulges too narrow for words."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ _SIDE = 3.0
 _WIDER = 1.15  # some fonts are wider than what widths are estimated for; a label must not leave the picture
 _QUIET = 12.0  # largest size of texts that are no words of a topic
 _MOST_PER_BAND = 12
+_BESIDE_SIZES = (12.0, 11.0)
+_BULGE = 24.0  # least thickness of a bulge that is labelled beside
+_NEAR = 16.0  # largest distance of such a label from its bulge
+_COVER = 0.25  # what may lie between the two, in parts of the bulge
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Label:
     size: float
     weight: int
     text: str
+    beside: bool = False
+    """Whether it stands above or below the river, beside a bulge of its band."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,7 @@ def place_labels(
     inset: float,
     apart: float,
     pairs: Collection[tuple[str, str]] = (),
+    taken: Sequence[Label] = (),
 ) -> list[Label]:
     """Place labels for all bands.
 
@@ -81,11 +88,14 @@ def place_labels(
         Least distance between the middles of two labels of one band.
     pairs : collection of pairs of str
         Words that are written in this order if they stand side by side.
+    taken : sequence of Label
+        What is written above or below the river otherwise.
 
     Returns
     -------
     list of Label
-        In order of bands; boxes lie between their band's edges over their whole width and do not overlap.
+        In order of bands; boxes lie between their band's edges over their whole width, or above or below the river
+        beside a bulge of their band, and do not overlap.
     """
     if columns.size == 1:
         return _beside(x, edges, words, fixed, width)
@@ -106,7 +116,66 @@ def place_labels(
             placed,
             pairs,
         )
+    placed += _bulges(x, edges, columns, thickness, words, fixed, width, inset, apart, [*taken, *placed], pairs)
     return sorted(placed, key=lambda label: (label.band, label.x))
+
+
+def _bulges(
+    x: Floats,
+    edges: Floats,
+    columns: Floats,
+    thickness: Floats,
+    words: Sequence[Sequence[Sequence[str]]],
+    fixed: Mapping[int, str],
+    width: float,
+    inset: float,
+    apart: float,
+    others: Sequence[Label],
+    pairs: Collection[tuple[str, str]],
+) -> list[Label]:
+    """Label bulges that are high enough but too narrow for words above or below the river, the highest first.
+
+    Only such bulges that lie at that edge of the river, or nearly.
+    """
+    made: list[Label] = []
+    places = np.argwhere(thickness >= _BULGE)
+    for c, band in places[np.argsort(-thickness[tuple(places.T)], kind="stable")].tolist():
+        mine = [label for label in (*others, *made) if label.band == band]
+        if band in fixed or any(abs(columns[c] - label.x) < apart for label in mine):
+            continue
+        said = {word for label in mine for word in label.text.replace("<br>", " ").split(" ")}
+        lines, _, singles = _choices(words[band][c], said, pairs)
+        for text in (*lines, *singles):
+            label = _above_or_below(text, band, float(columns[c]), x, edges, width, inset)
+            if label is not None and not any(_touch(label, other) for other in (*others, *made)):
+                made.append(label)
+                break
+    return made
+
+
+def _above_or_below(
+    text: _Text, band: int, centre: float, x: Floats, edges: Floats, width: float, inset: float
+) -> Label | None:
+    """Return a label beside the bulge of a band, None if another band or the picture's edge is in the way."""
+    at = int(np.argmin(np.abs(x - centre)))
+    top, bottom = edges[0], edges[-1]
+    over, under = edges[band, at] - top[at], bottom[at] - edges[band + 1, at]
+    above = bool(over <= under)
+    if min(over, under) > _COVER * (edges[band + 1, at] - edges[band, at]):
+        return None
+    for size in _BESIDE_SIZES:
+        half, height = 0.5 * text.em * size, LINE * size
+        reach = _WIDER * half + _SIDE
+        middle = min(max(centre, inset + reach), width - inset - reach)
+        a, b = np.searchsorted(x, (middle - reach, middle + reach))
+        part = slice(max(int(a) - 1, 0), int(b) + 1)
+        edge = float(top[part].min()) if above else float(bottom[part].max())
+        y = edge - 0.5 * height if above else edge + 0.5 * height
+        distance = float(top[at]) - edge if above else edge - float(bottom[at])
+        inside = float(top.min()) <= y - 0.5 * height and y + 0.5 * height <= float(bottom.max())
+        if inside and distance <= _NEAR and 2 * reach <= width - 2 * inset:
+            return Label(band, middle, y, 2 * half, height, 1, size, 500, text.lines[0], beside=True)
+    return None
 
 
 def _in_band(

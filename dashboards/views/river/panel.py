@@ -17,7 +17,7 @@ from vmfstream.dashboards.rows.topic_names import topic_name
 from vmfstream.dashboards.rows.unfinished import judged
 from vmfstream.dashboards.view import Selection, Size
 from vmfstream.dashboards.views.river.bands import MOST_TOPICS, crowded, stack
-from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels
+from vmfstream.dashboards.views.river.view import RiverView, label_trace, labels, named_dates
 
 _WIDE = Size(1240, 486)
 _PHONE = Size(362, 480)
@@ -70,7 +70,7 @@ def keys(rows: RunRows, topics: Sequence[int]) -> list[str]:
 
 
 def draw(rows: RunRows, key: str) -> dict[str, Any]:
-    """Return the bands, and the labels that fit into them for several widths; the page takes those of its own."""
+    """Return the bands, and the labels and dates that fit for several widths; the page takes those of its own."""
     _, reading, measure, width = key.split("/")
     view = RiverView()
     chosen = Selection(
@@ -91,7 +91,8 @@ def draw(rows: RunRows, key: str) -> dict[str, Any]:
         fitted[str(across)] = {name: trace[name] for name in _PER_LABEL}
     layout = _quantise(traces, figure["layout"], fitted)
     plain = {name: value for name, value in text.items() if name not in _PER_LABEL}
-    return {"data": traces, "layout": layout, "labels": fitted, "text": plain}
+    dates = {str(across): named_dates(frame.history, across) for across in widths}
+    return {"data": traces, "layout": layout, "labels": fitted, "dates": dates, "text": plain}
 
 
 def many(rows: RunRows) -> bool:

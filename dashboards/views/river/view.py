@@ -111,8 +111,19 @@ def labels(frame: RiverFrame, bands: Bands, size: Size) -> list[Label]:
         inset=INSET,
         apart=120.0 if size.width <= PHONE else 170.0,
         pairs=history.pairs,
+        taken=[
+            Label(-1, float(at), sum(bands.extent) * scale / 2, 14.0, 90.0, 1, 11.0, 400, NO_DOCUMENTS)
+            for at in _x_pixels(_gaps(history), history.index.size, size.width)
+        ],
     )
     return placed
+
+
+def _gaps(history: History) -> Floats:
+    """Return the middles of the runs of slices without documents that are told."""
+    empty = np.flatnonzero(history.n == 0)
+    runs = np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []
+    return np.array([float(run.mean()) for run in runs])
 
 
 def _moment(history: History, s: int, t: int, words: list[str]) -> list[str]:
@@ -224,13 +235,12 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
     history = frame.history
     slices = history.index.size
     low, high = bands.extent
-    marked = ticks(history.labels, size.width - 2 * INSET, 46.0 if size.width <= PHONE else 74.0)
+    axis = named_dates(history, size.width)
     notes: list[dict[str, Any]] = []
-    empty = np.flatnonzero(history.n == 0)
-    for run in np.split(empty, np.flatnonzero(np.diff(empty) > 1) + 1)[:12] if empty.size else []:
+    for gap in _gaps(history).tolist():
         notes.append(
             {
-                "x": float(run.mean()),
+                "x": gap,
                 "y": 0.5,
                 "yref": "paper",
                 "text": NO_DOCUMENTS,
@@ -250,7 +260,7 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
             "yref": "paper",
             "line": {"color": colours.rule, "width": 1},
         }
-        for i, _ in marked
+        for i in axis["tickvals"]
     ]
     open_until = np.flatnonzero(~history.settled())
     if open_until.size and slices > 1:
@@ -300,13 +310,18 @@ def _layout(frame: RiverFrame, bands: Bands, size: Size, name: ThemeName) -> dic
         "meta": {"view": "river", "slices": slices, "range": [-0.5, 0.5] if slices == 1 else [0, max(slices - 1, 1)]},
         "xaxis": {
             "range": [-0.5, 0.5] if slices == 1 else [0, max(slices - 1, 1)],
-            "tickvals": [i for i, _ in marked],
-            "ticktext": [for_plotly(text) for _, text in marked],
+            **axis,
         },
         "yaxis": {"range": [high, low], "visible": False},
         "shapes": lines,
         "annotations": notes,
     }
+
+
+def named_dates(history: History, width: float) -> dict[str, list[Any]]:
+    """Return which dates are written below a river of a ``width``, as settings of its axis."""
+    marked = ticks(history.labels, width - 2 * INSET, 46.0 if width <= PHONE else 74.0)
+    return {"tickvals": [i for i, _ in marked], "ticktext": [for_plotly(text) for _, text in marked]}
 
 
 def _pixels(bands: Bands, size: Size) -> float:

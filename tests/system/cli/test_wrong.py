@@ -302,12 +302,25 @@ def test_files_as_people_have_them_are_read(run: Run, tmp_path: Path, command: s
 
 
 @pytest.mark.parametrize("command", ["run", "replay"])
+def test_a_column_of_times_may_be_empty_where_documents_are_counted(run: Run, tmp_path: Path, command: str) -> None:
+    rows = [json.dumps({"date": None, "text": one["text"]}) for one in lines()]
+    (tmp_path / "a.jsonl").write_text("\n".join(rows))
+    code, out, err = run(command, tmp_path / "a.jsonl", *COMMAND, "--slices", "50", "--out", tmp_path / "a.duckdb")
+    assert (code, f"{len(rows)} documents, 0 rejected" in out) == (0, True), (out, err)
+    code, out, err = run(command, tmp_path / "a.jsonl", *COMMAND, "--slices", "year", "--out", tmp_path / "b.duckdb")
+    assert (code, out) == (1, "")
+    assert "date is null; name the time by --time" in err
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ("", "expected documents, found none"),
         ("date,text\n1/2/2021,a ship\n3/4/2021,a goal\n", "say --time-format '%d/%m/%Y' or '%m/%d/%Y'"),
         ("words\none\n", "name it by --time, or cut slices by a number of documents, such as --slices 100"),
+        ("time,words\n2020,one\n", "no text: expected text or body"),
+        ("time,words\n2020,one\n", "found time, words; name it by --text"),
     ],
 )
 def test_a_file_without_documents_leaves_no_run_file(

@@ -211,6 +211,15 @@ def test_streams_that_grew_open_with_shares() -> None:
     assert initial_measure(read_history(rows, "filtered")) == "share"
 
 
+def test_streams_that_grew_late_but_steadily_open_with_shares() -> None:
+    rows = gazette(slices=12, topics=4)
+    rows.slice_frame.n[:] = [90, 100, 140, 150, 150, 200, 210, 260, 300, 400, 570, 1000]  # conference papers by years
+    rows.slice_frame.n[-4:-1] = [270, 290, 310]
+    assert initial_measure(read_history(rows, "filtered")) == "share"
+    rows.slice_frame.n[:-1] = rows.slice_frame.n[-2::-1]
+    assert initial_measure(read_history(rows, "filtered")) == "documents"
+
+
 def test_dates_are_shown_as_far_as_they_are_known() -> None:
     rows = gazette(slices=3, topics=2)
     for unit, length in (("D", 10), ("M", 7), ("Y", 0)):

@@ -12,6 +12,7 @@ from vmfstream.dashboards.looks import texts
 from vmfstream.dashboards.rows.history import read_history, ticks
 from vmfstream.dashboards.rows.run_rows import CachedRows
 from vmfstream.dashboards.view import Measure, Selection, Size
+from vmfstream.dashboards.views.river import panel
 from vmfstream.dashboards.views.river.bands import REST, RiverFrame, least_wiggle, stack
 from vmfstream.dashboards.views.river.labels import LINE, OVERHANG, Label, place_labels
 from vmfstream.dashboards.views.river.view import BOTTOM, TOP, RiverView, labels, paleness
@@ -32,7 +33,7 @@ def test_labels_lie_inside_their_bands(size: Size, measure: Measure) -> None:
     low, high = bands.edges.min(), bands.edges.max()
     scale = (size.height - TOP - BOTTOM) / (high - low)
     x = 18 + bands.x * (size.width - 36) / 29
-    found = labels(river, bands, size)
+    found = [label for label in labels(river, bands, size) if not label.beside]
     assert len(found) >= 10
     for label in found:
         over = OVERHANG / 2 * label.height if label.lines == 1 else 0.0
@@ -77,6 +78,60 @@ def bands_of(*thick: float) -> dict[str, Any]:
         "inset": 18.0,
         "apart": 170.0,
     }
+
+
+def bursts(*heights: float, cover: float = 0.0) -> dict[str, Any]:
+    """Return one band of bursts of 30 pixels around a line, with a band above them that is ``cover`` as high."""
+    x = np.linspace(18, 982, 401)
+    columns = np.linspace(150, 850, len(heights))
+    high = np.maximum.reduce(
+        [height * np.maximum(1 - np.abs(x - at) / 15, 0) for height, at in zip(heights, columns, strict=True)]
+    )
+    middle = 150.0
+    edges = np.array([middle - high * (0.5 + cover), middle - high * 0.5, middle + high * 0.5])
+    shape = {
+        "x": x,
+        "edges": edges,
+        "columns": columns,
+        "thickness": np.array([np.multiply(heights, cover), heights]).T,
+    }
+    return bands_of(1.0) | shape
+
+
+def test_bulges_too_narrow_for_words_are_labelled_beside() -> None:
+    given = bursts(300.0, 120.0, 60.0, 40.0, 10.0)
+    found = place_labels(words=[[[]] * 5, [[f"storm{i}", "flood", "rain"] for i in range(5)]], **given)
+    assert all(label.beside for label in found)
+    assert [round(label.x) for label in found] == [
+        325,
+        500,
+        675,
+    ]
+    for label in found:
+        here = np.abs(given["x"] - label.x) <= label.width / 2
+        above = label.y + label.height / 2 <= given["edges"][0, here].min() + 1e-6
+        assert above or label.y - label.height / 2 >= given["edges"][-1, here].max() - 1e-6
+        assert given["edges"].min() <= label.y - label.height / 2
+        assert label.y + label.height / 2 <= given["edges"].max()
+
+
+def test_labels_beside_leave_room_for_what_is_written_there() -> None:
+    words = [[[]] * 3, [["storm", "flood"]] * 3]
+    given = bursts(100.0, 300.0, 80.0)
+    first = place_labels(words=words, **given)[0]
+    assert round(first.x) == 150
+    taken = [Label(-1, 165.0, first.y, 14.0, 90.0, 1, 11.0, 400, "no documents")]
+    assert {round(label.x) for label in place_labels(words=words, **given, taken=taken)} == {850}
+
+
+def test_a_bulge_behind_another_band_has_no_label_beside() -> None:
+    words = [[[]] * 3, [["storm", "flood"]] * 3]
+    shown = place_labels(words=words, **bursts(100.0, 300.0, 80.0, cover=0.1))
+    assert {round(label.x) for label in shown} == {150, 850}
+    hidden = bursts(100.0, 300.0, 80.0, cover=0.6)
+    hidden["edges"] = np.vstack([hidden["edges"], hidden["edges"][-1] * 2 - hidden["edges"][-2]])  # one below too
+    hidden["thickness"] = np.column_stack([hidden["thickness"], np.zeros(3)])
+    assert place_labels(words=[*words, [[]] * 3], **hidden) == []
 
 
 def test_overhanging_labels_of_neighbours_do_not_touch() -> None:
@@ -228,6 +283,16 @@ def test_the_warm_up_is_marked_in_the_filtered_reading_only() -> None:
     for reading, expected in (("filtered", 1), ("smoothed", 0)):
         figure = view.figure(view.frame(rows, Selection(reading=reading)), WIDE, "light")  # type: ignore[arg-type]
         assert sum(texts.WARM_UP in note.text for note in figure.layout.annotations) == expected
+
+
+def test_every_width_has_dates_that_fit() -> None:
+    made = panel.draw(CachedRows(gazette(slices=60, topics=4)), "river/smoothed/documents/wide")
+    assert made["dates"].keys() == made["labels"].keys()
+    for width, axis in made["dates"].items():
+        step = (int(width) - 36) / 59
+        assert np.diff(axis["tickvals"]).min() * step >= 0.8 * 74
+        assert len(axis["tickvals"]) == len(axis["ticktext"]) >= 3
+    assert len({len(axis["tickvals"]) for axis in made["dates"].values()}) > 1
 
 
 def test_ticks_keep_their_distance() -> None:

@@ -88,6 +88,9 @@ def test_a_story_that_begins_is_found_among_odd_documents(tmp_path: Path) -> Non
     frame = Reader(tmp_path / "run.duckdb").novel()
     here = frame.slice == 2003
     assert frame.id[here][0] == "flood0"
+    stories = Reader(tmp_path / "run.duckdb").stories()
+    assert stories.title[stories.story == frame.story[here][0]].tolist()[0].startswith("Flood")
+    assert (frame.story[here][1:] == -1).all()
     assert set(frame.id[here][1:]) <= {row["id"] for row in ODD + FLOOD}
     assert frame.rank[here].tolist() == [1, 2, 3, 4]
     assert frame.id[frame.slice == 2001][0] == "d0"
@@ -134,6 +137,10 @@ def test_a_tracker_tells_them_too() -> None:
     found = [row for row in tracker.novel() if row["slice"] == "2003"]
     assert {row["id"] for row in found[:3]} == {"new0", "new1", "new2"}
     assert len(found) == 20
+    assert {row["story"] for row in found[3:]} == {None}
+    assert {row["story"] for row in tracker.novel() if row["story"] is not None} <= {
+        one["story"] for one in tracker.stories()
+    }
 
 
 # --- how sure topics are

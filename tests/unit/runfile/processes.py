@@ -22,5 +22,5 @@ def run(script: str, *arguments: object) -> subprocess.Popen[str]:
     root = Path(__file__).resolve().parents[3]
     return subprocess.Popen(
         [sys.executable, "-c", script, *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root,
     )  # fmt: skip

@@ -45,11 +45,29 @@ def test_refuses_what_is_not_plain(array: np.ndarray) -> None:
         pack({"bad": array})
 
 
+def test_reads_what_was_written_uncompressed() -> None:
+    header = b'[["a", "<i8", [2]]]'
+    plain = b"vmfstream arrays 1\n" + len(header).to_bytes(8, "little") + header + np.array([3, 5]).tobytes()
+    plain += bytes(-len(plain) % 8)
+    np.testing.assert_array_equal(unpack(plain)["a"], [3, 5])
+    with pytest.raises(ValueError, match="buffer"):
+        unpack(plain[:-16])
+    with pytest.raises(ValueError, match="should end"):
+        unpack(plain + bytes(8))
+
+
+def test_zeros_need_no_room() -> None:
+    assert len(pack({"a": np.zeros(1_000_000)})) < 2_000
+
+
 def test_refuses_foreign_and_cut_bytes() -> None:
-    body = pack({"a": np.arange(5)})
+    body = pack({"a": np.arange(500)})
     with pytest.raises(ValueError, match="expected packed arrays"):
         unpack(b"PK" + body)
-    with pytest.raises(ValueError, match="buffer"):
-        unpack(body[:-8])
-    with pytest.raises(ValueError, match="should end"):
-        unpack(body + bytes(8))
+    for other in (body[:-8], body + bytes(8), body[:20]):
+        with pytest.raises(ValueError, match="should end"):
+            unpack(other)
+    damaged = bytearray(body)
+    damaged[27:31] = bytes(4)
+    with pytest.raises(ValueError, match="cannot be decompressed"):
+        unpack(bytes(damaged))

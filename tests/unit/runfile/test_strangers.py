@@ -55,7 +55,7 @@ def test_a_view_in_place_of_a_table_is_refused(path: Path, opened: type[Reader])
     ("statement", "message"),
     [
         ("drop table word", "word is missing"),
-        ("alter table word alter weight type varchar", "the table word differs in weight DOUBLE, weight VARCHAR"),
+        ("alter table word alter weight type varchar", "the table word differs in weight FLOAT, weight VARCHAR"),
         ("alter table word add column other integer", "the table word differs in other INTEGER"),
         ("alter table story drop trend", "the table story differs in trend DOUBLE"),
     ],

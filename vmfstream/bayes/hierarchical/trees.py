@@ -152,7 +152,7 @@ def arrange(tree: Tree, means: Floats, weight: Vector, rng: np.random.Generator)
     rng : numpy.random.Generator
     """
     k = tree.k
-    unit = means[:, :k] / np.maximum(column_norms(means)[:k], 1e-300).astype(means.dtype)
+    unit = means[:, :k] / np.maximum(column_norms(means)[:k], np.finfo(means.dtype).tiny)
     common = unit @ (weight / weight.sum()).astype(unit.dtype)
     centred = unit - common[:, None]
     gram = np.asarray(centred.T @ centred, np.float64)

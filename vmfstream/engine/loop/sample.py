@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 from zlib import crc32
 
@@ -259,25 +260,26 @@ class MostNovel:
         best = np.argsort(-novelties, kind="stable")[: self.most]
         self._novelty, self._topic, self._kept = novelties[best], topics[best], [kept[i] for i in best.tolist()]
 
-    def close(self, first: Sequence[tuple[KeptDocument, float, int]] = ()) -> Novel | None:
+    def close(self, first: Sequence[tuple[KeptDocument, float, int, int]] = ()) -> Novel | None:
         """End the slice; return its first stories and then its most novel documents, or None if there are none.
 
-        ``first`` has the first stories with their novelty and parent topics.
+        ``first`` has the first stories with their novelty, parent topics and stories.
         """
-        own = list(zip(self._kept, self._novelty.tolist(), self._topic.tolist(), strict=True))
-        self._clear()
-        known = {one.id for one, _, _ in first}
+        own = zip(self._kept, self._novelty.tolist(), self._topic.tolist(), repeat(-1))
+        known = {one.id for one, *_ in first}
         rows = [*first, *(row for row in own if row[0].id not in known)][: self.most]
+        self._clear()
         if not rows:
             return None
-        kept = [one for one, _, _ in rows]
+        kept = [one for one, *_ in rows]
         return Novel(
             rank=np.arange(1, len(rows) + 1),
             id=[one.id for one in kept],
             title=[one.title for one in kept],
             time=times_of(kept).tolist(),
-            novelty=np.array([value for _, value, _ in rows]),
-            topic=np.array([topic for _, _, topic in rows], np.int64),
+            novelty=np.array([value for _, value, _, _ in rows]),
+            topic=np.array([topic for _, _, topic, _ in rows], np.int64),
+            story=np.array([story for _, _, _, story in rows], np.int64),
         )
 
     def arrays(self) -> Arrays:

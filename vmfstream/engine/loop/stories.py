@@ -194,13 +194,13 @@ class StoryLevel:
             self._ended.append(self._rows(book.taken(places[shown]), words, ended=True))
         book.drop(places)
 
-    def end_slice(self, index: int, events: Sequence[Event]) -> list[tuple[KeptDocument, float, int]]:
+    def end_slice(self, index: int, events: Sequence[Event]) -> list[tuple[KeptDocument, float, int, int]]:
         """End slice ``index``: tell which stories grew; parents follow topics that were merged, as ``events`` say.
 
         Slices without documents are left out: a story is compared with the last slice that had some.
 
         Returns the first stories: of each story that got its rows in this slice the first document, its novelty on
-        arrival, and the parent topic; the largest story first.
+        arrival, the parent topic, and the story; the largest story first.
         """
         book = self._book
         for event in events:
@@ -211,7 +211,7 @@ class StoryLevel:
         fresh = np.flatnonzero(book.shown & ~book.listed)
         fresh = fresh[np.argsort(-book.size[fresh], kind="stable")]
         book.listed[fresh] = True
-        opened = book.opener[fresh], book.novelty[fresh], book.topic[fresh]
+        opened = book.opener[fresh], book.novelty[fresh], book.topic[fresh], book.ids[fresh]
         first = list(zip(*(column.tolist() for column in opened), strict=True))
         if not self._documents_now:
             return first

@@ -193,7 +193,7 @@ class RepresentativeFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NovelFrame:
-    """The most novel documents of each closed slice by rank (from 1), see `vmfstream.records.Novel`."""
+    """First stories and most novel documents of each closed slice by rank (from 1), see `vmfstream.records.Novel`."""
 
     slice: Ints
     rank: Ints
@@ -202,6 +202,7 @@ class NovelFrame:
     time: Times
     novelty: Floats
     topic: Ints
+    story: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

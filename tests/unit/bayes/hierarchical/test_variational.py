@@ -244,6 +244,13 @@ def test_moments_find_the_planted_concentrations() -> None:
     assert prior.leaf.prior.m == pytest.approx(np.log(inv_bessel_ratio(d, 0.4)), abs=0.05)
 
 
+def test_topics_without_documents_are_arranged_too() -> None:
+    means = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
+    means[:, 2] = 0.0
+    place = arrange(regular_tree(2, (2, 3)), means, np.ones(6), np.random.default_rng(0))
+    assert sorted(place.tolist()) == list(range(6))
+
+
 def test_topics_are_arranged_by_likeness() -> None:
     rng = np.random.default_rng(0)
     groups = directions(rng, 3, 50)
