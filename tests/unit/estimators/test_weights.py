@@ -24,12 +24,22 @@ from vmfstream import (
     VMFMixture,
     WatsonMixture,
 )
+from vmfstream.bayes.factors.priors import moment_kappa_prior, moment_prior
+from vmfstream.bayes.factors.responsibilities import weighted
+from vmfstream.bayes.flat import variational
+from vmfstream.bayes.flat.maximum_a_posteriori import fit_modes
+from vmfstream.bayes.flat.restarts import annealed
+from vmfstream.bayes.hierarchical.prior import moment_tree_prior
+from vmfstream.bayes.hierarchical.trees import regular_tree
+from vmfstream.bayes.hierarchical.variational import fit_tree
 from vmfstream.directional.bessel import inv_bessel_ratio
 from vmfstream.directional.params import Mixture
 from vmfstream.directional.sphere import row_keys, unit_rows
 from vmfstream.mixtures.annealing import melting
 from vmfstream.mixtures.frequency_sensitive import default_scale, frequency_sensitive
 from vmfstream.mixtures.movmf import fit
+from vmfstream.mixtures.seeding import random_responsibilities
+from vmfstream.mixtures.steps import m_step
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* has not converged", "ignore:.* puts all rows into")
 
@@ -144,6 +154,43 @@ def test_weights_of_bayesian_models_are_repeated_rows(estimator: Any, storage: A
     whole = clone(estimator).set_params(random_state=0)
     whole.fit(storage(x), sample_weight=counts * np.count_nonzero(counts) / counts.sum())
     assert relative.means_ == pytest.approx(whole.means_, abs=1e-7)  # modes are found to the root of rounding
+
+
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+def test_bayesian_fits_of_weights_are_those_of_copies_that_nobody_merged(assignment: Any) -> None:
+    """Estimators merge equal rows first, so that both would be wrong alike: here copies stay apart."""
+    x, rng = planted(), np.random.default_rng(2)
+    counts = rng.integers(1, 5, len(x))
+    mass, copies, k = counts.astype(np.float64), x.repeat(counts, axis=0), 4
+    resp = random_responsibilities(x, k, rng)
+    prior, law = moment_prior(x, resp, k, alpha=1.5), moment_kappa_prior(x, resp, k)
+    options: dict[str, Any] = {"kappa_prior": law, "assignment": assignment, "max_iter": 30}
+    for fitted in (variational.fit, fit_modes):
+        once = fitted(x, resp, k, prior, mass=mass, **options)
+        many = fitted(copies, resp.repeat(counts, axis=0), k, prior, **options)
+        assert once.trace == pytest.approx(many.trace, rel=1e-6)  # modes are found to the root of rounding
+        assert once.resp.repeat(counts, axis=0) == pytest.approx(many.resp, abs=1e-6)
+        assert once.trace[-1] != pytest.approx(fitted(x, resp, k, prior, **options).trace[-1], rel=1e-3)
+    tree = regular_tree(2, 2)
+    start = moment_tree_prior(x, resp, tree)
+    for scheme in ("messages", "meanfield"):
+        one = fit_tree(x, resp, tree, start, scheme, mass=mass, max_iter=10)
+        all_of_them = fit_tree(copies, resp.repeat(counts, axis=0), tree, start, scheme, max_iter=10)
+        assert one.trace == pytest.approx(all_of_them.trace, rel=1e-9)
+
+
+def test_starts_of_weights_are_those_of_copies() -> None:
+    x, rng = planted(), np.random.default_rng(3)
+    counts = rng.integers(1, 5, len(x))
+    mass, copies = counts.astype(np.float64), x.repeat(counts, axis=0)
+    resp = random_responsibilities(x, 4, rng)
+    prior = moment_prior(x, resp, 4)
+    once = annealed(x, resp, 4, prior, mass=mass)
+    mixture = m_step(copies, resp.repeat(counts, axis=0), 4, estimator="mle")
+    weighed = m_step(x, weighted(resp, mass), 4, estimator="mle")
+    assert weighed.kappa == pytest.approx(mixture.kappa, rel=1e-12)
+    many = annealed(copies, resp.repeat(counts, axis=0), 4, prior)
+    assert once.argmax(axis=1).repeat(counts).tolist() == many.argmax(axis=1).tolist()
 
 
 @pytest.mark.parametrize("init", ["annealed-em", "labels"])
