@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,6 +75,7 @@ class SphereDistribution(ABC):
         rng: np.random.Generator | np.random.RandomState | int | None = None,
         *,
         random_state: np.random.Generator | np.random.RandomState | int | None = None,
+        n: int | None = None,
     ) -> Vector:
         """Draw unit vectors, shape (size, d).
 
@@ -82,12 +84,16 @@ class SphereDistribution(ABC):
         size : int >= 0, or a tuple of them: then the shape is (*size, d), and (d,) for an empty one
         rng : Generator, RandomState, or the seed of a new Generator; None for another one every time
         random_state : SciPy's older name of ``rng``; not both
+        n : former name of ``size``, with a DeprecationWarning
 
         Raises
         ------
         ValueError
             If ``size`` is no integer of at least 0, or ``rng`` none of these.
         """
+        if n is not None:
+            warnings.warn("rvs(n=...) is now rvs(size=...)", DeprecationWarning, stacklevel=2)
+            size = n
         if isinstance(size, tuple) and all(isinstance(m, Integral) and m >= 0 for m in size):
             return self.rvs(math.prod(size), rng, random_state=random_state).reshape(*size, self.d)
         if not isinstance(size, Integral) or size < 0:

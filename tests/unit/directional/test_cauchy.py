@@ -96,6 +96,8 @@ def test_domains() -> None:
 def test_draws_take_scipys_names() -> None:
     one = SphericalCauchy(pole(3), 0.5)
     np.testing.assert_array_equal(one.rvs(size=4, random_state=7), one.rvs(4, rng=7))
+    with pytest.warns(DeprecationWarning, match=r"rvs\(size=...\)"):
+        np.testing.assert_array_equal(one.rvs(n=4, random_state=7), one.rvs(4, rng=7))
     first, second = (one.rvs(4, random_state=np.random.RandomState(1)) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     with pytest.raises(ValueError, match="random_state: expected None beside rng"):
