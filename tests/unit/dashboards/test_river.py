@@ -116,7 +116,7 @@ def test_bulges_too_narrow_for_words_are_labelled_beside() -> None:
 
 
 def test_labels_beside_leave_room_for_what_is_written_there() -> None:
-    words = [[[]] * 3, [["storm", "flood"]] * 3]
+    words: list[list[list[str]]] = [[[]] * 3, [["storm", "flood"]] * 3]
     given = bursts(100.0, 300.0, 80.0)
     first = place_labels(words=words, **given)[0]
     assert round(first.x) == 150
@@ -125,7 +125,7 @@ def test_labels_beside_leave_room_for_what_is_written_there() -> None:
 
 
 def test_a_bulge_behind_another_band_has_no_label_beside() -> None:
-    words = [[[]] * 3, [["storm", "flood"]] * 3]
+    words: list[list[list[str]]] = [[[]] * 3, [["storm", "flood"]] * 3]
     shown = place_labels(words=words, **bursts(100.0, 300.0, 80.0, cover=0.1))
     assert {round(label.x) for label in shown} == {150, 850}
     hidden = bursts(100.0, 300.0, 80.0, cover=0.6)
