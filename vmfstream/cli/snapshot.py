@@ -49,12 +49,13 @@ def snapshot(
             matched = int((one.topic[one.level == one.level.max()] >= 0).sum())
             leaves = int((one.level == one.level.max()).sum())
             # the run has no topics from before its newest slice, or only one slice
-            scored = "not scored: no topics before it"
+            scored = "newest slice not scored, for there are no topics before it"
             if not math.isnan(one.predicted):
-                scored = f"{one.predicted:.2f} (live {one.live:.2f})"
+                scored = (
+                    f"newest slice predicted with {one.predicted:.1f} nats a document, by the run with {one.live:.1f}"
+                )
             typer.echo(
-                f"{one.kind:<9}{one.documents:>7,} documents, bound {one.bound:.2f}, next slice {scored}, "
-                f"{matched} of {leaves} topics are live ones"
+                f"{one.kind:<9}{one.documents:>7,} documents: {scored}; {matched} of {leaves} topics match the run's"
             )
 
 

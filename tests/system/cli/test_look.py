@@ -102,7 +102,7 @@ def test_snapshots_of_a_run_file(run: Run, run_file: Path) -> None:
     code, out, _ = run("snapshot", run_file, "--kind", "tree", "--kind", "flat")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == ["flat", "tree"]
-    assert all("90 documents" in line and "3 of 3 topics are live ones" in line for line in out.splitlines())
+    assert all("90 documents" in line and "3 of 3 topics match the run's" in line for line in out.splitlines())
     assert count(run_file, "snapshot") == 2
 
 

@@ -143,7 +143,7 @@ def fit_smoother(
     weights : prior of the weights of all slices instead of Dir(alpha + n0)
     model : how concentrations are inferred, default one point for all topics
     lag : int >= 0, only so many slices ahead speak, default all; the bound is then still that of the filter
-    betas : inverse temperatures of sweeps done first (re-heating), one sweep each
+    betas : inverse temperatures of sweeps done first (restarted annealing), one sweep each
     max_iter : int, largest number of sweeps at full temperature
     tol : float, stop when the bound per document changes by less, in nats
     threads : int, threads that share the rows of a slice, if there are enough for them
