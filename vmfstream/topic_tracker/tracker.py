@@ -227,7 +227,7 @@ class TopicTracker:
     def _begin(self, store: MemoryStore) -> None:
         """Follow texts into a store, from where it stands, under the rules that it was begun with."""
         stored = RunSettings.from_text(store.settings(self._run.as_text()))
-        self._frozen: tuple[tuple[int, int], str | None, FrozenModel] | None = None
+        self._frozen: tuple[tuple[Any, ...], FrozenModel] | None = None
         self._run = replace(self._run, rules=stored.rules, documents=stored.documents)
         self._track = self._run.tracker()
         self._store, checkpoint = store, store.resume()
@@ -469,10 +469,11 @@ class TopicTracker:
         """
         from vmfstream.frozen.model import FrozenModel
 
-        learnt = self._engine.epoch, self._engine.documents
-        if self._frozen is None or self._frozen[:2] != (learnt, at):
-            self._frozen = learnt, at, FrozenModel(self._parts(at))
-        return self._frozen[2]
+        given = self.names()
+        known = (self._engine.epoch, self._engine.documents, at, tuple(given.items()))
+        if self._frozen is None or self._frozen[0] != known:
+            self._frozen = known, FrozenModel(self._parts(at).named(given))
+        return self._frozen[1]
 
     def _parts(self, at: str | None) -> ModelParts:
         from vmfstream.frozen.parts import current_parts, past_parts

@@ -18,7 +18,7 @@ def test_every_option_is_passed_on_or_refused() -> None:
     refused = {"proxy_url", "sasl_kerberos_domain_name"}
     assert set(_SHARED) == {*vars(producer)["_NAMES"], *vars(producer)["_READING_ONLY"]} | refused
     for name in refused:
-        with pytest.raises(InputError, match=f"{name} can be used for reading only"):
+        with pytest.raises(InputError, match=rf"{name} can be used for reading only"):
             open_producer(ADDRESS, ClientOptions({name: "secret.example"}))
 
 
@@ -59,9 +59,10 @@ def test_nobody_answers() -> None:
 def test_memory_is_bounded() -> None:
     few = open_producer(ADDRESS, ClientOptions(), queue_buffering_max_messages=3)
     sender = BoundedSender(few, 0.2)
-    with pytest.raises(KafkaException, match="not accepted within 0.2 s"):
-        for _ in range(5):
-            sender.send("news", b"x")
+    for _ in range(3):
+        sender.send("news", b"x")
+    with pytest.raises(KafkaException, match="were not accepted within 0"):
+        sender.send("news", b"x")
     few.purge()
 
 
