@@ -60,7 +60,10 @@ def open_producer(address: TopicAddress, options: ClientOptions, **settings: Any
 
 
 def group_metadata(address: TopicAddress, options: ClientOptions, group: str) -> Any:
-    """Return what a transaction that commits offsets of a ``group`` has to be told; arguments as in `open_producer`."""
+    """Return what a transaction that commits offsets of a ``group`` has to be told.
+
+    ``address`` and ``options`` as in `open_producer`.
+    """
     consumer = Consumer(_settings(address, options) | {"group.id": group}, logger=_LOG)
     try:
         return consumer.consumer_group_metadata()
@@ -85,7 +88,7 @@ class BoundedSender:
         self._error: KafkaError | None = None
 
     def send(self, topic: str, value: bytes | None, **message: Any) -> None:
-        """Send a message; ``key``, ``headers`` and ``timestamp`` as in confluent-kafka."""
+        """Send a ``value`` to a ``topic``; ``message`` may have ``key``, ``headers`` and ``timestamp`` (ms)."""
         since = time.monotonic()
         while True:
             try:
