@@ -4,8 +4,8 @@ A process sends texts at a steady rate to a topic of four partitions; `vmfstream
 message with its label to another topic, which this process reads as a consumer of committed messages does. The clock
 begins with the time of the message, which its producer gives it, and ends when the committed label is in the consumer's
 hands: the producer's batching, reading, learning, the transactions of the run file and of the broker and the
-consumer's polls are inside. What is sent during the warm-up, in which the first topics are fitted, is not counted. ``told`` is
-what the run itself says at its end, for all its labels, to the commit of the broker.
+consumer's polls are inside. What is sent during the warm-up, in which the first topics are fitted, is not counted.
+``told`` is what the run itself says at its end, for all its labels, to the commit of the broker.
 
 Processor time is that of the run, the broker and the producer in the counted time; ``ran`` is the share of the time
 that the run's threads ran of the time that they wanted to, which other programs of the machine take away from it.
