@@ -24,8 +24,9 @@ from vmfstream.runfile.decide import decide
 from vmfstream.runfile.inbox import Inbox
 from vmfstream.runfile.queries import Reader
 from vmfstream.runfile.writer import RunFile
+from vmfstream.seeds import seeds_as_text, seeds_of
 
-CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}}
+CLOCK = {"epoch": {"begun", "seconds"}, "migration": {"applied_at"}, "decision": {"made"}}
 EPOCH_DOCUMENTS = 70
 
 _servers = multiprocessing.get_context("forkserver")
@@ -79,7 +80,9 @@ class Killed(RunFile):
         vars(writer)["connected"] = connected
 
 
-def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool = False, documents: str = "all") -> None:
+def follow_planted(
+    path: str, epoch: int = 0, moment: str = "", together: bool = False, documents: str = "all", seeds: str = ""
+) -> None:
     """Run (or continue) a small planted stream into a log, in a process of its own; with ``together`` epochs wait."""
     from vmfstream.connectors.codecs import FieldCodec
     from vmfstream.engine.run import RunSettings, follow
@@ -97,6 +100,7 @@ def follow_planted(path: str, epoch: int = 0, moment: str = "", together: bool =
         living_topics=True,
         documents=documents,
         keep_text=documents != "all",
+        topics_from=seeds,
     )
     follow(PlantedSource(PlantedStream(slices=12, documents_per_slice=90)), FieldCodec(), store, settings)
 
@@ -223,6 +227,40 @@ def test_decisions_are_applied_once_whatever_is_killed(decided: Path, tmp_path: 
     assert child.exitcode == 0
     equal(whole, path)
     assert not Inbox(path).folder.exists()
+
+
+SEEDS = seeds_as_text(seeds_of({"Docks": ["dockers", "containers"], "Sun": ["solar", "rooftops"]}))
+
+
+@pytest.mark.parametrize("moment", ["before", "inside", "after"])
+def test_topics_named_beforehand_and_decisions_survive_kills(tmp_path: Path, moment: str) -> None:
+    """Killed at every commit, with decisions of every kind made twice, a run is as if nothing had happened."""
+    first = [decision("unpin", 1), decision("merge", 2, 4), decision("split", 0), decision("pin", 5)]
+    first += [decision("forbid", text="the"), decision("name", 1, text="<b>Sun</b>\x1b[31m"), decision("end", 2)]
+    then = [decision("allow", text="the"), decision("forbid", text="of"), decision("unpin", 0), decision("end", 0)]
+    then += [decision("pin", 0), decision("name", 1, text="Light")]
+    whole, path = tmp_path / "whole.duckdb", tmp_path / "run.duckdb"
+
+    def ran(file: Path, epoch: int = 0, moment: str = "") -> None:
+        child = process(file, epoch, moment, False, "all", SEEDS)
+        child.join()
+        assert child.exitcode == (-signal.SIGKILL if epoch else 0), f"epoch {epoch}"
+
+    for file, moments in ((whole, ()), (path, (moment,))):
+        for low, high, made in ((1, 3, first), (4, 8, then)):
+            for kill in [(epoch, one) for one in moments for epoch in range(low, high + (one != "after"))]:
+                ran(file, *kill)
+            ran(file, high, "after")
+            assert not decide(file, made)
+        for kill in [(epoch, one) for one in moments for epoch in (9, 12)]:
+            ran(file, *kill)
+        ran(file)
+    found = Reader(whole).decisions()
+    assert len(found.number) == 2 * 2 + len(first) + len(then)  # a seed names and pins its topic
+    refused = {kind for kind, why in zip(found.kind, found.refused, strict=True) if why}
+    assert refused == {"end", "pin"}  # of topics that were merged or ended by then
+    assert {"split", "merged", "ended"} <= set(Reader(whole).events().kind.tolist())
+    equal(whole, path)
 
 
 def test_killed_while_the_newest_documents_of_topics_are_kept(tmp_path: Path) -> None:

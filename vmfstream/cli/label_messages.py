@@ -60,6 +60,7 @@ class LabelMessages:
         if not len(found.epoch):
             return
         names = {words: topic_name(words.split()) for words in set(found.words.tolist()) if words}
+        given = reader.topic_names()
         columns = (found.part, found.offset, found.topic, found.probability, found.story, found.novelty, found.words)
         epochs, firsts = np.unique(found.epoch, return_index=True)
         for epoch, low, high in zip(epochs.tolist(), firsts, [*firsts[1:], len(found.epoch)], strict=True):
@@ -68,7 +69,7 @@ class LabelMessages:
             for part, offset, topic, probability, story, novelty, words in rows:
                 labels.setdefault(part, {})[offset] = {
                     "topic": topic if topic >= 0 else None,
-                    "name": names.get(words),
+                    "name": given.get(topic) or names.get(words),
                     "probability": round(probability, 4) if topic >= 0 else None,
                     "story": story if story >= 0 else None,
                     "novelty": round(novelty, 4) if topic >= 0 else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,11 @@ class ModelParts:
 
     about: dict[str, Any]
     arrays: Arrays
+
+    def named(self, names: Mapping[int, str]) -> ModelParts:
+        """Return these with the ``names`` that people gave to topics, by number."""
+        topics = [one | {"name": names.get(one["topic"], one["name"])} for one in self.about["topics"]]
+        return replace(self, about=self.about | {"topics": topics})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -42,10 +42,13 @@ def parts_of_run(
         raise InputError(f"{path} follows its stream with the model {settings.model!r}, which labels no documents")
     restore_model(encoder, model, checkpoint.open_state, checkpoint.slice_state or {})
     newest, documents = stored_position(checkpoint.open_state)
+    reader = Reader(path)
+    given = reader.topic_names()
     if at is not None:
-        return past_parts(settings, model, encoder, past_topics(Reader(path), at), documents)
+        return past_parts(settings, model, encoder, past_topics(reader, at), documents).named(given)
     label = "" if newest is None else settings.engine().slices.slice(newest).label
-    return current_parts(settings, model, encoder, stored_stories(checkpoint.open_state), label, documents)
+    stories = stored_stories(checkpoint.open_state)
+    return current_parts(settings, model, encoder, stories, label, documents).named(given)
 
 
 def past_topics(reader: Reader, at: str) -> PastTopics:

@@ -228,7 +228,7 @@ class TopicTracker:
     def _begin(self, store: MemoryStore) -> None:
         """Follow texts into a store, from where it stands, under the rules that it was begun with."""
         stored = RunSettings.from_text(store.settings(self._run.as_text()))
-        self._frozen: tuple[tuple[int, int], str | None, FrozenModel] | None = None
+        self._frozen: tuple[tuple[Any, ...], FrozenModel] | None = None
         self._run = replace(self._run, rules=stored.rules, documents=stored.documents)
         self._track = self._run.tracker()
         self._store, checkpoint = store, store.resume()
@@ -526,11 +526,12 @@ class TopicTracker:
         """
         from vmfstream.frozen.model import FrozenModel
 
-        learnt = self._engine.epoch, self._engine.documents
-        if self._frozen is None or self._frozen[:2] != (learnt, at):
-            named: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
-            self._frozen = learnt, at, FrozenModel(self._parts(at), **named)
-        return self._frozen[2]
+        given = self.names()
+        known = (self._engine.epoch, self._engine.documents, at, tuple(given.items()))
+        if self._frozen is None or self._frozen[0] != known:
+            functions: Any = {"tokeniser": self._cut, "embed": self._given["embed"]}
+            self._frozen = known, FrozenModel(self._parts(at).named(given), **functions)
+        return self._frozen[1]
 
     def _parts(self, at: str | None) -> ModelParts:
         from vmfstream.frozen.parts import current_parts, past_parts

@@ -1,0 +1,56 @@
+"""Labels have the names that people gave to topics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.frozen.frozen_runs import followed, texts, tracker
+from vmfstream import FrozenModel
+from vmfstream.cli.label_messages import LabelMessages
+from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
+from vmfstream.connectors.kafka.recent import RecentRecords
+from vmfstream.decisions import decision
+from vmfstream.engine.observers.latency import Latency
+from vmfstream.runfile.decide import decide
+
+
+def given(names: Any, topics: Any) -> set[tuple[int, str]]:
+    return {(int(topic), name) for topic, name in zip(topics, names, strict=True) if topic == 1}
+
+
+def test_a_tracker_labels_with_names_that_were_given() -> None:
+    one = tracker()
+    assert "Brexit" not in one.label(texts(30))["name"]  # a model without the name is kept
+    one.name(1, "Brexit")
+    found = one.label(texts(30))
+    assert given(found["name"], found["topic"]) == {(1, "Brexit")}
+    assert {row["topic"]: row["name"] for row in one.freeze(at="2002").topics}[1] == "Brexit"
+
+
+@pytest.mark.parametrize("at", [None, "2002"])
+def test_a_frozen_run_has_names_that_were_given(tmp_path: Path, at: str | None) -> None:
+    path = followed(tmp_path / "run.duckdb")
+    before = FrozenModel.load(path, at=at).label(texts(30))
+    decide(path, [decision("name", 1, text="Brexit")])
+    found = FrozenModel.load(path, at=at).label(texts(30))
+    assert given(found["name"], found["topic"]) == {(1, "Brexit")}
+    assert before["name"][found["topic"] != 1].tolist() == found["name"][found["topic"] != 1].tolist()
+
+
+def test_messages_have_names_that_were_given() -> None:
+    columns = {"epoch": [3, 3], "part": ["t:0", "t:0"], "offset": [0, 1], "topic": [1, 2], "probability": [0.9, 0.8]}
+    columns |= {"story": [4, -1], "novelty": [0.1, 0.2], "words": ["ship crane", "wheat barley"]}
+    rows = SimpleNamespace(**{name: np.array(column) for name, column in columns.items()})
+    reader: Any = SimpleNamespace(outbox=lambda after, upto: rows, topic_names=lambda: {1: "Brexit"})
+    recent = RecentRecords()
+    recent.add("t:0", [SimpleNamespace(offset=n, key=None, value=b"v", headers=[], timestamp=0) for n in (0, 1)])
+    source = TopicAddress(("127.0.0.1:1",), ("t",))
+    messages = LabelMessages(source, ClientOptions(), "labels", "headers", Latency(), recent)
+    ((epoch, made),) = messages(reader, 2, 3)
+    assert epoch == 3
+    assert [dict(one.headers)["vmfstream.name"] for one in made] == [b"Brexit", b"wheat barley"]
