@@ -74,14 +74,18 @@ class Schedules(RuleBasedStateMachine):
             self._say(document(self.count, self.year), part)
 
     @precondition(lambda self: not (self.workers and self.begun))
-    @rule(part=st.integers(0, 2), kind=st.sampled_from(["late", "repeated", "far", *HOSTILE]))
-    def odd(self, part: int, kind: str | bytes) -> None:
-        """A message that is late, repeated, dated far ahead, or no document."""
+    @rule(
+        part=st.integers(0, 2),
+        kind=st.sampled_from(["late", *["repeated"] * 3, "far", *HOSTILE]),
+        ago=st.integers(1, 40),
+    )
+    def odd(self, part: int, kind: str | bytes, ago: int) -> None:
+        """A message that is late, a repetition of one some ``ago``, dated far ahead, or no document."""
         if isinstance(kind, bytes):
             self._say(kind, part)
         else:
             time = {"late": self.year - 3, "repeated": self.year, "far": 9999}[kind]
-            self._say(document(self.count - (kind == "repeated"), time), part)
+            self._say(document(max(self.count - ago, 0) if kind == "repeated" else self.count, time), part)
 
     @precondition(lambda self: not self.workers)
     @rule()
