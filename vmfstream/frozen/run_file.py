@@ -20,7 +20,7 @@ from vmfstream.text.sentence_models import Embed
 def parts_of_run(
     path: Path, at: str | None = None, *, tokeniser: Cut | str | None = None, embed: Embed | str | None = None
 ) -> ModelParts:
-    """Return what a run file knows at its last commit, or its topics at the end of the slice labelled ``at``.
+    """Return what the run file at ``path`` knows by now, or its topics at the end of the slice labelled ``at``.
 
     ``tokeniser`` and ``embed`` as in `vmfstream.engine.run.RunSettings.encoder`, which raises `NotNamedAgain`.
 

@@ -36,7 +36,7 @@ class Words(NamedTuple):
 
 @njit(cache=True, inline="always")
 def stirred(key, part, secret):  # type: ignore[no-untyped-def]
-    """Go on with the key of a long word, which begins with ``secret``, by eight of its bytes as a number."""
+    """Go on with the ``key`` of a long word, which begins with ``secret``, by ``part``, eight of its bytes."""
     key = (key ^ part) * _PRIME
     return (key ^ (key >> _HALF)) * secret
 
@@ -60,7 +60,7 @@ def _key_of(last, text, begin, end, secret):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def slot_of(mask, key, secret):  # type: ignore[no-untyped-def]
-    """Slot at which the search for a key begins; ``mask`` is the number of slots, a power of two, less one.
+    """Slot at which the search for a ``key`` begins; ``mask`` is the number of slots, a power of two, less one.
 
     Multiply-shift by the odd number ``secret``: two keys have the same slot with a probability of at most two in the
     number of slots [Dietzfelbinger and others 1997].

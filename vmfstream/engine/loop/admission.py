@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vmfstream.arrays import Mask
 from vmfstream.engine.loop.slices import Slicing
 from vmfstream.records import Documents, Rejected
 
@@ -120,7 +119,7 @@ class Doubt:
         """Doubt by the clock; times up to one slice after now are believed."""
         return cls(max_gap, 0 if slicing.documents else slicing.index(datetime.now(UTC)) + 1)
 
-    def believed(self, slices: NDArray[np.int64], after: NDArray[np.int64]) -> Mask:
+    def believed(self, slices: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which messages have a time that is believed, (N,); those without a document have none.
 
         ``slices`` (N,) are those of the messages, ``after`` (M,) of those that follow.
