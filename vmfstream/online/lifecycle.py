@@ -134,7 +134,9 @@ def _groups(
     life: Lifecycle, recent: ScoredDocuments, control: ScoredDocuments, state: TrackState, rules: BirthSettings
 ) -> Iterator[Group]:
     """Groups that are new, then those that one half of the recent documents proposes and the other confirms."""
-    yield from find_new_groups(recent, life.recent.slice, control, state.anchor, state.kappa, rules)
+    held = _holders(state, life.recent)
+    told = (held >= 0) & (life.alive_since[held] > state.slice - rules.recent_slices)
+    yield from find_new_groups(recent, life.recent.slice, control, state.anchor, state.kappa, rules, told)
     yield from find_groups(recent, life.recent.half, control, state.anchor, state.kappa, rules)
 
 
@@ -156,7 +158,7 @@ def _has_drifted(life: Lifecycle, state: TrackState, group: Group) -> bool:
     parent = int(columns[np.argmax(members)])
     if parent < 0 or len(life.decayed_share) < state.k or 2 * members.max() <= members.sum():
         return False
-    newest = life.recent.slice == life.recent.slice.max()
+    newest = np.isin(life.recent.slice, life.recent.slice[group.joins])
     own = newest & (topic == parent)
     lately = life.recent_counts.sum(axis=0) / max(life.recent_counts.sum(), 1.0)
     before = np.minimum(_usual_share(life), lately)[parent] * np.count_nonzero(newest)

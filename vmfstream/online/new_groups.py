@@ -1,14 +1,23 @@
-"""New groups: recent documents that explain each other and that older documents do not resemble.
+"""New groups: documents of the newest slices that are alike, while hardly any older document is like them.
 
-Documents of the newest slices propose groups, and each is judged by the sum of the others, itself left out. Older
-documents that join a group make a counterpart of their own, which shows what of its kind was always there. With the sum
-S of a group, the sum T of its counterpart, f = B + kappa S and g = B + kappa T, a document counts by
+Documents of the newest slices propose groups. Every document x, new or old, is compared with the sum S of a group
+without x itself, by
 
-    delta = log pi + log p(x | f) - log(p(x) + pi p(x | g))
+    score = x'S / |S| - x'm
 
-where p(x) is its density under the mixture on arrival. A group is new if, among all documents whose delta exceeds some
-level, more are recent than chance would bring. The same is asked for several levels and numbers of newest slices, and
-the least of these chances is the group's: the threshold takes into account that many are tried.
+where m is the mean direction of the older documents: what all of them share says nothing. Above some score more
+documents are new than chance would bring; the score is taken at which chance brings so many with the least
+probability, and the new documents above it make the group of the next round.
+
+Groups are sought, so many seem new that are not: pairs of documents that answer each other, put together, or documents
+of an old kind. So what is found is tested by another score: the document of the group that x is most like is left out,
+too (in a group of one kind the others are enough), and what is taken off is the cosine with m and that with the sum of
+the older documents that are most like the group, by ``old_weight`` each.
+
+Documents of topics that were just born are left out: what is new about them was told.
+
+Words that no older document can hold are left out: documents are not encoded again when the vocabulary grows, and
+words that old documents lack for that reason alone would make the new ones alike.
 """
 
 from __future__ import annotations
@@ -20,9 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
+from vmfstream.arrays import Mask
+from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import Group, ScoredDocuments, gram_of, log_density, or_new, proposed_groups
 from vmfstream.online.settings import BirthSettings
-from vmfstream.online.state import Matrix, Vector
+from vmfstream.online.state import Matrix, Rows, Vector, columns_of, stack
 
 
 class _Prior(NamedTuple):
@@ -32,6 +43,13 @@ class _Prior(NamedTuple):
     kappa: float
 
 
+class _Found(NamedTuple):
+    """A group as the places of its documents, and how easily chance makes so many of its kind new."""
+
+    chance: float
+    members: NDArray[np.intp]
+
+
 def find_new_groups(
     recent: ScoredDocuments,
     slices: NDArray[np.int64],
@@ -39,6 +57,7 @@ def find_new_groups(
     anchor: Matrix,
     kappa: float,
     rules: BirthSettings,
+    told: Mask | None = None,
 ) -> list[Group]:
     """Look for groups among recent documents that are more frequent now than they were.
 
@@ -50,67 +69,125 @@ def find_new_groups(
     anchor : (D,) natural vector of the common prior
     kappa : concentration of documents
     rules : thresholds
+    told : (N,) documents that count neither as new nor as old, None for none: those of topics that were just born
 
     Returns
     -------
-    Those whose gain is above ``rules.least_gain`` nats and whose chance is below ``rules.new_chance``, the least first.
-    The gain is that of the documents that join, each judged by the others.
+    Those whose chance is below ``rules.new_chance`` and whose gain is above ``rules.least_gain`` nats, the least chance
+    first. The gain is that of the documents that join, each judged by the others.
     """
     prior = _Prior(anchor, kappa)
     recent, control = (or_new(known, anchor, kappa, rules) for known in (recent, control))
-    proposals = _proposals(recent, slices, prior, rules)
-    tested = (_tested(members, recent, slices, control, prior, rules) for members in proposals)
-    found = [g for g in tested if g is not None and g.gain > rules.least_gain and g.chance < rules.new_chance]
-    return sorted(found, key=lambda g: (g.chance, -g.gain))
+    counted = np.arange(len(slices)) if told is None else np.flatnonzero(~told)
+    pool = _pool(ScoredDocuments(recent.x[counted], recent.s[counted]), control)
+    newest = np.zeros(len(pool.s), np.bool_)
+    newest[: len(counted)] = slices[counted] > slices.max() - rules.proposing_slices
+    newest &= directed(pool.x)
+    found = (
+        one._replace(members=counted[one.members])
+        for one in _found(pool, newest, prior, rules)
+        if one.chance < rules.new_chance
+    )
+    groups = (_group(one, recent, control, prior, rules) for one in sorted(found, key=lambda one: one.chance))
+    return [group for group in groups if group.gain > rules.least_gain]
+
+
+def _pool(recent: ScoredDocuments, control: ScoredDocuments) -> ScoredDocuments:
+    """Recent documents and older ones behind them, by the words that older ones can hold."""
+    x, older = recent.x, control.x
+    if not isinstance(older, np.ndarray):
+        columns = np.full(older.shape[1], -1, np.int32)
+        columns[older.indices] = older.indices
+        x = columns_of(x, columns)
+    return ScoredDocuments(stack([x, older], int(older.shape[1])), np.concatenate([recent.s, control.s]))
+
+
+def _found(pool: ScoredDocuments, newest: Mask, prior: _Prior, rules: BirthSettings) -> list[_Found]:
+    """Groups that the newest documents of a pool propose, after the rounds and the test."""
+    groups = list(_proposals(pool, np.flatnonzero(newest), prior, rules))
+    older = np.asarray(pool.x[~newest].sum(axis=0), np.float64).ravel()
+    usual = np.asarray(pool.x @ (older / max(float(np.linalg.norm(older)), 1e-12)), np.float64)
+    tested: dict[bytes, _Found] = {}
+    for _ in range(rules.joining_rounds):
+        if not groups:
+            break
+        scores = np.ascontiguousarray((_likeness(pool.x, groups) - usual[:, None]).T)
+        refined = [_above_best_cut(column, newest, rules) for column in scores]
+        groups = [one.members for one in refined if len(one.members)]
+        for one in refined:
+            if one.chance < rules.worth_testing and one.members.tobytes() not in tested:
+                likeness = _likeness_to_others(pool.x, one.members)
+                old = np.flatnonzero(~newest)
+                nearest = old[np.argsort(-likeness[old], kind="stable")[: rules.nearest_old]]
+                old_kind = rules.old_weight * (usual + _likeness(pool.x, [nearest])[:, 0])
+                tested[one.members.tobytes()] = _above_best_cut(likeness - old_kind, newest, rules)
+    return list(tested.values())
 
 
 def _proposals(
-    recent: ScoredDocuments, slices: NDArray[np.int64], prior: _Prior, rules: BirthSettings
+    pool: ScoredDocuments, newest: NDArray[np.intp], prior: _Prior, rules: BirthSettings
 ) -> Iterator[NDArray[np.intp]]:
-    """Groups among the worst explained documents of the newest slices, as their numbers; they may overlap."""
-    newest = np.flatnonzero(slices > slices.max() - rules.proposing_slices)
+    """Groups among the worst explained of the newest documents, as their places; they may overlap."""
     worst = min(2 * rules.proposing_documents, int(np.ceil(rules.badly_explained * len(newest))))
     if worst < rules.least_members:
         return
-    chosen = np.sort(newest[np.argsort(recent.s[newest], kind="stable")[:worst]])
-    x, (anchor, kappa) = recent.x[chosen], prior
+    chosen = np.sort(newest[np.argsort(pool.s[newest], kind="stable")[:worst]])
+    x, (anchor, kappa) = pool.x[chosen], prior
     norm = float(np.linalg.norm(anchor.astype(np.float64)))
     b, most = np.asarray(x @ anchor, np.float64), rules.new_candidates
-    gram, s, d = gram_of(x), recent.s[chosen], len(anchor)
+    gram, s, d = gram_of(x), pool.s[chosen], len(anchor)
     for members in proposed_groups(gram, b, norm * norm, kappa, d, s, rules, most, overlapping=True):
         yield chosen[members]
 
 
-def _tested(
-    members: NDArray[np.intp],
-    recent: ScoredDocuments,
-    slices: NDArray[np.int64],
-    control: ScoredDocuments,
-    prior: _Prior,
-    rules: BirthSettings,
-) -> Group | None:
-    """Let documents join a proposed group, and test whether it is new; None if too few join."""
-    share = 0.0
-    for _ in range(rules.joining_rounds + 1):
-        if len(members) < rules.least_members:
-            return None
-        share = np.log(len(members) / len(recent.s))
-        density, f = _density(recent, members, prior)
-        now = share + density
-        members = np.flatnonzero(now - recent.s > rules.document_gain)
+def _likeness(x: Rows, groups: list[NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Cosine of every document with the sum of each group, of which it is left out itself, (N, G)."""
+    sums = np.stack([np.asarray(x[members].sum(axis=0), np.float64).ravel() for members in groups])
+    dots = np.asarray(x @ np.ascontiguousarray(sums.T), np.float64)
+    squares = np.tile(np.einsum("ij,ij->i", sums, sums), (len(dots), 1))
+    for group, members in enumerate(groups):
+        squares[members, group] += 1.0 - 2.0 * dots[members, group]
+        dots[members, group] -= 1.0
+    return np.asarray(dots / np.sqrt(np.maximum(squares, 1e-12)))
+
+
+def _likeness_to_others(x: Rows, members: NDArray[np.intp]) -> Vector:
+    """Cosine of every document with the sum of a group without itself and the one of the group most like it, (N,)."""
+    own = x[members]
+    dots = own @ x.T
+    dots = np.asarray(dots if isinstance(dots, np.ndarray) else dots.toarray(), np.float64)
+    length = float(np.sqrt(dots[:, members].sum()))
+    dots[np.arange(len(members)), members] = 0.0
+    return np.asarray((dots.sum(axis=0) - dots.max(axis=0)) / length)
+
+
+def _above_best_cut(scores: Vector, newest: Mask, rules: BirthSettings) -> _Found:
+    """The newest documents above the score at which chance makes so many new with the least probability."""
+    order = np.argsort(-scores, kind="stable")[: np.count_nonzero(newest)]
+    new, total = np.cumsum(newest[order]), np.arange(1, len(order) + 1)
+    share = float(np.mean(newest))
+    often = new * (1.0 - share) >= rules.least_odds * share * (total - new)
+    cuts = np.flatnonzero(newest[order] & often & (new >= rules.least_new))
+    if not len(cuts):
+        return _Found(1.0, cuts)
+    chances = bdtrc(new[cuts] - 1, total[cuts], share)
+    cut = int(np.argmin(chances))
+    above = order[: cuts[cut] + 1]
+    return _Found(float(chances[cut]), np.sort(above[newest[above]]))
+
+
+def _group(
+    found: _Found, recent: ScoredDocuments, control: ScoredDocuments, prior: _Prior, rules: BirthSettings
+) -> Group:
+    """What a group brings: those of its documents join that it explains better than what is known."""
+    members, share = found.members, np.log(len(found.members) / len(recent.s))
+    density, f = _density(recent, members, prior)
+    now = share + density
     then = share + log_density(len(f), prior.kappa, float(f @ f), np.asarray(control.x @ f, np.float64))
-    explained, before = recent.s, control.s
-    older = np.flatnonzero(then - control.s > rules.document_gain)
-    if len(older) >= rules.least_members:
-        own, g = _density(control, older, prior)
-        other = log_density(len(g), prior.kappa, float(g @ g), np.asarray(recent.x @ g, np.float64))
-        explained, before = np.logaddexp(explained, share + other), np.logaddexp(before, share + own)
-    delta = now - explained
-    joins = delta > rules.document_gain
-    if np.count_nonzero(joins) < rules.least_members:
-        return None
-    gain = float(delta[joins].sum())
-    return Group(joins, gain, _chance(delta, slices, then - before, rules), now, then)
+    delta = now - recent.s
+    joins = np.zeros(len(delta), np.bool_)
+    joins[members] = delta[members] > rules.document_gain
+    return Group(joins, float(delta[joins].sum()), found.chance, now, then)
 
 
 def _density(known: ScoredDocuments, members: NDArray[np.intp], prior: _Prior) -> tuple[Vector, Vector]:
@@ -122,16 +199,3 @@ def _density(known: ScoredDocuments, members: NDArray[np.intp], prior: _Prior) -
     squares[members] = np.maximum(squares[members] - 2.0 * kappa * dot[members] + kappa * kappa, 0.0)
     dot[members] -= kappa
     return log_density(len(f), kappa, squares, dot), f
-
-
-def _chance(delta: Vector, slices: NDArray[np.int64], before: Vector, rules: BirthSettings) -> float:
-    """Return the least probability that so many of the documents above a level are recent if nothing is new."""
-    least, total, newest = 1.0, len(delta) + len(before), slices.max()
-    for recent in range(1, rules.recent_slices + 1):
-        now = slices > newest - recent
-        for level in rules.levels:
-            above = int(np.count_nonzero(delta[now] > level))
-            older = int(np.count_nonzero(before > level) + np.count_nonzero(delta[~now] > level))
-            if above >= rules.least_members:
-                least = min(least, float(bdtrc(above - 1, above + older, np.count_nonzero(now) / total)))
-    return least

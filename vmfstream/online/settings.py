@@ -108,11 +108,13 @@ class BirthSettings:
     candidates : groups that each half may propose.
     proposing_slices : newest slices whose documents propose groups that are tested for being new.
     new_candidates : groups that they may propose.
-    joining_rounds : how often documents join such a group before it is tested.
-    levels : nats above which its documents are compared with older ones; long documents gain hundreds, and the more
-        they gain, the fewer are of another kind.
-    new_chance : probability below which such a group is new: that as many documents are recent by chance. In 126 quiet
-        slices of 20 Newsgroups, New York Times and Reuters none of some 3,000 groups had less than .00001.
+    joining_rounds : how often the documents of such a group are chosen anew.
+    least_new : documents of the newest slices that it must have then.
+    least_odds : how many times as frequent its kind must be there as before.
+    worth_testing : probability below which such a group is tested, see `vmfstream.online.new_groups`.
+    nearest_old : older documents most like the group that those of a new one must differ from.
+    old_weight : how much the likeness to these, and that to all older documents, count against a document.
+    new_chance : probability below which it is new then: that as many documents are new by chance.
     sweeps : most passes that refine a group.
     least_members : documents of a proposed group, at least.
     least_joining : documents of the testing half that must join.
@@ -136,9 +138,13 @@ class BirthSettings:
     candidates: int = 6
     proposing_slices: int = 2
     new_candidates: int = 24
-    joining_rounds: int = 1
-    levels: tuple[float, ...] = (3.0, 30.0, 100.0)
-    new_chance: float = 3e-6
+    joining_rounds: int = 2
+    least_new: int = 5
+    least_odds: float = 6.0
+    worth_testing: float = 1e-4
+    nearest_old: int = 60
+    old_weight: float = 0.4
+    new_chance: float = 1e-5
     sweeps: int = 5
     least_members: int = 3
     least_joining: int = 2
