@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from kafka import TopicPartition
-from kafka.errors import KafkaError, OffsetOutOfRangeError
+from kafka.errors import KafkaError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndMetadata
 
 from vmfstream.connectors.kafka.client import LastWarning, explain_errors, open_consumer
@@ -210,6 +210,8 @@ class KafkaSource:
                 lost = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
                 self._seek_all({tp: self._parts[tp] for tp in lost or self._parts}, self._reached())
                 return
+            except UnknownTopicOrPartitionError:
+                return  # `_discover` tells whether that is certain
         now = int(time.time() * 1000)
         for tp, records in found.items():
             if self._recent is not None:
@@ -233,7 +235,10 @@ class KafkaSource:
         fresh: dict[TopicPartition, Partition] = {}
         with explain_errors(self.address, self._options):
             for topic in self.address.topics:
-                numbers = self._consumer.partitions_for_topic(topic)
+                try:
+                    numbers = self._consumer.partitions_for_topic(topic)
+                except UnknownTopicOrPartitionError:  # a topic that is just deleted
+                    numbers = set()
                 self._note_missing(topic, bool(numbers))
                 for number in sorted(numbers):
                     tp = TopicPartition(topic, number)

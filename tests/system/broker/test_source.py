@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import TopicPartition
+from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from kafka.errors import UnknownTopicOrPartitionError
 
 from tests.system.broker.cluster import PASSWORD, USER, Broker
 from tests.system.broker.conftest import Topic, Topics
@@ -235,6 +236,26 @@ def test_a_topic_that_is_deleted(topics: Topics, opened: Opened, monkeypatch: py
     source = opened(topic)
     take(source, 1)
     topic.delete()
+    with pytest.raises(InputError, match=rf"topic {topic.name} at .* was deleted"):
+        take(source, 1)
+
+
+@pytest.mark.parametrize("method", ["poll", "partitions_for_topic"])
+def test_a_deleted_topic_may_be_unknown_to_the_client(
+    topics: Topics, opened: Opened, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr("vmfstream.connectors.kafka.source._DELETED_AFTER", 1.0)
+    monkeypatch.setattr("vmfstream.connectors.kafka.source._DISCOVERY_INTERVAL", 0.2)
+    topic = topics(1)
+    source = opened(topic)
+
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise UnknownTopicOrPartitionError
+
+    monkeypatch.setattr(KafkaConsumer, method, unknown)
+    if method == "poll":
+        assert source.poll(1, 0.5) == []
+        monkeypatch.setattr(KafkaConsumer, "partitions_for_topic", lambda *_: set())
     with pytest.raises(InputError, match=rf"topic {topic.name} at .* was deleted"):
         take(source, 1)
 
