@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
-from kafka import KafkaAdminClient, KafkaConsumer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import errors as kafka_errors
 
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
@@ -62,10 +61,6 @@ def explain_errors(address: TopicAddress, options: ClientOptions, topic: str = "
         yield last_warning
     except kafka_errors.KafkaError as error:
         raise InputError(options.cleaned(_explain(error, address, options, last_warning.take(), topic))) from None
-    except KafkaException as error:
-        raise InputError(
-            options.cleaned(_explain_sent(error.args[0], address, options, last_warning.take(), topic))
-        ) from None
     except (OSError, ValueError, NotImplementedError) as error:  # certificates, missing decompressors
         raise InputError(options.cleaned(f"{address.url}: {error}")) from None
     finally:
@@ -86,6 +81,15 @@ def open_consumer(address: TopicAddress, options: ClientOptions, **settings: Any
     }
     return _opened(KafkaConsumer, address, options, enable_auto_commit=False, auto_offset_reset="none",
                    allow_auto_create_topics=False, **reading)  # fmt: skip
+
+
+def open_producer(address: TopicAddress, options: ClientOptions, **settings: Any) -> KafkaProducer:
+    """Open an idempotent producer: the broker recognises repeated messages.
+
+    Arguments and errors as in `open_consumer`.
+    """
+    return _opened(KafkaProducer, address, options, enable_idempotence=True, acks="all",
+                   allow_auto_create_topics=False, **settings)  # fmt: skip
 
 
 def open_admin(address: TopicAddress, options: ClientOptions) -> KafkaAdminClient:
@@ -152,32 +156,3 @@ def _explain(
     if isinstance(error, kafka_errors.KafkaTimeoutError | kafka_errors.KafkaConnectionError):
         return f"{address.url} does not answer: {reason}"
     return f"{address.url}: {type(error).__name__}: {reason}"
-
-
-_NO_RIGHT = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-}
-_NO_ANSWER = {
-    KafkaError._TIMED_OUT,
-    KafkaError._MSG_TIMED_OUT,
-    KafkaError._TRANSPORT,
-    KafkaError._ALL_BROKERS_DOWN,
-    KafkaError.REQUEST_TIMED_OUT,
-}
-
-
-def _explain_sent(error: KafkaError, address: TopicAddress, options: ClientOptions, warning: str, topic: str) -> str:
-    """Do as `_explain` for errors of the library that sends."""
-    reason, name = warning or error.str(), topic or ",".join(address.topics)
-    if error.code() in (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED):
-        return f"{address.url} does not accept user and password (SASL): {reason}"
-    if error.code() in _NO_RIGHT:
-        return f"no right to use topic {name} of {address.url}: {error.name()}; ask for it, or log in as another user"
-    if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
-        return f"there is no topic {name} at {address.url}"
-    if error.code() in _NO_ANSWER:
-        return f"{address.url} does not answer: {reason}"
-    return f"{address.url}: {error.name()}: {reason}"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import confluent_kafka
-from confluent_kafka import KafkaException
-from kafka import TopicPartition
+from kafka import KafkaProducer, TopicPartition
+from kafka.errors import KafkaError, KafkaTimeoutError
+from kafka.structs import OffsetAndMetadata
 
-from vmfstream.connectors.kafka.client import explain_errors, make_topics, open_consumer
+from vmfstream.connectors.kafka.client import explain_errors, make_topics, open_consumer, open_producer
 from vmfstream.connectors.kafka.options import ClientOptions, TopicAddress
-from vmfstream.connectors.kafka.producer import BoundedSender, group_metadata, open_producer
 from vmfstream.protocols import Codec, Source
 from vmfstream.records import Document
 
@@ -26,8 +26,11 @@ _LARGEST = 900_000  # bytes of a value; brokers take a million by default, with 
 _HEAD = 100_000  # bytes kept of a larger one
 _SEEK_DISTANCE = 2000  # offsets up to which reading on is quicker than a seek
 _SILENCE = 10.0  # seconds without a message after which the remaining ones count as deleted
-_PATIENCE = 10.0  # seconds for a step of a transaction: short, so that a run can end while the cluster does not answer
-_PROMPT = {"message_timeout_ms": 10_000, "request_timeout_ms": 5000, "linger_ms": 5, "batch_size": 2**18}
+_BATCH = 2**18  # bytes that are sent at once
+_PENDING = 8 * 2**20  # bytes sent after which the broker has to confirm before more follow
+_PATIENCE = 10.0  # seconds for a step of a transaction
+# short, so that a run can end while the cluster does not answer
+_PROMPT = {"max_block_ms": 10_000, "delivery_timeout_ms": 10_000, "request_timeout_ms": 5000, "linger_ms": 20}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +46,7 @@ class OutgoingMessage:
 class KafkaPublisher:
     """Send messages to topics so that readers of committed messages see those of each epoch exactly once.
 
-    The messages of an epoch to all topics and its number (as an offset of consumer groups of the publisher's own, one
+    The messages of an epoch to all topics and its number (as metadata of consumer groups of the publisher's own, one
     for each topic) are one transaction of the broker: after a crash ``delivered`` returns the last epoch that arrived
     everywhere, and what arrived in some topics is not sent there again.
 
@@ -65,11 +68,11 @@ class KafkaPublisher:
         self._address, self._options = address, options
         self._groups = {topic: f"{name}-{topic}" for topic in address.topics}
         self._delivered: dict[str, int] | None = None
-        transactional = "-".join([name, *address.topics])
         with explain_errors(address, options):
-            self._of_group = {topic: group_metadata(address, options, of_it) for topic, of_it in self._groups.items()}
-            self._producer = open_producer(address, options, transactional_id=transactional, **_PROMPT)
-            self._producer.init_transactions(_PATIENCE)
+            self._producer = open_producer(
+                address, options, transactional_id="-".join([name, *address.topics]), batch_size=_BATCH, **_PROMPT
+            )
+            self._producer.init_transactions()
 
     def delivered(self) -> int:
         """Return the last epoch that was sent to all topics, 0 before the first."""
@@ -85,10 +88,10 @@ class KafkaPublisher:
         with explain_errors(self._address, self._options):
             consumer = open_consumer(self._address, self._options, group_id=group)
             try:
-                found = consumer.committed(TopicPartition(topic, 0), timeout_ms=30_000)
+                found = consumer.committed(TopicPartition(topic, 0), metadata=True, timeout_ms=30_000)
             finally:
                 consumer.close(autocommit=False)
-        return max(found or 0, 0)
+        return 0 if found is None or found.offset < 0 else int(found.metadata)
 
     def send(self, epoch: int, messages: Iterable[OutgoingMessage]) -> int:
         """Send the messages of an epoch, all or none; return how many there were.
@@ -100,18 +103,19 @@ class KafkaPublisher:
         with explain_errors(self._address, self._options):
             self._producer.begin_transaction()
             try:
-                bounded = BoundedSender(self._producer, _PATIENCE)
+                bounded = _BoundedSender(self._producer, first, _PATIENCE)
                 for message in messages:
                     topic = message.topic or first
                     if topic in counts:
                         value, headers = _shortened(message)
-                        bounded.send(topic, value, key=message.key, headers=headers)
+                        bounded.send(value, topic, key=message.key, headers=headers)
                         counts[topic] += 1
                 bounded.wait()
                 for topic in counts:
-                    offsets = [confluent_kafka.TopicPartition(topic, 0, epoch)]
-                    self._producer.send_offsets_to_transaction(offsets, self._of_group[topic], _PATIENCE)
-                self._producer.commit_transaction(_PATIENCE)
+                    offsets = {TopicPartition(topic, 0): OffsetAndMetadata(epoch, str(epoch), -1)}
+                    send_offsets = self._producer.send_offsets_to_transaction
+                    _call_within(_PATIENCE, send_offsets, offsets, self._groups[topic])
+                _call_within(_PATIENCE, self._producer.commit_transaction)
             except BaseException:
                 self._abandon()
                 raise
@@ -120,12 +124,63 @@ class KafkaPublisher:
 
     def close(self) -> None:
         """Close the connection."""
-        self._producer.flush(_PATIENCE)
+        self._producer.close(timeout=10)
 
     def _abandon(self) -> None:
-        """Drop what is not sent; the next publisher of this name ends the transaction."""
-        with suppress(KafkaException):
-            self._producer.purge()
+        """Drop what is not sent; the next publisher of this name ends the transaction.
+
+        A normal ``close`` would first wait for messages that the cluster does not accept, and fail again when the
+        client is garbage-collected.
+        """
+        self._producer._sender.force_close()
+        with suppress(KafkaError):
+            self._producer.close(timeout=1)
+
+
+class _BoundedSender:
+    """Send to one topic, or others, and wait for confirmations every 8 MiB, since the client's own buffer has no limit.
+
+    Errors of messages are raised by the next ``wait``, which lasts at most ``patience`` seconds.
+    """
+
+    def __init__(self, producer: KafkaProducer, topic: str, patience: float) -> None:
+        self._producer, self._topic, self._patience = producer, topic, patience
+        self._open: list[Any] = []
+        self._bytes = 0
+
+    def send(self, value: bytes | None, topic: str | None = None, **message: Any) -> None:
+        """Send a message, to the one topic or another."""
+        self._open.append(self._producer.send(topic or self._topic, value, **message))
+        self._bytes += len(value or b"")
+        if self._bytes > _PENDING:
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until all messages are confirmed."""
+        self._producer.flush(timeout=self._patience)
+        for future in self._open:
+            future.get(timeout=self._patience)
+        self._open.clear()
+        self._bytes = 0
+
+
+def _call_within(seconds: float, call: Callable[..., Any], *arguments: Any) -> None:
+    """Make a call that may block; raise KafkaTimeoutError after ``seconds``, although the call may succeed later."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call(*arguments)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise KafkaTimeoutError(f"no answer within {seconds:g} s")
+    if failures:
+        raise failures[0]
 
 
 def reread(
@@ -239,20 +294,23 @@ def publish_documents(
     sent = rejected = 0
     began = time.monotonic()
     with explain_errors(address, options, topic):
-        how = {"linger_ms": 20, "batch_size": 256 * 1024, "message_timeout_ms": 120_000}
-        bounded = BoundedSender(open_producer(address, options, compression_type=compression, **how), 150.0)
-        while not (source.exhausted or stop()):
-            for message in source.poll(500, 0.2):
-                record = codec.decode(message)
-                if not isinstance(record, Document):
-                    rejected += 1
-                    continue
-                bounded.send(topic, _as_json(record), key=record.id.encode(), timestamp=_milliseconds(record))
-                sent += 1
-                if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
-                    time.sleep(ahead)
-            observe(sent, rejected)
-        bounded.wait()
+        producer = open_producer(address, options, linger_ms=20, batch_size=256 * 1024, compression_type=compression)
+        try:
+            bounded = _BoundedSender(producer, topic, 150.0)
+            while not (source.exhausted or stop()):
+                for message in source.poll(500, 0.2):
+                    record = codec.decode(message)
+                    if not isinstance(record, Document):
+                        rejected += 1
+                        continue
+                    bounded.send(_as_json(record), key=record.id.encode(), timestamp_ms=_milliseconds(record))
+                    sent += 1
+                    if rate is not None and (ahead := sent / rate - (time.monotonic() - began)) > 0:
+                        time.sleep(ahead)
+                observe(sent, rejected)
+            bounded.wait()
+        finally:
+            producer.close(timeout=10)
     return sent, rejected
 
 

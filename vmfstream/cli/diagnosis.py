@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_LATE = MOST_REJECTED = 0.1
 """Share of late documents, and of rejected messages, above which something is wrong with the input."""
 
-PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "river", "kafka-python", "confluent-kafka")
+PACKAGES = ("numpy", "scipy", "numba", "duckdb", "plotly", "scikit-learn", "river", "kafka-python")
 
 
 @dataclass(frozen=True, slots=True)
