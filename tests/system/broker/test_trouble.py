@@ -84,7 +84,7 @@ class FullDisk:
 @pytest.fixture
 def full_disk(tmp_path: Path) -> Iterator[FullDisk]:
     (tmp_path / "small").mkdir()
-    with closing(FullDisk(tmp_path / "small", 2.5)) as disk:
+    with closing(FullDisk(tmp_path / "small", 1.8)) as disk:
         yield disk
 
 
