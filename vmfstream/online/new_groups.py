@@ -73,8 +73,9 @@ def find_new_groups(
 
     Returns
     -------
-    Those whose chance is below ``rules.new_chance`` and whose gain is above ``rules.least_gain`` nats, the least chance
-    first. The gain is that of the documents that join, each judged by the others.
+    Those whose chance is below ``rules.new_chance``, whose gain is above ``rules.least_gain`` nats, and of whose
+    documents at least the share ``rules.joining_share`` join, the least chance first. The gain is that of the documents
+    that join, each judged by the others.
     """
     prior = _Prior(anchor, kappa)
     recent, control = (or_new(known, anchor, kappa, rules) for known in (recent, control))
@@ -88,8 +89,12 @@ def find_new_groups(
         for one in _found(pool, newest, prior, rules)
         if one.chance < rules.new_chance
     )
-    groups = (_group(one, recent, control, prior, rules) for one in sorted(found, key=lambda one: one.chance))
-    return [group for group in groups if group.gain > rules.least_gain]
+    groups = ((one, _group(one, recent, control, prior, rules)) for one in sorted(found, key=lambda one: one.chance))
+    return [
+        group
+        for one, group in groups
+        if group.gain > rules.least_gain and np.count_nonzero(group.joins) >= rules.joining_share * len(one.members)
+    ]
 
 
 def _pool(recent: ScoredDocuments, control: ScoredDocuments) -> ScoredDocuments:

@@ -115,6 +115,8 @@ class BirthSettings:
     nearest_old : older documents most like the group that those of a new one must differ from.
     old_weight : how much the likeness to these, and that to all older documents, count against a document.
     new_chance : probability below which it is new then: that as many documents are new by chance.
+    joining_share : share of its documents that must join: if topics explain most of them already, the rest is not the
+        group that was tested.
     sweeps : most passes that refine a group.
     least_members : documents of a proposed group, at least.
     least_joining : documents of the testing half that must join.
@@ -145,6 +147,7 @@ class BirthSettings:
     nearest_old: int = 60
     old_weight: float = 0.4
     new_chance: float = 1e-5
+    joining_share: float = 0.5
     sweeps: int = 5
     least_members: int = 3
     least_joining: int = 2

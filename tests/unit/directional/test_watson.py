@@ -271,7 +271,7 @@ def test_is_frozen() -> None:
         (lambda: Watson(pole(3), 1.0).logpdf(np.eye(4)), r"shape \(n, 3\), got the shape \(4, 4\)"),
         (lambda: Watson(pole(3), 1.0).logpdf(csr_array((1, 3))), "unit length, got length 0 in row 0"),
         (lambda: Watson(pole(3), 1.0).kl(Watson(pole(4), 1.0)), "other: expected .* dimension 3"),
-        (lambda: Watson(pole(3), 1.0).rvs(-1, np.random.default_rng()), "n: expected the number of vectors"),
+        (lambda: Watson(pole(3), 1.0).rvs(-1, np.random.default_rng()), "size: expected the number of vectors"),
         (lambda: Watson.fit(np.eye(3), "best"), "estimator: expected one of mle, L.* got 'best'"),  # type: ignore[arg-type]
         (lambda: Watson.fit(pole(3)), r"x: expected one unit vector a row, got the shape \(3,\)"),
         (lambda: Watson.fit(np.full((2, 3), np.nan)), "x: expected rows of unit length, got length nan in row 0"),

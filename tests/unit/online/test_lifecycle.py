@@ -97,11 +97,12 @@ def test_sleepers_leave_their_places_but_keep_their_ids() -> None:
     assert state.k == 6
 
 
-def test_a_newborn_takes_the_place_of_the_longest_asleep() -> None:
+@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+def test_a_newborn_takes_the_place_of_the_longest_asleep(seed: int) -> None:
     plan = counts(20, 26, 26, 26, 26, 26, 0, 0, 0)
     plan[5:, 0] = plan[6:, 1] = plan[7:, 2] = 0
     plan[11:, 5] = plan[14:, 6] = plan[17:, 7] = 18
-    state, events, ids = lived(story(plan), replace(LIVING, topics=5))
+    state, events, ids = lived(story(plan, seed=seed), replace(LIVING, topics=5))
     dormant = [event.topic for _, event in found(events, "dormant")]
     ((at, ended),) = found(events, "ended")
     born = found(events, "born")

@@ -108,6 +108,16 @@ def test_documents_that_are_explained_make_no_group() -> None:
     assert find_new_groups(explained, slices_of(60), known(noise(600, 6)), ANCHOR, KAPPA, RULES) == []
 
 
+def test_a_group_that_is_mostly_explained_is_not_born_of_its_rest() -> None:
+    recent = known(noise(48, 4), around(0, 18, 5))
+    recent.s[54:] += 1000.0  # a topic has twelve of the eighteen
+    (rest, *_) = find_new_groups(
+        recent, slices_of(66), known(noise(600, 6)), ANCHOR, KAPPA, replace(RULES, joining_share=0.3)
+    )
+    assert np.flatnonzero(rest.joins).tolist() == [48, 49, 50, 51, 52, 53]
+    assert find_new_groups(recent, slices_of(66), known(noise(600, 6)), ANCHOR, KAPPA, RULES) == []
+
+
 @pytest.mark.parametrize("n", [1, 4])
 def test_few_documents_make_no_group(n: int) -> None:
     assert find_new_groups(known(noise(n, 1)), slices_of(n), known(noise(400, 2)), ANCHOR, KAPPA, RULES) == []
