@@ -117,13 +117,15 @@ def _one_birth(state: TrackState, settings: TrackerSettings, pairs: TopicPairs) 
         if not new and _parent(state, members) in state.by_hand.whole:
             continue
         known = replace(state, life=_explained(life, group, recent, control))
+        worth = 2.0 * group.gain  # the half that tests stands for both
+        roomy, events = with_room(known, settings, worth, pairs)
+        if roomy is None and not (life.dormant_since > NEVER).any():
+            continue
         same_cosine = rules.same_cosine if new else settings.mergers.least_cosine
         same = _same_topic(with_topic(known, members, settings), same_cosine, pairs)
         if same is not None and life.dormant_since[same] > NEVER:
             return _reactivated(known, members, same, settings)
-        worth = 2.0 * group.gain  # the half that tests stands for both
-        roomy, events = (None, []) if same is not None else with_room(known, settings, worth, pairs)
-        if roomy is not None:
+        if roomy is not None and same is None:
             born = Event("born", roomy.next_id) if new else Event("split", _parent(roomy, members), roomy.next_id)
             born = replace(born, value=float(len(members)), evidence=group.gain, chance=group.chance)
             return with_topic(roomy, members, settings), [*events, born]

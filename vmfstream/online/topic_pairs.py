@@ -18,9 +18,6 @@ from vmfstream.directional.bessel import log_partition
 from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, TrackerSettings, TrackState
 
-_BLOCK = 2048  # rows of a matrix that are looked at in double precision at once
-
-
 class TopicPairs:
     """Remembers what the last state that it was asked about had in common with the next one.
 
@@ -57,27 +54,49 @@ class TopicPairs:
         if state is self._state:
             return
         as_before = _as_before(self._state, state)
-        anew = np.flatnonzero(as_before < 0)
+        self._state = state
+        if np.array_equal(as_before, np.arange(len(self._gram))):
+            return
+        anew, known = np.flatnonzero(as_before < 0), np.flatnonzero(as_before >= 0)
         h = np.zeros((state.dim, state.k), np.float32)
         gram, cross = np.zeros((state.k, state.k)), np.zeros(state.k)
-        known = np.flatnonzero(as_before >= 0)
         if len(known):
-            h[:, known] = self._h[:, as_before[known]]
+            _take_columns(self._h, as_before, h)
             gram[np.ix_(known, known)] = self._gram[np.ix_(as_before[known], as_before[known])]
             cross[known] = self._cross[as_before[known]]
         if len(anew):
             h[:, anew] = filtering.newest_columns(state, filtering.statistics(state), anew, self._settings)
             if state.prior is not None:
                 h[:, anew] += state.prior[:, anew]
-            b = state.anchor.astype(np.float64)
-            products, cross[anew] = np.zeros((len(anew), state.k)), 0.0
-            for low in range(0, state.dim, _BLOCK):
-                part = b[low : low + _BLOCK]
-                f = h[low : low + _BLOCK] + part[:, None]
-                products += f[:, anew].T @ f
-                cross[anew] += f[:, anew].T @ part
+            products, cross[anew] = _products(h, state.anchor, anew)
             gram[anew], gram[:, anew] = products, products.T
-        self._state, self._h, self._gram, self._cross = state, h, gram, cross
+        self._h, self._gram, self._cross = h, gram, cross
+
+
+@njit(cache=True, nogil=True)
+def _take_columns(before: Matrix, column: NDArray[np.intp], out: Matrix) -> None:
+    """Copy column ``column[j]`` of the matrix before to column j, where it is not -1."""
+    for i in range(len(out)):
+        for j in range(len(column)):
+            if column[j] >= 0:
+                out[i, j] = before[i, column[j]]
+
+
+@njit(cache=True, nogil=True)
+def _products(h: Matrix, anchor: Matrix, topics: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Products of B + h of some ``topics`` (M,) with that of all (M, K), and with the anchor B (M,)."""
+    products, cross = np.zeros((len(topics), h.shape[1])), np.zeros(len(topics))
+    row = np.empty(h.shape[1])
+    for i in range(len(h)):
+        b = np.float64(anchor[i])
+        for j in range(len(row)):
+            row[j] = h[i, j] + b
+        for m in range(len(topics)):
+            own = row[topics[m]]
+            cross[m] += own * b
+            for j in range(len(row)):
+                products[m, j] += own * row[j]
+    return products, cross
 
 
 def _square(anchor: Matrix) -> float:
