@@ -8,7 +8,7 @@ before is not filtered again, nor are its products with others computed again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,8 +18,20 @@ from vmfstream.directional.bessel import log_partition
 from vmfstream.online import filtering
 from vmfstream.online.state import Matrix, TrackerSettings, TrackState
 
+
+class _Known(NamedTuple):
+    """A state with the data parts ``h`` (D, K) of its newest beliefs; products of B + h with each other, and with B."""
+
+    state: TrackState
+    h: Matrix
+    gram: NDArray[np.float64]
+    cross: NDArray[np.float64]
+
+
 class TopicPairs:
-    """Remembers what the last state that it was asked about had in common with the next one.
+    """Remembers the last state that it was asked about, and the one that it was most like.
+
+    What is tried on a state and dropped again does not have to be taken back.
 
     Parameters
     ----------
@@ -28,19 +40,16 @@ class TopicPairs:
 
     def __init__(self, settings: TrackerSettings) -> None:
         self._settings = settings
-        self._state: TrackState | None = None
-        self._h: Matrix = np.zeros((0, 0), np.float32)
-        self._gram = np.zeros((0, 0))
-        self._cross = np.zeros(0)
+        self._known: list[_Known] = []
 
     def evidence(self, state: TrackState, topic: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
 
         Only the row of one ``topic``, (1, K), if it is given.
         """
-        self._follow(state)
+        known = self._follow(state)
         rows = slice(None) if topic is None else slice(topic, topic + 1)
-        gram, cross, squares = self._gram[rows], self._cross, np.diagonal(self._gram)
+        gram, cross, squares = known.gram[rows], known.cross, np.diagonal(known.gram)
         lengths, square = np.sqrt(squares), _square(state.anchor)
         both = squares[rows, None] + squares + square + 2.0 * (gram - cross[rows, None] - cross)
         own = log_partition(state.dim, lengths)
@@ -49,28 +58,36 @@ class TopicPairs:
         scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
         return np.asarray(evidence), np.clip(gram * scale[rows, None] * scale, -1.0, 1.0)
 
-    def _follow(self, state: TrackState) -> None:
-        """Filter the topics that differ from those of the last state, and renew their products with all."""
-        if state is self._state:
-            return
-        as_before = _as_before(self._state, state)
-        self._state = state
-        if np.array_equal(as_before, np.arange(len(self._gram))):
-            return
-        anew, known = np.flatnonzero(as_before < 0), np.flatnonzero(as_before >= 0)
+    def _follow(self, state: TrackState) -> _Known:
+        """Filter the topics that differ from those of the state most like it, and renew their products with all."""
+        tried = [(known, _as_before(known.state, state)) for known in self._known]
+        like, column = max(tried, key=lambda one: np.count_nonzero(one[1] >= 0), default=(None, np.full(state.k, -1)))
+        if like is None:
+            self._known = [self._filtered(state)]
+        elif np.array_equal(column, np.arange(len(like.gram))):
+            self._known = [like._replace(state=state), *(known for known in self._known if known is not like)]
+        else:
+            self._known = [self._filtered(state, like, column), like]
+        return self._known[0]
+
+    def _filtered(
+        self, state: TrackState, like: _Known | None = None, column: NDArray[np.intp] | None = None
+    ) -> _Known:
+        """Filter a state whose topic j is topic ``column[j]`` of one that is known, -1 for none."""
         h = np.zeros((state.dim, state.k), np.float32)
-        gram, cross = np.zeros((state.k, state.k)), np.zeros(state.k)
-        if len(known):
-            _take_columns(self._h, as_before, h)
-            gram[np.ix_(known, known)] = self._gram[np.ix_(as_before[known], as_before[known])]
-            cross[known] = self._cross[as_before[known]]
+        gram, cross, anew = np.zeros((state.k, state.k)), np.zeros(state.k), np.arange(state.k)
+        if like is not None and column is not None:
+            anew, here = np.flatnonzero(column < 0), np.flatnonzero(column >= 0)
+            _take_columns(like.h, column, h)
+            gram[np.ix_(here, here)] = like.gram[np.ix_(column[here], column[here])]
+            cross[here] = like.cross[column[here]]
         if len(anew):
             h[:, anew] = filtering.newest_columns(state, filtering.statistics(state), anew, self._settings)
             if state.prior is not None:
                 h[:, anew] += state.prior[:, anew]
             products, cross[anew] = _products(h, state.anchor, anew)
             gram[anew], gram[:, anew] = products, products.T
-        self._h, self._gram, self._cross = h, gram, cross
+        return _Known(state, h, gram, cross)
 
 
 @njit(cache=True, nogil=True)
@@ -104,9 +121,9 @@ def _square(anchor: Matrix) -> float:
     return float(b @ b)
 
 
-def _as_before(last: TrackState | None, state: TrackState) -> NDArray[np.intp]:
-    """Find the column that each topic had in the last state, (K,); -1 if its documents or its past have changed."""
-    if last is None or not _same_frame(last, state):
+def _as_before(last: TrackState, state: TrackState) -> NDArray[np.intp]:
+    """Find the column that each topic had in another state, (K,); -1 if its documents or its past have changed."""
+    if not _same_frame(last, state):
         return np.full(state.k, -1)
     order = np.argsort(last.ids)
     column = order[np.minimum(np.searchsorted(last.ids, state.ids, sorter=order), last.k - 1)]

@@ -91,3 +91,24 @@ def test_columns_of_the_filter_are_those_of_all(ended: TrackState) -> None:
     _, h, _ = filtering.run(ended, stats, ended.leader, SETTINGS)
     some = np.array([2, 0])
     np.testing.assert_allclose(filtering.newest_columns(ended, stats, some, SETTINGS), h[:, some], rtol=1e-5, atol=1e-5)
+
+
+def test_what_was_tried_and_dropped_is_not_taken_back(ended: TrackState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Group after group is tried on the same state; between them only what a group changes is filtered."""
+    filtered: list[int] = []
+
+    def counted(state: TrackState, stats: Any, topics: Any, settings: Any) -> Any:
+        filtered.append(len(topics))
+        return original(state, stats, topics, settings)
+
+    original = filtering.newest_columns
+    monkeypatch.setattr(filtering, "newest_columns", counted)
+    assert ended.life is not None
+    recent, pairs = ended.life.recent, TopicPairs(SETTINGS)
+    before = [found.copy() for found in pairs.evidence(ended)]
+    for last in range(len(recent), len(recent) - 9, -3):
+        pairs.evidence(with_topic(ended, recent.take(np.arange(last - 3, last)), SETTINGS))
+        again = pairs.evidence(replace(ended, life=replace(ended.life, arrival_gain=ended.life.arrival_gain + 1.0)))
+        for found, expected in zip(again, before, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert len(filtered) == 4  # the state itself, and three topics that were tried on it
