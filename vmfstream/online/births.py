@@ -25,6 +25,7 @@ from scipy.special import bdtrc
 
 from vmfstream.arrays import Mask
 from vmfstream.directional.bessel import ell, log_partition
+from vmfstream.online.document_sums import products, sum_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector
 
@@ -282,13 +283,9 @@ def _tested_group(
 ) -> Group | None:
     """Test a proposed group on the other half and against the control sample; None if it gains too little."""
     d, share = len(anchor), len(members) / np.count_nonzero(half)
-    own = recent.x[members]
-    f = anchor + kappa * np.asarray(own.sum(axis=0), np.float64).ravel()
+    f = anchor + kappa * sum_of(recent.x, members)
     square = float(f @ f)
-    now, then = (
-        np.log(share) + log_density(d, kappa, square, np.asarray(known.x @ f, np.float64))
-        for known in (recent, control)
-    )
+    now, then = (np.log(share) + log_density(d, kappa, square, products(known.x, f)) for known in (recent, control))
     delta = now - recent.s
     testing = delta[~half]
     gain = float(np.logaddexp(np.log1p(-share), testing).sum())

@@ -32,6 +32,7 @@ from scipy.special import bdtrc
 from vmfstream.arrays import Mask
 from vmfstream.mixtures.columns import directed
 from vmfstream.online.births import Group, ScoredDocuments, gram_of, log_density, or_new, proposed_groups
+from vmfstream.online.document_sums import products, products_with_others, sum_of
 from vmfstream.online.settings import BirthSettings
 from vmfstream.online.state import Matrix, Rows, Vector, columns_of, stack
 
@@ -110,8 +111,8 @@ def _pool(recent: ScoredDocuments, control: ScoredDocuments) -> ScoredDocuments:
 def _found(pool: ScoredDocuments, newest: Mask, prior: _Prior, rules: BirthSettings) -> list[_Found]:
     """Groups that the newest documents of a pool propose, after the rounds and the test."""
     groups = list(_proposals(pool, np.flatnonzero(newest), prior, rules))
-    older = np.asarray(pool.x[~newest].sum(axis=0), np.float64).ravel()
-    usual = np.asarray(pool.x @ (older / max(float(np.linalg.norm(older)), 1e-12)), np.float64)
+    older = sum_of(pool.x, np.flatnonzero(~newest))
+    usual = products(pool.x, older / max(float(np.linalg.norm(older)), 1e-12))
     tested: dict[bytes, _Found] = {}
     for _ in range(rules.joining_rounds):
         if not groups:
@@ -147,8 +148,8 @@ def _proposals(
 
 def _likeness(x: Rows, groups: list[NDArray[np.intp]]) -> NDArray[np.float64]:
     """Cosine of every document with the sum of each group, of which it is left out itself, (N, G)."""
-    sums = np.stack([np.asarray(x[members].sum(axis=0), np.float64).ravel() for members in groups])
-    dots = np.asarray(x @ np.ascontiguousarray(sums.T), np.float64)
+    sums = np.stack([sum_of(x, members) for members in groups])
+    dots = products(x, sums.T)
     squares = np.tile(np.einsum("ij,ij->i", sums, sums), (len(dots), 1))
     for group, members in enumerate(groups):
         squares[members, group] += 1.0 - 2.0 * dots[members, group]
@@ -158,12 +159,8 @@ def _likeness(x: Rows, groups: list[NDArray[np.intp]]) -> NDArray[np.float64]:
 
 def _likeness_to_others(x: Rows, members: NDArray[np.intp]) -> Vector:
     """Cosine of every document with the sum of a group without itself and the one of the group most like it, (N,)."""
-    own = x[members]
-    dots = own @ x.T
-    dots = np.asarray(dots if isinstance(dots, np.ndarray) else dots.toarray(), np.float64)
-    length = float(np.sqrt(dots[:, members].sum()))
-    dots[np.arange(len(members)), members] = 0.0
-    return np.asarray((dots.sum(axis=0) - dots.max(axis=0)) / length)
+    total, largest = products_with_others(x, members)
+    return np.asarray((total - largest) / np.linalg.norm(sum_of(x, members)))
 
 
 def _above_best_cut(scores: Vector, newest: Mask, rules: BirthSettings) -> _Found:
@@ -188,7 +185,7 @@ def _group(
     members, share = found.members, np.log(len(found.members) / len(recent.s))
     density, f = _density(recent, members, prior)
     now = share + density
-    then = share + log_density(len(f), prior.kappa, float(f @ f), np.asarray(control.x @ f, np.float64))
+    then = share + log_density(len(f), prior.kappa, float(f @ f), products(control.x, f))
     delta = now - recent.s
     joins = np.zeros(len(delta), np.bool_)
     joins[members] = delta[members] > rules.document_gain
@@ -198,8 +195,8 @@ def _group(
 def _density(known: ScoredDocuments, members: NDArray[np.intp], prior: _Prior) -> tuple[Vector, Vector]:
     """Log-densities of documents under a group, of which members are left out themselves, and the group's f, (D,)."""
     kappa = prior.kappa
-    f = prior.anchor + kappa * np.asarray(known.x[members].sum(axis=0), np.float64).ravel()
-    dot = np.asarray(known.x @ f, np.float64)
+    f = prior.anchor + kappa * sum_of(known.x, members)
+    dot = products(known.x, f)
     squares = np.full(len(dot), float(f @ f))
     squares[members] = np.maximum(squares[members] - 2.0 * kappa * dot[members] + kappa * kappa, 0.0)
     dot[members] -= kappa

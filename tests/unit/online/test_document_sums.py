@@ -1,0 +1,45 @@
+"""Sums of documents and their products: sparse rows, looked at where they are, give what dense ones do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vmfstream.online.document_sums import products, products_with_others, sum_of
+
+
+def rows(*, seed: int = 0, lowest: float = -1.0) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(lowest, 1.0, (40, 25)) * (rng.random((40, 25)) < 0.2)
+    x[7] = 0.0
+    return x.astype(np.float32)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("lowest", [0.0, -1.0])
+@pytest.mark.parametrize("members", [[3], [0, 2, 9, 30], [7], list(range(40))])
+def test_sparse_rows_are_as_dense_ones(members: list[int], lowest: float, index: Any) -> None:
+    x, chosen = rows(lowest=lowest), np.array(members)
+    sparse = csr_array(x)
+    sparse.indices, sparse.indptr = sparse.indices.astype(index), sparse.indptr.astype(index)
+    vectors = np.random.default_rng(1).standard_normal((25, 3))
+    exact = x.astype(np.float64)
+    assert sum_of(sparse, chosen) == pytest.approx(exact[chosen].sum(axis=0), abs=1e-6)
+    assert products(sparse, vectors) == pytest.approx(exact @ vectors, abs=1e-6)
+    assert products(sparse, vectors[:, 0]) == pytest.approx(exact @ vectors[:, 0], abs=1e-6)
+    for found, expected in zip(products_with_others(sparse, chosen), products_with_others(x, chosen), strict=True):
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_is_left_out_of_its_own_products(*, sparse: bool) -> None:
+    x, members = rows(lowest=0.0), np.array([1, 4, 5])
+    total, largest = products_with_others(csr_array(x) if sparse else x, members)
+    dots = x.astype(np.float64) @ x[members].astype(np.float64).T
+    assert total[4] == pytest.approx(dots[4, 0] + dots[4, 2], abs=1e-6)
+    assert largest[4] == pytest.approx(max(dots[4, 0], dots[4, 2]), abs=1e-6)
+    assert total[0] == pytest.approx(dots[0].sum(), abs=1e-6)
