@@ -211,12 +211,49 @@ def posterior(
     polynomial = _polynomial(m, coef, centre, scale, k)
     if isinstance(x, ChunkedMatrix):
         return x.posterior(m, coef, centre, scale, k, threads)  # type: ignore[no-any-return]
-    n = x.shape[0]
-    out = Responsibilities(np.zeros(n), np.full(n, -1, np.int32), np.zeros((n, m.shape[1]), np.float32))
-    if isinstance(x, csr_array):
-        _run(posterior_chunk, _parts(n, threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
-    else:
-        posterior_of_dots(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), *polynomial, *out)
+    if not isinstance(x, csr_array):
+        return _posterior_of(np.ascontiguousarray(x @ m), ~np.any(x, axis=1), polynomial)
+    out = _no_responsibilities(x.shape[0], m.shape[1])
+    _run(posterior_chunk, _parts(x.shape[0], threads), x.indptr, x.indices, x.data, m, *polynomial, *out)
+    return out
+
+
+def posterior_from_dots(
+    dots: NDArray[Any],
+    empty: NDArray[np.bool_],
+    coef: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    k: int,
+) -> Responsibilities:
+    """Return what :func:`posterior` does, from finished dot products.
+
+    Parameters
+    ----------
+    dots : ndarray, shape (n, kp)
+        Those of documents and topics, C-contiguous, see :func:`dots`.
+    empty : ndarray of bool, shape (n,)
+        Which documents have no direction.
+    coef, centre, scale, k
+        As in :func:`posterior`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match.
+    """
+    if dots.ndim != 2 or empty.shape != dots.shape[:1]:
+        raise ValueError(f"empty: expected one value for each of {len(dots)} documents, got the shape {empty.shape}")
+    return _posterior_of(np.ascontiguousarray(dots), empty, _polynomial(dots, coef, centre, scale, k))
+
+
+def _no_responsibilities(n: int, kp: int) -> Responsibilities:
+    return Responsibilities(np.zeros(n), np.full(n, -1, np.int32), np.zeros((n, kp), np.float32))
+
+
+def _posterior_of(dots: NDArray[Any], empty: NDArray[np.bool_], polynomial: tuple[Any, Any, Any]) -> Responsibilities:
+    out = _no_responsibilities(*dots.shape)
+    posterior_of_dots(dots, empty, *polynomial, *out)
     return out
 
 

@@ -13,6 +13,7 @@ from vmfstream.bayes.factors import beliefs
 from vmfstream.bayes.factors.concentration import point_kappa
 from vmfstream.bayes.factors.directions import expected_cosines
 from vmfstream.bayes.temporal.word_sums import SliceSums, narrowed
+from vmfstream.directional.kernels import dots, posterior_from_dots
 from vmfstream.mixtures.columns import directed
 from vmfstream.online import filtering, lifecycle
 from vmfstream.online.belief import (
@@ -35,6 +36,7 @@ from vmfstream.online.mergers import with_mergers
 from vmfstream.online.reading import predictive_log_likelihood
 from vmfstream.online.results import Prediction, SliceResult, TopicView, mean_cosines, topic_view
 from vmfstream.online.state import (
+    Matrix,
     OpenSlice,
     Rows,
     TrackerSettings,
@@ -96,25 +98,46 @@ def _rows_at(parts: list[Rows], numbers: NDArray[np.intp], dim: int) -> Rows:
 def _grid_means(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:
     """Mean log-density of documents under the prediction of every persistence of the grid, in nats.
 
-    Of each prediction only the rows of the documents' words are made.
+    Of each prediction only the rows of the documents' words are made; of one that is the past alone, nothing.
     """
     state = replace(state, lowest_cosine=min(state.lowest_cosine, lowest_cosine([x])))
-    narrow = narrowed(x)
     stats = filtering.statistics(state)
-    means = []
+    if not stats and state.prior is None:
+        return _grid_means_of_past(state, x, settings)
+    narrow, means = narrowed(x), []
     for j in range(len(settings.persistences)):
         predicted = filtering.predicted(state, stats, j, settings)
-        lengths = np.sqrt(predicted.anchored_squares)
-        belief = belief_of(state, state.base, lengths, state.n, settings)
+        belief = belief_of(state, state.base, np.sqrt(predicted.anchored_squares), state.n, settings)
         poly = score_polynomial(belief)
         if poly.error > TOLERANCE or state.prior is not None:
-            base = anchored(state, predicted.matrix())
-            means.append(_mean(predictive_log_likelihood(state, x, settings, base=base)))
+            means.append(_exact_mean(state, x, predicted.matrix(), settings))
             continue
         f = beliefs.anchored(state.anchor[narrow.words], predicted.rows(narrow.words), state.k)
         _, loglik, label = posterior(narrow.x, belief._replace(f=f), threads=settings.threads, poly=poly)
         means.append(_mean(loglik[label >= 0]))
     return np.array(means)
+
+
+def _grid_means_of_past(state: TrackState, x: Rows, settings: TrackerSettings) -> NDArray[np.float64]:
+    """Do as `_grid_means` where all that is known has left the window: x'(B + p) = x'B + x'p."""
+    along, empty, means = np.asarray(x @ state.anchor), ~directed(x), []
+    for j in range(len(settings.persistences)):
+        p = filtering.past(state, j)
+        belief = belief_of(state, p, beliefs.anchored_norms(state.anchor, p, state.k), state.n, settings)
+        poly = score_polynomial(belief)
+        if poly.error > TOLERANCE:
+            means.append(_exact_mean(state, x, p, settings))
+            continue
+        products = dots(x, p, threads=settings.threads)
+        products[:, : state.k] += along[:, None]
+        found = posterior_from_dots(products, empty, poly.coef, poly.centre, poly.scale, state.k)
+        means.append(_mean(found.loglik[~empty]))
+    return np.array(means)
+
+
+def _exact_mean(state: TrackState, x: Rows, p: Matrix, settings: TrackerSettings) -> float:
+    """Mean log-density of documents under the prediction of data part ``p`` (D, kp), in nats."""
+    return _mean(predictive_log_likelihood(state, x, settings, base=anchored(state, p)))
 
 
 @overload

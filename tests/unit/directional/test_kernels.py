@@ -77,6 +77,18 @@ def test_posterior(k: int, dtype: type, sparse: bool, threads: int) -> None:
 
 
 @every
+def test_posterior_from_dots(k: int, dtype: type, sparse: bool, threads: int) -> None:
+    case = Case(k, dtype, sparse=sparse)
+    x, m, *scores = case.arguments
+    empty = np.arange(x.shape[0]) == 1
+    found = kernels.posterior_from_dots(kernels.dots(x, m, threads=threads), empty, *scores)
+    for ours, expected in zip(found, kernels.posterior(*case.arguments, threads=threads), strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="empty: expected one value for each"):
+        kernels.posterior_from_dots(kernels.dots(x, m), empty[1:], *scores)
+
+
+@every
 def test_pass(k: int, dtype: type, sparse: bool, threads: int) -> None:
     case = Case(k, dtype, sparse=sparse)
     found = kernels.posterior_accumulate(*case.arguments, threads=threads, threshold=0.02)

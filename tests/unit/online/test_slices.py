@@ -20,7 +20,7 @@ from tests.unit.online.streams import (
 from vmfstream.bayes.temporal.word_sums import SliceSums
 from vmfstream.directional.bessel import bessel_ratio
 from vmfstream.online import filtering, slice_end, tracker
-from vmfstream.online.reading import smoothed
+from vmfstream.online.reading import predictive_log_likelihood, smoothed
 from vmfstream.online.serialization import from_arrays, to_arrays
 from vmfstream.online.settings import TrackerSettings, WindowSettings
 from vmfstream.online.slice_end import close
@@ -110,6 +110,20 @@ def test_slice_too_large_to_keep_goes_straight_to_the_past() -> None:
     after, closed = learn(after, xs[4], PLAIN)
     assert [w.index for w in after.window] == [4]
     assert np.isfinite(closed.filtered.drift_angle).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_persistences_are_judged_by_the_past_alone_as_by_whole_predictions(*, sparse: bool) -> None:
+    xs: list[Rows] = [*texts(slices=5, n=60)] if sparse else [*drifting(slices=5, n=60).xs]
+    settings = replace(PLAIN, window=10, refit=False)
+    state, _ = follow(xs[:4], settings)
+    state = replace(state, window=())  # what it held is forgotten; all that is known is the past
+    assert state.past is not None
+    found = slice_end._grid_means(state, xs[4], settings)
+    for mean, p in zip(found, state.past, strict=True):
+        whole = predictive_log_likelihood(state, xs[4], settings, base=filtering.anchored(state, p))
+        assert mean == pytest.approx(whole.mean(), abs=1e-3)
+    assert abs(found[0] - found[1]) > 0.01
 
 
 def test_slices_leave_the_window_oldest_first() -> None:

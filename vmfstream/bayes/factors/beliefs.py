@@ -61,6 +61,18 @@ def anchored(b: Floats, p: Floats, k: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
+def anchored_norms(b: Floats, p: Floats, k: int) -> Vector:
+    """Return the column norms of B + p for the first ``k`` columns of p, without writing it."""
+    square = np.zeros(k)
+    for i in range(p.shape[0]):
+        anchor = np.float64(b[i])
+        for j in range(k):
+            v = anchor + p[i, j]
+            square[j] += v * v
+    return np.sqrt(square)
+
+
+@njit(cache=True, nogil=True)
 def learn(p: Floats, s: Floats, weight: Vector) -> tuple[Floats, Vector]:
     """Return h = p + kappa S and its column norms."""
     h = np.empty_like(p)
