@@ -20,12 +20,16 @@ from vmfstream.online.state import Matrix, TrackerSettings, TrackState
 
 
 class _Known(NamedTuple):
-    """A state with the data parts ``h`` (D, K) of its newest beliefs; products of B + h with each other, and with B."""
+    """A state with the data parts ``h`` (D, K) of its newest beliefs; products of B + h with each other, and with B.
+
+    ``evidence`` holds what was said of all its pairs, if that was asked for.
+    """
 
     state: TrackState
     h: Matrix
     gram: NDArray[np.float64]
     cross: NDArray[np.float64]
+    evidence: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 class TopicPairs:
@@ -45,9 +49,11 @@ class TopicPairs:
     def evidence(self, state: TrackState, topic: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log evidence that two topics are one, and their cosines, both (K, K), from the newest beliefs.
 
-        Only the row of one ``topic``, (1, K), if it is given.
+        Only the row of one ``topic``, (1, K), if it is given. Those of all topics are not to be written to.
         """
         known = self._follow(state)
+        if topic is None and known.evidence:
+            return known.evidence[0]
         rows = slice(None) if topic is None else slice(topic, topic + 1)
         gram, cross, squares = known.gram[rows], known.cross, np.diagonal(known.gram)
         lengths, square = np.sqrt(squares), _square(state.anchor)
@@ -56,7 +62,12 @@ class TopicPairs:
         joint = log_partition(state.dim, np.sqrt(np.maximum(both, 0.0)))
         evidence = joint + float(log_partition(state.dim, np.sqrt(square))) - own[rows, None] - own
         scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-        return np.asarray(evidence), np.clip(gram * scale[rows, None] * scale, -1.0, 1.0)
+        found = np.asarray(evidence), np.clip(gram * scale[rows, None] * scale, -1.0, 1.0)
+        if topic is None:
+            for values in found:
+                values.flags.writeable = False
+            known.evidence.append(found)
+        return found
 
     def _follow(self, state: TrackState) -> _Known:
         """Filter the topics that differ from those of the state most like it, and renew their products with all."""
@@ -87,7 +98,7 @@ class TopicPairs:
                 h[:, anew] += state.prior[:, anew]
             products, cross[anew] = _products(h, state.anchor, anew)
             gram[anew], gram[:, anew] = products, products.T
-        return _Known(state, h, gram, cross)
+        return _Known(state, h, gram, cross, [])
 
 
 @njit(cache=True, nogil=True)

@@ -82,8 +82,10 @@ def test_posterior_from_dots(k: int, dtype: type, sparse: bool, threads: int) ->
     x, m, *scores = case.arguments
     empty = np.arange(x.shape[0]) == 1
     found = kernels.posterior_from_dots(kernels.dots(x, m, threads=threads), empty, *scores)
-    for ours, expected in zip(found, kernels.posterior(*case.arguments, threads=threads), strict=True):
-        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
+    expected = kernels.posterior(*case.arguments, threads=threads)
+    np.testing.assert_allclose(found.loglik, expected.loglik, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(found.label, expected.label)
+    np.testing.assert_allclose(found.resp, expected.resp, rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match="empty: expected one value for each"):
         kernels.posterior_from_dots(kernels.dots(x, m), empty[1:], *scores)
 
