@@ -44,7 +44,7 @@ bench: $(VENV)/.installed-test  ## measurements, one JSON line each; slow
 broker: $(VENV)/.installed-test  ## a Kafka to try things out, until Ctrl-C; needs Java and Maven
 	$(BIN)/python -m tests.system.broker.cluster
 
-soak: $(VENV)/.installed-test  ## 4,000 power cuts and damaged files, 100,000 schedules in memory, 200 kills with one partition and with four, 10 outages, 100 kills of a cluster, 30 minutes at full speed; needs Java and Maven
+soak: $(VENV)/.installed-test  ## 4,000 power cuts and damaged files, every call of a run failing, 100,000 schedules in memory, 200 kills with one partition and with four, 10 outages, 100 kills of a cluster, 30 minutes at full speed; needs Java and Maven
 	$(BIN)/python -m tests.system.powercut.power_cuts
 	$(BIN)/python -m tests.system.powercut.failing_calls
 	$(BIN)/python -m tests.unit.engine.test_schedules 100000
