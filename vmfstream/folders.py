@@ -62,12 +62,33 @@ def write_file(target: Path, content: str | bytes) -> None:
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         try:
-            draft.write_bytes(content if isinstance(content, bytes) else content.encode())
+            write_synced(draft, content if isinstance(content, bytes) else content.encode())
             draft.replace(target)
+            sync_folder(target.parent)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write bytes to a file, which has them on disk when this returns."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder last."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def printable(name: str) -> str:

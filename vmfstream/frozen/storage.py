@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from vmfstream import __version__
 from vmfstream.engine.loop.saved_state import Rule, check_arrays, rules_of
 from vmfstream.errors import FormatVersion, InputError
+from vmfstream.folders import sync_folder, write_file, write_synced
 from vmfstream.frozen.parts import ModelParts
 from vmfstream.records import Arrays
 
@@ -62,25 +63,26 @@ def write_model(parts: ModelParts, path: Path) -> None:
         body = io.BytesIO()
         npy.write_array(body, np.ascontiguousarray(array), allow_pickle=False)
         files[f"{name}.npy"] = body.getvalue()
+    if path.suffix.lower() == ".zip":
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        write_file(path, packed.getvalue())
+        return
     unfinished = path.with_name(path.name + ".part")
     try:
-        if path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, content in files.items():
-                    archive.writestr(name, content)
-        else:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            unfinished.mkdir()
-            for name, content in files.items():
-                (unfinished / name).write_bytes(content)
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir()
+        for name, content in files.items():
+            write_synced(unfinished / name, content)
+        sync_folder(unfinished)
         unfinished.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         raise InputError(f"cannot write the model {path}: {error.strerror or error}") from error
     finally:
-        if unfinished.is_dir():
-            shutil.rmtree(unfinished, ignore_errors=True)
-        else:
-            unfinished.unlink(missing_ok=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def read_model(path: Path) -> ModelParts:

@@ -11,13 +11,15 @@ import logging
 import os
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 
 from vmfstream.errors import StoreLocked
+from vmfstream.folders import sync_folder
 from vmfstream.runfile.connection import BLOCK, connected_alone, explain, quoted
-from vmfstream.runfile.rollback import sync_folder
+from vmfstream.runfile.rollback import remove
 
 _logger = logging.getLogger(__name__)
 
@@ -72,7 +74,8 @@ def _replaced(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
         _logger.warning("the run file %s keeps its free blocks: %s", path, reason)
         return False
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # the next one removes it
+            remove(part)
     return True
 
 
@@ -83,7 +86,7 @@ def _free_share(connection: duckdb.DuckDBPyConnection) -> float:
 
 def _copy(connection: duckdb.DuckDBPyConnection, part: Path) -> None:
     """Copy what is attached as ``run_file`` to a new file, which is on disk then."""
-    part.unlink(missing_ok=True)
+    remove(part)
     connection.execute(f"attach {quoted(part)} as copied (block_size {BLOCK})")
     # what the file holds can reach no other one
     connection.execute(f"set allowed_paths = [{quoted(part)}, {quoted(part.with_name(part.name + '.wal'))}]")

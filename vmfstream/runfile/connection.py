@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import re
@@ -17,8 +16,9 @@ from typing import BinaryIO
 import duckdb
 
 from vmfstream.errors import InputError, StoreLocked
-from vmfstream.runfile.lease import lease
-from vmfstream.runfile.rollback import cut_off, journal_of, keep, settle, sync_folder
+from vmfstream.folders import sync_folder
+from vmfstream.runfile.lease import inaccessible, lease
+from vmfstream.runfile.rollback import cut_off, journal_of, keep, remove, settle
 
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 
@@ -169,12 +169,12 @@ def _create(path: Path, timeout: float) -> None:
     part = path.with_name(path.name + ".new")
     try:
         with lease(path):
-            part.unlink(missing_ok=True)
+            remove(part)
             _close(part, _open(part, timeout, lambda: duckdb.connect(part, config=_WRITING)))
             part.replace(path)
             sync_folder(path.parent)
     except OSError as error:
-        raise _inaccessible(path, error) from error
+        raise inaccessible(path, error) from error
 
 
 @contextmanager
@@ -204,15 +204,7 @@ def _check_path(path: Path, read_only: bool) -> None:
         if read_only and not path.exists():
             raise InputError(f"there is no run file at {path}")
     except OSError as error:
-        raise _inaccessible(path, error) from error
-
-
-def _inaccessible(path: Path, error: OSError) -> InputError:
-    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
-        return InputError(
-            f"no permission to open the run file {path}: {error.strerror}; change its rights or use another"
-        )
-    return InputError(f"cannot access the run file {path}: {error.strerror}")
+        raise inaccessible(path, error) from error
 
 
 def _open(path: Path, timeout: float, connect: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
@@ -232,7 +224,7 @@ def _open(path: Path, timeout: float, connect: Callable[[], duckdb.DuckDBPyConne
             if time.monotonic() >= deadline:
                 raise StoreLocked(_held(path, timeout, error)) from error
         except OSError as error:
-            raise _inaccessible(path, error) from error
+            raise inaccessible(path, error) from error
         # the random part keeps two waiting processes from retrying at the same moments
         time.sleep(random.uniform(0.010, 0.020))
 

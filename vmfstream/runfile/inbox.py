@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vmfstream.decisions import KINDS
+from vmfstream.errors import InputError
+from vmfstream.folders import sync_folder, write_synced
 from vmfstream.records import Decision, microseconds, moment_of
-from vmfstream.runfile.rollback import sync_folder
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,18 @@ class Inbox:
         """Leave a decision for the run that is called ``run``; return it with the time under which it stands.
 
         It comes after all that wait. When this returns it is on disk.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written.
         """
+        try:
+            return self._put(one, run)
+        except OSError as error:
+            raise InputError(f"cannot leave a decision in {self.folder}: {error.strerror}") from error
+
+    def _put(self, one: Decision, run: str) -> Decision:
         waiting = self._names()
         last = max((int(name.partition("-")[0]) for name in waiting), default=0)
         now = max(microseconds(datetime.now(UTC)), last + 1)
@@ -49,10 +61,7 @@ class Inbox:
             self.folder.mkdir(exist_ok=True)
             part = self.folder / f".{one.key}.part"
             try:
-                with part.open("w", encoding="utf-8") as file:
-                    json.dump(body, file)
-                    file.flush()
-                    os.fsync(file.fileno())
+                write_synced(part, json.dumps(body).encode())
                 part.replace(self.folder / f"{now:020d}-{one.key}{_SUFFIX}")
                 break
             except FileNotFoundError:  # the run has just removed the empty folder
@@ -88,11 +97,17 @@ class Inbox:
         return found
 
     def remove(self, keys: Collection[str]) -> None:
-        """Forget decisions that are in the run file; the folder goes when it is empty."""
+        """Forget decisions that are in the run file; the folder goes when it is empty.
+
+        Those that cannot be removed stay: they are not applied again.
+        """
         names = self._names()
         for name in names:
             if name.removesuffix(_SUFFIX).partition("-")[2] in keys:
-                (self.folder / name).unlink(missing_ok=True)
+                try:
+                    (self.folder / name).unlink(missing_ok=True)
+                except OSError as error:
+                    self._tell(name, f"is in the run file but cannot be removed: {error.strerror}")
         if names:
             try:
                 self.folder.rmdir()

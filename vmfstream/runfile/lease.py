@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vmfstream.errors import StoreLocked
+from vmfstream.errors import InputError, StoreLocked
 
 
 @contextmanager
@@ -21,6 +22,8 @@ def lease(run_file: Path) -> Iterator[None]:
     ------
     StoreLocked
         If another run holds the run file; the message names its process.
+    InputError
+        If the lock file cannot be written.
     """
     try:
         import fcntl
@@ -29,7 +32,10 @@ def lease(run_file: Path) -> Iterator[None]:
         return
     path = _lock_of(run_file)
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise inaccessible(run_file, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -42,11 +48,15 @@ def lease(run_file: Path) -> Iterator[None]:
             break
         os.close(descriptor)  # the previous run removed the file between the two steps
     try:
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
+        try:
+            os.truncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+        except OSError as error:
+            raise inaccessible(run_file, error) from error
         yield
     finally:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # a file that is left behind is no obstacle
+            path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
@@ -63,6 +73,15 @@ def holder(run_file: Path) -> int | None:
     except (OSError, ValueError):
         return None
     return process
+
+
+def inaccessible(path: Path, error: OSError) -> InputError:
+    """Return what to say of a run file that the system does not let us open."""
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        return InputError(
+            f"no permission to open the run file {path}: {error.strerror}; change its rights or use another"
+        )
+    return InputError(f"cannot access the run file {path}: {error.strerror}")
 
 
 def _lock_of(run_file: Path) -> Path:

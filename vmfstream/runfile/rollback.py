@@ -23,6 +23,8 @@ from typing import BinaryIO
 
 import duckdb
 
+from vmfstream.folders import sync_folder
+
 _logger = logging.getLogger(__name__)
 
 _MAGIC = b"vmfstream rollback 1\n"
@@ -65,8 +67,9 @@ def keep(connection: duckdb.DuckDBPyConnection, run_file: Path, file: BinaryIO) 
     blocks = {_HEADERS + place: os.pread(descriptor, size, _HEADERS + place) for (place,) in places}
     body = _packed(Journal(os.pread(descriptor, _HEADERS, 0), blocks))
     path = journal_of(run_file)
-    with path.open("wb", buffering=0) as journal:
+    with path.open("wb") as journal:
         journal.write(body)
+        journal.flush()
         os.fsync(journal.fileno())
     sync_folder(path.parent)
 
@@ -114,16 +117,16 @@ def settle(journal: Journal, run_file: Path, file: BinaryIO) -> None:
     journal_of(run_file).unlink()
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder last."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def remove(run_file: Path) -> None:
+    """Remove a file that was not finished, with its journal and DuckDB's logs, which would fit no other file.
+
+    Raises
+    ------
+    OSError
+        If one of them cannot be removed.
+    """
+    for path in (*_logs(run_file), journal_of(run_file), run_file):
+        path.unlink(missing_ok=True)
 
 
 def _same_pages(journal: Journal, file: BinaryIO) -> list[bool]:

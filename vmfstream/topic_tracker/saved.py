@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from vmfstream.errors import InputError
+from vmfstream.folders import sync_folder
 from vmfstream.records import Arrays
 from vmfstream.runfile.decide import decide
 from vmfstream.runfile.memory import MemoryStore
+from vmfstream.runfile.rollback import remove
 from vmfstream.runfile.upgrade import upgrade
 from vmfstream.runfile.writer import RunFile
 
@@ -30,7 +33,19 @@ def write_saved(store: MemoryStore, path: Path) -> None:
     if path.exists():
         raise InputError(f"{path} exists already; a tracker is saved into a new file")
     part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)
+    try:
+        remove(part)
+        _write(store, part)
+        part.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):  # the next one removes it
+            remove(part)
+
+
+def _write(store: MemoryStore, part: Path) -> None:
     run_file, last = RunFile(part), store.resume()
     run_file.settings(store.settings({}))
     for commit in store.commits:
@@ -42,7 +57,6 @@ def write_saved(store: MemoryStore, path: Path) -> None:
     names = [one for one in store.pending() if one.kind == "name"]
     if names and last is not None:
         decide(part, names)
-    part.replace(path)
 
 
 def read_saved(path: Path) -> MemoryStore:

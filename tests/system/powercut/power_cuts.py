@@ -9,6 +9,7 @@ import argparse
 import json
 import logging
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -52,10 +53,10 @@ def record(folder: Path, kind: str) -> Recorded:
 
 def lay_out(folder: Path, files: Mapping[str, bytes | bytearray]) -> Path:
     """Write files into a folder, of which nothing else is left; return the run file."""
-    folder.mkdir(exist_ok=True)
-    for file in folder.iterdir():
-        file.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     for name, body in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(body)
     return folder / NAME
 

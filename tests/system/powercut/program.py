@@ -26,15 +26,19 @@ _CLOCK = {"migration": None, "stage": None, "epoch": "begun, seconds"}
 
 def digest(path: Path) -> str:
     """Return what tells the rows of two run files apart, but for the times at which they were written."""
-    found = []
     with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
-        for (table,) in connection.execute("select table_name from duckdb_tables() order by 1").fetchall():
-            if table in _CLOCK and _CLOCK[table] is None:
-                continue
-            columns = f"* exclude ({_CLOCK[table]})" if table in _CLOCK else "*"
-            query = f"select count(*), bit_xor(hash(row)), sum(hash(row)) from (select {columns} from {table}) as row"
-            found.append((table, *connection.execute(query).fetchall()[0]))
-    return repr(found)
+        return digest_over(connection)
+
+
+def digest_over(connection: duckdb.DuckDBPyConnection) -> str:
+    """Do as `digest`, over a connection."""
+    queries = []
+    for (table,) in connection.execute("select table_name from duckdb_tables() order by 1").fetchall():
+        if table in _CLOCK and _CLOCK[table] is None:
+            continue
+        rows = f"select * exclude ({_CLOCK[table]}) from {table}" if table in _CLOCK else f"from {table}"
+        queries.append(f"select '{table}', count(*), bit_xor(hash(row)), sum(hash(row)) from ({rows}) as row")
+    return repr(sorted(connection.execute(" union all ".join(queries)).fetchall()))
 
 
 class Marking(RunFile):

@@ -4,7 +4,8 @@
  * names below the folder. Kinds: C create, W write, T truncate, S sync, D sync of the folder, R rename (two names,
  * separated by a zero byte), U unlink. Unlinking a name that is not there is recorded as M, a mark of the program.
  *
- * With POWERCUT_FAIL=n the n-th of these calls fails with POWERCUT_ERRNO; with POWERCUT_STICKY=1 all later writes too.
+ * powercut_arm() records into another file from then on, and lets a call fail: the n-th of these or of those that open
+ * a file, counted from then on. How: see the kinds below.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,20 +24,32 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *folder;
 static size_t folder_length;
-static int record = -1, fail = -1, failure, sticky, calls;
+static int record = -1, fail = -1, calls;
+static enum {
+    ONCE,  /* an error of the device, once */
+    SPACE, /* no room: half of what is written, if it is written, and nothing of later writes */
+    GONE,  /* all later calls fail too, whatever they are */
+    PART,  /* half of what is written, once, which is no error; another call fails as with ONCE */
+} failing_how;
 static char ours[65536];
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 __attribute__((constructor)) static void begin(void) {
-    const char *path = getenv("POWERCUT_RECORD"), *n = getenv("POWERCUT_FAIL"), *e = getenv("POWERCUT_ERRNO");
+    const char *path = getenv("POWERCUT_RECORD");
     folder = getenv("POWERCUT_FOLDER");
     if (!folder) return;
     folder_length = strlen(folder);
     if (path) record = NEXT(open)(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (n) fail = atoi(n);
-    failure = e ? atoi(e) : EIO;
-    sticky = getenv("POWERCUT_STICKY") != NULL;
+}
+
+/* n 0 lets nothing fail; returns how many calls there were since the last time */
+int powercut_arm(const char *path, int n, int how) {
+    int found = calls;
+    if (record >= 0) close(record);
+    record = path ? NEXT(open)(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    fail = n, failing_how = how, calls = 0;
+    return found;
 }
 
 /* the name below the folder, "" for the folder itself, NULL for others */
@@ -60,9 +73,15 @@ static void note(char kind, uint64_t inode, uint64_t offset, const void *body, u
 /* whether this call is the one to fail; the lock is held */
 static int failing(int writes) {
     calls++;
-    if (fail < 0 || (calls != fail && !(sticky && calls > fail && writes))) return 0;
-    errno = failure;
+    if (fail <= 0 || calls < fail) return 0;
+    if (calls > fail && !(failing_how == GONE || (failing_how == SPACE && writes))) return 0;
+    errno = failing_how == SPACE ? ENOSPC : EIO;
     return 1;
+}
+
+static int is_folder(int fd) {
+    struct stat found;
+    return !fstat(fd, &found) && S_ISDIR(found.st_mode);
 }
 
 static uint64_t inode_of(int fd, off_t *size) {
@@ -81,10 +100,10 @@ static int opened(const char *path, int flags, int mode) {
     pthread_mutex_lock(&lock);
     int there = !access(path, F_OK), fd = -1;
     int changes = ((flags & O_CREAT) && !there) || (flags & O_TRUNC);
-    if (!changes || !failing(1)) fd = next(path, flags, mode);
+    if (!(there || (flags & O_CREAT)) || !failing(changes)) fd = next(path, flags, mode);
     int told = errno;
     if (fd >= 0 && fd < (int)sizeof ours) {
-        ours[fd] = *name ? 1 : 2;
+        ours[fd] = is_folder(fd) ? 2 : 1;
         if ((flags & O_CREAT) && !there) note('C', inode_of(fd, NULL), 0, name, strlen(name));
         else if (flags & O_TRUNC) note('T', inode_of(fd, NULL), 0, NULL, 0);
     }
@@ -132,8 +151,8 @@ static ssize_t written(int fd, const void *body, size_t length, off_t offset, in
     if (appends) place = fcntl(fd, F_GETFL) & O_APPEND ? size : lseek(fd, 0, SEEK_CUR);
     ssize_t done = -1;
     if (!failing(1)) done = appends ? on(fd, body, length) : at(fd, body, length, offset);
-    else if (failure == ENOSPC && length > 1) /* as much as fits; the next call fails */
-        done = appends ? on(fd, body, length / 2) : at(fd, body, length / 2, offset), fail = calls + 1;
+    else if (length > 1 && calls == fail && (failing_how == SPACE || failing_how == PART))
+        done = appends ? on(fd, body, length / 2) : at(fd, body, length / 2, offset);
     int told = errno;
     if (done > 0) note('W', inode, place, body, done);
     pthread_mutex_unlock(&lock);
@@ -188,6 +207,12 @@ int unlink(const char *path) {
     pthread_mutex_unlock(&lock);
     errno = told;
     return done;
+}
+
+int remove(const char *path) {
+    struct stat found;
+    if (below(path) && !lstat(path, &found) && !S_ISDIR(found.st_mode)) return unlink(path);
+    return NEXT(remove)(path);
 }
 
 int unlinkat(int at, const char *path, int flags) {

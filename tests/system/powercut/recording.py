@@ -2,7 +2,7 @@
 
 Writes reach the disk when their file is synced, names when their folder is. What was not synced at the moment of the
 cut may be there or not, in any mixture of pages. ``pages`` keeps each page with one half; ``zeros`` keeps what was
-written up to some point, and zeros from there to the end of the file.
+written up to some point, and zeros from there to the end of the file; ``lost`` keeps nothing that was not synced.
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ def recorder(folder: Path) -> Path:
     return library
 
 
-def environment(library: Path, folder: Path, record: Path | None = None, **more: object) -> dict[str, str]:
-    """Return the environment in which a program is recorded, or fails: ``fail``, ``errno``, ``sticky``."""
-    told = {f"POWERCUT_{name.upper()}": str(value) for name, value in more.items()}
-    told |= {"LD_PRELOAD": str(library), "POWERCUT_FOLDER": str(folder)}
+def environment(library: Path, folder: Path, record: Path | None = None) -> dict[str, str]:
+    """Return the environment in which a program is recorded, or can be (``powercut_arm``)."""
+    told = {"LD_PRELOAD": str(library), "POWERCUT_FOLDER": str(folder)}
     return os.environ | told | ({} if record is None else {"POWERCUT_RECORD": str(record)})
 
 
@@ -107,6 +106,14 @@ class Disk:
             case "U":
                 self._rename({event.body.decode(): None})
 
+    def files(self) -> dict[str, bytes]:
+        """Return the files as the program sees them, and as they are when only the program was killed."""
+        found = {name: (bytearray(file.durable), file.pending) for name, file in self._names.items()}
+        for body, pending in found.values():
+            for change in pending:
+                _change(body, *change)
+        return {name: bytes(body) for name, (body, _) in found.items()}
+
     def _rename(self, renamed: dict[str, _File | None]) -> None:
         _set(self._names, renamed)
         self._pending.append(renamed)
@@ -114,6 +121,8 @@ class Disk:
     def after_cut(self, kind: str, rng: random.Random) -> dict[str, bytes]:
         """Return the files that a power cut at this moment may leave."""
         names = dict(self._durable)
+        if kind == "lost":
+            return {name: bytes(file.durable) for name, file in names.items()}
         for renamed in self._pending[: rng.randint(0, len(self._pending))]:
             _set(names, renamed)
         return {name: (_lost_pages if kind == "pages" else _zeroed)(file, rng) for name, file in names.items()}

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -29,13 +30,16 @@ _LOOK = 10.0  # seconds between two looks whether there are workers
 
 def versions() -> dict[str, str]:
     """Return what has to be the same in all processes for results to be the same."""
-    found = {"vmfstream": __version__, "python": ".".join(map(str, sys.version_info[:2]))}
-    for name in ("numpy", "numba", "scipy"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "none"
-    return found
+    ours = {"vmfstream": __version__, "python": ".".join(map(str, sys.version_info[:2]))}
+    return ours | {name: _installed(name) for name in ("numpy", "numba", "scipy")}
+
+
+@cache  # every call in a worker asks, and reading it takes milliseconds
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
 
 
 def check_versions(wanted: Mapping[str, str], found: Mapping[str, str], who: str) -> None:
