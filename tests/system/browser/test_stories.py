@@ -76,6 +76,26 @@ def test_the_stories_of_the_topic_are_listed_and_drawn_in_its_band(page: Any) ->
     assert js(page, "return document.querySelector('#topic-stories').hidden") is True
 
 
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_the_stories_of_the_topic_leave_no_column_empty(page: Any, width: int) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    click(page, "#stories > li .parent")
+    assert until(page, "document.querySelectorAll('#topic-stories li').length === 8")
+    box = "document.querySelector('{}').getBoundingClientRect()"
+    stories, words, neighbours = (
+        js(page, f"const b = {box.format(one)}; return [b.left, b.width, b.top, b.bottom]")
+        for one in ("#topic-stories", "[data-view=words]", "[data-view=neighbours]")
+    )
+    assert stories[0] == words[0]
+    assert stories[1] > 0.9 * width  # across all columns
+    assert stories[2] >= max(words[3], neighbours[3])
+    lefts = js(
+        page, "return [...document.querySelectorAll('#topic-stories li')].map(one => one.getBoundingClientRect().left)"
+    )
+    assert len(set(lefts)) == (3 if width > 1500 else 2)
+
+
 def test_zoomed_in_the_stories_of_the_topic_are_strips_with_titles_inside_its_band(page: Any) -> None:
     click(page, "#stories > li .parent")  # topic 1, which has all stories
     height = "document.querySelector('#river .outline.chosen').getBBox().height"
