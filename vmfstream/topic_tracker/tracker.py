@@ -932,7 +932,7 @@ class TopicTracker:
 
     @classmethod
     def _continued(
-        cls, store: MemoryStore, tokeniser: Cut | None, embed: str | Embed | None, *, own: bool
+        cls, store: MemoryStore, tokeniser: Cut | None = None, embed: str | Embed | None = None, *, own: bool = True
     ) -> TopicTracker:
         run = RunSettings.from_text(store.settings({}))
         if run.dimension:
